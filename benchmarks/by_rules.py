@@ -24,7 +24,7 @@ from benchmarks.common import ROOT, data_folder, parser
 
 from hoptrail.evaluation.datasets import Dataset, load_dataset
 from hoptrail.evaluation.lines import read_lines
-from hoptrail.evaluation.published import AVERAGE, Cell, Row, Table, cells_of, tables_named
+from hoptrail.evaluation.published_tables import AVERAGE, Cell, Row, Table, cells_of, tables_named
 from hoptrail.recipes.papers import PREFIX
 
 TABLES = (

@@ -133,11 +133,11 @@ def small_data(name: str, limit: int, corpus_of: int, folder: Path) -> Path:
 def costs(dataset: Dataset, recipes: list[str], fake: FakeAI, echo: Echo, work: Path) -> Iterator[Cost]:
     """Each recipe over all questions."""
     from hoptrail import Index
-    from hoptrail.evaluation.asking import Asking
     from hoptrail.evaluation.corpus_sources import corpus_ids_by_document
     from hoptrail.evaluation.packed import Showing
     from hoptrail.evaluation.question_meter import PerQuestion
-    from hoptrail.evaluation.running import index_corpus
+    from hoptrail.evaluation.question_run import Asking
+    from hoptrail.evaluation.runner import index_corpus
     from hoptrail.indexing import Watcher
 
     os.environ |= {"OPENAI_BASE_URL": fake.address, "HOPTRAIL_MODEL": "counted"}

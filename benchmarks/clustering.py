@@ -29,7 +29,7 @@ from hoptrail import Index, Kind
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.evaluation.clusterings import Pair, coverage, gold_pairs, pairs_of
 from hoptrail.evaluation.datasets import Dataset, load_dataset
-from hoptrail.evaluation.running import INDEX_FOLDER
+from hoptrail.evaluation.runner import INDEX_FOLDER
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures.clustering import ClusteringSettings, Groups, open_clusterer
 

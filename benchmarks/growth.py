@@ -101,11 +101,11 @@ class Exponent:
 
 def build(structure: str, folder: Path) -> None:
     """In a process of its own."""
-    from hoptrail.documents.reading import ReadingLimits
+    from hoptrail.documents.read_sources import ReadingLimits
     from hoptrail.documents.splitting import PassageLimits
     from hoptrail.indexing import Performer, Watcher, update_index
-    from hoptrail.language.late import OFFLINE
-    from hoptrail.language.opening import LanguageContext, open_language
+    from hoptrail.language.factory import LanguageContext, open_language
+    from hoptrail.language.lazy import OFFLINE
     from hoptrail.structures.catalogue import structures_by_name, with_foundations
 
     encoder = WordHashes()

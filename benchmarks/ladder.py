@@ -90,7 +90,7 @@ def climb(name: str, rungs: Sequence[Rung], work: Path, language: str, limit: in
     """Run every rung over a data set and compare it with the rung below."""
     from hoptrail.evaluation.datasets import load_dataset
     from hoptrail.evaluation.run_folder import RUNS_FOLDER, open_run
-    from hoptrail.evaluation.running import INDEX_FOLDER, evaluate
+    from hoptrail.evaluation.runner import INDEX_FOLDER, evaluate
     from hoptrail.index import Index
     from hoptrail.indexing import Watcher
 
@@ -106,7 +106,7 @@ def climb(name: str, rungs: Sequence[Rung], work: Path, language: str, limit: in
 
 def compared(name: str, rung: Rung, runs: Mapping[str, Run]) -> Iterator[Reached]:
     """A rung's means over all questions and by hops, and what they are above those of the rung below, if that was run."""
-    from hoptrail.evaluation.comparing import Breakdown, compare
+    from hoptrail.evaluation.run_comparison import Breakdown, compare
 
     of = origin_of_data(name)
     beside = rung.below if rung.below in runs else next(recipe for recipe in runs if recipe != rung.recipe)

@@ -17,8 +17,8 @@ from typing import Any
 from benchmarks.common import ROOT, markdown, parser
 from benchmarks.matrix import with_tables
 
+from hoptrail.evaluation.answer_scores import Share
 from hoptrail.evaluation.outcomes import Outcome
-from hoptrail.evaluation.scoring import Share
 
 DOCUMENT = ROOT / "docs" / "limits.md"
 RECIPE = "trail"

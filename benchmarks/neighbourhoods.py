@@ -36,25 +36,25 @@ from benchmarks.common import data_folder, parser, percentile, print_table, run_
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer, writing_to
-from hoptrail.documents.reading import ReadingLimits
+from hoptrail.documents.read_sources import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.evaluation.corpus_sources import corpus_ids_by_document
 from hoptrail.evaluation.datasets import Dataset, Question, load_dataset
 from hoptrail.evaluation.paired_tests import randomisation_p
 from hoptrail.evaluation.retrieval_measures import full_at, recall_at
-from hoptrail.evaluation.running import INDEX_FOLDER
+from hoptrail.evaluation.runner import INDEX_FOLDER
 from hoptrail.indexing import Watcher, update_index
 from hoptrail.language.meter import Meter
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.models.encoder import Encoder, FloatMatrix
-from hoptrail.models.opening import open_encoder
+from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.recipes.sunar import Sunar, SunarSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.passages.adaptive import AdaptiveSettings
 from hoptrail.retrieval.passages.scoring import HYBRID
 from hoptrail.retrieval.units.dense import dense_search
 from hoptrail.retrieval.units.keyword import keyword_search
-from hoptrail.structures.building import Workshop, report_nothing
+from hoptrail.structures.build_context import BuildContext, report_nothing
 from hoptrail.structures.nearest import Nearest
 from hoptrail.structures.neighbours import Bm25Neighbours, DenseNeighbours, DenseNeighbourSettings
 from hoptrail.structures.passages import Passages
@@ -186,9 +186,9 @@ def seconds_of(act: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-def workshop(writer: Writer) -> Workshop:
+def context(writer: Writer) -> BuildContext:
     """Without work for the encoder: nothing is left to encode here."""
-    return Workshop(writer, open_encoder("minilm"), report_nothing, writer.checkpoint)
+    return BuildContext(writer, open_encoder("minilm"), report_nothing, writer.checkpoint)
 
 
 def stored(chosen: Namespace) -> list[Stored]:
@@ -201,15 +201,15 @@ def stored(chosen: Namespace) -> list[Stored]:
 
 def measure_graph(writer: Writer, graph: DenseNeighbours | Bm25Neighbours) -> Stored:
     graph.discard(writer)
-    made = seconds_of(lambda: graph.update(workshop(writer)))
-    nothing = seconds_of(lambda: graph.update(workshop(writer)))
+    made = seconds_of(lambda: graph.update(context(writer)))
+    nothing = seconds_of(lambda: graph.update(context(writer)))
     snapshot = writer.snapshot()
     units = sorted(snapshot.units(Kind.PASSAGE), key=lambda unit: unit.id)
     vectors, at = snapshot.search.vectors(Kind.PASSAGE), len(units) // 2
     writer.remove_units(Kind.PASSAGE, {units[at].id})
-    removed = seconds_of(lambda: graph.update(workshop(writer)))
+    removed = seconds_of(lambda: graph.update(context(writer)))
     writer.put_units([units[at]], vectors.matrix[[at]])
-    added = seconds_of(lambda: graph.update(workshop(writer)))
+    added = seconds_of(lambda: graph.update(context(writer)))
     return Stored(graph.name, len(units), made, nothing, removed, added)
 
 
@@ -291,7 +291,7 @@ def with_graphs(folder: Path, encoder: Encoder) -> Snapshot:
     with writing_to(folder, encoder.identity) as writer:
         for graph in GRAPHS:
             writer.structures[graph.name] = graph.fingerprint
-            graph.update(workshop(writer))
+            graph.update(context(writer))
         if writer.changed:
             writer.publish(Usage())
     return Snapshot.open(folder)

@@ -26,9 +26,9 @@ from statistics import mean, median
 from benchmarks.common import data_folder, parser, print_table, read_passages, write_results
 
 from hoptrail import Index, Kind, Span, Unit, Watcher
+from hoptrail.evaluation.answer_scores import Rule, score_answer
 from hoptrail.evaluation.datasets import ANSWER_RULES, Dataset, Question, load_dataset
-from hoptrail.evaluation.running import INDEX_FOLDER, evaluate
-from hoptrail.evaluation.scoring import Rule, score_answer
+from hoptrail.evaluation.runner import INDEX_FOLDER, evaluate
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Decompose, Read

@@ -27,12 +27,12 @@ from benchmarks.common import read_passages
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.executing.executor import HERE, Executor
-from hoptrail.executing.on_ray import RayExecutor
+from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
+from hoptrail.execution.on_ray import RayExecutor
 from hoptrail.indexing import Watcher, update_index
 from hoptrail.models.encoder import Encoder
-from hoptrail.models.opening import NamedEncoder, open_encoder
-from hoptrail.structures.building import Report, report_nothing
+from hoptrail.models.encoder_factory import NamedEncoder, open_encoder
+from hoptrail.structures.build_context import Report, report_nothing
 from hoptrail.structures.passages import Passages
 from hoptrail.types import Kind
 
@@ -78,9 +78,9 @@ def measure(folder: Path, data: str, count: int) -> dict[str, Any]:
             build("2 nodes, a worker killed half-way", folder, large, encoder, executor, killing(count // 2)),
         ]
     runs += [  # last, since the store would rather not be open when processes are started
-        build("here, encoder not loaded", folder, small, encoder, HERE),
-        build("here", folder, small, encoder, HERE),
-        build("here", folder, large, encoder, HERE),
+        build("here, encoder not loaded", folder, small, encoder, LOCAL_EXECUTOR),
+        build("here", folder, small, encoder, LOCAL_EXECUTOR),
+        build("here", folder, large, encoder, LOCAL_EXECUTOR),
     ]
     for size in {run.passages for run in runs}:
         assert len({run.vectors for run in runs if run.passages == size}) == 1, "vectors differ"

@@ -28,13 +28,13 @@ from benchmarks.common import data_folder, parser, print_table, write_results
 from benchmarks.neighbourhoods import index_of
 
 from hoptrail import Index
-from hoptrail.evaluation.asking import corpus_ids
+from hoptrail.evaluation.answer_scores import Rule, mean, score_answer
 from hoptrail.evaluation.corpus_sources import corpus_ids_by_document
 from hoptrail.evaluation.datasets import ANSWER_RULES, Dataset, load_dataset
 from hoptrail.evaluation.gold_plan import as_question, gold_plan
 from hoptrail.evaluation.paired_tests import paired_difference
+from hoptrail.evaluation.question_run import corpus_ids
 from hoptrail.evaluation.retrieval_measures import project_to_passages, recall_at
-from hoptrail.evaluation.scoring import Rule, mean, score_answer
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import Language, Read, Reply, Task
 from hoptrail.recipes.hirag import Hirag, HiragSettings

@@ -173,9 +173,9 @@ def _rung_of(body: dict[str, Any]) -> str:
 def _is_usable(body: dict[str, Any], rung: str, reply: bytes) -> bool:
     """Whether a reply can be read as the one that the request's prompt asks for."""
     from hoptrail.language.chat import schemas
-    from hoptrail.language.chat.parsing import Unusable
     from hoptrail.language.chat.prompting import known_prompts, load_prompt
     from hoptrail.language.chat.replies import Cramped, read_reply
+    from hoptrail.language.chat.reply_parsing import Unusable
     from hoptrail.models.chat import ChatRequest, Message, Rung
     from hoptrail.models.completion import read_completion
 

@@ -40,7 +40,7 @@ from hoptrail.evaluation.retrieval_measures import (
     RetrievalSummary,
     summarise_retrieval,
 )
-from hoptrail.evaluation.running import INDEX_FOLDER, evaluate
+from hoptrail.evaluation.runner import INDEX_FOLDER, evaluate
 
 OURS = ("bm25", "dense", "hybrid")
 MEASURES = ("recall@2", "recall@5", "recall@10", "recall@20", "full@5")

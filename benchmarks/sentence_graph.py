@@ -34,16 +34,16 @@ from numpy.typing import NDArray
 from hoptrail.corpus.columns import Directed
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer, writing_to
-from hoptrail.documents.reading import ReadingLimits
+from hoptrail.documents.read_sources import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.evaluation.datasets import load_dataset
-from hoptrail.evaluation.running import INDEX_FOLDER
+from hoptrail.evaluation.runner import INDEX_FOLDER
 from hoptrail.indexing import Performer, Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.models.opening import open_encoder
+from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.retrieval.sentences.graph import SentenceGraph
-from hoptrail.structures.building import Workshop, report_nothing
+from hoptrail.structures.build_context import BuildContext, report_nothing
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.linking import mutual_pairs
@@ -277,9 +277,9 @@ def stored(folder: Path) -> Stored:
             links.discard(writer)
             writer.publish(Usage())
             without = size_of(copy)
-            update = seconds_of(lambda: links.update(workshop(writer)))
+            update = seconds_of(lambda: links.update(context(writer)))
             publish = seconds_of(lambda: writer.publish(Usage()))
-            nothing = seconds_of(lambda: links.update(workshop(writer)))
+            nothing = seconds_of(lambda: links.update(context(writer)))
             added = add_again(writer, links)
             writer.publish(Usage())
         size = size_of(copy) - without
@@ -287,9 +287,9 @@ def stored(folder: Path) -> Stored:
         return walked(partly, Snapshot.open(copy))
 
 
-def workshop(writer: Writer) -> Workshop:
+def context(writer: Writer) -> BuildContext:
     """Without an encoder: nothing is left to encode here."""
-    return Workshop(writer, open_encoder("minilm"), report_nothing, writer.checkpoint)
+    return BuildContext(writer, open_encoder("minilm"), report_nothing, writer.checkpoint)
 
 
 def add_again(writer: Writer, links: SentenceLinks) -> float:
@@ -301,7 +301,7 @@ def add_again(writer: Writer, links: SentenceLinks) -> float:
     rows = [vectors.ids.index(unit.id) for unit in units]
     writer.remove_units(Kind.SENTENCE, {unit.id for unit in units})
     writer.put_units(units, vectors.matrix[rows])
-    return seconds_of(lambda: links.update(workshop(writer)))
+    return seconds_of(lambda: links.update(context(writer)))
 
 
 def walked(partly: Stored, snapshot: Snapshot) -> Stored:

@@ -61,11 +61,11 @@ class HashedWords:
 def use_hashed_words() -> None:
     """Commands of this process and its children encode by hashed words, and every array is a file."""
     # Loaded once, before the commands are forked.
-    import hoptrail.building
-    import hoptrail.models.opening
+    import hoptrail.index_builder
+    import hoptrail.models.encoder_factory
     import hoptrail.serving.cli
 
-    vars(hoptrail.models.opening)["open_encoder"] = lambda *_: HashedWords()
+    vars(hoptrail.models.encoder_factory)["open_encoder"] = lambda *_: HashedWords()
     segments.SMALL = 0
 
 

@@ -21,15 +21,15 @@ from benchmarks.common import parser, print_table
 from numpy.typing import NDArray
 
 from hoptrail import Index, Unit
+from hoptrail.evaluation.answer_scores import Rule, score_answer
 from hoptrail.evaluation.data_folders import load_data
 from hoptrail.evaluation.datasets import ANSWER_RULES, Question
 from hoptrail.evaluation.outcomes import is_right, settles
-from hoptrail.evaluation.scoring import Rule, score_answer
 from hoptrail.language.offline import judging
 from hoptrail.language.offline.concluding import Option, options, study
 from hoptrail.language.offline.evidence import open_evidence
 from hoptrail.language.offline.judging import NAMES, Judge, write_judge
-from hoptrail.language.offline.reading import Reader
+from hoptrail.language.offline.page_reading import Reader
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.question_kinds import kind_asked
 from hoptrail.language.spelling import corrected

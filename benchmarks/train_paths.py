@@ -29,17 +29,17 @@ from numpy.typing import NDArray
 
 from hoptrail import Watcher
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.documents.reading import ReadingLimits
+from hoptrail.documents.read_sources import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.evaluation.asking import corpus_ids
 from hoptrail.evaluation.corpus_sources import corpus_ids_by_document
 from hoptrail.evaluation.datasets import Dataset, load_dataset
+from hoptrail.evaluation.question_run import corpus_ids
 from hoptrail.evaluation.retrieval_measures import JudgedRanking, summarise_retrieval
-from hoptrail.evaluation.running import INDEX_FOLDER
+from hoptrail.evaluation.runner import INDEX_FOLDER
 from hoptrail.indexing import Performer, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.models.opening import open_encoder
+from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.paths import scoring as path_scoring
 from hoptrail.retrieval.paths.boosted_trees import MOST_LEAVES, BoostedTrees

@@ -56,7 +56,7 @@ class FarEncoder(HashingEncoder):
     """The hashing encoder, which travels. It notes in a folder which processes used it."""
 
     folder: Path | None = None
-    travels: bool = True
+    is_remote_safe: bool = True
 
     def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
         if self.folder is not None:

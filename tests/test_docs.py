@@ -29,7 +29,7 @@ import typer
 from benchmarks import limits
 
 import hoptrail
-from hoptrail.evaluation.scoring import Rule
+from hoptrail.evaluation.answer_scores import Rule
 from hoptrail.recipes.catalogue import RECIPES
 from hoptrail.serving.cli import app
 from hoptrail.settings import Settings, load_settings

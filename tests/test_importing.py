@@ -53,11 +53,11 @@ HEAVY += [
 UNUSED = tuple(
     f"hoptrail.{name}"
     for name in (
-        *("settings", "contents", "building", "indexing", "syncing", "evaluation"),
-        *("documents.reading", "documents.splitting", "text.statements", "text.mentions"),
-        *("language.offline", "language.chat", "language.opening", "language.scripted"),
-        *("models.opening", "models.local", "models.rerankers", "models.web_search", "models.remembered"),
-        *("structures.catalogue", "structures.declaring", "structures.keyword_statistics", "store.writer"),
+        *("settings", "index_contents", "index_builder", "indexing", "syncing", "evaluation"),
+        *("documents.read_sources", "documents.splitting", "text.statements", "text.mentions"),
+        *("language.offline", "language.chat", "language.factory", "language.scripted"),
+        *("models.encoder_factory", "models.local", "models.rerankers", "models.web_search", "models.remembered"),
+        *("structures.catalogue", "structures.declaring", "structures.keyword_statistics", "corpus.writer"),
         *("recipes.settings", "recipes.trail", "recipes.hybrid", "recipes.answering", "recipes.closest"),
         *("retrieval.paths", "retrieval.units.dense", "retrieval.units.pool_search"),
     )
@@ -67,8 +67,8 @@ UNUSED = tuple(
 ORDER = [
     {"types", "errors", "notebook"},
     {"text"},
-    {"exhaustion", "fingerprints", "labels", "replacing"},
-    {"executing"},
+    {"exhaustion", "fingerprints", "labels", "atomic_write"},
+    {"execution"},
     {"models"},
     {"language"},
     {"documents"},
@@ -79,10 +79,10 @@ ORDER = [
     {"recipes"},
     {"server_limits"},
     {"settings"},
-    {"contents"},
+    {"index_contents"},
     {"syncing"},
     {"indexing"},
-    {"building"},
+    {"index_builder"},
     {"asked_index", "index"},
     {"evaluation"},
     {"serving"},

@@ -16,7 +16,7 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted, UsageError
 from hoptrail.indexing import Watcher, remove_documents, update_index
 from hoptrail.structures import declaring
-from hoptrail.structures.building import Report, report_nothing
+from hoptrail.structures.build_context import Report, report_nothing
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.syncing import IndexingReport, ReadingOptions
 from hoptrail.types import Kind

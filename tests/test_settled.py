@@ -16,7 +16,7 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted
 from hoptrail.indexing import Performer, Watcher, remove_documents, repair_index, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.structures.building import Workshop
+from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages
@@ -40,11 +40,11 @@ class Noted(Structure):
 
     def discard(self, writer: Writer) -> None: ...
 
-    def update(self, workshop: Workshop) -> None:
-        workshop.pause()
+    def update(self, context: BuildContext) -> None:
+        context.pause()
         UPDATED.append(self.name)
         if self.complains:
-            workshop.account.notes.append("one item could not be done.")
+            context.account.notes.append("one item could not be done.")
 
 
 FIRST, SECOND = Noted("first"), Noted("second", ("first",))

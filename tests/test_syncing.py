@@ -12,14 +12,14 @@ from types import SimpleNamespace
 import pytest
 
 from hoptrail import syncing
-from hoptrail.contents import Reached
 from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.documents.contents import FileContent
+from hoptrail.documents.file_contents import FileContent
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import DocumentError, Interrupted
 from hoptrail.index import Index
+from hoptrail.index_contents import Reached
 from hoptrail.indexing import Watcher, update_index
 from hoptrail.recipes.catalogue import usable
 from hoptrail.serving.contract import contents_json
@@ -142,17 +142,17 @@ def test_an_empty_folder_forgets_nothing_and_says_so(desk: Desk, world: Path) ->
 def test_a_file_that_vanishes_while_it_is_read_is_named_and_not_forgotten(
     desk: Desk, world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hoptrail.documents import contents
+    from hoptrail.documents import file_contents
 
     desk.index(world)
-    before = contents._in_file
+    before = file_contents._in_file
 
     def vanishing(path: Path, *rest: object) -> object:
         if path.name == "Isk.txt":
             path.unlink()
         return before(path, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(contents, "_in_file", vanishing)
+    monkeypatch.setattr(file_contents, "_in_file", vanishing)
     report = desk.index(world, sync=True)
     assert [Path(failure.source).name for failure in report.failures] == ["Isk.txt"]
     assert (told(report), report.documents) == ({}, 6)
@@ -230,16 +230,16 @@ def test_counts_add_up(desk: Desk, world: Path) -> None:
 @pytest.fixture
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the files that are parsed."""
-    from hoptrail.documents import reading
+    from hoptrail.documents import read_sources
 
     names: list[str] = []
-    before = reading._from_file
+    before = read_sources._from_file
 
     def counting(file: FileContent, *rest: object) -> object:
         names.append(file.path.name)
         return before(file, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(reading, "_from_file", counting)
+    monkeypatch.setattr(read_sources, "_from_file", counting)
     return names
 
 
@@ -261,19 +261,19 @@ def old_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_unchanged_files_are_neither_opened_nor_parsed(
     desk: Desk, world: Path, parsed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hoptrail.documents import contents
+    from hoptrail.documents import file_contents
 
     desk.index(world)
     parsed.clear()
     write(world / "Isk.txt", "The Isk dried up.")
     opened: list[str] = []
-    before = contents._read_bytes
+    before = file_contents._read_bytes
 
     def reading(path: Path, size: int) -> bytes:
         opened.append(path.name)
         return before(path, size)
 
-    monkeypatch.setattr(contents, "_read_bytes", reading)
+    monkeypatch.setattr(file_contents, "_read_bytes", reading)
     report = desk.index(world)
     assert (told(report), report.unchanged) == ({"updated": 1}, 5)
     assert parsed == ["Isk.txt"]
@@ -305,10 +305,10 @@ def test_a_change_right_after_reading_is_seen_whatever_the_times_say(
     desk: Desk, world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two writes within one tick of a clock leave the same times."""
-    from hoptrail.documents import contents, marks
+    from hoptrail.documents import file_contents, marks
 
     fixed = time.time_ns()
-    for module in (contents, marks):
+    for module in (file_contents, marks):
         monkeypatch.setattr(module, "times_of", lambda path: (path.stat().st_size, fixed, fixed))
     desk.index(world)
     text = (world / "Isk.txt").read_text()

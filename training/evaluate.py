@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from hoptrail.evaluation.scoring import Rule, score_answer
+from hoptrail.evaluation.answer_scores import Rule, score_answer
 from hoptrail.models.learned import TRAINED, read_trained
 from hoptrail.models.reader import Reader, Reading, ToRead
 from training import made, sources

@@ -38,11 +38,11 @@ from benchmarks.peers.environments import interpreter
 from benchmarks.peers.searched import Search, Searched, SearchJob, read_searched, search_all
 
 from hoptrail import Index, Watcher
-from hoptrail.evaluation.asking import corpus_ids
 from hoptrail.evaluation.corpus_sources import corpus_ids_by_document
 from hoptrail.evaluation.datasets import Dataset, load_dataset
+from hoptrail.evaluation.question_run import corpus_ids
 from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, JudgedRanking, summarise_retrieval
-from hoptrail.evaluation.running import INDEX_FOLDER, index_corpus
+from hoptrail.evaluation.runner import INDEX_FOLDER, index_corpus
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Kind, Unit
 

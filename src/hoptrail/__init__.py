@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     __version__: str
-    from hoptrail.contents import Contents
     from hoptrail.errors import DocumentError, HoptrailError, UsageError
     from hoptrail.index import Index
+    from hoptrail.index_contents import Contents
     from hoptrail.indexing import Watcher
     from hoptrail.settings import Settings, load_settings
     from hoptrail.syncing import IndexingReport
@@ -75,7 +75,7 @@ __all__ = [  # noqa: RUF022 - grouped by stage
     "UsageError",
 ]
 
-_HOMES = ("types", "errors", "settings", "syncing", "indexing", "contents", "index")
+_HOMES = ("types", "errors", "settings", "syncing", "indexing", "index_contents", "index")
 """Where the names above are defined; what comes first needs least."""
 
 

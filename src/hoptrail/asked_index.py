@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hoptrail.corpus.places import index_folder
-from hoptrail.corpus.sharing import SharedSnapshot
+from hoptrail.corpus.shared_snapshot import SharedSnapshot
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.view import EVERYTHING, View
 from hoptrail.errors import UsageError
 from hoptrail.labels import patterns_of
-from hoptrail.language.late import OpenedLate
+from hoptrail.language.lazy import LazyLanguage
 from hoptrail.models.encoder import Encoder
 from hoptrail.recipes.catalogue import DEFAULT, needed_structures, open_recipe, usable
 from hoptrail.recipes.recipe import Recipe
@@ -25,7 +25,7 @@ from hoptrail.retrieval.corpus import Corpus, checked_question
 from hoptrail.types import Answer, Ranking
 
 if TYPE_CHECKING:
-    from hoptrail.language.opening import LanguageContext
+    from hoptrail.language.factory import LanguageContext
     from hoptrail.language.tasks import Language
     from hoptrail.settings import Settings
 
@@ -52,7 +52,7 @@ class AskedIndex:
 
     @cached_property
     def encoder(self) -> Encoder:
-        from hoptrail.models.opening import open_encoder
+        from hoptrail.models.encoder_factory import open_encoder
 
         return open_encoder(self.settings.encoder)
 
@@ -104,7 +104,7 @@ class AskedIndex:
         Raises:
             UsageError: there is no such language, or it cannot be used.
         """
-        from hoptrail.language.opening import open_language
+        from hoptrail.language.factory import open_language
 
         context = self._language_context
         return open_language(
@@ -140,7 +140,7 @@ class AskedIndex:
     ) -> Ranking:
         """Retrieval only: what the recipe finds for a question, best first, at most `limit`; `as_of`, `labels`: as for `ask`."""
         question = checked_question(question)
-        language = OpenedLate(self.language)
+        language = LazyLanguage(self.language)
         return self.recipe(recipe, language, limit, self.view(as_of, labels)).retrieve(question)
 
     def view(self, as_of: str = "", labels: Collection[str] | None = None) -> View:
@@ -153,6 +153,6 @@ class AskedIndex:
 
     @cached_property
     def _language_context(self) -> LanguageContext:
-        from hoptrail.language.opening import LanguageContext
+        from hoptrail.language.factory import LanguageContext
 
         return LanguageContext(self.encoder, self.folder, self.settings.chat, self.settings.offline)

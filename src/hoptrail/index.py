@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from hoptrail.asked_index import AskedIndex
 from hoptrail.errors import IndexDamaged
-from hoptrail.executing.executor import HERE, Executor
+from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
 from hoptrail.notebook import documents_html
 
 if TYPE_CHECKING:
-    from hoptrail.building import Building
-    from hoptrail.contents import Contents
     from hoptrail.corpus.register import Withdrawn
     from hoptrail.documents.limits import ReadingLimits
+    from hoptrail.index_builder import Building
+    from hoptrail.index_contents import Contents
     from hoptrail.indexing import Watcher
     from hoptrail.syncing import IndexingReport
 
@@ -48,7 +48,7 @@ class Index(AskedIndex):
         watcher: Watcher | None = None,
         *,
         rebuild: bool = False,
-        on: Executor = HERE,
+        on: Executor = LOCAL_EXECUTOR,
         limits: ReadingLimits | None = None,
         keep_lines: bool = False,
         sync: bool | None = None,
@@ -58,7 +58,7 @@ class Index(AskedIndex):
         Documents that could not be read are in the report's `failures`; the others are in the index. Structures that need
         a language are made by that of the settings; with `rebuild`, also where another one has made them before, and files that
         look unchanged are read again. Where no recipe gains by a model they are made by rules, unless a model has made them
-        before. `on` says where: in this process, or on a cluster (`executing.on_ray`), which gives the same index. `limits`
+        before. `on` says where: in this process, or on a cluster (`execution.on_ray`), which gives the same index. `limits`
         stand in for those of the settings, for sources that have passed these before. Documents whose lines a JSONL file no
         longer has go, unless `keep_lines` says otherwise. With `sync`, documents whose files are no longer in a folder that is
         named go as well; without it the report's `gone` says how many files those are. The default is the setting `sync`.
@@ -138,7 +138,7 @@ class Index(AskedIndex):
 
     def contents(self) -> Contents:
         """What is in the index."""
-        from hoptrail.contents import contents_of
+        from hoptrail.index_contents import contents_of
 
         with self._shared.reading() as snapshot:
             return contents_of(snapshot)
@@ -177,7 +177,7 @@ class Index(AskedIndex):
 
     @property
     def _building(self) -> Building:
-        from hoptrail.building import Building
+        from hoptrail.index_builder import Building
 
         return Building(self.folder, self.settings, self._shared, lambda: self.encoder, lambda: self._language_context)
 

@@ -18,16 +18,16 @@ from hoptrail.corpus.repairing import repair
 from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.errors import EndpointRefused, Interrupted, MadeByAnother, UsageError
-from hoptrail.executing.executor import HERE, Executor
+from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
 from hoptrail.fingerprints import digest_of_code
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder
-from hoptrail.structures.building import Account, Report, Workshop, report_nothing, say_nothing, tell_nobody
+from hoptrail.structures.build_context import Account, BuildContext, Report, report_nothing, say_nothing, tell_nobody
 from hoptrail.structures.course import Course, Progress, tell_no_progress
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.foretelling import foretold
-from hoptrail.structures.names import PASSAGES
 from hoptrail.structures.passages import Passages
+from hoptrail.structures.structure_names import PASSAGES
 from hoptrail.syncing import USUAL, IndexingReport, ReadingOptions, read_all
 from hoptrail.types import Usage, content_id
 
@@ -78,7 +78,7 @@ def update_index(
     limits: ReadingLimits,
     watcher: Watcher,
     performer: Performer | None = None,
-    executor: Executor = HERE,
+    executor: Executor = LOCAL_EXECUTOR,
     options: ReadingOptions = USUAL,
 ) -> IndexingReport:
     """Add or update the documents of `sources`, and bring `structures` up to date with all documents of the index.
@@ -91,18 +91,18 @@ def update_index(
         WorkFailed: the executor lost a batch for good; what was finished is kept.
         IndexBusy, IndexMismatch, IndexDamaged, StorageError: see `corpus.writer.writing_to`.
     """
-    started, account = time.perf_counter(), Account(tell=watcher.spent)
+    started, account = time.perf_counter(), Account(on_usage=watcher.spent)
     with writing_to(where, encoder.identity) as writer:
         if performer and not performer.rebuild:
             _check_makers(writer, structures, performer.language.name)
-        workshop = replace(_workshop(writer, encoder, watcher), account=account, executor=executor)
+        context = replace(_workshop(writer, encoder, watcher), account=account, executor=executor)
         if performer:
-            workshop = replace(workshop, language=performer.language, workers=performer.workers)
-        with _spending(workshop, started) as spent:
-            report = read_all(where, sources, limits, workshop, options, _cutting(structures, workshop))
-            workshop.course.plan(foretold(structures, workshop))
+            context = replace(context, language=performer.language, workers=performer.workers)
+        with _spending(context, started) as spent:
+            report = read_all(where, sources, limits, context, options, _cutting(structures, context))
+            context.course.plan(foretold(structures, context))
             anew = performer is not None and performer.rebuild
-            settled = build(structures, workshop, {} if anew else writer.head.settled)
+            settled = build(structures, context, {} if anew else writer.head.settled)
         if writer.changed:
             writer.publish(spent(), settled)
         elif writer.committed:
@@ -115,27 +115,27 @@ def update_index(
     return report
 
 
-def _workshop(writer: Writer, encoder: Encoder, watcher: Watcher) -> Workshop:
+def _workshop(writer: Writer, encoder: Encoder, watcher: Watcher) -> BuildContext:
     course = watcher.course()
-    return Workshop(writer, encoder, course.report, lambda: _pause(writer, watcher), say=watcher.say, course=course)
+    return BuildContext(writer, encoder, course.report, lambda: _pause(writer, watcher), say=watcher.say, course=course)
 
 
-def _cutting(structures: Sequence[Structure], workshop: Workshop) -> Callable[[Collection[str]], None]:
+def _cutting(structures: Sequence[Structure], context: BuildContext) -> Callable[[Collection[str]], None]:
     """Note what is to be built, and give what cuts new documents into passages as they are read, so that they are found by their
     words. It does nothing where passages are not wanted, and where those that there are were cut by other limits: they go first.
     """
-    writer, found = workshop.writer, [one for one in structures if isinstance(one, Passages)]
+    writer, found = context.writer, [one for one in structures if isinstance(one, Passages)]
     for structure in structures:
         if structure.name not in writer.structures:
             writer.unfinished.setdefault(structure.name, structure.fingerprint)
     marks = writer.structures | writer.unfinished
     if not found or marks.get(PASSAGES, found[0].fingerprint) != found[0].fingerprint:
         return lambda _: None
-    return lambda documents: found[0].cut(workshop, documents)
+    return lambda documents: found[0].cut(context, documents)
 
 
 def build(
-    structures: Iterable[Structure], workshop: Workshop, settled: Mapping[str, str], *, as_built: bool = False
+    structures: Iterable[Structure], context: BuildContext, settled: Mapping[str, str], *, as_built: bool = False
 ) -> dict[str, str]:
     """Bring structures up to date; one whose settings or language have changed is built anew, unless those that are whole are
     to stay `as_built`.
@@ -148,11 +148,11 @@ def build(
     """
     followed: set[str] = set()
     now: dict[str, str] = {}
-    for structure in _clearing(structures, workshop.writer):
-        change = workshop.writer.change()
-        maker = workshop.language.name if structure.needs_language and workshop.language else ""
+    for structure in _clearing(structures, context.writer):
+        change = context.writer.change()
+        maker = context.language.name if structure.needs_language and context.language else ""
         try:
-            hangs_on = _hangs_on(structure, maker)
+            hangs_on = build_fingerprint(structure, maker)
         except UsageError:
             if not as_built:
                 raise
@@ -165,15 +165,15 @@ def build(
                 now[structure.name] = hangs_on
                 continue
         waits = structure.needs_language and not maker
-        if hangs_on and not waits and not (as_built and structure.name not in workshop.writer.unfinished):
-            _discard_outdated(structure, workshop.writer, maker)
-        notes = len(workshop.account.notes)
-        workshop.course.begin(structure.name)
-        structure.update(replace(workshop, change=since))
+        if hangs_on and not waits and not (as_built and structure.name not in context.writer.unfinished):
+            _discard_outdated(structure, context.writer, maker)
+        notes = len(context.account.notes)
+        context.course.begin(structure.name)
+        structure.update(replace(context, change=since))
         if hangs_on and not waits:
-            _finish(structure, workshop.writer)
+            _finish(structure, context.writer)
         whole = since is not None or not (waits or as_built)
-        if whole and len(workshop.account.notes) == notes and now.keys() >= set(structure.built_from):
+        if whole and len(context.account.notes) == notes and now.keys() >= set(structure.built_from):
             now[structure.name] = hangs_on
     return now
 
@@ -190,7 +190,7 @@ def _clearing(structures: Iterable[Structure], writer: Writer) -> Iterator[Struc
         remove_unsourced(writer)
 
 
-def _hangs_on(structure: Structure, maker: str) -> str:
+def build_fingerprint(structure: Structure, maker: str) -> str:
     """Settings of all kinds, also those that only add; who performs language tasks; the code. Not covered: other packages."""
     return content_id("", repr(structure), structure.fingerprint, maker, digest_of_code("hoptrail"))
 
@@ -251,8 +251,8 @@ def remove_documents(
     started = time.perf_counter()
     with writing_to(where, encoder.identity) as writer:
         withdrawn = withdraw(writer, names)
-        workshop = Workshop(writer, encoder, report_nothing, _go_on, _sole_maker(writer, language))
-        settled = build(structures, workshop, writer.head.settled, as_built=True)  # settings are for the next update
+        context = BuildContext(writer, encoder, report_nothing, _go_on, _sole_maker(writer, language))
+        settled = build(structures, context, writer.head.settled, as_built=True)  # settings are for the next update
         writer.publish(Usage(seconds=time.perf_counter() - started), settled, {removal_mark(name) for name in names})
     return withdrawn
 
@@ -290,25 +290,25 @@ def repair_index(
         if repaired.lost or unfinished or not writer.head.whole:
             held = writer.head.structures | unfinished
             maker = _sole_maker(writer, language)
-            workshop = replace(_workshop(writer, encoder, watcher), language=maker)
-            with _spending(workshop, started) as spent:
-                build([structure for name, structure in structures.items() if name in held], workshop, {})
+            context = replace(_workshop(writer, encoder, watcher), language=maker)
+            with _spending(context, started) as spent:
+                build([structure for name, structure in structures.items() if name in held], context, {})
             if writer.changed:
                 writer.publish(spent())
     return list(repaired.files)
 
 
 @contextmanager
-def _spending(workshop: Workshop, started: float) -> Iterator[Callable[[], Usage]]:
+def _spending(context: BuildContext, started: float) -> Iterator[Callable[[], Usage]]:
     """Tells what has been spent by now; of what is stopped inside `with`, the index notes it, since nothing is published."""
 
     def spent() -> Usage:
-        return replace(workshop.account.usage, seconds=time.perf_counter() - started)
+        return replace(context.account.usage, seconds=time.perf_counter() - started)
 
     try:
         yield spent
     except (Interrupted, EndpointRefused):
-        workshop.writer.note_spent(spent())
+        context.writer.note_spent(spent())
         raise
 
 

@@ -16,15 +16,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hoptrail.documents.reading import ReadingLimits
+from hoptrail.documents.read_sources import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import UsageError
 from hoptrail.labels import check_label
 from hoptrail.language.chat.prompting import check_prompts
+from hoptrail.language.factory import check_language
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.language.opening import check_language
 from hoptrail.models.chat import ChatSettings
-from hoptrail.models.opening import check_encoder
+from hoptrail.models.encoder_factory import check_encoder
 from hoptrail.recipes.catalogue import DEFAULT, recipe_settings
 from hoptrail.recipes.papers import PREFIX, paper_named
 from hoptrail.recipes.settings import RecipeSettings
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that can be set. `encoder`: see `models.opening.open_encoder`; `recipe` and `language` are the defaults.
+    """Everything that can be set. `encoder`: see `models.encoder_factory.open_encoder`; `recipe` and `language` are the defaults.
     With `sync`, indexing a folder forgets the documents whose files are no longer in it; with `follow_links` it reads what links
     lead to outside of it. `labels` say `NAME=PATTERN` each: which documents have a label, by where they were read (`*` is any
     text). Keys of a server may be limited to labels.

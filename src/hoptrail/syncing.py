@@ -11,13 +11,13 @@ from pathlib import Path
 
 from hoptrail.corpus.register import BATCH_CHARACTERS, BATCH_DOCUMENTS, Register, file_of
 from hoptrail.documents.marks import FileMark, nothing_known
-from hoptrail.documents.reading import Findings, ReadingLimits, read_sources
+from hoptrail.documents.read_sources import Findings, ReadingLimits, read_sources
 from hoptrail.documents.walking import shown
 from hoptrail.errors import DocumentError
-from hoptrail.executing.executor import batched
+from hoptrail.execution.executor import batched
 from hoptrail.fingerprints import digest_of_code, fingerprint
 from hoptrail.notebook import report_html, report_line
-from hoptrail.structures.building import Workshop
+from hoptrail.structures.build_context import BuildContext
 from hoptrail.types import Document, Usage, content_id
 
 FIRST_DOCUMENTS = 16
@@ -83,7 +83,7 @@ def read_all(
     where: Path,
     sources: Sequence[str | Path],
     limits: ReadingLimits,
-    workshop: Workshop,
+    context: BuildContext,
     options: ReadingOptions = USUAL,
     cut: Callable[[Collection[str]], None] = lambda _: None,
 ) -> IndexingReport:
@@ -94,25 +94,25 @@ def read_all(
     something is found.
     """
     report, findings, reading = IndexingReport(), Findings(), _way_of_reading(limits)
-    register = Register(workshop.writer, where, findings, reading)
+    register = Register(context.writer, where, findings, reading)
 
     def known(paths: Sequence[str]) -> Mapping[str, FileMark]:
-        return workshop.writer.snapshot().register.files(paths, reading)
+        return context.writer.snapshot().register.files(paths, reading)
 
     which = nothing_known if options.reread or options.keep_lines else known
-    read = read_sources(sources, limits, workshop.executor, findings, which, follow=options.follow_links)
-    _store(_tell_failures(read, report), register, report, workshop, cut)
+    read = read_sources(sources, limits, context.executor, findings, which, follow=options.follow_links)
+    _store(_tell_failures(read, report), register, report, context, cut)
     register.redate(findings.redated)
     cut(register.write())
-    workshop.pause()
+    context.pause()
     whole = set[str]() if options.keep_lines else findings.whole
-    _clear(register.unread(whole), register, workshop)
+    _clear(register.unread(whole), register, context)
     for folder in _outermost_folders(sources):
-        _forget_gone(folder, register, workshop, findings, report, sync=options.sync)
+        _forget_gone(folder, register, context, findings, report, sync=options.sync)
     report.removed = register.withdrawn
     report.unchanged += findings.unchanged
     if len(findings.compared) >= MANY or findings.redated or report.added or report.updated or report.removed:
-        workshop.writer.put_files(findings.compared, reading)
+        context.writer.put_files(findings.compared, reading)
     report.notes += findings.notes
     report.left_out = findings.left_out
     return report
@@ -122,18 +122,18 @@ def _store(
     read: Iterator[Document],
     register: Register,
     report: IndexingReport,
-    workshop: Workshop,
+    context: BuildContext,
     cut: Callable[[Collection[str]], None],
 ) -> None:
     """Enter documents and write them, in batches each twice as large as the one before; the rest still waits to be written."""
     most, room = FIRST_DOCUMENTS, FIRST_CHARACTERS
     while documents := next(batched(read, most, lambda document: len(document.text), room), None):
         _enter(documents, register, report)
-        workshop.report("reading", report.added + report.updated + report.unchanged, 0)
+        context.report("reading", report.added + report.updated + report.unchanged, 0)
         changed, characters = register.waiting
         if changed >= most or characters >= room:
             cut(register.write())
-            workshop.pause()
+            context.pause()
         most, room = min(2 * most, BATCH_DOCUMENTS), min(2 * room, BATCH_CHARACTERS)
 
 
@@ -155,12 +155,12 @@ def _enter(documents: Sequence[Document], register: Register, report: IndexingRe
     ]
 
 
-def _clear(sources: Iterable[str], register: Register, workshop: Workshop) -> None:
+def _clear(sources: Iterable[str], register: Register, context: BuildContext) -> None:
     """Note that nothing stands at these sources any more."""
     for some in batched(sources, BATCH_DOCUMENTS):
         register.clear(some)
         register.write()
-        workshop.pause()
+        context.pause()
 
 
 def _outermost_folders(sources: Sequence[str | Path]) -> list[Path]:
@@ -172,7 +172,7 @@ def _outermost_folders(sources: Sequence[str | Path]) -> list[Path]:
 def _forget_gone(
     folder: Path,
     register: Register,
-    workshop: Workshop,
+    context: BuildContext,
     findings: Findings,
     report: IndexingReport,
     *,
@@ -192,7 +192,7 @@ def _forget_gone(
             f"be mounted. `hoptrail remove` forgets documents by name"
         )
     elif gone and sync:
-        _clear(gone, register, workshop)
+        _clear(gone, register, context)
     else:
         report.gone += files
 

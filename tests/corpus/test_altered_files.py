@@ -14,7 +14,7 @@ from hoptrail.corpus import segments
 from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.repairing import damage
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.documents.reading import ReadingLimits
+from hoptrail.documents.read_sources import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import IndexDamaged, IndexUnavailable
 from hoptrail.indexing import Watcher, repair_index, update_index

@@ -21,11 +21,11 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted
 from hoptrail.indexing import Performer, Watcher, remove_documents, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.structures import mentions
-from hoptrail.structures.building import Workshop
+from hoptrail.structures import title_mentions
+from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.catalogue import StructureSettings, structures_by_name, with_foundations
 from hoptrail.structures.declaring import Row, Structure
-from hoptrail.structures.mentions import TitleMentions
+from hoptrail.structures.title_mentions import TitleMentions
 from hoptrail.types import Document, Usage
 from world import HashingEncoder, make_document
 
@@ -73,7 +73,7 @@ def change(world: Path) -> None:
 
 @pytest.fixture(autouse=True)
 def _all_of_a_small_world_may_be_followed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mentions, "SHARE", 1.0)
+    monkeypatch.setattr(title_mentions, "SHARE", 1.0)
 
 
 def test_what_came_changed_and_went_is_followed(
@@ -83,9 +83,9 @@ def test_what_came_changed_and_went_is_followed(
     gone = max(world.glob("*.txt"))
     rows = TitleMentions.rows
 
-    def following(one: TitleMentions, workshop: Workshop, documents: Collection[str] | None) -> Iterator[Row]:
+    def following(one: TitleMentions, context: BuildContext, documents: Collection[str] | None) -> Iterator[Row]:
         assert documents is not None, "all sentences are looked at"
-        return rows(one, workshop, documents)
+        return rows(one, context, documents)
 
     monkeypatch.setattr(TitleMentions, "rows", following)
     change(world)

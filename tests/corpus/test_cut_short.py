@@ -20,7 +20,7 @@ from hoptrail.corpus.durable import remove_files
 from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.repairing import damage
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.documents.reading import ReadingLimits
+from hoptrail.documents.read_sources import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import IndexUnavailable, UsageError
 from hoptrail.indexing import Watcher, remove_documents, repair_index, update_index

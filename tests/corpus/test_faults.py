@@ -25,7 +25,7 @@ from hoptrail.corpus.schema import FORMAT
 from hoptrail.corpus.segments import ARRAYS
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
-from hoptrail.documents.reading import ReadingLimits
+from hoptrail.documents.read_sources import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import IndexBusy, IndexDamaged, IndexMismatch, IndexUnavailable, StorageError
 from hoptrail.indexing import Watcher, repair_index, update_index
@@ -288,7 +288,7 @@ WORK = """
 import sys
 from pathlib import Path
 from world import HashingEncoder
-from hoptrail.documents.reading import ReadingLimits
+from hoptrail.documents.read_sources import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.indexing import Watcher, remove_documents, update_index
 from hoptrail.structures.catalogue import structures_by_name

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from documents.file_makers import with_member, word_body, word_file
+from hoptrail.documents.child_parsing import Parsing
+from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.docx import parse_docx
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
-from hoptrail.documents.parsing import Parsing
-from hoptrail.documents.text import Unreadable
 
 BOMB = b"""<?xml version="1.0"?><!DOCTYPE w [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]><w>&b;</w>"""
 REMOTE = b"""<?xml version="1.0"?><!DOCTYPE w SYSTEM "http://127.0.0.1:9/never.dtd"><w/>"""

@@ -15,9 +15,9 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls, qn
 
 from hoptrail.documents.blocks import Parsed
+from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.docx import parse_docx
 from hoptrail.documents.limits import DEFAULT_LIMITS
-from hoptrail.documents.text import Unreadable
 from hoptrail.text.sentences import sentence_ends
 from hoptrail.types import BlockKind
 

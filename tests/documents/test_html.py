@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from hoptrail.documents.child_parsing import Parsing, TookTooLong
+from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.html import parse_html
 from hoptrail.documents.html_lines import marked
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
-from hoptrail.documents.parsing import Parsing, TookTooLong
-from hoptrail.documents.text import Unreadable
 
 
 def text_of(markup: str) -> str:

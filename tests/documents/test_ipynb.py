@@ -7,9 +7,9 @@ import json
 import pytest
 
 from hoptrail.documents.blocks import Parsed
+from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.ipynb import parse_ipynb
 from hoptrail.documents.limits import DEFAULT_LIMITS
-from hoptrail.documents.text import Unreadable
 
 
 def parsed(notebook: object) -> Parsed:

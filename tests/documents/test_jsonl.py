@@ -12,7 +12,7 @@ import pytest
 
 from hoptrail.documents.jsonl import BadLine, Line, read_lines, tiling_ends
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
-from hoptrail.documents.reading import read_sources
+from hoptrail.documents.read_sources import read_sources
 from hoptrail.types import Document
 
 

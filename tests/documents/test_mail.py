@@ -9,10 +9,10 @@ import pytest
 
 from documents.file_makers import word_file
 from hoptrail.documents.blocks import Parsed
+from hoptrail.documents.child_parsing import Parsing
+from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 from hoptrail.documents.mail import parse_mail, parse_mbox
-from hoptrail.documents.parsing import Parsing
-from hoptrail.documents.text import Unreadable
 
 HEADER = "From: ada@example.org\nSubject: Lists\nDate: Tue, 5 Mar 2024 09:30:00 +0000\n"
 

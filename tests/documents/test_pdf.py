@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from documents.file_makers import drawn, pdf_of, pdf_with_contents, stream, text_pdf
+from hoptrail.documents.child_parsing import Parsing
+from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
-from hoptrail.documents.parsing import Parsing
-from hoptrail.documents.text import Unreadable
 
 REFUSED = Path(__file__).parent / "refused"
 BROKEN = b"<< /Length 9 /Filter /NoSuchFilter >>\nstream\nxxxxxxxxx\nendstream"

@@ -8,9 +8,9 @@ import pytest
 
 from documents.block_lines import block_lines
 from documents.file_makers import Placed, column, pdf_of, pdf_with_contents, placed_pdf, stream, text_pdf
+from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 from hoptrail.documents.pdf.parser import parse_pdf
-from hoptrail.documents.text import Unreadable
 
 LEFT = [
     "The harbour was built in the years when",

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from documents.file_makers import with_member
+from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 from hoptrail.documents.pptx import parse_pptx
-from hoptrail.documents.text import Unreadable
 
 PLAN = Path(__file__).parent / "blocks" / "office" / "plan.pptx"
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from hoptrail.documents.child_parsing import Parsing
+from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import DEFAULT_LIMITS
-from hoptrail.documents.parsing import Parsing
 from hoptrail.documents.rst import parse_rst
-from hoptrail.documents.text import Unreadable
 
 
 def text_of(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from hoptrail import Index, Settings
 from hoptrail.evaluation.data_folders import load_data
 from hoptrail.evaluation.reports import EvaluationReport
-from hoptrail.evaluation.running import evaluate
+from hoptrail.evaluation.runner import evaluate
 from hoptrail.indexing import Watcher
 from world import Counting
 

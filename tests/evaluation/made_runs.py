@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from hoptrail.evaluation.answer_scores import AnswerScore, Rule
 from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.run_folder import EncoderRecord, Run, RunHeader, Versions
-from hoptrail.evaluation.scoring import AnswerScore, Rule
 from hoptrail.evaluation.trail_records import HitRecord, HopRecord, ReadingRecord, TrailRecord
 from hoptrail.types import Kind, Verdict
 

@@ -7,9 +7,9 @@ import random
 import pytest
 
 from hoptrail.errors import UsageError
+from hoptrail.evaluation.answer_scores import Share
 from hoptrail.evaluation.calibration import Source, fit_map, held_out, quality_of, together
 from hoptrail.evaluation.risk_coverage import Judged, brier_score, sure_answers
-from hoptrail.evaluation.scoring import Share
 
 
 def answers(confidence: float, right: int, wrong: int) -> list[Judged]:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from hoptrail.errors import DataError, UsageError
+from hoptrail.evaluation.answer_scores import MISSED, AnswerScore, Rule
 from hoptrail.evaluation.datasets import GoldStep, Question, load_dataset, score_question
-from hoptrail.evaluation.scoring import MISSED, AnswerScore, Rule
 
 WriteLines = Callable[[str, Iterable[object]], Path]
 

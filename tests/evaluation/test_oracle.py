@@ -21,7 +21,7 @@ from hoptrail.evaluation.datasets import Dataset, Question, load_dataset
 from hoptrail.evaluation.oracle import OracleLanguage
 from hoptrail.evaluation.oracle_share import OracleShare, summarise_oracle
 from hoptrail.evaluation.question_meter import PerQuestion
-from hoptrail.evaluation.running import Running
+from hoptrail.evaluation.runner import Running
 from hoptrail.indexing import Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import (
@@ -162,7 +162,7 @@ class TestReporting:
     def test_the_command_line_evaluates_with_it(
         self, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("hoptrail.models.opening.open_encoder", lambda _settings: HashingEncoder())
+        monkeypatch.setattr("hoptrail.models.encoder_factory.open_encoder", lambda _settings: HashingEncoder())
         out = tmp_path / "out.json"
         arguments = ["evaluate", str(data), "--recipes", "bm25,dense,hybrid,selfask", "--language", "oracle"]
         result = CliRunner().invoke(app, [*arguments, "--work", str(tmp_path), "--out", str(out)])

@@ -20,7 +20,7 @@ from evaluation.oracle_world import (
 from hoptrail.errors import TaskFailed, UsageError
 from hoptrail.evaluation.datasets import GoldStep, Question
 from hoptrail.evaluation.oracle import OracleLanguage
-from hoptrail.language.opening import open_language
+from hoptrail.language.factory import open_language
 from hoptrail.language.tasks import (
     Assess,
     Complete,

@@ -14,13 +14,13 @@ from command import Hoptrail
 from evaluation.bench import Bench
 from evaluation.made_runs import made_run, result
 from hoptrail.errors import DataError, UsageError
-from hoptrail.evaluation.comparing import compare
+from hoptrail.evaluation.answer_scores import share_interval
 from hoptrail.evaluation.comparison_tables import tables_of
 from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.error_analysis import analyse_errors
 from hoptrail.evaluation.outcomes import Outcome
+from hoptrail.evaluation.run_comparison import compare
 from hoptrail.evaluation.run_folder import Run, open_run
-from hoptrail.evaluation.scoring import share_interval
 
 FILES = {
     "pump.md": "# Pump\n\nUnit cost: 212 GBP\n",
@@ -145,7 +145,7 @@ def test_the_oracle_has_nothing_to_go_by(own: Bench) -> None:
 
 @pytest.fixture
 def command(own: Bench, hoptrail: Hoptrail, monkeypatch: pytest.MonkeyPatch) -> Hoptrail:
-    monkeypatch.setattr("hoptrail.models.opening.open_encoder", lambda _: own.encoder)
+    monkeypatch.setattr("hoptrail.models.encoder_factory.open_encoder", lambda _: own.encoder)
     return hoptrail
 
 

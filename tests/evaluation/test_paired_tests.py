@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from hoptrail.errors import UsageError
+from hoptrail.evaluation.answer_scores import mean_interval
 from hoptrail.evaluation.paired_tests import (
     MOST_EXACT,
     holm,
     paired_difference,
     randomisation_p,
 )
-from hoptrail.evaluation.scoring import mean_interval
 
 
 def scipy_p(differences: np.ndarray[Any, Any], resamples: int) -> float:
@@ -99,7 +99,7 @@ def test_the_size_of_portions_changes_nothing(monkeypatch: pytest.MonkeyPatch) -
     differences = np.random.default_rng(7).normal(0.05, 1, 101)
     given = randomisation_p(differences, 0), mean_interval(differences.tolist(), 0)
     monkeypatch.setattr("hoptrail.evaluation.paired_tests._PORTION", 777)
-    monkeypatch.setattr("hoptrail.evaluation.scoring._PORTION", 777)
+    monkeypatch.setattr("hoptrail.evaluation.answer_scores._PORTION", 777)
     assert (randomisation_p(differences, 0), mean_interval(differences.tolist(), 0)) == given
 
 

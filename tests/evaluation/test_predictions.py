@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hoptrail.errors import DataError
+from hoptrail.evaluation.answer_scores import MISSED, AnswerScore, Rule
 from hoptrail.evaluation.predictions import ScoreSummary, score_predictions, summarise_scores
-from hoptrail.evaluation.scoring import MISSED, AnswerScore, Rule
 
 WriteLines = Callable[[str, Iterable[object]], Path]
 

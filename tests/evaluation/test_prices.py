@@ -9,9 +9,9 @@ import pytest
 
 from evaluation.made_runs import made_run, question, result
 from hoptrail.errors import DataError
-from hoptrail.evaluation.comparing import compare
 from hoptrail.evaluation.comparison_tables import tables_of
 from hoptrail.evaluation.prices import Price, PriceTable, load_prices, price_notes
+from hoptrail.evaluation.run_comparison import compare
 from hoptrail.evaluation.run_folder import Run
 
 TABLE = PriceTable("2030-01", "EUR", {"big": Price(2.0, 10.0)})

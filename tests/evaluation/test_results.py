@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hoptrail.errors import DataError, StorageError, UsageError
+from hoptrail.evaluation.answer_scores import MISSED, AnswerScore
 from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.reports import EvaluationReport, summarise_recipe
 from hoptrail.evaluation.results import QuestionResult, ResultsFile
-from hoptrail.evaluation.scoring import MISSED, AnswerScore
 
 PERFECT = AnswerScore(1.0, 1.0, 1.0, 1.0)
 ANSWERED = QuestionResult(

@@ -10,10 +10,10 @@ import pytest
 
 from evaluation.bench import CORPUS, QUESTIONS, REPLIES, Bench
 from hoptrail import Answer, Index, Settings
-from hoptrail.building import Building
 from hoptrail.errors import IndexDamaged, IndexUnavailable, Interrupted
 from hoptrail.evaluation.datasets import load_dataset
-from hoptrail.evaluation.running import evaluate
+from hoptrail.evaluation.runner import evaluate
+from hoptrail.index_builder import Building
 from hoptrail.indexing import Watcher
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.recipes.bm25 import Bm25, Bm25Settings
@@ -173,7 +173,7 @@ def test_another_code(bench: Bench, monkeypatch: pytest.MonkeyPatch, language: s
 
     assert run(Settings()) == run(Settings()) == 4
     with monkeypatch.context() as patched:
-        patched.setattr("hoptrail.evaluation.running.digest_of_code", lambda _: "another")
+        patched.setattr("hoptrail.evaluation.runner.digest_of_code", lambda _: "another")
         assert run(Settings()) == 8
     other = Settings(offline=OfflineSettings(least_confidence=0.9))
     assert run(other) == run(other) == (12 if language == "offline" else 8)

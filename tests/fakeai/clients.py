@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from fakeai.server import FakeAI
-from hoptrail.language.opening import LanguageContext
+from hoptrail.language.factory import LanguageContext
+from hoptrail.models.billing import PaidChat
 from hoptrail.models.chat import ChatRequest, ChatSettings, Message, Rung
 from hoptrail.models.chat_endpoint import ChatEndpoint
 from hoptrail.models.environment import Address
 from hoptrail.models.known_servers import KnownServers
-from hoptrail.models.paying import PaidChat
 from hoptrail.models.remembered import FILE, RememberedReplies
 
 KEY = "sk-test-0123456789-do-not-show"

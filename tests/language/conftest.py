@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hoptrail.documents.reading import read_sources
+from hoptrail.documents.read_sources import read_sources
 from hoptrail.types import Document, Kind, Span, Unit, content_id
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -14,8 +14,8 @@ import pytest
 
 from hoptrail.errors import ModelUnavailable, UsageError
 from hoptrail.models import client
+from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.models.endpoint import EndpointEncoder, EndpointSettings
-from hoptrail.models.opening import open_encoder
 
 Row = dict[str, Any]
 

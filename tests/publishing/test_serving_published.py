@@ -15,9 +15,9 @@ from command import Hoptrail
 from hoptrail import Index
 from hoptrail.errors import IndexDamaged, UsageError
 from hoptrail.publishing.sending import publish
-from hoptrail.serving.server import published
+from hoptrail.serving.server import published_index
 from hoptrail.serving.server.app import create_app
-from hoptrail.serving.server.published import PublishedIndex
+from hoptrail.serving.server.published_index import PublishedIndex
 from hoptrail.serving.server.workspaces import Workspace
 from object_store import Fault, FaultyStore
 from publishing.indexes import objects_of, pointer_of
@@ -46,7 +46,7 @@ class Source:
 @pytest.fixture
 def source(tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> Source:
     monkeypatch.setenv("HOPTRAIL_DATA", str(tmp_path / "data"))
-    monkeypatch.setattr(published, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(published_index, "LOOK_SECONDS", 0.05)
     made = Source(tmp_path, address)
     made.publish("Bridge", "The Tallow Bridge was designed by Ada Quill.")
     return made

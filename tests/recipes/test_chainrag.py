@@ -22,7 +22,7 @@ from hoptrail.language.tasks import (
     Summarise,
     Task,
 )
-from hoptrail.models.text import estimated_tokens
+from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.recipes.chainrag import CARRIED, Chainrag, ChainragSettings
 from hoptrail.recipes.sentence_search import SentenceSearchSettings
 from hoptrail.retrieval.corpus import Corpus

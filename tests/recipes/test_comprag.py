@@ -14,7 +14,7 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import IndexUnavailable
 from hoptrail.indexing import Performer, Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.language.triples.questions import Pattern, question_triples
+from hoptrail.language.triples.question_triples import Pattern, question_triples
 from hoptrail.recipes.comprag import ALONE, Comprag, CompragSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.triples.composition import CompositionSettings

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from hoptrail.errors import Interrupted
-from hoptrail.language.listening import Heard, Listener
+from hoptrail.language.listener import ListenedLanguage, Listener
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.recipes.catalogue import RECIPES, open_recipe
 from hoptrail.recipes.settings import RecipeSettings
@@ -45,7 +45,7 @@ class Ear:
 @pytest.mark.parametrize("name", TOLD_ALL)
 def test_what_is_told_is_the_trail(name: str, corpus: Corpus) -> None:
     ear = Ear()
-    recipe = open_recipe(name, corpus, Heard(OfflineLanguage(), ear.listener), RecipeSettings())
+    recipe = open_recipe(name, corpus, ListenedLanguage(OfflineLanguage(), ear.listener), RecipeSettings())
     answer = recipe.answer(QUESTION)
     assert tuple(ear.hops) == answer.trail.hops
     assert {(span.document, span.start, span.end) for span in ear.support} >= {
@@ -57,7 +57,9 @@ def test_what_is_told_is_the_trail(name: str, corpus: Corpus) -> None:
 @pytest.mark.parametrize("name", sorted(RECIPES))
 def test_listening_changes_no_answer(name: str, corpus: Corpus) -> None:
     plain = open_recipe(name, corpus, OfflineLanguage(), RecipeSettings()).answer(QUESTION)
-    listened = open_recipe(name, corpus, Heard(OfflineLanguage(), Ear().listener), RecipeSettings()).answer(QUESTION)
+    listened = open_recipe(name, corpus, ListenedLanguage(OfflineLanguage(), Ear().listener), RecipeSettings()).answer(
+        QUESTION
+    )
     assert (plain.text, plain.trail, plain.evidence, plain.ranking) == (
         listened.text,
         listened.trail,
@@ -69,7 +71,9 @@ def test_listening_changes_no_answer(name: str, corpus: Corpus) -> None:
 @pytest.mark.parametrize("name", ["selfask", "chainrag", "hirag", "sunar"])
 def test_a_hop_is_announced_before_it_is_found(name: str, corpus: Corpus) -> None:
     ear = Ear()
-    answer = open_recipe(name, corpus, Heard(OfflineLanguage(), ear.listener), RecipeSettings()).answer(QUESTION)
+    answer = open_recipe(name, corpus, ListenedLanguage(OfflineLanguage(), ear.listener), RecipeSettings()).answer(
+        QUESTION
+    )
     assert len(answer.trail) > 1
     assert ear.events[:4] == [(what, hop.asked) for hop in answer.trail.hops[:2] for what in ("asked", "found")]
 
@@ -77,7 +81,7 @@ def test_a_hop_is_announced_before_it_is_found(name: str, corpus: Corpus) -> Non
 @pytest.mark.parametrize("name", ["selfask", "chainrag", "hirag", "sunar"])
 def test_once_stopped_no_further_hop_is_made(name: str, corpus: Corpus) -> None:
     ear = Ear(patience=1)
-    recipe = open_recipe(name, corpus, Heard(OfflineLanguage(), ear.listener), RecipeSettings())
+    recipe = open_recipe(name, corpus, ListenedLanguage(OfflineLanguage(), ear.listener), RecipeSettings())
     with pytest.raises(Interrupted, match="nobody waits"):
         recipe.answer(QUESTION)
     assert len(ear.hops) == 1
@@ -85,6 +89,8 @@ def test_once_stopped_no_further_hop_is_made(name: str, corpus: Corpus) -> None:
 
 def test_trail_may_give_up_hops_but_adds_none_untold(corpus: Corpus) -> None:
     ear = Ear()
-    answer = open_recipe("trail", corpus, Heard(OfflineLanguage(), ear.listener), RecipeSettings()).answer(QUESTION)
+    answer = open_recipe("trail", corpus, ListenedLanguage(OfflineLanguage(), ear.listener), RecipeSettings()).answer(
+        QUESTION
+    )
     assert len(answer.trail) > 0
     assert [hop for hop in answer.trail if hop not in ear.hops] == []

@@ -25,7 +25,7 @@ from hoptrail.language.tasks import (
     Samples,
     Task,
 )
-from hoptrail.language.triples.questions import Pattern
+from hoptrail.language.triples.question_triples import Pattern
 from hoptrail.recipes.chainrag import Chainrag, ChainragSettings
 from hoptrail.recipes.comprag import Comprag
 from hoptrail.recipes.hirag import Hirag, HiragSettings

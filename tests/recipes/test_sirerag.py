@@ -8,7 +8,7 @@ from hoptrail.language.scripted import ScriptedLanguage
 from hoptrail.language.tasks import Integrate, Read, Reading, Recall, Step
 from hoptrail.recipes.sirerag import Sirerag
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.structures.names import (
+from hoptrail.structures.structure_names import (
     AGGREGATES,
     ENTITY_TREE,
     JOINT_TREE,

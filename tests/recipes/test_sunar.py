@@ -13,8 +13,8 @@ import pytest
 from fakeai.clients import context_at
 from fakeai.server import Body, FakeAI, serving
 from hoptrail.errors import UsageError
+from hoptrail.language.factory import open_language
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.language.opening import open_language
 from hoptrail.language.scripted import Failure, Output, Quote, QuotedReading, QuotedStep, ScriptedLanguage
 from hoptrail.language.tasks import (
     Complete,

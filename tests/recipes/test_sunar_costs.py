@@ -11,7 +11,7 @@ import pytest
 from fakeai.brains import task_of
 from fakeai.clients import context_at, replies_in
 from fakeai.server import Body, FakeAI, serving
-from hoptrail.language.opening import open_language
+from hoptrail.language.factory import open_language
 from hoptrail.recipes.sunar import PAPER, Sunar
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.passages.adaptive import AdaptiveSettings

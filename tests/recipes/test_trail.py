@@ -10,7 +10,7 @@ import pytest
 from fakeai.brains import by_task, task_of
 from fakeai.clients import KEY, context_at
 from fakeai.server import FakeAI, serving
-from hoptrail.language.opening import open_language
+from hoptrail.language.factory import open_language
 from hoptrail.language.scripted import (
     Failure,
     Output,
@@ -31,7 +31,7 @@ from hoptrail.language.tasks import (
     Task,
     Verify,
 )
-from hoptrail.recipes.opinions import Opinion, believed
+from hoptrail.recipes.opinions import Opinion, combined_confidence
 from hoptrail.recipes.trail import NO_CHAIN, TrailRecipe, TrailSettings
 from hoptrail.recipes.trail_chain import ChainSettings
 from hoptrail.retrieval.corpus import Corpus
@@ -338,9 +338,9 @@ def test_a_conclusion_is_checked_by_one_from_the_answers_alone(corpus: Corpus) -
 
 def test_stages_that_agree_are_as_sure_as_the_surest() -> None:
     opinions = [Opinion("the Isk", 0.4, []), Opinion("Isk", 0.5, []), Opinion("90 km", 0.6, []), Opinion(None, 0.0, [])]
-    assert believed(opinions[0], opinions) == pytest.approx(0.5)
-    assert believed(opinions[2], opinions) == pytest.approx(0.6)
-    assert believed(opinions[3], opinions) == 0
+    assert combined_confidence(opinions[0], opinions) == pytest.approx(0.5)
+    assert combined_confidence(opinions[2], opinions) == pytest.approx(0.6)
+    assert combined_confidence(opinions[3], opinions) == 0
 
 
 @pytest.mark.parametrize(

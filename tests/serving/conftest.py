@@ -11,9 +11,9 @@ import pytest
 
 from hoptrail import Index
 from hoptrail.models.encoder import Encoder, FloatMatrix, Progress
+from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.models.local import LocalSettings
 from hoptrail.models.minilm import MiniLmEncoder
-from hoptrail.models.opening import open_encoder
 from hoptrail.recipes.catalogue import RECIPES
 from tiny_bert import write_tiny_folder
 
@@ -23,7 +23,7 @@ def one_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands in this process share an encoder, as those of a server would: loading one takes longer than asking. That of users
     encodes a text once.
     """
-    monkeypatch.setattr("hoptrail.models.opening.open_encoder", _open_once)
+    monkeypatch.setattr("hoptrail.models.encoder_factory.open_encoder", _open_once)
 
 
 class EncodesOnce:

@@ -15,7 +15,7 @@ import pytest
 
 from command import Hoptrail
 from hoptrail import Index
-from hoptrail.documents.reading import read_sources
+from hoptrail.documents.read_sources import read_sources
 from hoptrail.recipes.catalogue import RECIPES
 from hoptrail.recipes.closed_book import ClosedBook
 from hoptrail.serving.cli import app

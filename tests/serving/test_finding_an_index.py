@@ -121,7 +121,7 @@ def test_a_folder_of_documents_is_indexed_while_it_is_served(
             (notes / "ulm.txt").write_text("Ulm is a town.", encoding="utf-8")
             until(lambda: documents(notes) == ["isk", "ulm"])
 
-    monkeypatch.setattr("hoptrail.serving.server.running.serve_app", serve_app)
+    monkeypatch.setattr("hoptrail.serving.server.http_server.serve_app", serve_app)
     monkeypatch.chdir(notes.parent)
     ended = hoptrail("serve", "notes")
     assert ended.code == 0, ended.err

@@ -51,7 +51,7 @@ def test_a_stopped_run_keeps_what_is_finished_and_the_next_does_the_rest(
 ) -> None:
     monkeypatch.setattr(declaring, "BATCH", 2)
     encoder = Interrupting(number=number, when=lambda before: len(before) == 2)
-    monkeypatch.setattr("hoptrail.models.opening.open_encoder", lambda _: encoder)
+    monkeypatch.setattr("hoptrail.models.encoder_factory.open_encoder", lambda _: encoder)
     before = signal.getsignal(number)
     command = ["index", world, "--index", tmp_path / "index", "--for", "hybrid"]
     ended = hoptrail(*command)
@@ -71,7 +71,7 @@ def test_a_signal_during_a_change_leaves_every_document_to_readers_old_or_new(
 ) -> None:
     monkeypatch.setattr(declaring, "BATCH", 1)
     encoder = Interrupting(when=lambda before: len(before) == len(FACTS))
-    monkeypatch.setattr("hoptrail.models.opening.open_encoder", lambda _: encoder)
+    monkeypatch.setattr("hoptrail.models.encoder_factory.open_encoder", lambda _: encoder)
     options = ["--index", tmp_path / "index"]
     building = [*options, "--for", "hybrid"]
     assert hoptrail("index", world, *building).code == 0
@@ -87,7 +87,7 @@ def test_a_signal_during_a_change_leaves_every_document_to_readers_old_or_new(
 
 SLOW = """
 import sys, time
-import hoptrail.models.opening
+import hoptrail.models.encoder_factory
 from hoptrail.serving.cli import main
 from hoptrail.structures import declaring
 from world import HashingEncoder
@@ -97,7 +97,7 @@ class Slow(HashingEncoder):
         print("encoding", flush=True)
         time.sleep(60)
 
-hoptrail.models.opening.open_encoder = lambda name: Slow()
+hoptrail.models.encoder_factory.open_encoder = lambda name: Slow()
 sys.argv = ["hoptrail", *sys.argv[1:]]
 main()
 """

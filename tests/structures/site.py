@@ -13,7 +13,7 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import TaskFailed
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import Extract, Language, Reply, Summarise, Task
-from hoptrail.structures.building import Account, Workshop
+from hoptrail.structures.build_context import Account, BuildContext
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.passages import Passages
 from hoptrail.types import Document, Kind, Unit, Usage
@@ -66,7 +66,7 @@ class Site:
         with writing_to(self.folder, self.encoder.identity) as writer:
             writer.remove_documents([document.id for document in remove])
             writer.put_documents(add)
-            workshop = Workshop(
+            context = BuildContext(
                 writer,
                 self.encoder,
                 lambda *said: self.said.append(said),
@@ -77,7 +77,7 @@ class Site:
                 change=writer.change() if follow else None,
             )
             for structure in (Passages(self.limits), *structures):
-                structure.update(workshop)
+                structure.update(context)
             if writer.changed:
                 writer.publish(Usage())
         return account

@@ -12,10 +12,10 @@ from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted
 from hoptrail.structures import catalogue, declaring
-from hoptrail.structures.building import Workshop, report_nothing
+from hoptrail.structures.build_context import BuildContext, report_nothing
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
 from hoptrail.structures.declaring import Derived, Row
-from hoptrail.structures.names import PASSAGES
+from hoptrail.structures.structure_names import PASSAGES
 from hoptrail.types import Document, Kind, Link, Unit, content_id
 from structures.site import Site
 from world import Counting, make_document
@@ -27,7 +27,7 @@ class OpeningSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Openings(Derived):
+class FirstWords(Derived):
     """The first words of each passage, linked to it: all that a new structure has to say."""
 
     settings: OpeningSettings = field(default_factory=OpeningSettings)
@@ -36,8 +36,8 @@ class Openings(Derived):
     units = (Kind.FACT,)
     links = ("opening",)
 
-    def rows(self, workshop: Workshop, documents: Collection[str] | None) -> Iterator[Row]:
-        snapshot = workshop.writer.snapshot()
+    def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Row]:
+        snapshot = context.writer.snapshot()
         every = snapshot.units(Kind.PASSAGE) if documents is None else snapshot.table.within(Kind.PASSAGE, documents)
         for passage in every:
             text = " ".join(passage.text.split()[: self.settings.words])
@@ -58,18 +58,18 @@ def linked(site: Site) -> set[tuple[str, str]]:
 @pytest.mark.parametrize("follow", [True, False])
 def test_rows_come_go_and_stay_with_their_documents(tmp_path: Path, documents: list[Document], follow: bool) -> None:
     site = Site(tmp_path)
-    site.build(Openings(), add=documents[1:])
+    site.build(FirstWords(), add=documents[1:])
     assert said(site) == {one.title: " ".join(one.text.split()[:2]) for one in documents[1:]}
     assert linked(site) == {(one.title, one.title) for one in documents[1:]}
     site.encoder.texts.clear()
-    site.build(Openings(), add=documents[:1], remove=documents[-1:], follow=follow)
+    site.build(FirstWords(), add=documents[:1], remove=documents[-1:], follow=follow)
     assert said(site).keys() == {one.title for one in documents[:-1]}
     assert linked(site) == {(one.title, one.title) for one in documents[:-1]}
     assert [text for text in site.encoder.texts if len(text.split("\n")[1].split()) <= 2] == [
         f"{documents[0].title}\n{said(site)[documents[0].title]}"
     ]
     commit = site.snapshot.commit
-    site.build(Openings(), follow=follow)
+    site.build(FirstWords(), follow=follow)
     assert site.snapshot.commit == commit
 
 
@@ -78,7 +78,7 @@ def test_what_is_out_of_date_goes_and_a_stopped_build_goes_on(
 ) -> None:
     monkeypatch.setattr(declaring, "BATCH", 2)
     site = Site(tmp_path)
-    site.build(Openings(), add=documents)
+    site.build(FirstWords(), add=documents)
     site.encoder.texts.clear()
     with writing_to(tmp_path, site.encoder.identity) as writer:
         left = iter([None, None])
@@ -89,10 +89,10 @@ def test_what_is_out_of_date_goes_and_a_stopped_build_goes_on(
                 raise Interrupted("stopped")
 
         with pytest.raises(Interrupted):
-            Openings(OpeningSettings(3)).update(Workshop(writer, site.encoder, report_nothing, pause))
+            FirstWords(OpeningSettings(3)).update(BuildContext(writer, site.encoder, report_nothing, pause))
     done = len(site.encoder.texts)
     assert 0 < done < len(documents)
-    site.build(Openings(OpeningSettings(3)))
+    site.build(FirstWords(OpeningSettings(3)))
     assert len(site.encoder.texts) == len(documents)
     assert said(site) == {one.title: " ".join(one.text.split()[:3]) for one in documents}
     assert linked(site) == {(one.title, one.title) for one in documents}
@@ -109,24 +109,24 @@ def test_of_a_document_all_units_are_kept_or_none(tmp_path: Path, monkeypatch: p
         def pause() -> None:
             counts.update(writer.snapshot().table.count_by_document(Kind.PASSAGE).values())
 
-        structure.update(Workshop(writer, encoder, report_nothing, pause))
+        structure.update(BuildContext(writer, encoder, report_nothing, pause))
         assert counts == {writer.snapshot().count(Kind.PASSAGE) // 3}
 
 
 def test_discarding_takes_all_that_is_declared(tmp_path: Path, documents: list[Document]) -> None:
     site = Site(tmp_path)
-    site.build(Openings(), add=documents)
+    site.build(FirstWords(), add=documents)
     with writing_to(tmp_path, site.encoder.identity) as writer:
-        Openings().discard(writer)
+        FirstWords().discard(writer)
         assert not writer.snapshot().count(Kind.FACT)
         assert not writer.snapshot().graph.count()["opening"]
 
 
 def test_one_line_in_the_catalogue_is_all_that_a_new_structure_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalogue, "STRUCTURES", (*catalogue.STRUCTURES, Openings))
+    monkeypatch.setattr(catalogue, "STRUCTURES", (*catalogue.STRUCTURES, FirstWords))
     assert ("openings", OpeningSettings) in [(name, kind) for name, kind, _ in catalogue._settings_fields()]
     known = structures_by_name(PassageLimits())
-    assert known["openings"] == Openings()
+    assert known["openings"] == FirstWords()
     assert [structure.name for structure in with_foundations(["openings"], known)] == ["passages", "openings"]
 
 

@@ -11,8 +11,8 @@ from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import BudgetExhausted, Interrupted
 from hoptrail.language.tasks import Extract, Extraction, Language, Reply, Task
-from hoptrail.structures import asking
-from hoptrail.structures.building import Workshop, report_nothing
+from hoptrail.structures import passage_tasks
+from hoptrail.structures.build_context import BuildContext, report_nothing
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.structures.extractions import Extractions, ExtractionSettings, stored_in_order
 from hoptrail.types import Document, Kind, Usage
@@ -108,7 +108,7 @@ def test_a_passage_is_shown_with_the_one_before_it_in_its_document(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However many are asked about together, and also where the one before was asked about in an earlier run."""
-    monkeypatch.setattr(asking, "BATCH", 2)
+    monkeypatch.setattr(passage_tasks, "BATCH", 2)
     log = ("Orla Finch went ashore at noon.", "She sold the Heron there.", "It was bought by Ida Voss.")
     documents = [make_document("Log", " ".join(log)), make_document("Isk", "The Isk is a river.")]
     site, first, second = Site(tmp_path, limits=PassageLimits(6, 0)), LookingBack(2), LookingBack()
@@ -123,7 +123,7 @@ def test_a_passage_is_shown_with_the_one_before_it_in_its_document(
 def test_what_was_got_before_the_money_ran_out_is_kept(
     site: Site, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "BATCH", 4)
+    monkeypatch.setattr(passage_tasks, "BATCH", 4)
     language = Limited(3)
     with pytest.raises(BudgetExhausted):
         site.build(Extractions(), add=documents, language=language)
@@ -136,7 +136,7 @@ def test_what_was_got_before_the_money_ran_out_is_kept(
 def test_a_stop_is_heeded_between_batches(
     site: Site, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "BATCH", 2)
+    monkeypatch.setattr(passage_tasks, "BATCH", 2)
     site.build(add=documents)
     language = Rules()
     with writing_to(site.folder, site.encoder.identity) as writer:
@@ -146,9 +146,9 @@ def test_a_stop_is_heeded_between_batches(
             if len(language.asked) == 4:
                 raise Interrupted("enough")
 
-        workshop = Workshop(writer, site.encoder, report_nothing, stop_after_two_batches, language)
+        context = BuildContext(writer, site.encoder, report_nothing, stop_after_two_batches, language)
         with pytest.raises(Interrupted):
-            Extractions().update(workshop)
+            Extractions().update(context)
     site.build(Extractions(), language=language)
     assert sorted(language.asked) == sorted(document.title for document in documents)
 
@@ -156,7 +156,7 @@ def test_a_stop_is_heeded_between_batches(
 def test_passages_are_asked_about_in_document_order_and_progress_is_told(
     site: Site, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "BATCH", 4)
+    monkeypatch.setattr(passage_tasks, "BATCH", 4)
     language = Rules("Lindeth")
     site.build(Extractions(), add=documents, language=language)
     assert language.asked == [document.title for document in sorted(documents, key=lambda document: document.id)]

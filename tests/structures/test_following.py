@@ -12,15 +12,15 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.structures import called, mentions
-from hoptrail.structures.building import Workshop
-from hoptrail.structures.called import titled
+from hoptrail.structures import title_mentions, title_scanning
+from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaring import Row, Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.facts import Facts
-from hoptrail.structures.mentions import TitleMentions, renamed, sentences_renaming
 from hoptrail.structures.profiles import Profiles
 from hoptrail.structures.sentences import Sentences
+from hoptrail.structures.title_mentions import TitleMentions, renamed, sentences_renaming
+from hoptrail.structures.title_scanning import titled
 from hoptrail.structures.triples import Triples
 from hoptrail.types import Document, Kind
 from structures.site import Site
@@ -87,14 +87,14 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     rows = TitleMentions.rows
 
-    def counting(mentions: TitleMentions, workshop: Workshop, documents: Collection[str] | None) -> Iterator[Row]:
+    def counting(mentions: TitleMentions, context: BuildContext, documents: Collection[str] | None) -> Iterator[Row]:
         if documents is None:
             looked.append(mentions.name)
-        return rows(mentions, workshop, documents)
+        return rows(mentions, context, documents)
 
     monkeypatch.setattr(TitleMentions, "rows", counting)
-    monkeypatch.setattr(mentions, "SHARE", 1.0)
-    monkeypatch.setattr(called, "MOST_NAMESAKES", 3)
+    monkeypatch.setattr(title_mentions, "SHARE", 1.0)
+    monkeypatch.setattr(title_scanning, "MOST_NAMESAKES", 3)
     return looked
 
 
@@ -122,7 +122,7 @@ def test_following_comes_to_what_building_anew_comes_to(
 def test_where_too_much_is_renamed_all_is_looked_at(
     tmp_path: Path, counted: list[str], monkeypatch: pytest.MonkeyPatch, bound: str, value: float
 ) -> None:
-    monkeypatch.setattr(mentions, bound, value)
+    monkeypatch.setattr(title_mentions, bound, value)
     hills, walk = make_document("Grey Hills", "Hills."), make_document("Walk", "She saw Grey Hills.")
     site = Site(tmp_path / "followed", limits=LIMITS)
     site.build(*SMALL, add=[walk], language=OfflineLanguage())
@@ -140,7 +140,7 @@ def test_titles_that_no_text_is_looked_through_for_are_followed_too(tmp_path: Pa
 
 
 def test_only_sentences_that_say_a_renamed_name_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mentions, "SHARE", 1.0)
+    monkeypatch.setattr(title_mentions, "SHARE", 1.0)
     site = Site(tmp_path, limits=LIMITS)
     walk = make_document("Walk", "She saw Grey Hills. She saw Élan. Greyhills rise. The grey hills rise.")
     site.build(*SMALL, add=[walk], language=OfflineLanguage())

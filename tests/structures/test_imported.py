@@ -263,7 +263,7 @@ def test_of_more_faults_than_are_numbered_the_lowest_are_kept(tmp_path: Path, mo
     faults = Faults(LinesFile(tmp_path / "found.jsonl", "extractions"))
     for number in reversed(range(1, 1001)):
         faults.add(number, f"fault {number}")
-    *named, more = faults.told
+    *named, more = faults.described
     assert [note.rpartition(" ")[2] for note in named] == [f"{number}." for number in range(1, 21)]
     assert more.endswith("980 more faults, in lines 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, ....")
 

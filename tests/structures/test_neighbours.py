@@ -15,8 +15,8 @@ from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted, UsageError
 from hoptrail.retrieval.passages.neighbourhood import Neighbourhood
-from hoptrail.structures import cells, neighbours
-from hoptrail.structures.building import Workshop, report_nothing
+from hoptrail.structures import neighbours, vector_cells
+from hoptrail.structures.build_context import BuildContext, report_nothing
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.structures.keyword_statistics import KeywordStatistics
 from hoptrail.structures.neighbours import (
@@ -162,7 +162,7 @@ def test_nothing_new_writes_nothing(graph: Graph, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("graph", [dense(), dense(exact_up_to=0, probes=2), bm25()])
 def test_a_stopped_build_comes_to_the_same_end(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cells, "CELL", 5)
+    monkeypatch.setattr(vector_cells, "CELL", 5)
     documents = make_documents(23)
     whole = built(tmp_path / "whole", graph, documents)
     site = Site(tmp_path / "stopped")
@@ -191,7 +191,7 @@ def run(site: Site, graph: Graph, pause: Callable[[], None]) -> None:
             pause()
 
         with suppress(Interrupted):
-            graph.update(Workshop(writer, site.encoder, report_nothing, checked))
+            graph.update(BuildContext(writer, site.encoder, report_nothing, checked))
         writer.publish(Usage())
 
 
@@ -248,7 +248,7 @@ def test_cells_find_most_of_what_is_exact(tmp_path: Path) -> None:
 
 
 def test_newcomers_take_places_among_those_in_their_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cells, "CELL", 10)
+    monkeypatch.setattr(vector_cells, "CELL", 10)
     graph, documents = dense(exact_up_to=0, probes=4), make_documents(120)
     whole = built(tmp_path / "whole", graph, documents)
     grown = built(tmp_path / "grown", graph, documents[:60])

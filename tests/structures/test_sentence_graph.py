@@ -14,8 +14,8 @@ from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.errors import Interrupted, UsageError
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import Extraction, Fact
-from hoptrail.structures import cells, linking
-from hoptrail.structures.building import Workshop, report_nothing
+from hoptrail.structures import linking, vector_cells
+from hoptrail.structures.build_context import BuildContext, report_nothing
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.sentence_graph import EC, KINDS, SA, SS, SentenceGraphSettings, SentenceLinks
@@ -54,14 +54,14 @@ def update(
     with writing_to(folder, ENCODER.identity) as writer:
         put(writer, documents)
         change(writer)
-        plain = Workshop(writer, ENCODER, report_nothing, writer.checkpoint, OfflineLanguage())
+        plain = BuildContext(writer, ENCODER, report_nothing, writer.checkpoint, OfflineLanguage())
         Extractions().update(plain)
         Sentences().update(plain)
         writer.publish(Usage())
         stop = pause or Writer.checkpoint
         with suppress(Interrupted):
             SentenceLinks(settings or SentenceGraphSettings()).update(
-                Workshop(writer, ENCODER, report_nothing, lambda: stop(writer))
+                BuildContext(writer, ENCODER, report_nothing, lambda: stop(writer))
             )
         changed = writer.changed
         writer.publish(Usage())
@@ -131,7 +131,7 @@ def test_a_stopped_build_comes_to_the_same_end(tmp_path: Path) -> None:
 def test_a_graph_that_is_made_in_parts_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where it is brought up to date, and where neighbours are sought in cells."""
     settings = SentenceGraphSettings(exact_up_to=20, probes=3)
-    monkeypatch.setattr(cells, "CELL", 20)
+    monkeypatch.setattr(vector_cells, "CELL", 20)
     for folder, together in (("whole", 1 << 16), ("parts", 50)):
         monkeypatch.setattr(linking, "TOGETHER", together)
         for some in (ISLANDS[:30], ISLANDS[30:]):

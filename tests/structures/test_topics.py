@@ -14,7 +14,7 @@ from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import BudgetExhausted, UsageError
 from hoptrail.language.tasks import Extraction, Fact, Reply, Summarise, Task
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures import asking
+from hoptrail.structures import passage_tasks
 from hoptrail.structures.aggregates import Aggregates, AggregateSettings
 from hoptrail.structures.clustering import Groups
 from hoptrail.structures.clustering.capping import Words
@@ -88,7 +88,7 @@ def test_a_topic_is_kept_with_its_vector_and_asked_for_once(site: Site, document
 def test_topics_got_before_a_failure_or_a_stop_are_kept(
     site: Site, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "BATCH", 4)
+    monkeypatch.setattr(passage_tasks, "BATCH", 4)
     known = [document for document in documents if document.title in TOPICS]
     language = Librarian("Isk", most=3)
     with pytest.raises(BudgetExhausted):

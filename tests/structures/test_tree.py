@@ -15,8 +15,8 @@ from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import BudgetExhausted, Interrupted, UsageError
 from hoptrail.language.scripted import ScriptedLanguage
-from hoptrail.structures import tree_grove, tree_summaries
-from hoptrail.structures.building import Workshop, report_nothing
+from hoptrail.structures import tree_store, tree_summaries
+from hoptrail.structures.build_context import BuildContext, report_nothing
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.tree import TreeSettings
@@ -200,7 +200,7 @@ def test_however_little_is_written_together_the_tree_is_the_same(
     grow(tmp_path / "whole", straight, **changes)
     assert state(tmp_path / "whole")[0] != state(grown)[0]
 
-    monkeypatch.setattr(tree_grove, "WRITTEN", 3)
+    monkeypatch.setattr(tree_store, "WRITTEN", 3)
     language = Summariser()
     grow(tmp_path / "little", language, add=corpus(60))
     assert state(tmp_path / "little") == state(grown)
@@ -350,7 +350,7 @@ def test_passages_that_were_made_anew_get_a_new_tree(tmp_path: Path) -> None:
     def shorter(writer: Writer) -> None:
         writer.drop_units(Kind.PASSAGE)
         limits = PassageLimits(words=12, short_document_words=0)
-        Passages(limits).update(Workshop(writer, ENCODER, report_nothing, writer.checkpoint))
+        Passages(limits).update(BuildContext(writer, ENCODER, report_nothing, writer.checkpoint))
 
     documents = [make_document(one.title, f"{one.text} {one.text}") for one in corpus(20)]
     grow(tmp_path, Summariser(), add=documents)

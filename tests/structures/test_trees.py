@@ -14,8 +14,8 @@ from hoptrail.errors import UsageError
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures import tree_summaries
-from hoptrail.structures.tree_grove import Grove
 from hoptrail.structures.tree_nodes import level_of
+from hoptrail.structures.tree_store import TreeStore
 from hoptrail.structures.trees import (
     EntityTree,
     JointTree,
@@ -237,13 +237,13 @@ def test_all_trees_are_the_same_however_few_sources_are_held(
 ) -> None:
     monkeypatch.setattr(tree_summaries, "SOURCES", 1)
     kept: list[int] = []
-    put_summaries = Grove.put_summaries
+    put_summaries = TreeStore.put_summaries
 
-    def counting(grove: Grove, units: Sequence[Unit], vectors: FloatMatrix) -> None:
+    def counting(grove: TreeStore, units: Sequence[Unit], vectors: FloatMatrix) -> None:
         kept.append(len(units))
         put_summaries(grove, units, vectors)
 
-    monkeypatch.setattr(Grove, "put_summaries", counting)
+    monkeypatch.setattr(TreeStore, "put_summaries", counting)
     grow(tmp_path / "few", Summariser(), TREES, add=DOCUMENTS, prepare=aggregates(range(24), facts=3))
     assert state(tmp_path / "few") == state(grown)
     assert set(kept) == {1}

@@ -19,11 +19,11 @@ from hoptrail.corpus.documents import DocumentEntry
 from hoptrail.corpus.places import UPLOADS
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer
-from hoptrail.documents.contents import Findings
+from hoptrail.documents.file_contents import Findings
 from hoptrail.documents.marks import FILE_TIME, FileMark
 from hoptrail.documents.walking import shown
 from hoptrail.errors import UsageError
-from hoptrail.executing.executor import batched
+from hoptrail.execution.executor import batched
 from hoptrail.types import Document
 
 BATCH_DOCUMENTS = 8192

@@ -30,7 +30,7 @@ from hoptrail.corpus.texts import Texts, Units
 from hoptrail.corpus.vectors import Vectors
 from hoptrail.corpus.view import EVERYTHING, NOTHING, Hidden, View, hidden_by
 from hoptrail.errors import IndexUnavailable
-from hoptrail.executing.executor import batched
+from hoptrail.execution.executor import batched
 from hoptrail.language.tasks import Extraction
 from hoptrail.types import Document, Kind, Link, Unit
 

@@ -25,7 +25,7 @@ from hoptrail.corpus.row_writer import RowWriter, writing_rows
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.marks import FileMark
 from hoptrail.errors import StillRead
-from hoptrail.executing.executor import batched
+from hoptrail.execution.executor import batched
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix
 from hoptrail.types import Document, Kind, Unit, Usage

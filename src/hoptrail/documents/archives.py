@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from typing import IO
 from xml.parsers import expat
 
+from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import MIB, ReadingLimits
-from hoptrail.documents.text import Unreadable
 
 _COMPOUND_FILE = bytes.fromhex("d0cf11e0a1b11ae1")
 """How the binary formats of old Office programs begin, and their encrypted files of today."""

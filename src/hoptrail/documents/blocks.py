@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from hoptrail.documents.text import cleaned
+from hoptrail.documents.decoding import cleaned
 from hoptrail.text.dates import find_date
 from hoptrail.text.sentences import sentence_ends, shortened_ends
 from hoptrail.types import Block, BlockKind, Cell

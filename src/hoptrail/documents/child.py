@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from hoptrail.documents.blocks import pack
+from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.forms import parser_of
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.text import Unreadable
 
 Header = dict[str, Any]
 

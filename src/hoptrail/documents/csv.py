@@ -14,9 +14,9 @@ from itertools import islice
 from typing import Literal
 
 from hoptrail.documents.blocks import Parsed, assemble
+from hoptrail.documents.decoding import decode
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.sheets import Row, bounded, sheet_pieces
-from hoptrail.documents.text import decode
+from hoptrail.documents.sheet_rows import Row, bounded, sheet_pieces
 
 _DELIMITERS = ",;\t|"
 _SAMPLE = 100

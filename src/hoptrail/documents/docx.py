@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from hoptrail.documents.archives import check_office_file
 from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.docx_asides import insert_asides, is_place_of_aside, place_of_aside, tidied
 from hoptrail.documents.docx_styles import Role, Styles
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.sheets import SAMPLE, has_header
-from hoptrail.documents.text import Unreadable
+from hoptrail.documents.sheet_rows import SAMPLE, has_header
 from hoptrail.types import BlockKind
 
 if TYPE_CHECKING:

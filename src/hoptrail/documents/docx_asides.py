@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from hoptrail.documents.text import Unreadable
+from hoptrail.documents.decoding import Unreadable
 from hoptrail.text.dates import find_date
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from urllib.parse import unquote
 
 from hoptrail.documents.archives import opened_archive
 from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.decoding import Unreadable, decode
 from hoptrail.documents.html import html_pieces, html_tree
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.text import Unreadable, decode
 from hoptrail.text.dates import find_date
 from hoptrail.types import BlockKind
 

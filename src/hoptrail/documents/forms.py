@@ -31,7 +31,7 @@ class Form:
 
 
 FORMS = (
-    Form(TEXT, (".txt", ".text", ".log"), "plain:parse_plain"),
+    Form(TEXT, (".txt", ".text", ".log"), "plain_text:parse_plain"),
     Form("markdown", (".md", ".markdown", ".mdown", ".mkd", ".qmd", ".rmd"), "markdown:parse_markdown"),
     Form("html", (".html", ".htm", ".xhtml"), "html:parse_html"),
     Form("rst", (".rst", ".rest"), "rst:parse_rst"),

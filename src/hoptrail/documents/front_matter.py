@@ -44,14 +44,14 @@ def front_matter(text: str) -> FrontMatter:
         return FrontMatter(row=kept, end=found.end(), notes=notes)
     if not isinstance(values, dict):
         return FrontMatter()
-    told = {key: _told(value) for key, value in values.items() if isinstance(key, str)}
-    cells = tuple((key, value) for key, value in told.items() if value and key != "title")
-    date = next((iso for key in _DATES if (iso := _date(told.get(key, "")))), "")
+    fields = {key: _as_text(value) for key, value in values.items() if isinstance(key, str)}
+    cells = tuple((key, value) for key, value in fields.items() if value and key != "title")
+    date = next((iso for key in _DATES if (iso := _date(fields.get(key, "")))), "")
     row = Piece(BlockKind.ROW, cells=cells, place="line 2", labelled=True) if cells else None
-    return FrontMatter(told.get("title", ""), date, row, found.end())
+    return FrontMatter(fields.get("title", ""), date, row, found.end())
 
 
-def _told(value: object) -> str:
+def _as_text(value: object) -> str:
     """A value, or several of a list; nothing of what is nested deeper."""
     if isinstance(value, list):
         return ", ".join(part for part in value if isinstance(part, str))

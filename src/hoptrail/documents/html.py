@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.decoding import Unreadable, decode
 from hoptrail.documents.html_lines import marked, parted
 from hoptrail.documents.html_shape import refuse_slow_markup
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.lists import Lists
 from hoptrail.documents.tables import Table, TableCell, span_of
-from hoptrail.documents.text import Unreadable, decode
 from hoptrail.text.dates import find_date
 from hoptrail.types import BlockKind
 

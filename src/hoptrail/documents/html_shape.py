@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from hoptrail.documents.text import Unreadable
+from hoptrail.documents.decoding import Unreadable
 
 MOST_ATTRIBUTES = 1000
 """Of one element. The parser compares each with all before it."""

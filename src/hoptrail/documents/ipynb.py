@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.decoding import Unreadable, decode
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.markdown import markdown_pieces
-from hoptrail.documents.text import Unreadable, decode
 from hoptrail.types import BlockKind
 
 

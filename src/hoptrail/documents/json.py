@@ -7,9 +7,9 @@ from __future__ import annotations
 import json
 
 from hoptrail.documents.blocks import Parsed, assemble
+from hoptrail.documents.decoding import Unreadable, decode
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.records import record_pieces
-from hoptrail.documents.text import Unreadable, decode
 
 
 def parse_json(data: bytes, limits: ReadingLimits) -> Parsed:

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from hoptrail.documents.blocks import unpack_for
+from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import MIB, ReadingLimits
-from hoptrail.documents.text import Unreadable
 from hoptrail.text.dates import find_date
 from hoptrail.types import Block
 

@@ -18,10 +18,10 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble, pieces_of
+from hoptrail.documents.decoding import Unreadable, decode
 from hoptrail.documents.forms import BY_NAME, Form, form_of, parser_of, true_form
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.mail_text import text_pieces
-from hoptrail.documents.text import Unreadable, decode
 from hoptrail.types import BlockKind
 
 _SHOWN = ("From", "To", "Cc", "Date", "Subject")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from hoptrail.documents.blocks import Piece
-from hoptrail.documents.plain import plain_blocks
+from hoptrail.documents.plain_text import plain_blocks
 from hoptrail.types import BlockKind
 
 _BULLET = re.compile(r"^[-*+•‣◦▪·]\s+")

@@ -13,11 +13,11 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.decoding import Unreadable, decode
 from hoptrail.documents.front_matter import front_matter
 from hoptrail.documents.html import html_pieces
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.lists import Lists
-from hoptrail.documents.text import Unreadable, decode
 from hoptrail.documents.wrapping import line_break
 from hoptrail.types import BlockKind
 

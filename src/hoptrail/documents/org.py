@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.decoding import decode
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.lists import Lists
 from hoptrail.documents.tables import Table, TableCell
-from hoptrail.documents.text import decode
 from hoptrail.documents.wrapping import unwrapped
 from hoptrail.text.dates import find_date
 from hoptrail.types import BlockKind
@@ -53,7 +53,7 @@ _ESCAPED = re.compile(r"^([ \t]*),(?=\*|#\+|,)", re.MULTILINE)
 _CODE = frozenset(("src", "example"))
 _LEFT_OUT = frozenset(("comment", "export"))
 _QUOTES = frozenset(("quote", "verse"))
-_TOLD = ("author", "date", "subtitle", "description", "filetags")
+_SHOWN_KEYWORDS = ("author", "date", "subtitle", "description", "filetags")
 """Keywords of a file that say something of it."""
 _NAMES = frozenset(("id", "custom_id"))
 """Properties that only name a heading."""
@@ -68,8 +68,8 @@ def parse_org(data: bytes, limits: ReadingLimits) -> Parsed:
     decoded = decode(data)
     reader = _Reader(decoded.text)
     pieces = list(reader.read())
-    told = tuple((key, reader.keywords[key]) for key in _TOLD if key in reader.keywords)
-    front = [Piece(BlockKind.ROW, cells=told, place=reader.place_of_keywords, labelled=True)] if told else []
+    keywords = tuple((key, reader.keywords[key]) for key in _SHOWN_KEYWORDS if key in reader.keywords)
+    front = [Piece(BlockKind.ROW, cells=keywords, place=reader.place_of_keywords, labelled=True)] if keywords else []
     headings = (piece.text for piece in pieces if piece.kind is BlockKind.HEADING)
     title = reader.keywords.get("title") or next(headings, "")
     parsed = assemble(title, [*front, *pieces], decoded.notes, limits.text)
@@ -169,7 +169,7 @@ class _Reader:
         key, value = name.partition("[")[0].lower(), _shown(text).strip()
         if key == "caption":
             yield Piece(BlockKind.PARAGRAPH, value, place=place)
-        elif value and key in ("title", *_TOLD):
+        elif value and key in ("title", *_SHOWN_KEYWORDS):
             self.keywords[key] = f"{self.keywords[key]} {value}" if key in self.keywords else value
             self.place_of_keywords = self.place_of_keywords or place
 

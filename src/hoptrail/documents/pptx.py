@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from hoptrail.documents.archives import check_office_file
 from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.sheets import has_header, header_piece, row_piece
-from hoptrail.documents.text import Unreadable
+from hoptrail.documents.sheet_rows import has_header, header_piece, row_piece
 from hoptrail.types import BlockKind
 
 if TYPE_CHECKING:

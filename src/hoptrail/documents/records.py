@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hoptrail.documents.blocks import Piece
+from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.text import Unreadable
 from hoptrail.types import BlockKind
 
 _LONG = 200

@@ -16,10 +16,10 @@ from docutils.parsers.rst import Directive, directives, roles
 from docutils.parsers.rst.languages import en
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.decoding import Unreadable, decode
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.lists import Lists
 from hoptrail.documents.tables import Table, TableCell
-from hoptrail.documents.text import Unreadable, decode
 from hoptrail.documents.wrapping import unwrapped
 from hoptrail.text.dates import find_date
 from hoptrail.types import BlockKind

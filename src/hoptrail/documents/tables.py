@@ -56,8 +56,8 @@ class Table:
         for first, cell in placed:
             for column in range(first, first + cell.columns):
                 above = self._headers.get(column, "")
-                told = not cell.text or above.endswith(cell.text)
-                self._headers[column] = above if told else f"{above} {cell.text}".strip()
+                is_repeated = not cell.text or above.endswith(cell.text)
+                self._headers[column] = above if is_repeated else f"{above} {cell.text}".strip()
         return Piece(BlockKind.ROW, level=1, cells=tuple(("", cell.text) for _, cell in placed))
 
     def _placed(self, cells: Sequence[TableCell]) -> Iterator[tuple[int, TableCell]]:

@@ -17,9 +17,9 @@ from xml.etree.ElementTree import ParseError
 
 from hoptrail.documents.archives import check_office_file
 from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.sheets import Row, bounded, sheet_pieces
-from hoptrail.documents.text import Unreadable
+from hoptrail.documents.sheet_rows import Row, bounded, sheet_pieces
 from hoptrail.documents.xlsx_formats import NumberFormats, SheetFormats
 from hoptrail.types import BlockKind
 

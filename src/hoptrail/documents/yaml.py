@@ -11,9 +11,9 @@ from typing import Any
 import yaml
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.decoding import Unreadable, decode
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.records import record_pieces
-from hoptrail.documents.text import Unreadable, decode
 from hoptrail.types import BlockKind
 
 

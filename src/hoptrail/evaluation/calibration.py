@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from hoptrail.errors import UsageError
+from hoptrail.evaluation.answer_scores import Share
 from hoptrail.evaluation.confidence_map import ConfidenceMap
 from hoptrail.evaluation.risk_coverage import (
     Judged,
@@ -24,7 +25,6 @@ from hoptrail.evaluation.risk_coverage import (
     calibration_table,
     sure_answers,
 )
-from hoptrail.evaluation.scoring import Share
 
 GROUP = 20
 """The fewest answers that are looked at together."""

@@ -7,8 +7,8 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from hoptrail.evaluation.comparing import SIGNIFICANT, Breakdown, Comparison, Group, Score
 from hoptrail.evaluation.risk_coverage import SURE
+from hoptrail.evaluation.run_comparison import SIGNIFICANT, Breakdown, Comparison, Group, Score
 
 QUALITY = ("right", "shown", "wrong", "shows@5", "em", "f1", "recall@5", "full@5")
 COST = ("answered", "tasks", "tokens", "money", "seconds")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.documents.text import cleaned
+from hoptrail.documents.decoding import cleaned
 from hoptrail.documents.walking import shown
 from hoptrail.evaluation.data_folders import files_below
 from hoptrail.evaluation.datasets import Dataset

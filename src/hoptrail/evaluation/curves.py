@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hoptrail.evaluation.comparing import common_questions, judged_answers, labels_of, value_of_ranking
+from hoptrail.evaluation.answer_scores import mean
 from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, recall_at
 from hoptrail.evaluation.risk_coverage import calibration_table, risk_coverage_curve
+from hoptrail.evaluation.run_comparison import common_questions, judged_answers, labels_of, value_of_ranking
 from hoptrail.evaluation.run_folder import Run
-from hoptrail.evaluation.scoring import mean
 
 HOP_CUTOFF = 10
 """A hop is reached where its gold passage is among so many passages."""

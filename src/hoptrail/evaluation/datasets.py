@@ -17,8 +17,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from hoptrail.errors import DataError, UsageError
+from hoptrail.evaluation.answer_scores import AnswerScore, Rule, score_answer
 from hoptrail.evaluation.lines import Line, read_lines
-from hoptrail.evaluation.scoring import AnswerScore, Rule, score_answer
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError

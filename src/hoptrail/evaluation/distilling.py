@@ -18,18 +18,18 @@ from itertools import takewhile
 from pathlib import Path
 
 from hoptrail.errors import RecordingError, StorageError, TaskFailed, UsageError
-from hoptrail.language.chat.noting import borne_out
-from hoptrail.language.chat.parsing import parse_reply
+from hoptrail.language.chat.grounding import grounded_facts
 from hoptrail.language.chat.performer import ChatLanguage
 from hoptrail.language.chat.prompting import load_prompt
+from hoptrail.language.chat.reply_parsing import parse_reply
 from hoptrail.language.chat.schemas import EntityReply, ExtractReply, FactReply, schema_of
 from hoptrail.language.tasks import TASK_NAMES, Extract, Extraction
+from hoptrail.models.billing import PaidReply
 from hoptrail.models.chat import ChatRequest, ChatSettings
 from hoptrail.models.completion import ChatReply
-from hoptrail.models.paying import Heard
+from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.recording import RecordedChat
 from hoptrail.models.remembered import StoredReply
-from hoptrail.models.text import whole_text
 from hoptrail.types import Unit
 
 TRAIN, VALIDATION, MANIFEST = "train.jsonl", "validation.jsonl", "manifest.json"
@@ -114,7 +114,7 @@ class _Overheard(RecordedChat):
     def forget(self) -> None:
         self.last = None
 
-    def remembered(self, request: ChatRequest) -> Heard | None:
+    def remembered(self, request: ChatRequest) -> PaidReply | None:
         heard = super().remembered(request)
         if heard is not None:
             self.last = (request, heard.reply)
@@ -185,12 +185,12 @@ def _borne_out(passage: Unit, reply: ExtractReply, extraction: Extraction) -> Ex
         FactReply(
             text=fact.text,
             entities=list(fact.entities),
-            sentence=told.sentence,
+            sentence=noted.sentence,
             triple=[fact.triple.subject, fact.triple.relation, fact.triple.object] if fact.triple else [],
         )
-        for told, fact in zip(borne_out(passage, reply), extraction.facts, strict=True)
-        if told.sentence and (fact.source != passage.sources[0] or 1 in told.sentence)
-        if fact.entities or not told.entities
+        for noted, fact in zip(grounded_facts(passage, reply), extraction.facts, strict=True)
+        if noted.sentence and (fact.source != passage.sources[0] or 1 in noted.sentence)
+        if fact.entities or not noted.entities
     ]
     return (
         ExtractReply(entities=_entities(reply, extraction), facts=facts)

@@ -32,11 +32,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from hoptrail.errors import UsageError
+from hoptrail.evaluation.answer_scores import Rule, normalise, score_answer
 from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.gold_plan import REFERENCE, Goal, gold_plan, is_relation
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.run_folder import Run
-from hoptrail.evaluation.scoring import Rule, normalise, score_answer
 from hoptrail.evaluation.trail_records import HopRecord, ReadingRecord, TrailRecord
 from hoptrail.language.tasks import TASK_NAMES, Integrate
 
@@ -255,8 +255,8 @@ class _Way:
 
 
 def _first_telling(hops: Sequence[HopRecord], answer: str) -> int | None:
-    told = (place for place, hop in enumerate(hops) if hop.answer is not None and _agree(hop.answer, answer))
-    return next(told, None)
+    places = (place for place, hop in enumerate(hops) if hop.answer is not None and _agree(hop.answer, answer))
+    return next(places, None)
 
 
 def _agree(one: str, other: str) -> bool:

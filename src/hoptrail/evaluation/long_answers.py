@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hoptrail.errors import UsageError
-from hoptrail.evaluation.scoring import Rule, mean, normalise, score_answer
+from hoptrail.evaluation.answer_scores import Rule, mean, normalise, score_answer
 
 Reader = Callable[[str, str], str | None]
 """Answers a question from a text, or abstains."""

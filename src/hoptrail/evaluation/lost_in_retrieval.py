@@ -21,11 +21,11 @@ from functools import partial
 from typing import Any
 
 from hoptrail.errors import UsageError
-from hoptrail.evaluation.asking import corpus_ids
+from hoptrail.evaluation.answer_scores import mean
 from hoptrail.evaluation.datasets import Dataset
 from hoptrail.evaluation.gold_plan import REFERENCE, GoldPlan, gold_plan
+from hoptrail.evaluation.question_run import corpus_ids
 from hoptrail.evaluation.retrieval_measures import project_to_passages, recall_at
-from hoptrail.evaluation.scoring import mean
 from hoptrail.language.completing import complete
 from hoptrail.language.tasks import Finding
 from hoptrail.retrieval.corpus import Corpus

@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, TypeVar, cast
 
 from hoptrail.errors import TaskFailed
+from hoptrail.evaluation.answer_scores import normalise
 from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.gold_evidence import GoldEvidence
 from hoptrail.evaluation.gold_plan import REFERENCE, Goal, GoldPlan, gold_plan
-from hoptrail.evaluation.scoring import normalise
-from hoptrail.language.chat.noting import shortened
+from hoptrail.language.chat.grounding import shortened
 from hoptrail.language.completing import clarify
 from hoptrail.language.tasks import (
     TASK_NAMES,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hoptrail.evaluation.scoring import mean
+from hoptrail.evaluation.answer_scores import mean
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hoptrail.evaluation.answer_scores import Share
 from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.outcomes import HITS, Outcome
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.risk_coverage import SURE, Judged, sure_answers
-from hoptrail.evaluation.scoring import Share
 
 
 @dataclass(frozen=True, slots=True)

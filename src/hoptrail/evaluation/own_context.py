@@ -14,22 +14,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from hoptrail.atomic_write import replace_file
 from hoptrail.errors import DataError, Interrupted, UsageError
-from hoptrail.evaluation.asking import Asking
 from hoptrail.evaluation.corpus_sources import corpus_ids_by_document
 from hoptrail.evaluation.datasets import Dataset, Question
 from hoptrail.evaluation.lines import read_lines
 from hoptrail.evaluation.oracle import OracleLanguage
 from hoptrail.evaluation.packed import Showing
 from hoptrail.evaluation.question_meter import PerQuestion
+from hoptrail.evaluation.question_run import Asking
 from hoptrail.evaluation.reports import EvaluationReport, RecipeReport, summarise_recipe
 from hoptrail.evaluation.results import ResultsFile
-from hoptrail.evaluation.running import INDEX_FOLDER, RESULTS_FOLDER, index_corpus, is_open, performers_of
+from hoptrail.evaluation.runner import INDEX_FOLDER, RESULTS_FOLDER, index_corpus, is_open, performers_of
 from hoptrail.fingerprints import digest_of_code, fingerprint
 from hoptrail.index import Index
 from hoptrail.indexing import Watcher
 from hoptrail.recipes.catalogue import recipe_settings
-from hoptrail.replacing import replace_file
 from hoptrail.types import content_id
 
 OWN = "own"
@@ -101,12 +101,12 @@ class Contexts:
         """Everything that can change a result."""
         settings, texts = self.index.settings, self.texts
         chosen: Any = recipe_settings(recipe, settings.recipes)
-        told = [
+        identity = [
             fingerprint(one) for one in (chosen, settings.structures, settings.passages, self.index.encoder.identity)
         ]
         documents = [texts[name] for name in sorted(texts)]
         rest = [digest_of_code("hoptrail"), recipe, settings.language, language, str(retrieval_only)]
-        return content_id("", *told, *rest, *documents)
+        return content_id("", *identity, *rest, *documents)
 
 
 def _report(recipe: str, contexts: Contexts, performers: PerQuestion, *, retrieval_only: bool) -> RecipeReport:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.errors import UsageError
-from hoptrail.evaluation.scoring import Interval, mean_interval
+from hoptrail.evaluation.answer_scores import Interval, mean_interval
 
 ROUNDS = 10_000
 """Random changes of sign: a p of 0.05 then has a standard error of 0.002."""

@@ -13,7 +13,6 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from hoptrail.errors import UsageError
-from hoptrail.evaluation.comparing import Comparison
 from hoptrail.evaluation.comparison_tables import QUALITY, TextTable, tables_of
 from hoptrail.evaluation.curves import (
     HOP_CUTOFF,
@@ -24,6 +23,7 @@ from hoptrail.evaluation.curves import (
     reliability,
     risk_by_coverage,
 )
+from hoptrail.evaluation.run_comparison import Comparison
 from hoptrail.evaluation.run_folder import Run
 
 if TYPE_CHECKING:
@@ -60,9 +60,9 @@ def page_of(title: str, charts: Sequence[alt.TopLevelMixin], tables: Sequence[Te
         UsageError: the extra `plots` is not installed.
     """
     library, drawn = _library(), "".join(_drawn(number, chart) for number, chart in enumerate(charts))
-    told = "".join(_table(table) for table in tables)
+    rendered = "".join(_table(table) for table in tables)
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{_STYLE}</style><script type="module">{library}'
-    return f'<!DOCTYPE html><html lang="en"><head>{head}{drawn}</script></head><body>{_places(charts)}{told}</body></html>\n'
+    return f'<!DOCTYPE html><html lang="en"><head>{head}{drawn}</script></head><body>{_places(charts)}{rendered}</body></html>\n'
 
 
 @cache

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hoptrail.errors import DataError
+from hoptrail.evaluation.answer_scores import AnswerScore, Rule, mean_score, score_answer
 from hoptrail.evaluation.lines import Line, read_lines
-from hoptrail.evaluation.scoring import AnswerScore, Rule, mean_score, score_answer
 
 
 @dataclass(frozen=True, slots=True)

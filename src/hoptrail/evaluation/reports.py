@@ -10,13 +10,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hoptrail.errors import DocumentError
+from hoptrail.evaluation.answer_scores import MISSED, AnswerScore, Interval, mean, mean_interval, mean_score
 from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.oracle_share import OracleShare, summarise_oracle
 from hoptrail.evaluation.outcome_report import OutcomeReport, summarise_outcomes
 from hoptrail.evaluation.packed import TOKEN_BUDGETS
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.retrieval_measures import JudgedRanking, RetrievalSummary, summarise_retrieval
-from hoptrail.evaluation.scoring import MISSED, AnswerScore, Interval, mean, mean_interval, mean_score
 
 INTERVAL_SEED = 0
 """The seed of the report's confidence intervals: the same results give the same report."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from hoptrail.errors import DataError
 from hoptrail.evaluation.datasets import QUESTION_FILES
-from hoptrail.evaluation.published import AVERAGE, Cell, Status, Table, cells_of
+from hoptrail.evaluation.published_tables import AVERAGE, Cell, Status, Table, cells_of
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language.identity import shaping
 from hoptrail.recipes.papers import PREFIX
@@ -44,11 +44,11 @@ def digest_of_settings(settings: Settings) -> str:
     default = Settings()
     no_matter: dict[str, Any] = {"recipe": default.recipe, "language": default.language, "server": default.server}
 
-    def told(one: Settings) -> str:
+    def digest(one: Settings) -> str:
         return content_id("", fingerprint(replace(one, **no_matter, chat=default.chat)), shaping(one.chat))
 
-    own = told(settings)
-    return "" if own == told(default) else own[:_DIGITS]
+    own = digest(settings)
+    return "" if own == digest(default) else own[:_DIGITS]
 
 
 def planned_runs(table: Table, data: Path, work: Path, model: str = "", settings: str = "") -> tuple[PlannedRun, ...]:

@@ -16,9 +16,9 @@ from typing import Any, Self
 from filelock import FileLock, Timeout
 
 from hoptrail.errors import DataError, HoptrailError, StorageError
+from hoptrail.evaluation.answer_scores import AnswerScore
 from hoptrail.evaluation.appending import append_at
 from hoptrail.evaluation.outcomes import Outcome
-from hoptrail.evaluation.scoring import AnswerScore
 
 
 @dataclass(frozen=True, slots=True)

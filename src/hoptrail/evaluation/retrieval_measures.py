@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from hoptrail.errors import UsageError
-from hoptrail.evaluation.scoring import mean
+from hoptrail.evaluation.answer_scores import mean
 from hoptrail.types import Ranking, Unit
 
 RECALL_CUTOFFS = (2, 5, 10, 20)

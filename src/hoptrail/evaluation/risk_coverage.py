@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from hoptrail.errors import UsageError
-from hoptrail.evaluation.scoring import Share, mean
+from hoptrail.evaluation.answer_scores import Share, mean
 
 BINS = 10
 """Equal parts of the scale from 0 to 1 in the calibration table."""

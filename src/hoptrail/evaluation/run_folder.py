@@ -22,13 +22,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from hoptrail.atomic_write import replace_file
 from hoptrail.errors import DataError, StorageError, UsageError
+from hoptrail.evaluation.answer_scores import Rule
 from hoptrail.evaluation.datasets import Question, placed_questions
 from hoptrail.evaluation.lines import read_lines
 from hoptrail.evaluation.results import QuestionResult
-from hoptrail.evaluation.scoring import Rule
 from hoptrail.evaluation.trail_records import TrailRecord, TrailsFile, read_trails
-from hoptrail.replacing import replace_file
 
 FORMAT = 1
 RUNS_FOLDER = "runs"

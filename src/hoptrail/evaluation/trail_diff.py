@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import zip_longest
 
-from hoptrail.evaluation.comparing import common_questions
 from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.results import QuestionResult
+from hoptrail.evaluation.run_comparison import common_questions
 from hoptrail.evaluation.run_folder import Run
 from hoptrail.evaluation.trail_records import HitRecord, HopRecord, TrailRecord
 

@@ -16,7 +16,7 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.clusterings import Pair, coverage, gold_pairs, overlap, pairs_of
 from hoptrail.evaluation.datasets import Dataset
-from hoptrail.structures.names import RELATEDNESS_TREE, SIMILARITY_TREE
+from hoptrail.structures.structure_names import RELATEDNESS_TREE, SIMILARITY_TREE
 from hoptrail.structures.tree_nodes import groups_of
 from hoptrail.types import Kind, Unit
 

@@ -85,8 +85,8 @@ def is_completion(question: str, completed: str, findings: Sequence[Finding]) ->
     """Whether `completed` keeps every name of `question` and adds something of an earlier answer."""
     before, after = _bag(question), _bag(completed)
     names = _bag(" ".join(name for _, name in _names(question)))
-    told = _bag(" ".join(finding.answer or "" for finding in findings)) - ARTICLES
-    return names <= after and not told.isdisjoint(after - before)
+    answered = _bag(" ".join(finding.answer or "" for finding in findings)) - ARTICLES
+    return names <= after and not answered.isdisjoint(after - before)
 
 
 def _names(question: str) -> list[tuple[int, str]]:

@@ -54,11 +54,11 @@ def close_statements(question: str, units: Sequence[Unit], similarity: Similarit
                 rank[key] = place
                 found.append(said)
     asked = asked_words(question)
-    told = [_told(one, asked) for one in found]
-    weights = _weights(asked, told)
+    stems_said = [_stems_said(one, asked) for one in found]
+    weights = _weights(asked, stems_said)
     scored = [
         (said, _share(weights, *by), _RANK / (1 + place))
-        for said, by, place in zip(found, told, rank.values(), strict=True)
+        for said, by, place in zip(found, stems_said, rank.values(), strict=True)
     ]
     scored.sort(key=lambda one: -(one[1] + one[2]))
     cosines = _cosines(question, [said for said, _, _ in scored[:_ENCODED]], similarity)
@@ -84,7 +84,7 @@ def asks_for_date(asked: frozenset[str]) -> bool:
     return any(_DATE.fullmatch(one) for one in asked)
 
 
-def _told(said: Said, asked: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
+def _stems_said(said: Said, asked: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
     """The words of a statement, and those with its title and headings; its dates too, where the question asks for one."""
     own, seen = content_stems(said.said), content_stems(said.seen)
     if asks_for_date(asked):
@@ -93,10 +93,10 @@ def _told(said: Said, asked: frozenset[str]) -> tuple[frozenset[str], frozenset[
     return own, seen
 
 
-def _weights(asked: frozenset[str], told: Sequence[tuple[frozenset[str], frozenset[str]]]) -> dict[str, float]:
+def _weights(asked: frozenset[str], stems_said: Sequence[tuple[frozenset[str], frozenset[str]]]) -> dict[str, float]:
     """A word of the question that few statements say counts more."""
-    count = Counter(stem for _, seen in told for stem in asked & seen)
-    return {stem: math.log(1 + (len(told) + 1) / (1 + count[stem])) for stem in sorted(asked)}
+    count = Counter(stem for _, seen in stems_said for stem in asked & seen)
+    return {stem: math.log(1 + (len(stems_said) + 1) / (1 + count[stem])) for stem in sorted(asked)}
 
 
 def _share(weights: Mapping[str, float], own: frozenset[str], seen: frozenset[str]) -> float:

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Literal
 
 from hoptrail.errors import UsageError
-from hoptrail.models.text import estimated_tokens
+from hoptrail.models.prompt_text import estimated_tokens
 
 MESSAGE_TOKENS = 4
 """What a message costs beside its text: role and separators. The usual figure for chat templates."""

@@ -21,9 +21,9 @@ from hoptrail.models.deadline import Deadline
 from hoptrail.models.dialect import Accepted, Dialect
 from hoptrail.models.environment import Address
 from hoptrail.models.failures import SHOWN, CallFailed, FailureKind
+from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.redacting import without, without_whole
 from hoptrail.models.statuses import failure_of_status
-from hoptrail.models.text import whole_text
 
 
 class ChatEndpoint:
@@ -153,8 +153,8 @@ def _words_of_status(error: Any) -> str:
     content = error.body[0] if isinstance(error.body, list) and error.body else error.body
     content = content.get("error", content) if isinstance(content, dict) else content
     named = isinstance(content, dict)
-    told = [content.get(name) for name in ("message", "type", "code", "status", "param")] if named else [content]
-    words = [" ".join(text.split()) for text in told if isinstance(text, str)]
+    parts = [content.get(name) for name in ("message", "type", "code", "status", "param")] if named else [content]
+    words = [" ".join(text.split()) for text in parts if isinstance(text, str)]
     return " ".join(dict.fromkeys(filter(None, words))) or _words_of(error)
 
 

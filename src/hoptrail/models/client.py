@@ -55,8 +55,8 @@ def _bound(response: Any) -> None:
             total += len(chunk)
             if total > LARGEST_BODY:
                 response.close()
-                told = f"sent more than {LARGEST_BODY:,} bytes"
-                raise CallFailed(FailureKind.NONSENSE, told, paid=response.is_success)
+                reason = f"sent more than {LARGEST_BODY:,} bytes"
+                raise CallFailed(FailureKind.NONSENSE, reason, paid=response.is_success)
             yield chunk
 
     response.iter_bytes = bounded

@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 from hoptrail.models.failures import CallFailed, FailureKind
 from hoptrail.models.logprobs import Token, last_tokens, read_logprobs
+from hoptrail.models.prompt_text import estimated_tokens, whole_text
 from hoptrail.models.repetition import is_endless
-from hoptrail.models.text import estimated_tokens, whole_text
 from hoptrail.types import Usage
 
 T = TypeVar("T")
@@ -75,7 +75,7 @@ def read_choices(chunks: Iterable[bytes], prompt_tokens: int) -> list[ChatReply]
         CallFailed: it is no reply of a chat endpoint.
     """
     body = bytearray()
-    for chunk in _until_told(chunks, lambda: _is_json(body)):
+    for chunk in until_complete(chunks, lambda: _is_json(body)):
         body.extend(chunk)
     try:
         content = json.loads(body)
@@ -131,10 +131,10 @@ def read_stream(events: Any, prompt_tokens: int) -> ChatReply:
     length = checked = 0
     finish, usage = "", None
 
-    def told() -> bool:
+    def is_complete() -> bool:
         return bool(finish)
 
-    for event in _until_told(events, told):
+    for event in until_complete(events, is_complete):
         usage = getattr(event, "usage", None) or usage
         for choice in (getattr(event, "choices", None) or [])[:1]:
             piece = _text_of(getattr(choice.delta, "content", None)) + _piece_of_call(choice.delta)
@@ -157,12 +157,12 @@ def read_stream(events: Any, prompt_tokens: int) -> ChatReply:
     return _with_usage(reply, counted, prompt_tokens, length)
 
 
-def _until_told(pieces: Iterable[T], told: Callable[[], bool]) -> Iterator[T]:
+def until_complete(pieces: Iterable[T], is_complete: Callable[[], bool]) -> Iterator[T]:
     """The pieces of a reply, up to where it broke off if all had been `told` by then."""
     try:
         yield from pieces
     except Exception:
-        if not told():
+        if not is_complete():
             raise
 
 

@@ -17,8 +17,8 @@ from typing import Any
 
 from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
 from hoptrail.models.logprobs import ALTERNATIVES, names_logprobs
+from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.statuses import names_format
-from hoptrail.models.text import whole_text
 
 OLDER, NEWER = "max_tokens", "max_completion_tokens"
 OPTIONAL = ("temperature", "seed", "n", "frequency_penalty")
@@ -195,9 +195,9 @@ def _form(request: ChatRequest, *, limited: bool) -> dict[str, Any]:
         case Rung.JSON_WITH_SCHEMA:
             return {"response_format": {"type": "json_object", "schema": schema}}
         case Rung.TOOLS:
-            told = {"name": request.task, "description": "Gives the reply.", "parameters": schema}
+            function = {"name": request.task, "description": "Gives the reply.", "parameters": schema}
             return {
-                "tools": [{"type": "function", "function": told}],
+                "tools": [{"type": "function", "function": function}],
                 "tool_choice": {"type": "function", "function": {"name": request.task}},
             }
         case Rung.JSON:

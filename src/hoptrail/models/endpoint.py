@@ -22,8 +22,8 @@ from hoptrail.models.deadline import Deadline
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix, Progress
 from hoptrail.models.environment import Address
 from hoptrail.models.failures import CallFailed
+from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.redacting import without
-from hoptrail.models.text import whole_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +147,9 @@ class EndpointEncoder:
 
     def _refusal(self, reason: str) -> ModelUnavailable:
         address = self._address
-        told = without(whole_text(reason.strip()), address.secrets)
+        message = without(whole_text(reason.strip()), address.secrets)
         return ModelUnavailable(
-            f"the embeddings endpoint {address.place}, asked for {address.model}, {told}. Nothing of this call is kept; check "
+            f"the embeddings endpoint {address.place}, asked for {address.model}, {message}. Nothing of this call is kept; check "
             "the model's name, the address and the server's log"
         )
 

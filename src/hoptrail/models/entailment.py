@@ -23,7 +23,7 @@ from hoptrail.errors import ModelUnavailable
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.extras import loaded, optional_package
 from hoptrail.models.onnx_runtime import silent_onnxruntime
-from hoptrail.models.text import whole_text
+from hoptrail.models.prompt_text import whole_text
 
 Pair = tuple[str, str]
 """A premise and a hypothesis."""

@@ -17,7 +17,7 @@ import numpy as np
 from hoptrail.errors import ModelUnavailable
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix, Progress
 from hoptrail.models.onnx_runtime import silent_onnxruntime
-from hoptrail.models.text import whole_text
+from hoptrail.models.prompt_text import whole_text
 
 _BATCH = 32
 

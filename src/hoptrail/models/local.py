@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from hoptrail.errors import ModelUnavailable
 from hoptrail.models.bert import BertSizes
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix, Progress
-from hoptrail.models.text import whole_text
+from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.weights import Weights, digest_of, read_weights
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from hoptrail.models.text import whole_text
+from hoptrail.models.prompt_text import whole_text
 
 ALTERNATIVES = 5
 """Tokens asked for at each place: as many as every endpoint gives that gives any."""
@@ -27,10 +27,10 @@ def names_logprobs(words: str) -> bool:
     return _NAMED.search(words) is not None
 
 
-def read_logprobs(told: Any) -> tuple[Token, ...]:
+def read_logprobs(entry: Any) -> tuple[Token, ...]:
     """The last tokens of what a reply or an event of a stream has under `logprobs`; none where that is not as documented."""
     try:
-        content = told["content"] if isinstance(told, dict) else told.content
+        content = entry["content"] if isinstance(entry, dict) else entry.content
         return tuple(_token(one if isinstance(one, dict) else one.model_dump()) for one in content[-KEPT:])
     except (AttributeError, LookupError, TypeError, ValueError):
         return ()
@@ -41,9 +41,9 @@ def last_tokens(tokens: Iterable[Iterable[Iterable[Any]]]) -> tuple[Token, ...]:
     return tuple(tuple((text, logprob) for text, logprob in token) for token in tokens)[-KEPT:]
 
 
-def _token(told: dict[str, Any]) -> Token:
-    others = told.get("top_logprobs") or []
-    return tuple((whole_text(one["token"]), _logprob(one["logprob"])) for one in (told, *others[:ALTERNATIVES]))
+def _token(entry: dict[str, Any]) -> Token:
+    others = entry.get("top_logprobs") or []
+    return tuple((whole_text(one["token"]), _logprob(one["logprob"])) for one in (entry, *others[:ALTERNATIVES]))
 
 
 def _logprob(value: Any) -> float:

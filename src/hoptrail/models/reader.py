@@ -31,7 +31,7 @@ from hoptrail.models.folder import read_folder
 from hoptrail.models.learned import TRAINED, read_trained
 from hoptrail.models.minilm import packaged_folder
 from hoptrail.models.onnx_runtime import EightBitOperations, open_session
-from hoptrail.models.text import whole_text
+from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.weights import Weights, read_weights
 
 _PACKAGE = "hoptrail_reader"

@@ -13,12 +13,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
+from hoptrail.atomic_write import replace_file
 from hoptrail.errors import RecordingError, StorageError, UsageError
+from hoptrail.models.billing import PaidReply
 from hoptrail.models.chat import ChatRequest, Rung
 from hoptrail.models.completion import ChatReply
-from hoptrail.models.paying import Heard
 from hoptrail.models.remembered import StoredReply
-from hoptrail.replacing import replace_file
 from hoptrail.types import Usage
 
 T = TypeVar("T")
@@ -76,15 +76,15 @@ class RecordedChat:
     def remember_rung(self, rung: Rung) -> None:
         """Nothing: a recording never tries a rung."""
 
-    def remembered(self, request: ChatRequest) -> Heard | None:
+    def remembered(self, request: ChatRequest) -> PaidReply | None:
         """With the usage of then when first heard, so that a replay reports what the run did."""
         reply = self._replies.get(request.key)
         if reply is None:
             return None
         if request.key in self._heard:
-            return Heard(reply)
+            return PaidReply(reply)
         self._heard.add(request.key)
-        return Heard(reply, reply.usage)
+        return PaidReply(reply, reply.usage)
 
     def knows(self, request: ChatRequest) -> bool:
         return request.key in self._replies
@@ -92,7 +92,7 @@ class RecordedChat:
     def fetch(self, requests: Sequence[ChatRequest]) -> Usage:  # noqa: ARG002 - the protocol's
         return Usage()
 
-    def ask(self, request: ChatRequest) -> Heard:
+    def ask(self, request: ChatRequest) -> PaidReply:
         """The recorded reply.
 
         Raises:
@@ -131,8 +131,8 @@ def _stored(line: str, path: Path, number: int) -> StoredReply:
 
     try:
         content = json.loads(line)
-        told = content.pop("sum", None)
-        fine = told == _sum(content)
+        stored_sum = content.pop("sum", None)
+        fine = stored_sum == _sum(content)
     except (ValueError, RecursionError, AttributeError, TypeError):
         raise RecordingError(f"{path}:{number} is no line of a recording. Record the run again") from None
     if not fine:

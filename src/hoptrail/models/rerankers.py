@@ -12,7 +12,7 @@ from typing import Protocol
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import Encoder, FloatMatrix, TokenEncoder
 from hoptrail.models.extras import loaded, optional_package
-from hoptrail.models.text import whole_text
+from hoptrail.models.prompt_text import whole_text
 from hoptrail.types import Hit, Ranking
 
 _AT_ONCE = 64  # texts whose token vectors are in memory together, 0.4 MB each at most

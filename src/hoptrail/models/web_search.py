@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 from hoptrail.errors import ModelUnavailable, UsageError
 from hoptrail.models.deadline import Deadline, attach
 from hoptrail.models.environment import NO_KEY, Address, find_key
+from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.redacting import hide_in_logs, without
-from hoptrail.models.text import whole_text
 
 AGENT = "hoptrail (https://pypi.org/project/hoptrail/)"
 """Wikimedia refuses clients that do not say who they are."""
@@ -93,9 +93,9 @@ class WebSearch:
         if deadline.expired:
             reason = f"did not finish within {self._settings.deadline_seconds:g} seconds"
         place = self._address.place
-        told = without(f"the search engine at {place} {reason}", self._address.secrets)
+        message = without(f"the search engine at {place} {reason}", self._address.secrets)
         # Without its cause: the library's errors carry the request.
-        raise ModelUnavailable(f"{told}. Check its address and key, or set engine to off") from None
+        raise ModelUnavailable(f"{message}. Check its address and key, or set engine to off") from None
 
     def _exchange(self, question: str, limit: int) -> Any:
         import httpx2

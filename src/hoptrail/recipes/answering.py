@@ -65,7 +65,7 @@ def remembered(question: str, asked: str, reading: Reading, found: Ranking = ())
     return CitedHop(Hop(question, asked, (note, *found), reading.answer, Verdict.ANSWERED))
 
 
-def tell(hops: list[CitedHop], meter: Meter) -> list[CitedHop]:
+def report_hops(hops: list[CitedHop], meter: Meter) -> list[CitedHop]:
     """The same hops, after every listener was given them."""
     for cited in hops:
         meter.found(cited.hop, cited.support)

@@ -15,7 +15,7 @@ from hoptrail.errors import UsageError
 from hoptrail.language.tasks import Language
 from hoptrail.recipes.recipe import OneRecipeSettings, Recipe
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.structures.names import PASSAGES
+from hoptrail.structures.structure_names import PASSAGES
 from hoptrail.types import Kind
 
 if TYPE_CHECKING:

@@ -34,15 +34,15 @@ from hoptrail.language.completing import complete
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain, Assess, Complete, Decompose, Finding, Integrate, Summarise
+from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.models.rerankers import Reranker, open_reranker
-from hoptrail.models.text import estimated_tokens
-from hoptrail.recipes.answering import CitedHop, findings_of, tell
+from hoptrail.recipes.answering import CitedHop, findings_of, report_hops
 from hoptrail.recipes.hopwise import Hopwise, completed, failed, integrated, read_for
 from hoptrail.recipes.sentence_search import SentenceSearch, SentenceSearchSettings, in_reading_order
 from hoptrail.retrieval.fuse import interleave
 from hoptrail.retrieval.pack import pack
 from hoptrail.retrieval.units.pool import Pool
-from hoptrail.structures.names import EXTRACTIONS, PASSAGES, SENTENCE_GRAPH, SENTENCES
+from hoptrail.structures.structure_names import EXTRACTIONS, PASSAGES, SENTENCE_GRAPH, SENTENCES
 from hoptrail.types import Hit, Hop, Kind, Ranking, Unit, Verdict, content_id
 
 CARRIED = "carried"
@@ -154,12 +154,12 @@ class Chainrag(Hopwise):
         try:
             sub_questions = self._sub_questions(question, meter)
         except TaskFailed:
-            return tell([failed(question, question)], meter)
+            return report_hops([failed(question, question)], meter)
         search = SentenceSearch.open(self.corpus, question, self.settings.search, self._reranker)
         hops: list[CitedHop] = []
         for sub_question in sub_questions[: self.settings.sub_questions]:
             carried = self._carried(hops[-1].hop, meter) if hops else None
-            hops += tell([self._hop(sub_question, findings_of(hops), carried, search, meter)], meter)
+            hops += report_hops([self._hop(sub_question, findings_of(hops), carried, search, meter)], meter)
         return hops
 
     def _sub_questions(self, question: str, meter: Meter) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from hoptrail.text.words import content_stems, terms
 from hoptrail.types import BlockKind, Kind, Ranking, Statement, Unit
 
 MOST_SHOWN = 3
-_TOLD = frozenset({Kind.PASSAGE, Kind.SENTENCE})
+_SHOWN_KINDS = frozenset({Kind.PASSAGE, Kind.SENTENCE})
 """Kinds of units whose text stands in a document as it is."""
 _SOURCES, _MOST_SPANS = 4, 24
 """Of one unit, and of all."""
@@ -49,9 +49,9 @@ def closest(question: str, found: Ranking, corpus: Corpus) -> tuple[Statement, .
 
 def _citable(units: Sequence[Unit], corpus: Corpus) -> list[Unit]:
     """The passages and sentences among units; where nothing else was found, what summaries, facts and the like were made from."""
-    told = [unit for unit in units if unit.kind in _TOLD]
-    if told:
-        return told
+    shown = [unit for unit in units if unit.kind in _SHOWN_KINDS]
+    if shown:
+        return shown
     spans = list(dict.fromkeys(span for unit in units for span in unit.sources[:_SOURCES]))[:_MOST_SPANS]
     owners = {span: unit.id for unit in reversed(units) for span in unit.sources}
     documents = corpus.documents({span.document for span in spans}) if spans else {}

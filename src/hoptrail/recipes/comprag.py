@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 from hoptrail.language.tasks import Abstain
-from hoptrail.language.triples.questions import QuestionTriples, question_triples
+from hoptrail.language.triples.question_triples import QuestionTriples, question_triples
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.fuse import convex_fusion, keeping_ahead, reciprocal_rank_fusion
@@ -34,7 +34,7 @@ from hoptrail.retrieval.triples.space import TripleSpace, TripleSpaceSettings
 from hoptrail.retrieval.triples.unbinding import UnbindingSettings, search_by_unbinding
 from hoptrail.retrieval.units.dense import dense_search
 from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
-from hoptrail.structures.names import TRIPLES
+from hoptrail.structures.structure_names import TRIPLES
 from hoptrail.types import Ranking
 
 Channel = Literal["triples", "unbinding"]

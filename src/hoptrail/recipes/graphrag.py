@@ -1,8 +1,8 @@
 """An entity-graph baseline after GraphRAG's local search (Edge et al. 2024 and the released code): no communities, no reports.
 
     entities     those nearest to the question and to the names in it                       retrieval/entities/graph.py
-    facts        what is said of them, nearest to the question first                        retrieval/entities/facts.py
-    neighbours   the entities at the other ends, and the facts about these                  retrieval/entities/facts.py
+    facts        what is said of them, nearest to the question first                        retrieval/entities/fact_search.py
+    neighbours   the entities at the other ends, and the facts about these                  retrieval/entities/fact_search.py
     text units   passages by the facts that they state; facts and passages are packed       here
 
 Faithful to the way from entities over relationships to texts, and to handing over both. Leaves out communities and their
@@ -19,12 +19,12 @@ from typing import ClassVar
 
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
-from hoptrail.retrieval.entities.facts import facts_about, hits_of, neighbours, passages_of
+from hoptrail.retrieval.entities.fact_search import facts_about, hits_of, neighbours, passages_of
 from hoptrail.retrieval.entities.graph import EntityGraph
 from hoptrail.retrieval.fuse import interleave
 from hoptrail.retrieval.units.dense import dense_search
 from hoptrail.retrieval.units.pool import Pool
-from hoptrail.structures.names import TRIPLES
+from hoptrail.structures.structure_names import TRIPLES
 from hoptrail.text.mentions import find_mentions
 from hoptrail.types import Kind, Ranking
 

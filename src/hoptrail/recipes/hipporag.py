@@ -31,7 +31,7 @@ from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.entities.graph import EntityGraph, EntityGraphSettings
 from hoptrail.retrieval.units.dense import dense_search
-from hoptrail.structures.names import TRIPLES
+from hoptrail.structures.structure_names import TRIPLES
 from hoptrail.text.mentions import find_mentions
 from hoptrail.types import Kind, Ranking, Unit
 

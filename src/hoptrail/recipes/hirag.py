@@ -36,7 +36,7 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain, Complete, Decompose, Finding, Integrate, Recall
-from hoptrail.recipes.answering import CitedHop, findings_of, remembered, tell
+from hoptrail.recipes.answering import CitedHop, findings_of, remembered, report_hops
 from hoptrail.recipes.hopwise import Hopwise, completed, failed, integrated
 from hoptrail.recipes.rethinking import READ, Asked, Rethinking, RethinkSettings
 from hoptrail.recipes.voting import VotingSettings
@@ -45,7 +45,7 @@ from hoptrail.retrieval.pack import pack
 from hoptrail.retrieval.pages.hierarchy import HierarchySettings
 from hoptrail.retrieval.units.engines import stored
 from hoptrail.retrieval.units.pool import Pool
-from hoptrail.structures.names import PASSAGES, PROFILES
+from hoptrail.structures.structure_names import PASSAGES, PROFILES
 from hoptrail.text.lexicon import QUESTION_WORDS
 from hoptrail.text.normal_forms import folded
 from hoptrail.text.words import content_stems, words
@@ -179,12 +179,12 @@ class Hirag(Hopwise):
                     break
                 asked = completed(following, findings, lambda: meter.perform(Complete(following, findings)))  # noqa: B023
             except TaskFailed:
-                hops += tell([failed(question, question)], meter)
+                hops += report_hops([failed(question, question)], meter)
                 break
             if any(repeats(asked, finding.asked) >= self.settings.repeats for finding in findings):
                 break
             meter.asked(following, asked)
-            hops += tell([self._hop(Asked(following, asked, question, findings), meter)], meter)
+            hops += report_hops([self._hop(Asked(following, asked, question, findings), meter)], meter)
         return hops
 
     def _following(self, question: str, findings: tuple[Finding, ...], meter: Meter) -> str | None:

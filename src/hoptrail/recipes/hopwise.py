@@ -15,7 +15,7 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.anaphora import is_completion, is_left_open, points_back
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain, Complete, Decompose, Finding, Integrate, Language, Read, Reading
-from hoptrail.recipes.answering import CitedHop, check_support, cite, findings_of, tell, verdict_of
+from hoptrail.recipes.answering import CitedHop, check_support, cite, findings_of, report_hops, verdict_of
 from hoptrail.recipes.closest import closest
 from hoptrail.recipes.recipe import OneRecipeSettings
 from hoptrail.retrieval.corpus import Corpus
@@ -60,7 +60,7 @@ class Hopwise(ABC):
         hops = self.hops(question, meter)
         found = self.everything(hops)
         text, concluding = self.conclude(question, hops, found, meter)
-        tell(concluding, meter)
+        report_hops(concluding, meter)
         hops = [*hops, *concluding]
         evidence = cite(hops, self.corpus)
         trail = Trail(tuple(cited.hop for cited in hops))
@@ -98,14 +98,14 @@ def next_questions(
                 completed = meter.perform(Complete(completed, findings))
                 left_open = is_left_open(completed)
         except TaskFailed:
-            hops += tell([failed(question, question)], meter)
+            hops += report_hops([failed(question, question)], meter)
             break
         if completed in asked:
             break
         asked.add(completed)
         meter.asked(following[0], completed)
         cited = ask(following[0], completed, findings)
-        hops += tell([failed(following[0], completed, cited.hop.hits) if left_open else cited], meter)
+        hops += report_hops([failed(following[0], completed, cited.hop.hits) if left_open else cited], meter)
     return hops
 
 

@@ -22,7 +22,7 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain, Complete, Decompose, Finding
-from hoptrail.recipes.answering import CitedHop, findings_of, tell
+from hoptrail.recipes.answering import CitedHop, findings_of, report_hops
 from hoptrail.recipes.hopwise import Hopwise, completed, concluded, failed, read_packed
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.retrieval.fuse import interleave
@@ -74,7 +74,7 @@ class Ircot(Hopwise):
             try:
                 following, asked = self._thought(question, _chain(hops), meter)
             except TaskFailed:
-                return [*hops, *tell([failed(question, question, collected)], meter)]
+                return [*hops, *report_hops([failed(question, question, collected)], meter)]
             if following is None or asked in {cited.hop.asked for cited in hops if cited.hop.answer is not None}:
                 break
             if hops:
@@ -83,7 +83,7 @@ class Ircot(Hopwise):
                     break
                 collected = wider
             meter.asked(following, asked)
-            hops += tell([self._read(following, asked, collected, meter)], meter)
+            hops += report_hops([self._read(following, asked, collected, meter)], meter)
         return hops
 
     def conclude(

@@ -18,7 +18,7 @@ from typing import ClassVar
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain, Reading
-from hoptrail.recipes.answering import CitedHop, tell
+from hoptrail.recipes.answering import CitedHop, report_hops
 from hoptrail.recipes.hopwise import Hopwise, read_packed
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
@@ -67,7 +67,7 @@ class IterRetgen(Hopwise):
             hits = hybrid_search(self.corpus, asked, self.settings.k, self.settings.search)
             # The question alone is read: the earlier generation is there to search with.
             reading, cited = read_packed(question, question, hits, self.settings.evidence_tokens, meter, meter.abstain)
-            hops += tell([replace(cited, hop=replace(cited.hop, asked=asked))], meter)
+            hops += report_hops([replace(cited, hop=replace(cited.hop, asked=asked))], meter)
             if cited.hop.verdict is Verdict.FAILED:
                 break
             asked = f"{_generation(reading)} {question}".strip()

@@ -1,9 +1,9 @@
 """An entity-graph baseline after LightRAG (Guo et al. 2024): names lead to entities, topics to relationships; no descriptions.
 
     section 3.2, keywords     low-level ones are the names of the question, high-level ones its     language/triples/
-                              relations and noun phrases                                            questions.py
-    section 3.2, low level    entities near to the names, and the facts about them                  retrieval/entities/facts.py
-    section 3.2, high level   facts near to the topics                                              retrieval/entities/facts.py
+                              relations and noun phrases                                            question_triples.py
+    section 3.2, low level    entities near to the names, and the facts about them                  entities/fact_search.py
+    section 3.2, high level   facts near to the topics                                              entities/fact_search.py
     released code             passages of both take turns; `mix` adds dense search                  here
 
 Faithful to the two levels, the depths and the least cosine of the released code, and to its turns. Deviations: keywords are
@@ -18,14 +18,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from hoptrail.language.triples.questions import question_triples
+from hoptrail.language.triples.question_triples import question_triples
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
-from hoptrail.retrieval.entities.facts import facts_about, facts_like, passages_of
+from hoptrail.retrieval.entities.fact_search import facts_about, facts_like, passages_of
 from hoptrail.retrieval.entities.graph import EntityGraph
 from hoptrail.retrieval.fuse import interleave
 from hoptrail.retrieval.units.dense import dense_search
-from hoptrail.structures.names import TRIPLES
+from hoptrail.structures.structure_names import TRIPLES
 from hoptrail.text.mentions import find_mentions
 from hoptrail.types import Ranking
 

@@ -26,7 +26,7 @@ class Opinion:
     items: tuple[str, ...] = ()
 
 
-def believed(opinion: Opinion, opinions: Sequence[Opinion]) -> float:
+def combined_confidence(opinion: Opinion, opinions: Sequence[Opinion]) -> float:
     """How likely an answer is: as likely as the surest of those who gave it says. 0 without one."""
     if opinion.answer is None:
         return 0.0
@@ -40,10 +40,10 @@ def most_believed(opinions: Sequence[Opinion]) -> tuple[Opinion, float]:
 
     def rank(opinion: Opinion) -> tuple[float, float, int]:
         answered = sum(cited.hop.answer is not None for cited in opinion.hops)
-        return believed(opinion, opinions), opinion.confidence, answered
+        return combined_confidence(opinion, opinions), opinion.confidence, answered
 
     best = max(opinions, key=rank)
-    return best, believed(best, opinions)
+    return best, combined_confidence(best, opinions)
 
 
 def with_failures(opinion: Opinion, opinions: Sequence[Opinion]) -> list[CitedHop]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hoptrail.language.effort import Effort
 from hoptrail.language.tasks import Abstain
 from hoptrail.retrieval.units.pool import Pool
-from hoptrail.structures.names import PASSAGES
+from hoptrail.structures.structure_names import PASSAGES
 from hoptrail.types import Kind
 
 

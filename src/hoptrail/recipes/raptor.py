@@ -15,7 +15,7 @@ from typing import ClassVar
 from hoptrail.language.tasks import Abstain
 from hoptrail.recipes.pooled import Pooled, PooledSettings
 from hoptrail.retrieval.units.pool import Pool
-from hoptrail.structures.names import SIMILARITY_TREE
+from hoptrail.structures.structure_names import SIMILARITY_TREE
 from hoptrail.types import Kind
 
 

@@ -64,7 +64,7 @@ class SinglePass(ABC):
         return hops_of(question, reading, found, packed)
 
     def answer(self, question: str) -> Answer:
-        from hoptrail.recipes.answering import CitedHop, cite, tell  # searching needs nothing of it
+        from hoptrail.recipes.answering import CitedHop, cite, report_hops  # searching needs nothing of it
         from hoptrail.recipes.closest import closest
 
         started = time.perf_counter()
@@ -78,7 +78,7 @@ class SinglePass(ABC):
             hops = self.hops(question, reading, ranking, packed)
         except TaskFailed:
             reading, hops = Reading(None), [CitedHop(Hop(question, question, ranking, None, Verdict.FAILED))]
-        evidence = cite(tell(hops, meter), self.corpus)
+        evidence = cite(report_hops(hops, meter), self.corpus)
         trail = Trail(tuple(cited.hop for cited in hops))
         usage = replace(meter.usage, seconds=time.perf_counter() - started)
         name, language = self.name, self.language.name

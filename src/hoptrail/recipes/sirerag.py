@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 from hoptrail.language.tasks import Abstain
 from hoptrail.recipes.pooled import Pooled, PooledSettings
 from hoptrail.retrieval.units.pool import Pool
-from hoptrail.structures.names import (
+from hoptrail.structures.structure_names import (
     AGGREGATES,
     ENTITY_TREE,
     FACTS,

@@ -33,7 +33,7 @@ from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain, Integrate
 from hoptrail.models.entailment import EntailmentModel, open_entailment
 from hoptrail.recipes.answer_uncertainty import Uncertainty, UncertaintySettings
-from hoptrail.recipes.answering import CitedHop, findings_of, tell
+from hoptrail.recipes.answering import CitedHop, findings_of, report_hops
 from hoptrail.recipes.hopwise import Hopwise, failed, integrated, next_questions, read_for
 from hoptrail.recipes.meta_reasoning import MetaReasoningSettings, best_of_hops, reason_over
 from hoptrail.recipes.passage_settings import PassageSettings
@@ -45,7 +45,7 @@ from hoptrail.retrieval.passages.scoring import HYBRID, Scoring, open_scoring, p
 from hoptrail.retrieval.ranking import ranked
 from hoptrail.retrieval.units.dense import dense_search
 from hoptrail.retrieval.units.keyword import keyword_search
-from hoptrail.structures.names import BM25_NEIGHBOURS, DENSE_NEIGHBOURS, PASSAGES
+from hoptrail.structures.structure_names import BM25_NEIGHBOURS, DENSE_NEIGHBOURS, PASSAGES
 from hoptrail.types import Hit, Ranking
 
 COMPLEMENTS = {"bm25": DENSE_NEIGHBOURS, "dense": BM25_NEIGHBOURS}
@@ -159,7 +159,7 @@ class Sunar(Hopwise):
 
         if not self.settings.decompose:
             meter.asked(question, question)
-            return tell([hop(question, question)], meter)
+            return report_hops([hop(question, question)], meter)
         return next_questions(question, meter, self.settings.hops, lambda following, asked, _: hop(following, asked))
 
     def conclude(

@@ -26,10 +26,10 @@ from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.question_kinds import kind_asked
 from hoptrail.language.tasks import Abstain, Language, Read
-from hoptrail.recipes.answering import cite, hops_of, tell
+from hoptrail.recipes.answering import cite, hops_of, report_hops
 from hoptrail.recipes.closest import closest
 from hoptrail.recipes.hopwise import failed
-from hoptrail.recipes.opinions import Opinion, believed, most_believed, with_failures
+from hoptrail.recipes.opinions import Opinion, combined_confidence, most_believed, with_failures
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.question_budget import QuestionBudget
 from hoptrail.recipes.trail_chain import Chain, ChainSettings
@@ -138,7 +138,7 @@ class TrailRecipe:
         opinions: list[Opinion] = []
         for opinion in self._stages(question, found, QuestionBudget(meter, self.settings.tasks, self.settings.tokens)):
             opinions.append(opinion)
-            if opinion.answer is not None and believed(opinion, opinions) >= self.settings.sure:
+            if opinion.answer is not None and combined_confidence(opinion, opinions) >= self.settings.sure:
                 break
         return opinions
 
@@ -158,8 +158,8 @@ class TrailRecipe:
         meter.asked(question, question)
         try:
             reading = meter.perform(Read(question, tuple(hit.unit for hit in packed), meter.abstain))
-            hops = tell(hops_of(question, reading, packed, packed), meter)
+            hops = report_hops(hops_of(question, reading, packed, packed), meter)
         except TaskFailed:
-            return Opinion(None, 0.0, tell([failed(question, question, packed)], meter))
+            return Opinion(None, 0.0, report_hops([failed(question, question, packed)], meter))
         confidence = reading.confidence if reading.answer is not None else 0.0
         return Opinion(reading.answer, confidence, hops, reading.kind, reading.items)

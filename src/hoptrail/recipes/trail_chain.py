@@ -20,7 +20,7 @@ from typing import Literal
 from hoptrail.errors import TaskFailed
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Integrate, Reading, Verify
-from hoptrail.recipes.answering import CitedHop, findings_of, tell
+from hoptrail.recipes.answering import CitedHop, findings_of, report_hops
 from hoptrail.recipes.hopwise import conclusion, failed, next_questions, read_packed
 from hoptrail.recipes.opinions import Opinion
 from hoptrail.recipes.question_budget import QuestionBudget
@@ -174,9 +174,9 @@ class Chain:
         try:
             reading, concluding = conclusion(task, hops, packed, self._meter)
         except TaskFailed:
-            return Opinion(None, 0.0, [*hops, *tell([failed(question, question, packed)], self._meter)])
+            return Opinion(None, 0.0, [*hops, *report_hops([failed(question, question, packed)], self._meter)])
         confidence = min(sure, reading.confidence) if reading.answer is not None else 0.0
-        return Opinion(reading.answer, confidence, [*hops, *tell(concluding, self._meter)])
+        return Opinion(reading.answer, confidence, [*hops, *report_hops(concluding, self._meter)])
 
 
 def _once(hits: Ranking) -> Ranking:

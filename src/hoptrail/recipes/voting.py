@@ -74,8 +74,8 @@ def _same(one: str, other: str, question: str, settings: VotingSettings, meter: 
 
 def _saying(answer: str, evidence: Sequence[Unit], corpus: Corpus) -> tuple[Span, ...]:
     """The sentences of the best piece of evidence that has the answer's words; none where no piece has, or it is no passage."""
-    told = folded(answer)
-    telling = (unit for unit in evidence if unit.kind is Kind.PASSAGE and stands_in(told, folded(unit.text)))
+    folded_answer = folded(answer)
+    telling = (unit for unit in evidence if unit.kind is Kind.PASSAGE and stands_in(folded_answer, folded(unit.text)))
     unit = next(telling, None)
     if unit is None:
         return ()
@@ -83,5 +83,5 @@ def _saying(answer: str, evidence: Sequence[Unit], corpus: Corpus) -> tuple[Span
     for document in corpus.documents({whole.document}).values():  # none, where the piece is from the web
         ends = ((max(span.start, whole.start), min(span.end, whole.end)) for span in document.sentences())
         parts = [Span(document.id, start, end) for start, end in ends if start < end]
-        return tuple(part for part in parts if stands_in(told, folded(document.slice(part))))
+        return tuple(part for part in parts if stands_in(folded_answer, folded(document.slice(part))))
     return ()

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hoptrail.corpus.head import check_encoder
-from hoptrail.corpus.sharing import Lease
+from hoptrail.corpus.shared_snapshot import Lease
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import Encoder, QuickEncoder

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hoptrail.models.text import estimated_tokens
+from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.types import Kind, Ranking, Span, Unit
 
 TELLING_LITTLE = {Kind.SUMMARY, Kind.TRIPLE}

@@ -16,10 +16,10 @@ from hoptrail.corpus.finding import refuse_documents
 from hoptrail.corpus.places import index_folder
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import EndpointRefused, HoptrailError, IndexUnavailable, Interrupted, UsageError
-from hoptrail.executing.opening import LOCAL, open_executor
+from hoptrail.execution.factory import LOCAL, open_executor
 from hoptrail.exhaustion import exhausted
 from hoptrail.index import Index
-from hoptrail.language.late import CHAT, OpenedLate
+from hoptrail.language.lazy import CHAT, LazyLanguage
 from hoptrail.recipes.catalogue import told_name
 from hoptrail.retrieval.corpus import checked_question
 from hoptrail.serving import (
@@ -181,13 +181,13 @@ def _watched(opened: Index, sources: list[str], recipes: list[str], *, sync: boo
     from hoptrail.watching import watch
 
     with watching() as watcher, without_failed_tasks_logged():
-        told = False
+        shown = False
         for report in watch(opened, sources, recipes, watcher, sync=sync):
-            if not told or report.did_something:
+            if not shown or report.did_something:
                 _tell(report, verbose=verbose)
-            if not told:
+            if not shown:
                 console_of(error=True).print("watching; the first Ctrl-C ends")
-            told = True
+            shown = True
 
 
 def _estimated(
@@ -229,7 +229,7 @@ def search(
     """Retrieval only: what a recipe finds for a question."""
     opened = open_index(folder, settings)
     asked = checked_question(question)
-    used = opened.recipe(recipe, OpenedLate(opened.language), limit, opened.view(as_of))
+    used = opened.recipe(recipe, LazyLanguage(opened.language), limit, opened.view(as_of))
     ranking = used.retrieve(asked)
     wanted = recipe or opened.settings.recipe
     say_unfinished(opened, used.name, wanted)
@@ -365,7 +365,7 @@ def main() -> NoReturn:
         code = FAILED
     except OutputRefused as error:
         silence()
-        code = _told(error)
+        code = _report_error(error)
     sys.exit(code)
 
 
@@ -379,16 +379,16 @@ def _run() -> str | int | None:
     except KeyboardInterrupt:
         return STOPPED
     except Exception as error:
-        told = exhausted(error) or error
-        if not isinstance(told, HoptrailError):
+        shown = exhausted(error) or error
+        if not isinstance(shown, HoptrailError):
             raise
     else:
         return 0
     # Only here has what the failed command held been let go, which telling of too little memory needs.
-    return _told(told)
+    return _report_error(shown)
 
 
-def _told(error: HoptrailError) -> int:
+def _report_error(error: HoptrailError) -> int:
     """The exit code, once the message is out."""
     console_of(error=True).print(render.plain(f"hoptrail: {error}"), soft_wrap=True)
     if isinstance(error, UsageError):

@@ -39,9 +39,9 @@ def compare(
     prices: Annotated[Path | None, typer.Option("--prices", metavar="FILE.toml", help="Your own price table.")] = None,
 ) -> None:
     """Runs side by side: means with intervals, which differences are significant, by hops and by type."""
-    from hoptrail.evaluation.comparing import compare as side_by_side
     from hoptrail.evaluation.comparison_tables import tables_of, to_csv, to_markdown
     from hoptrail.evaluation.prices import load_prices, price_notes
+    from hoptrail.evaluation.run_comparison import compare as side_by_side
     from hoptrail.evaluation.run_folder import open_run
 
     opened = [open_run(run) for run in runs]
@@ -72,7 +72,7 @@ def diff(
     as_json: AsJson = False,
 ) -> None:
     """Where the trails of two runs first part: at which stage, how often, and whether that did good."""
-    from hoptrail.evaluation.comparing import labels_of
+    from hoptrail.evaluation.run_comparison import labels_of
     from hoptrail.evaluation.run_folder import open_run
     from hoptrail.evaluation.trail_diff import diff_trails
     from hoptrail.evaluation.trail_tables import departures_json, departures_tables
@@ -92,8 +92,8 @@ def errors(
     as_json: AsJson = False,
 ) -> None:
     """Why answers are wrong: the first cause on the way to each, counted."""
-    from hoptrail.evaluation.comparing import labels_of
     from hoptrail.evaluation.error_analysis import analyse_errors
+    from hoptrail.evaluation.run_comparison import labels_of
     from hoptrail.evaluation.run_folder import open_run
     from hoptrail.evaluation.trail_tables import errors_json, errors_tables
 

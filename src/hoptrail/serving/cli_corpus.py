@@ -16,7 +16,7 @@ from hoptrail.serving.options import FAILED, INCOMPLETE, console_of, named, watc
 from hoptrail.serving.render import plain
 
 if TYPE_CHECKING:
-    from hoptrail.documents.wikipedia.building import WikipediaCorpus
+    from hoptrail.documents.wikipedia.corpus_builder import WikipediaCorpus
 
 FAULTS_TOLD = TEMPLATES_TOLD = 10
 """Pages, and templates, that are named on standard error; the manifest names more."""
@@ -57,8 +57,8 @@ def corpus_wikipedia(
     ] = False,
 ) -> None:
     """A document and a profile for every article of a MediaWiki dump; resumable."""
-    from hoptrail.documents.wikipedia.building import build_corpus
     from hoptrail.documents.wikipedia.converting import WikipediaSettings
+    from hoptrail.documents.wikipedia.corpus_builder import build_corpus
 
     usual = WikipediaSettings()
     settings = replace(

@@ -13,7 +13,7 @@ import typer
 from rich.console import RenderableType
 
 from hoptrail.errors import UsageError
-from hoptrail.language.late import CHAT, OFFLINE
+from hoptrail.language.lazy import CHAT, OFFLINE
 from hoptrail.serving import contract, render
 from hoptrail.serving.options import (
     INCOMPLETE,
@@ -76,8 +76,8 @@ def evaluate(
     from hoptrail.evaluation.oracle import OracleLanguage
     from hoptrail.evaluation.own_context import evaluate_own_contexts
     from hoptrail.evaluation.run_folder import RUNS_FOLDER
-    from hoptrail.evaluation.running import INDEX_FOLDER
-    from hoptrail.evaluation.running import evaluate as run
+    from hoptrail.evaluation.runner import INDEX_FOLDER
+    from hoptrail.evaluation.runner import evaluate as run
     from hoptrail.serving.render_evaluation import render_evaluation
 
     check_writable(out)
@@ -130,8 +130,8 @@ def _tell_costs(dataset: Dataset, recipes: Sequence[str], settings: Settings) ->
         own = recipe_settings(name, settings.recipes)
         tokens, count = own.evidence_tokens, len(dataset.questions)
         estimate = estimate_asking(count, settings.chat, evidence_tokens=tokens, effort=own.effort)
-        told = f"{name} may take for {count} questions: {estimate}"
-        console_of(error=True).print(render.plain(told), soft_wrap=True)
+        line = f"{name} may take for {count} questions: {estimate}"
+        console_of(error=True).print(render.plain(line), soft_wrap=True)
 
 
 @probe.command("lost-in-retrieval")
@@ -169,7 +169,7 @@ def _probed(
     """The data set and its indexed corpus, with the data set's ids of every document."""
     from hoptrail.evaluation.corpus_sources import corpus_ids_by_document
     from hoptrail.evaluation.datasets import load_dataset
-    from hoptrail.evaluation.running import INDEX_FOLDER, index_corpus
+    from hoptrail.evaluation.runner import INDEX_FOLDER, index_corpus
 
     dataset = load_dataset(data, None, None)
     with tempfile.TemporaryDirectory() as temporary, watching() as watcher:
@@ -200,8 +200,8 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Score answers from anywhere by an official rule."""
+    from hoptrail.evaluation.answer_scores import Rule
     from hoptrail.evaluation.predictions import score_predictions, summarise_scores
-    from hoptrail.evaluation.scoring import Rule
 
     if rule not in set(Rule):
         raise UsageError(f"there is no rule {rule}. There are: {', '.join(Rule)}.")
@@ -232,7 +232,7 @@ def distil(
     from hoptrail.evaluation.distilling import DistillingSettings, write_training_set
     from hoptrail.models.remembered import FILE, RememberedReplies
     from hoptrail.settings import load_settings
-    from hoptrail.structures.asking import passages_in_order
+    from hoptrail.structures.passage_tasks import passages_in_order
 
     chosen = DistillingSettings(model=model)
     if validation_share is not None:

@@ -30,7 +30,7 @@ def explain_triples(
 ) -> None:
     """The question's own triples, the stored triples nearest to each, and the entities that fill its open slot."""
     from hoptrail.recipes.comprag import Comprag
-    from hoptrail.retrieval.triples.explaining import explain
+    from hoptrail.retrieval.triples.explanation import explain
 
     question = checked_question(question)
     opened = open_index(folder, settings).recipe(recipe)

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
+from hoptrail.atomic_write import replace_file
 from hoptrail.errors import UsageError
 from hoptrail.recipes.papers import PREFIX
-from hoptrail.replacing import replace_file
 from hoptrail.serving.cli_comparing import show_table
 from hoptrail.serving.options import AsJson, SettingsFile, console_of, print_json
 from hoptrail.serving.render import plain
 
 if TYPE_CHECKING:
-    from hoptrail.evaluation.published import Cell, Table
+    from hoptrail.evaluation.published_tables import Cell, Table
 
 
 def reproduce(
@@ -38,7 +38,7 @@ def reproduce(
     settings: SettingsFile = None,
 ) -> None:
     """The papers' tables: what is reproduced here, what differs, and what it would take."""
-    from hoptrail.evaluation.published import cells_of, tables_named
+    from hoptrail.evaluation.published_tables import cells_of, tables_named
     from hoptrail.evaluation.reproducing import digest_of_settings, found_values
     from hoptrail.models.environment import wanted_model
     from hoptrail.settings import load_settings
@@ -133,7 +133,7 @@ def _tell(line: str) -> None:
 
 def _show_counts(tables: tuple[Table, ...], cells: dict[str, tuple[Cell, ...]]) -> None:
     from hoptrail.evaluation.comparison_tables import TextTable
-    from hoptrail.evaluation.published import Status
+    from hoptrail.evaluation.published_tables import Status
     from hoptrail.evaluation.reproducing import count_statuses
 
     counts = {table.id: count_statuses(cells[table.id]) for table in tables}

@@ -69,8 +69,8 @@ def serve(
 ) -> None:
     """Serve the page and the API; keys come from HOPTRAIL_KEY, HOPTRAIL_KEY_NAME or a file."""
     from hoptrail.serving.server.app import LOOPBACK, create_app
+    from hoptrail.serving.server.http_server import check_address, log_to_stderr, serve_app
     from hoptrail.serving.server.keys import find_keys
-    from hoptrail.serving.server.running import check_address, log_to_stderr, serve_app
     from hoptrail.serving.server.workspaces import Workspace
 
     documents = where if where is not None and _is_documents(where) else None
@@ -111,7 +111,7 @@ def _opened(where: str, settings: Path | None, language: str | None) -> Index:
         refuse_old_index(Path(where).expanduser())
         place = found_or_new(Path(where)) if _is_documents(where) else index_folder(where)
         return open_index(place, settings, language)
-    from hoptrail.serving.server.published import PublishedIndex, folder_of
+    from hoptrail.serving.server.published_index import PublishedIndex, folder_of
 
     return PublishedIndex(where, settings_with(settings, language, folder_of(Address.of(where))))
 

@@ -12,9 +12,9 @@ from hoptrail.text.dates import unit_date
 from hoptrail.types import Answer, Cited, Evidence, Hit, Hop, Ranking, Statement, Usage, Verdict
 
 if TYPE_CHECKING:
-    from hoptrail.contents import Contents
+    from hoptrail.evaluation.answer_scores import AnswerScore
     from hoptrail.evaluation.predictions import ScoreSummary
-    from hoptrail.evaluation.scoring import AnswerScore
+    from hoptrail.index_contents import Contents
 
 Json = dict[str, Any]
 

@@ -17,11 +17,11 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import EndpointRefused, EndpointUnreached, HoptrailError, Interrupted, UsageError
 from hoptrail.language.chat.estimating import estimate_asking
 from hoptrail.language.chat.performer import ChatLanguage
-from hoptrail.language.opening import LanguageContext
+from hoptrail.language.factory import LanguageContext
 from hoptrail.language.tasks import Decompose, Read, Task
+from hoptrail.models.billing import PaidChat, Unremembering
 from hoptrail.models.chat import ChatSettings, Rung
-from hoptrail.models.opening import open_encoder
-from hoptrail.models.paying import PaidChat, Unremembering
+from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.models.remembered import FILE
 from hoptrail.recipes.catalogue import recipe_settings
 from hoptrail.settings import Settings

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from hoptrail import contents
+from hoptrail import index_contents
+from hoptrail.atomic_write import refuse_unwritable, replace_file
 from hoptrail.corpus.finding import find_index, index_here, make_index_folder, new_index
 from hoptrail.corpus.places import index_folder
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import StorageError
 from hoptrail.index import Index
-from hoptrail.language.late import CHAT
-from hoptrail.replacing import refuse_unwritable, replace_file
+from hoptrail.language.lazy import CHAT
 from hoptrail.serving import contract
 from hoptrail.serving.render import plain
 
@@ -115,7 +115,7 @@ def settings_with(file: Path | None, language: str | None, folder: Path, *, rehe
 
     loaded = load_settings(file)
     if language is not None:
-        from hoptrail.language.opening import LanguageContext, open_language
+        from hoptrail.language.factory import LanguageContext, open_language
 
         if not (rehearsed and language == CHAT):
             open_language(language, LanguageContext(None, folder, loaded.chat))
@@ -173,7 +173,7 @@ def say_unfinished(index: Index, used: str, wanted: str) -> None:
     if that is not the one that was `wanted`.
     """
     with Snapshot.open(index.folder) as snapshot:
-        reached = contents.reached(snapshot)
+        reached = index_contents.reached(snapshot)
     if reached:
         stands_in = "" if used == wanted.partition(":")[0] else f"; {used} answers in place of {wanted}"
         console_of(error=True).print(plain(reached.line + stands_in), soft_wrap=True)

@@ -19,7 +19,7 @@ from rich.progress import (
 )
 
 from hoptrail.serving.render import plain
-from hoptrail.structures.building import Report, tell_nobody
+from hoptrail.structures.build_context import Report, tell_nobody
 from hoptrail.structures.course import Progress as RunProgress
 from hoptrail.structures.course import tell_no_progress
 from hoptrail.types import Usage

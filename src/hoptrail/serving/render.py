@@ -23,12 +23,12 @@ from hoptrail.text.dates import unit_date
 from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Ranking, Statement, Unit, Usage, Verdict
 
 if TYPE_CHECKING:
-    from hoptrail.contents import Contents
     from hoptrail.corpus.register import Withdrawn
     from hoptrail.evaluation.distilling import TrainingCounts
     from hoptrail.evaluation.lost_in_retrieval import LostInRetrieval
     from hoptrail.evaluation.reports import EvaluationReport
     from hoptrail.evaluation.tree_coverage import TreeCoverage
+    from hoptrail.index_contents import Contents
     from hoptrail.models.chat import ChatSettings
     from hoptrail.models.spending import Ledger
     from hoptrail.serving.doctor import Check
@@ -231,10 +231,10 @@ def render_left_out(files: Sequence[str], *, verbose: bool) -> list[Text]:
     if verbose:
         return [plain(f"left out: {file}") for file in files]
     endings = Counter(PurePosixPath(file).suffix.lower() or "without an ending" for file in files)
-    told = ", ".join(f"{number:,} {ending}" for ending, number in endings.most_common(SHOWN_ENDINGS))
+    listed = ", ".join(f"{number:,} {ending}" for ending, number in endings.most_common(SHOWN_ENDINGS))
     more = ", …" if len(endings) > SHOWN_ENDINGS else ""
     number = "1 file" if len(files) == 1 else f"{len(files):,} files"
-    return [plain(f"{number} left out: {told}{more}; --verbose names them")]
+    return [plain(f"{number} left out: {listed}{more}; --verbose names them")]
 
 
 def render_notes(notes: Sequence[str]) -> list[Text]:

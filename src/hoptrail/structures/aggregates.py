@@ -18,12 +18,12 @@ from typing import Literal
 
 from hoptrail.errors import UsageError
 from hoptrail.language.tasks import Extraction
-from hoptrail.structures.building import Workshop
+from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.clustering import ClusteringSettings, open_clusterer
 from hoptrail.structures.declaring import Derived
 from hoptrail.structures.extractions import stored_in_order
 from hoptrail.structures.gathering import Gathering, Place, SaidOfEntities, chosen, is_date_or_number
-from hoptrail.structures.names import AGGREGATES, EXTRACTIONS, TOPICS
+from hoptrail.structures.structure_names import AGGREGATES, EXTRACTIONS, TOPICS
 from hoptrail.structures.topics import gathered_by_topic, topic_groups
 from hoptrail.text.words import words_in
 from hoptrail.types import Kind, Span, Unit, content_id
@@ -61,13 +61,13 @@ class Aggregates(Derived):
         """See `Structure.built_from`."""
         return (EXTRACTIONS, TOPICS) if self.settings.key == "topic" else (EXTRACTIONS,)
 
-    def rows(self, workshop: Workshop, documents: Collection[str] | None) -> Iterator[Unit]:
+    def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Unit]:
         """See `Derived.rows`. All facts are gathered anew, which is cheap.
 
         Raises:
             UsageError: the clustering method is not installed.
         """
-        writer, settings = workshop.writer, self.settings
+        writer, settings = context.writer, self.settings
         snapshot = writer.snapshot()
         found = stored_in_order(snapshot, documents)
         if settings.key == "topic":

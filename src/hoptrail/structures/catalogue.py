@@ -10,13 +10,13 @@ from hoptrail.structures.aggregates import Aggregates
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.facts import Facts
-from hoptrail.structures.mentions import TitleMentions
-from hoptrail.structures.names import PASSAGES
 from hoptrail.structures.neighbours import Bm25Neighbours, DenseNeighbours
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.profiles import Profiles
 from hoptrail.structures.sentence_graph import SentenceLinks
 from hoptrail.structures.sentences import Sentences
+from hoptrail.structures.structure_names import PASSAGES
+from hoptrail.structures.title_mentions import TitleMentions
 from hoptrail.structures.topics import Topics
 from hoptrail.structures.trees import EntityTree, JointTree, RelatednessTree, SimilarityTree
 from hoptrail.structures.triples import Triples

@@ -23,10 +23,10 @@ import numpy as np
 
 from hoptrail.corpus.columns import Directed
 from hoptrail.corpus.writer import Writer
-from hoptrail.executing.executor import batched
+from hoptrail.execution.executor import batched
 from hoptrail.fingerprints import fingerprint
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures.building import Workshop
+from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.encoding import encode_batches, kept_at_once
 from hoptrail.types import Kind, Link, Unit
 
@@ -90,7 +90,7 @@ class Structure(ABC):
             writer.renew_names(name, ())
 
     @abstractmethod
-    def update(self, workshop: Workshop) -> None:
+    def update(self, context: BuildContext) -> None:
         """Bring it up to date with the writer's documents, from nothing or from where it was."""
 
 
@@ -140,27 +140,27 @@ class Derived(Structure):
         return True
 
     @abstractmethod
-    def rows(self, workshop: Workshop, documents: Collection[str] | None) -> Iterable[Row]:
+    def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterable[Row]:
         """The rows that there should be: all, or those that are made from some documents."""
 
-    def wanted(self, workshop: Workshop) -> Wanted:
+    def wanted(self, context: BuildContext) -> Wanted:
         """The rows to be brought up to date."""
-        came = workshop.change.came if workshop.change and self.by_document else None
-        return Wanted(self.rows(workshop, came), came is None)
+        came = context.change.came if context.change and self.by_document else None
+        return Wanted(self.rows(context, came), came is None)
 
     def vectors(
-        self, workshop: Workshop, kind: Kind, batches: Iterable[Sequence[Unit]], total: int
+        self, context: BuildContext, kind: Kind, batches: Iterable[Sequence[Unit]], total: int
     ) -> Iterator[tuple[Sequence[Unit], FloatMatrix]]:
         """Each batch of units of a kind, `total` in all, with vectors: those of their texts."""
         del kind
-        return encode_batches(workshop, batches, total)
+        return encode_batches(context, batches, total)
 
-    def update(self, workshop: Workshop) -> None:
+    def update(self, context: BuildContext) -> None:
         """Make the stored rows those that are wanted: units kind by kind, then links. A stopped run goes on after its last batch;
         where nothing differs, nothing is written.
         """
-        wanted = self.wanted(workshop)
-        differ = _Differ(self, workshop, whole=wanted.whole)
+        wanted = self.wanted(context)
+        differ = _Differ(self, context, whole=wanted.whole)
         for row in wanted.rows:
             differ.put(row)
         differ.write()
@@ -169,9 +169,9 @@ class Derived(Structure):
 class _Differ:
     """Compares the rows that a structure should have with those that it has."""
 
-    def __init__(self, structure: Derived, workshop: Workshop, *, whole: bool) -> None:
-        self._structure, self._workshop, self._whole = structure, workshop, whole
-        self._snapshot = workshop.writer.snapshot()
+    def __init__(self, structure: Derived, context: BuildContext, *, whole: bool) -> None:
+        self._structure, self._workshop, self._whole = structure, context, whole
+        self._snapshot = context.writer.snapshot()
         self._stored = {kind: self._digests(kind) if whole else {} for kind in structure.units}
         """By id what tells units that differ apart."""
         self._units: dict[Kind, dict[str, Unit | None]] = {kind: {} for kind in structure.units}

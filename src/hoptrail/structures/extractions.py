@@ -12,15 +12,15 @@ from pathlib import Path
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer
-from hoptrail.executing.executor import batched
+from hoptrail.execution.executor import batched
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language.tasks import Extract, Extraction, Task
-from hoptrail.structures.asking import Asked, in_document_order, passages_in_order, places_within
-from hoptrail.structures.building import Workshop
+from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.encoding import kept_at_once
 from hoptrail.structures.imported import import_extractions
 from hoptrail.structures.json_lines import Faults, LinesFile
-from hoptrail.structures.names import EXTRACTIONS, PASSAGES
+from hoptrail.structures.passage_tasks import Asked, in_document_order, passages_in_order, places_within
+from hoptrail.structures.structure_names import EXTRACTIONS, PASSAGES
 from hoptrail.types import Kind, Span, Unit
 
 READ = 8192
@@ -82,11 +82,11 @@ class Extractions(Asked[Extraction]):
         """See `Asked.task`."""
         return Extract(passage, before)
 
-    def keep(self, workshop: Workshop, got: Sequence[tuple[Unit, Extraction]]) -> None:
+    def keep(self, context: BuildContext, got: Sequence[tuple[Unit, Extraction]]) -> None:
         """See `Asked.keep`."""
-        workshop.writer.put_extractions({unit.id: extraction for unit, extraction in got})
+        context.writer.put_extractions({unit.id: extraction for unit, extraction in got})
 
-    def update(self, workshop: Workshop) -> None:
+    def update(self, context: BuildContext) -> None:
         """Extract from the passages without an extraction; what was found in passages that are gone goes.
 
         Raises:
@@ -94,9 +94,9 @@ class Extractions(Asked[Extraction]):
             EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: what was found until then is kept.
         """
         if self.settings.from_file:
-            _import(workshop, _file(self.settings), self.missing(workshop))
+            _import(context, _file(self.settings), self.missing(context))
         else:
-            Asked.update(self, workshop)
+            Asked.update(self, context)
 
 
 def stored_in_order(snapshot: Snapshot, documents: Collection[str] | None = None) -> Iterator[tuple[Unit, Extraction]]:
@@ -111,25 +111,25 @@ def _file(settings: ExtractionSettings) -> LinesFile:
     return LinesFile(Path(settings.from_file), EXTRACTIONS)
 
 
-def _import(workshop: Workshop, file: LinesFile, missing: Iterable[tuple[str, Span]]) -> None:
-    snapshot, change = workshop.writer.snapshot(), workshop.change
+def _import(context: BuildContext, file: LinesFile, missing: Iterable[tuple[str, Span]]) -> None:
+    snapshot, change = context.writer.snapshot(), context.change
     wanted = {id_ for id_, _ in missing}
     if not wanted:
         return
     places = places_within(snapshot, change.came) if change else snapshot.table.first_sources(Kind.PASSAGE)
     faults, done, without, shown = Faults(file), 0, 0, list[str]()
     imported = import_extractions(faults, snapshot, places, wanted)
-    for some in batched(imported, kept_at_once(workshop, len(wanted), READ)):
-        workshop.writer.put_extractions({unit.id: found for unit, found in some if found is not None})
-        workshop.pause()
+    for some in batched(imported, kept_at_once(context, len(wanted), READ)):
+        context.writer.put_extractions({unit.id: found for unit, found in some if found is not None})
+        context.pause()
         lacking = [unit for unit, found in some if found is None]
         without += len(lacking)
         shown += [f"{unit.title!r} ({unit.id})" for unit in lacking[: SHOWN - len(shown)]]
         done += len(some)
-        workshop.report("importing extractions", done, len(wanted))
-    workshop.account.notes += faults.told
+        context.report("importing extractions", done, len(wanted))
+    context.account.notes += faults.described
     if without:
-        workshop.account.notes.append(
+        context.account.notes.append(
             f"{file.path} has no line for {without} passages, which are without entities and facts: {', '.join(shown)}"
             f"{', ...' if without > SHOWN else ''}. Add lines."
         )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from hoptrail.structures.building import Workshop
+from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaring import Derived
 from hoptrail.structures.extractions import stored_in_order
-from hoptrail.structures.names import EXTRACTIONS, FACTS
+from hoptrail.structures.structure_names import EXTRACTIONS, FACTS
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import Kind, Unit, content_id
 
@@ -21,9 +21,9 @@ class Facts(Derived):
     built_from = (EXTRACTIONS,)
     units = (Kind.FACT,)
 
-    def rows(self, workshop: Workshop, documents: Collection[str] | None) -> Iterator[Unit]:
+    def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Unit]:
         """See `Derived.rows`."""
-        for passage, extraction in stored_in_order(workshop.writer.snapshot(), documents):
+        for passage, extraction in stored_in_order(context.writer.snapshot(), documents):
             for fact in extraction.facts:
                 text, place = squeeze(fact.text), fact.source
                 if text:

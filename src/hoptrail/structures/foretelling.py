@@ -9,8 +9,8 @@ import numpy as np
 
 from hoptrail.corpus.columns import Numbers
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.language.late import OFFLINE
-from hoptrail.structures.building import Workshop
+from hoptrail.language.lazy import OFFLINE
+from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.course import TEXT, Step
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.sentences import sentence_units
@@ -27,9 +27,9 @@ _PASSAGE = 800
 """Characters of a passage, about, where none is cut yet."""
 
 
-def foretold(structures: Sequence[Structure], workshop: Workshop) -> Iterator[Step]:
+def foretold(structures: Sequence[Structure], context: BuildContext) -> Iterator[Step]:
     """Each structure with its cost: in one that is there only new documents are looked at, else all."""
-    snapshot, writer = workshop.writer.snapshot(), workshop.writer
+    snapshot, writer = context.writer.snapshot(), context.writer
     change = writer.change()
     if change is not None and change.nothing and all(one.name in writer.structures for one in structures):
         return
@@ -37,7 +37,7 @@ def foretold(structures: Sequence[Structure], workshop: Workshop) -> Iterator[St
         whole = structure.name not in writer.structures or change is None
         came = None if whole or change is None else change.came
         encoded = structure.encodes
-        if structure.needs_language and workshop.language and workshop.language.name != OFFLINE:
+        if structure.needs_language and context.language and context.language.name != OFFLINE:
             yield Step(structure.name, None)
         elif encoded is Kind.PASSAGE:
             yield _passages(structure, snapshot)

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from itertools import chain, groupby
 
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.executing.executor import batched
+from hoptrail.execution.executor import batched
 from hoptrail.language.tasks import Extraction, Fact, Triple
-from hoptrail.structures.asking import in_document_order, passages_in_order
 from hoptrail.structures.json_lines import Faults, Unfit, parsed
+from hoptrail.structures.passage_tasks import in_document_order, passages_in_order
 from hoptrail.text.normal_forms import folded, squeeze
 from hoptrail.text.words import content_stems
 from hoptrail.types import Document, Span, Unit

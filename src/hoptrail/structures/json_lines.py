@@ -83,7 +83,7 @@ class Faults:
         self.add(number, f"is left out: {reason}")
 
     @property
-    def told(self) -> list[str]:
+    def described(self) -> list[str]:
         """One note a fault, and one for all beyond the first few."""
         found = sorted(self.found, key=itemgetter(0))
         notes = [f"{self.file.path}, line {number} {fault}." for number, fault in found[:NAMED]]

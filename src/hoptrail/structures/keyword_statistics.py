@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hoptrail.corpus.keywords import K1, B
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.words import keyword_words
-from hoptrail.executing.executor import batched
+from hoptrail.execution.executor import batched
 from hoptrail.types import Kind
 
 READ = 4096

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Directed, Rows, bounds_of, joined, paired, unpaired
-from hoptrail.executing.executor import HERE, Executor, Work
+from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures.cells import DECIMALS, Cells
+from hoptrail.structures.vector_cells import DECIMALS, Cells
 
 PARTS = 16
 PART = 25_000
@@ -50,7 +50,7 @@ class Nearest:
     probes: int
     seed: int
     pause: Callable[[], None] = lambda: None
-    executor: Executor = HERE
+    executor: Executor = LOCAL_EXECUTOR
 
     def of(self, rows: Rows, least: Least | None = None) -> Directed:
         """Edges from each of `rows` (rising) to its nearest; with `least` also from others to `rows` that they want."""

@@ -24,13 +24,13 @@ from hoptrail.corpus.columns import Directed, Rows, is_among, joined, unpaired
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer
 from hoptrail.errors import UsageError
-from hoptrail.executing.executor import HERE, Executor, Work
-from hoptrail.structures.building import Workshop
-from hoptrail.structures.cells import DECIMALS
+from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work
+from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.keyword_statistics import KeywordStatistics, passage_keywords
-from hoptrail.structures.names import BM25_NEIGHBOURS, DENSE_NEIGHBOURS, PASSAGES
 from hoptrail.structures.nearest import BLOCK, Least, Nearest, best_of
+from hoptrail.structures.structure_names import BM25_NEIGHBOURS, DENSE_NEIGHBOURS, PASSAGES
+from hoptrail.structures.vector_cells import DECIMALS
 from hoptrail.types import Kind
 
 
@@ -85,7 +85,7 @@ class ByKeywords:
     statistics: KeywordStatistics
     settings: Bm25NeighbourSettings
     pause: Callable[[], None] = lambda: None
-    executor: Executor = HERE
+    executor: Executor = LOCAL_EXECUTOR
 
     def of(self, rows: Rows, least: Least | None = None) -> Directed:
         found = joined(list(self.executor.map(self._work, self._blocks(rows, self.statistics.by_word))))
@@ -173,15 +173,15 @@ class DenseNeighbours(Structure):
     built_from = (PASSAGES,)
     links = (DENSE_NEIGHBOURS,)
 
-    def update(self, workshop: Workshop) -> None:
+    def update(self, context: BuildContext) -> None:
         """Link the passages that have fewer links than they could have."""
 
         def likeness(snapshot: Snapshot, ids: Sequence[str]) -> Nearest:
             vectors, chosen = snapshot.search.vectors_in_order([Kind.PASSAGE], ids), self.settings
             how = (chosen.neighbours, chosen.exact_up_to, chosen.probes, chosen.seed)
-            return Nearest(vectors, *how, workshop.pause, workshop.executor)
+            return Nearest(vectors, *how, context.pause, context.executor)
 
-        _bring_up_to_date(workshop, self.name, self.settings.neighbours, likeness)
+        _bring_up_to_date(context, self.name, self.settings.neighbours, likeness)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,22 +197,22 @@ class Bm25Neighbours(Structure):
     built_from = (PASSAGES,)
     links = (BM25_NEIGHBOURS,)
 
-    def update(self, workshop: Workshop) -> None:
+    def update(self, context: BuildContext) -> None:
         """Link the passages that have fewer links than they could have."""
 
         def likeness(snapshot: Snapshot, _: Sequence[str]) -> ByKeywords:
-            return ByKeywords(passage_keywords(snapshot), self.settings, workshop.pause, workshop.executor)
+            return ByKeywords(passage_keywords(snapshot), self.settings, context.pause, context.executor)
 
-        _bring_up_to_date(workshop, self.name, self.settings.neighbours, likeness)
+        _bring_up_to_date(context, self.name, self.settings.neighbours, likeness)
 
 
 def _bring_up_to_date(
-    workshop: Workshop, name: str, count: int, open_likeness: Callable[[Snapshot, Sequence[str]], Likeness]
+    context: BuildContext, name: str, count: int, open_likeness: Callable[[Snapshot, Sequence[str]], Likeness]
 ) -> None:
     """Link the passages that lack links, with the places that they take among others' neighbours. All links are written together:
     a stopped build begins anew.
     """
-    writer, snapshot = workshop.writer, workshop.writer.snapshot()
+    writer, snapshot = context.writer, context.writer.snapshot()
     ids = sorted(snapshot.table.ids(Kind.PASSAGE))
     standing = snapshot.graph.rows(name, ids)
     if len(standing) < snapshot.graph.count()[name]:  # some join passages that have since been cut anew
@@ -225,14 +225,14 @@ def _bring_up_to_date(
     np.minimum.at(least, standing.sources, standing.weights)
     least[pending] = np.inf
     found = open_likeness(snapshot, ids).of(pending, least)
-    workshop.pause()
+    context.pause()
     own = is_among(found.sources, pending)
     others = np.unique(found.sources[~own])
     of_others = standing.where(is_among(standing.sources, others))
     improved = best_of(_once(joined([of_others, found.where(~own)])), count)
     before = standing.where(is_among(standing.sources, np.union1d(pending, others)))
     _write(writer, name, ids, before, joined([found.where(own), improved]))
-    workshop.report("linking neighbours", len(pending), len(pending))
+    context.report("linking neighbours", len(pending), len(pending))
 
 
 def _lacking(standing: Directed, size: int, count: int) -> Rows:

@@ -8,12 +8,12 @@ from functools import partial
 from itertools import chain
 
 from hoptrail.documents.splitting import PassageLimits, passages
-from hoptrail.executing.executor import Work, batched, from_to
+from hoptrail.execution.executor import Work, batched, from_to
 from hoptrail.structures import declaring
-from hoptrail.structures.building import Workshop
+from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaring import Structure, whole_documents
 from hoptrail.structures.encoding import encode_batches, kept_at_once
-from hoptrail.structures.names import PASSAGES
+from hoptrail.structures.structure_names import PASSAGES
 from hoptrail.types import Document, Kind, Unit
 
 SPLIT_DOCUMENTS = 128
@@ -35,40 +35,38 @@ class Passages(Structure):
     units = (Kind.PASSAGE,)
     encodes = Kind.PASSAGE
 
-    def update(self, workshop: Workshop) -> None:
+    def update(self, context: BuildContext) -> None:
         """Encode the passages that have no vectors, and cut and encode the documents that have no passages: readers see those
         only with their vectors, because what they replace is found until then.
         """
-        snapshot = workshop.writer.snapshot()
-        came = workshop.change.came if workshop.change else None
+        snapshot = context.writer.snapshot()
+        came = context.change.came if context.change else None
         waiting = snapshot.texts.unencoded(Kind.PASSAGE)
         fresh = [
-            unit
-            for units in self._cut(workshop, snapshot.table.documents_without(Kind.PASSAGE, came))
-            for unit in units
+            unit for units in self._cut(context, snapshot.table.documents_without(Kind.PASSAGE, came)) for unit in units
         ]
         total = len(waiting) + len(fresh)
         if not total:
             return
         stored = (unit for at in range(0, len(waiting), READ) for unit in snapshot.texts.units(waiting[at : at + READ]))
-        size, done = kept_at_once(workshop, total, declaring.BATCH), 0
+        size, done = kept_at_once(context, total, declaring.BATCH), 0
         batches = chain(whole_documents(stored, size), whole_documents(fresh, size))
-        for batch, vectors in encode_batches(workshop, batches, total):
-            put = workshop.writer.put_vectors if done < len(waiting) else workshop.writer.put_units
+        for batch, vectors in encode_batches(context, batches, total):
+            put = context.writer.put_vectors if done < len(waiting) else context.writer.put_units
             put(batch, vectors)
             done += len(batch)
-        workshop.pause()
+        context.pause()
 
-    def cut(self, workshop: Workshop, documents: Collection[str]) -> None:
+    def cut(self, context: BuildContext, documents: Collection[str]) -> None:
         """Store the passages of some documents that have none: they are found by their words until they are encoded."""
-        for units in self._cut(workshop, documents):
-            workshop.writer.put_units(units, None)
-            workshop.pause()
+        for units in self._cut(context, documents):
+            context.writer.put_units(units, None)
+            context.pause()
 
-    def _cut(self, workshop: Workshop, documents: Collection[str]) -> Iterator[list[Unit]]:
-        read = workshop.writer.snapshot().documents(documents)
+    def _cut(self, context: BuildContext, documents: Collection[str]) -> Iterator[list[Unit]]:
+        read = context.writer.snapshot().documents(documents)
         batches = batched(read, SPLIT_DOCUMENTS, lambda document: len(document.text), SPLIT_CHARACTERS)
-        return workshop.executor.map(Work("splitting", partial(_split, self.settings), _name), batches)
+        return context.executor.map(Work("splitting", partial(_split, self.settings), _name), batches)
 
 
 def _split(limits: PassageLimits, documents: Sequence[Document]) -> list[Unit]:

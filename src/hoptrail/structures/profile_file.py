@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.executing.executor import batched
+from hoptrail.execution.executor import batched
 from hoptrail.structures.json_lines import Faults, Unfit, parsed
 from hoptrail.text.normal_forms import base_title, folded, squeeze
 from hoptrail.types import Document, Span

@@ -16,12 +16,12 @@ from pathlib import Path
 from hoptrail.errors import UsageError
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language.tasks import Extraction, Fact
-from hoptrail.structures.building import Workshop
+from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaring import Derived, Wanted
 from hoptrail.structures.extractions import stored_in_order
 from hoptrail.structures.json_lines import Faults, LinesFile
-from hoptrail.structures.names import EXTRACTIONS, PASSAGES, PROFILES
 from hoptrail.structures.profile_file import Described, import_profiles
+from hoptrail.structures.structure_names import EXTRACTIONS, PASSAGES, PROFILES
 from hoptrail.text.normal_forms import base_title, folded, squeeze, without_article
 from hoptrail.text.words import words
 from hoptrail.types import Kind, Span, Unit, content_id
@@ -72,25 +72,25 @@ class Profiles(Derived):
     def _file(self) -> LinesFile:
         return LinesFile(Path(self.settings.from_file), PROFILES)
 
-    def wanted(self, workshop: Workshop) -> Wanted:
+    def wanted(self, context: BuildContext) -> Wanted:
         """Where the file is gone nothing is added: removing a document, which the writer has done by now, needs no file."""
         if self.settings.from_file and not self._file.path.exists():
             return Wanted((), whole=False)
-        return Derived.wanted(self, workshop)
+        return Derived.wanted(self, context)
 
-    def rows(self, workshop: Workshop, documents: Collection[str] | None) -> Iterator[Unit]:
+    def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Unit]:
         """See `Derived.rows`.
 
         Raises:
             UsageError: the file cannot be read.
         """
-        snapshot, most = workshop.writer.snapshot(), self.settings.characters
+        snapshot, most = context.writer.snapshot(), self.settings.characters
         if not self.settings.from_file:
             yield from from_facts(stored_in_order(snapshot, documents), most)
             return
         faults = Faults(self._file)
         yield from from_file(import_profiles(faults, snapshot), most)
-        workshop.account.notes += faults.told
+        context.account.notes += faults.described
 
 
 def profile_id(document: str) -> str:

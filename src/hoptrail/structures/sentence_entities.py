@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Places, Rows, is_among, paired, ranges, unpaired
-from hoptrail.executing.executor import batched
+from hoptrail.execution.executor import batched
 from hoptrail.language.tasks import Extraction
-from hoptrail.structures.called import name_key
 from hoptrail.structures.sentences import SentencePlaces
+from hoptrail.structures.title_scanning import name_key
 from hoptrail.text.lexicon import MULTIPLIERS, NUMBER_WORDS
 from hoptrail.text.mentions import Shape, figure_shape
 from hoptrail.text.normal_forms import folded, squeeze

@@ -29,9 +29,9 @@ from hoptrail.corpus.columns import (
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Change, Writer
 from hoptrail.errors import UsageError
-from hoptrail.executing.executor import HERE, Executor
+from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures.building import Workshop
+from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.linking import (
     Adjacency,
@@ -40,10 +40,10 @@ from hoptrail.structures.linking import (
     mutual_pairs,
     unordered,
 )
-from hoptrail.structures.names import EXTRACTIONS, SENTENCE_GRAPH, SENTENCES
 from hoptrail.structures.nearest import Nearest
 from hoptrail.structures.sentence_entities import Mentions, mentions_in
 from hoptrail.structures.sentences import SentencePlaces, sentence_places
+from hoptrail.structures.structure_names import EXTRACTIONS, SENTENCE_GRAPH, SENTENCES
 from hoptrail.text.mentions import Shape
 from hoptrail.types import Kind
 
@@ -101,7 +101,9 @@ class Nodes:
     def adjacency(self) -> Adjacency:
         return Adjacency(self.passages, self.starts, self.settings.reach)
 
-    def similar(self, rows: Rows, pause: Callable[[], None] = lambda: None, executor: Executor = HERE) -> Directed:
+    def similar(
+        self, rows: Rows, pause: Callable[[], None] = lambda: None, executor: Executor = LOCAL_EXECUTOR
+    ) -> Directed:
         """SS links with an end in `rows`."""
         chosen = self.settings
         vectors = self.vectors() if len(rows) else np.zeros((0, 0), dtype=np.float32)  # of all, so not read for nothing
@@ -140,32 +142,32 @@ class SentenceLinks(Structure):
     built_from = (SENTENCES, EXTRACTIONS)
     links = KINDS
 
-    def update(self, workshop: Workshop) -> None:
+    def update(self, context: BuildContext) -> None:
         """Link the sentences that have no links yet, by entities those without an EC link, and by likeness those that lost one.
 
         The second are tried again because what is in their passage may have been found since. Links that contradict what is
         stored (of entities that another language has found, in passages that were cut anew) go, with their kind, and are made
         again. All links are written together: a stopped build begins anew.
         """
-        snapshot = workshop.writer.snapshot()
+        snapshot = context.writer.snapshot()
         places = sentence_places(snapshot)
         nodes = nodes_of(snapshot, places, self.settings)
         adjacent = nodes.adjacency()
-        stored = self._standing(workshop.writer, nodes, adjacent, places)
+        stored = self._standing(context.writer, nodes, adjacent, places)
         linked = {kind: _ends(keys, len(nodes)) for kind, keys in stored.items()}
         alone = ~(linked[EC] | linked[SS] | linked[SA])
-        alone[_bereft(workshop.change, places)] = True
+        alone[_bereft(context.change, places)] = True
         sharing = np.flatnonzero(~linked[EC]).astype(np.int32)
         pairs = {
             EC: nodes.sharing(sharing),
-            SS: nodes.similar(np.flatnonzero(alone).astype(np.int32), workshop.pause, workshop.executor),
+            SS: nodes.similar(np.flatnonzero(alone).astype(np.int32), context.pause, context.executor),
             SA: adjacent.of(np.arange(len(nodes), dtype=np.int32)),
         }
         due = {kind: found.where(~is_among(found.keys, stored[kind])) for kind, found in pairs.items()}
         if any(map(len, due.values())):
-            workshop.pause()
-            workshop.writer.links.put_rows(places.ids, due)
-        workshop.report("linking sentences", len(sharing), len(sharing))
+            context.pause()
+            context.writer.links.put_rows(places.ids, due)
+        context.report("linking sentences", len(sharing), len(sharing))
 
     def _standing(
         self, writer: Writer, nodes: Nodes, adjacent: Adjacency, places: SentencePlaces

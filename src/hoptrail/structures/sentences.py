@@ -13,9 +13,9 @@ import numpy as np
 
 from hoptrail.corpus.columns import Places, Rows, paired, ranges, unpaired
 from hoptrail.corpus.snapshot import Snapshot, made_once
-from hoptrail.structures.building import Workshop
+from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaring import Derived
-from hoptrail.structures.names import PASSAGES, SENTENCES
+from hoptrail.structures.structure_names import PASSAGES, SENTENCES
 from hoptrail.types import Document, Kind, Span, Unit, content_id
 
 READ = 8192
@@ -31,9 +31,9 @@ class Sentences(Derived):
     units = (Kind.SENTENCE,)
     encodes = Kind.SENTENCE
 
-    def rows(self, workshop: Workshop, documents: Collection[str] | None) -> Iterator[Unit]:
+    def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Unit]:
         """See `Derived.rows`."""
-        snapshot = workshop.writer.snapshot()
+        snapshot = context.writer.snapshot()
         return (unit for document in snapshot.documents(documents) for unit in sentence_units(document))
 
 

@@ -19,12 +19,12 @@ from hoptrail.corpus.writer import Writer
 from hoptrail.errors import UsageError
 from hoptrail.language.tasks import Extraction, Summarise, Task
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures.asking import Asked
-from hoptrail.structures.building import Workshop
+from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.clustering import Cluster, Groups
 from hoptrail.structures.encoding import encode_batches
 from hoptrail.structures.gathering import Gathering, Place, place_of
-from hoptrail.structures.names import PASSAGES, TOPICS
+from hoptrail.structures.passage_tasks import Asked
+from hoptrail.structures.structure_names import PASSAGES, TOPICS
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.words import words_in
 from hoptrail.types import Kind, Unit, content_id
@@ -70,7 +70,7 @@ class Topics(Asked[str]):
         del before
         return Summarise((passage,), self.settings.words)
 
-    def keep(self, workshop: Workshop, got: Sequence[tuple[Unit, str]]) -> None:
+    def keep(self, context: BuildContext, got: Sequence[tuple[Unit, str]]) -> None:
         """See `Asked.keep`."""
         units = []
         for passage, said in got:
@@ -79,9 +79,9 @@ class Topics(Asked[str]):
                 units.append(Unit(topic_id(passage.id), Kind.TOPIC, "", topic, passage.sources))
             else:
                 what = f"the topic of passage {passage.id} of {passage.title!r} is empty"
-                workshop.account.notes.append(f"{what}. Run the same command again to ask once more.")
-        for batch, vectors in encode_batches(workshop, [units], len(units)):
-            workshop.writer.put_units(batch, vectors)
+                context.account.notes.append(f"{what}. Run the same command again to ask once more.")
+        for batch, vectors in encode_batches(context, [units], len(units)):
+            context.writer.put_units(batch, vectors)
 
 
 def topic_id(passage: str) -> str:

@@ -17,12 +17,12 @@ from hoptrail.corpus.writer import Writer
 from hoptrail.errors import UsageError
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures.building import Workshop
+from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.clustering import Cluster, ClusteringSettings, open_clusterer
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.tree_groups import SMALLEST_GROUP, Grouper, pruned, ungrouped
-from hoptrail.structures.tree_grove import Grove, Standing
 from hoptrail.structures.tree_nodes import HIGHEST_LEVEL, LEAVES, Level, Nodes
+from hoptrail.structures.tree_store import NodeSet, TreeStore
 from hoptrail.structures.tree_summaries import Summariser, stale
 
 
@@ -64,34 +64,34 @@ class Tree(Structure):
     needs_language = True
 
     @abstractmethod
-    def members(self, grove: Grove, level: int) -> Standing:
+    def members(self, grove: TreeStore, level: int) -> NodeSet:
         """What stands on a level: leaves, and groups whether or not their summaries are made."""
 
-    def vectors(self, grove: Grove, workshop: Workshop, members: Standing, ids: Sequence[str]) -> FloatMatrix:  # noqa: ARG002
+    def vectors(self, grove: TreeStore, context: BuildContext, members: NodeSet, ids: Sequence[str]) -> FloatMatrix:  # noqa: ARG002
         """What nodes, some of the `members` of a level, are grouped by: shape (len(ids), dimension), unit length."""
         return grove.vectors(members, ids)
 
     def discard(self, writer: Writer) -> None:
         """Its summaries are of a kind that all trees share."""
-        grove = Grove(writer)
+        grove = TreeStore(writer)
         grove.remove_groups(list(grove.groups(self.name)))
         writer.links.drop(self.name)
 
-    def update(self, workshop: Workshop) -> None:
+    def update(self, context: BuildContext) -> None:
         """Take away what no longer stands; with a language, place what is new and make the summaries that are due.
 
         Raises:
             Interrupted, EndpointRefused, RecordingError: nothing more can be made now; what was made is kept.
         """
-        grove = Grove(workshop.writer)
+        grove = TreeStore(context.writer)
         self._prune(grove)
-        workshop.pause()
-        if workshop.language is None:
-            self._note_waiting(grove, workshop)
+        context.pause()
+        if context.language is None:
+            self._note_waiting(grove, context)
         else:
-            self._grow(grove, workshop, workshop.language)
+            self._grow(grove, context, context.language)
 
-    def _prune(self, grove: Grove) -> None:
+    def _prune(self, grove: TreeStore) -> None:
         """From the leaves up, because a group that dissolves is a child that its parents lose."""
         for level in range(LEAVES + 1, HIGHEST_LEVEL + 1):
             before = grove.groups(self.name, level)
@@ -102,18 +102,18 @@ class Tree(Structure):
                 grove.remove_groups([group for group in left if group not in lasting])
         grove.remove_strays()
 
-    def _grow(self, grove: Grove, workshop: Workshop, language: Language) -> None:
+    def _grow(self, grove: TreeStore, context: BuildContext, language: Language) -> None:
         cluster = open_clusterer(self.settings.clustering)
-        summariser = Summariser(workshop, language, self.name, self.settings.summary_words)
+        summariser = Summariser(context, language, self.name, self.settings.summary_words)
         for level in range(LEAVES + 1, self.settings.levels + 1):
             members = self.members(grove, level - 1)
             nodes = grove.nodes(members)
-            self._regroup(grove, self._eligible(grove, workshop, members, nodes), level, cluster)
-            workshop.pause()
+            self._regroup(grove, self._eligible(grove, context, members, nodes), level, cluster)
+            context.pause()
             summariser.bring_up_to_date(grove, grove.groups(self.name, level), nodes)
             grove.renew()
 
-    def _regroup(self, grove: Grove, nodes: Level, level: int, cluster: Cluster) -> None:
+    def _regroup(self, grove: TreeStore, nodes: Level, level: int, cluster: Cluster) -> None:
         """Bring every node below a level into one of its groups."""
         before = grove.groups(self.name, level)
         caps, growth = self.settings.clustering, self.settings.growth
@@ -121,12 +121,12 @@ class Tree(Structure):
         grouper = Grouper(self.name, level, cluster, most_nodes, most_words, self.settings.newcomers)
         grove.write_groups(self.name, before, grouper.regroup(before, nodes), nodes)
 
-    def _eligible(self, grove: Grove, workshop: Workshop, members: Standing, nodes: Nodes) -> Level:
+    def _eligible(self, grove: TreeStore, context: BuildContext, members: NodeSet, nodes: Nodes) -> Level:
         """The nodes of a level whose text leaves others room in a summary."""
         most = self.settings.clustering.most_words
-        return Level.of_at_most(most, nodes, lambda ids: self.vectors(grove, workshop, members, ids))
+        return Level.of_at_most(most, nodes, lambda ids: self.vectors(grove, context, members, ids))
 
-    def _note_waiting(self, grove: Grove, workshop: Workshop) -> None:
+    def _note_waiting(self, grove: TreeStore, context: BuildContext) -> None:
         total = len(grove.groups(self.name))
         if not total:
             return
@@ -136,9 +136,9 @@ class Tree(Structure):
             nodes = grove.nodes(members)
             due += len(stale(groups, nodes, grove.nodes(grove.standing(self.name, level))))
             if level == LEAVES + 1:
-                new = len(ungrouped(groups, self._eligible(grove, workshop, members, nodes)))
+                new = len(ungrouped(groups, self._eligible(grove, context, members, nodes)))
         if due or new:
-            workshop.account.notes.append(
+            context.account.notes.append(
                 f"{self.name}: {due} of {total} summaries are missing or out of date, and {new} leaves are in no "
                 "group. Bring it up to date with `hoptrail index --index DIR --for RECIPE --language NAME`."
             )

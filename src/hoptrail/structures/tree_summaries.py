@@ -14,12 +14,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from hoptrail.errors import TaskFailed
-from hoptrail.executing.executor import batched
+from hoptrail.execution.executor import batched
 from hoptrail.language.tasks import Language, Summarise
-from hoptrail.structures.building import Workshop
+from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.encoding import encode_texts, kept_at_once
-from hoptrail.structures.tree_grove import Grove, Standing
 from hoptrail.structures.tree_nodes import Members, Node, Nodes, in_order
+from hoptrail.structures.tree_store import NodeSet, TreeStore
 from hoptrail.types import Kind, Span, Unit
 
 BATCH = 64
@@ -51,12 +51,12 @@ def _finished(children: Iterable[str], nodes: Nodes) -> list[Node]:
 class Summariser:
     """Makes the summaries of one tree, of at most `words` words each."""
 
-    workshop: Workshop
+    context: BuildContext
     language: Language
     tree: str
     words: int
 
-    def bring_up_to_date(self, grove: Grove, groups: Members, nodes: Nodes) -> None:
+    def bring_up_to_date(self, grove: TreeStore, groups: Members, nodes: Nodes) -> None:
         """Make what is stale of groups over `nodes`, in batches that are each kept. Failures are noted and left for the next run.
 
         Raises:
@@ -66,8 +66,8 @@ class Summariser:
         def weight(group: str) -> int:
             return sum(len(nodes[child].sources) for child in groups[group] if child in nodes)
 
-        waiting, done = stale(groups, nodes, grove.nodes(Standing((Kind.SUMMARY,), groups.keys()))), 0
-        for kept in batched(waiting, kept_at_once(self.workshop, len(waiting), BATCH), weight, SOURCES):
+        waiting, done = stale(groups, nodes, grove.nodes(NodeSet((Kind.SUMMARY,), groups.keys()))), 0
+        for kept in batched(waiting, kept_at_once(self.context, len(waiting), BATCH), weight, SOURCES):
             with self._kept(grove) as made:
                 for some in batched(kept, BATCH, weight, SOURCES):
                     self._report(done, len(waiting))
@@ -77,25 +77,25 @@ class Summariser:
                     for unit in self._made(asked):
                         made.append(unit)
                     done += len(some)
-                    self.workshop.pause()
+                    self.context.pause()
         if len(waiting):
             self._report(len(waiting), len(waiting))
 
     @contextmanager
-    def _kept(self, grove: Grove) -> Iterator[list[Unit]]:
+    def _kept(self, grove: TreeStore) -> Iterator[list[Unit]]:
         """Room for summaries, which may have been paid for: they are kept, whatever stops the run."""
         made: list[Unit] = []
         try:
             yield made
         finally:
             if made:
-                grove.put_summaries(made, encode_texts(self.workshop, [unit.searchable for unit in made]))
-                self.workshop.writer.checkpoint()
+                grove.put_summaries(made, encode_texts(self.context, [unit.searchable for unit in made]))
+                self.context.writer.checkpoint()
 
     def _made(self, asked: Mapping[str, tuple[Unit, ...]]) -> Iterator[Unit]:
         """The summaries of groups that are given with their children, without those that fail."""
         tasks = (Summarise(units, self.words) for units in asked.values())
-        replies = self.workshop.perform(self.language, tasks)
+        replies = self.context.perform(self.language, tasks)
         for (group, units), reply in zip(asked.items(), replies, strict=True):
             if isinstance(reply, TaskFailed):
                 self._note(units, str(reply))
@@ -107,12 +107,12 @@ class Summariser:
     def _note(self, units: Sequence[Unit], reason: str) -> None:
         names = ", ".join(unit.title or unit.id for unit in units[:_NAMED])
         more = f" and {len(units) - _NAMED} more" if len(units) > _NAMED else ""
-        self.workshop.account.notes.append(
+        self.context.account.notes.append(
             f"{self.tree}: no summary of {names}{more}: {reason}. Run the same command again to try once more."
         )
 
     def _report(self, done: int, total: int) -> None:
-        self.workshop.report(f"summarising for the {self.tree}", done, total)
+        self.context.report(f"summarising for the {self.tree}", done, total)
 
 
 def _union(units: Sequence[Unit]) -> tuple[Span, ...]:

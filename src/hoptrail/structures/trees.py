@@ -14,10 +14,10 @@ from enum import StrEnum
 
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures.building import Workshop
+from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.encoding import encode_texts
-from hoptrail.structures.names import (
+from hoptrail.structures.structure_names import (
     AGGREGATES,
     ENTITY_TREE,
     EXTRACTIONS,
@@ -27,8 +27,8 @@ from hoptrail.structures.names import (
     SIMILARITY_TREE,
 )
 from hoptrail.structures.tree import Tree, TreeSettings
-from hoptrail.structures.tree_grove import Grove, Standing, together
 from hoptrail.structures.tree_nodes import LEAVES, members_of
+from hoptrail.structures.tree_store import NodeSet, TreeStore, together
 from hoptrail.types import Kind
 
 
@@ -76,21 +76,21 @@ class SimilarityTree(Tree):
         """See `Structure.built_from`."""
         return (PASSAGES,) if self.settings.leaf_placement is LeafPlacement.FLAT else (EXTRACTIONS,)
 
-    def members(self, grove: Grove, level: int) -> Standing:
+    def members(self, grove: TreeStore, level: int) -> NodeSet:
         """See `Tree.members`."""
         if self.settings.leaf_placement is LeafPlacement.FLAT or level > LEAVES + 1:
             return grove.leaves(Kind.PASSAGE) if level == LEAVES else grove.standing(self.name, level)
         passages = grove.leaves(Kind.PASSAGE)
         abstract = self._abstract(grove, passages)
         if level > LEAVES:
-            return together([grove.standing(self.name, level), Standing(passages.kinds, abstract)])
-        return Standing(passages.kinds, set(passages.ids) - abstract)
+            return together([grove.standing(self.name, level), NodeSet(passages.kinds, abstract)])
+        return NodeSet(passages.kinds, set(passages.ids) - abstract)
 
-    def _abstract(self, grove: Grove, passages: Standing) -> set[str]:
+    def _abstract(self, grove: TreeStore, passages: NodeSet) -> set[str]:
         low, high = (members_of(grove.groups(self.name, level)) for level in (LEAVES + 1, LEAVES + 2))
         return high.intersection(passages.ids) | (self._least_dense(grove, passages) - low)
 
-    def _least_dense(self, grove: Grove, passages: Standing) -> set[str]:
+    def _least_dense(self, grove: TreeStore, passages: NodeSet) -> set[str]:
         """The passages that name the fewest entities a word, of those that have an extraction."""
         nodes = grove.nodes(passages)
         named = ((id_, len(entities)) for id_, entities in grove.entities() if id_ in nodes)
@@ -107,7 +107,7 @@ class RelatednessTree(Tree):
 
     built_from = (AGGREGATES,)
 
-    def members(self, grove: Grove, level: int) -> Standing:
+    def members(self, grove: TreeStore, level: int) -> NodeSet:
         """See `Tree.members`."""
         return grove.leaves(Kind.AGGREGATE) if level == LEAVES else grove.standing(self.name, level)
 
@@ -133,7 +133,7 @@ class JointTree(Tree):
         chosen = {} if settings is None else {"settings": settings}
         return cls(**chosen, **({"trees": trees} if trees else {}))  # type: ignore[arg-type]
 
-    def members(self, grove: Grove, level: int) -> Standing:
+    def members(self, grove: TreeStore, level: int) -> NodeSet:
         """See `Tree.members`."""
         return together([tree.members(grove, level) for tree in self.trees])
 
@@ -155,7 +155,7 @@ class EntityTree(Tree):
 
     built_from = (EXTRACTIONS, SIMILARITY_TREE)
 
-    def members(self, grove: Grove, level: int) -> Standing:
+    def members(self, grove: TreeStore, level: int) -> NodeSet:
         """See `Tree.members`."""
         if level > LEAVES + 1:
             return grove.standing(self.name, level)
@@ -163,15 +163,15 @@ class EntityTree(Tree):
             return together([grove.standing(tree, level) for tree in (SIMILARITY_TREE, self.name)])
         passages = grove.leaves(Kind.PASSAGE)
         naming = {id_ for id_, entities in grove.entities() if entities}
-        return Standing(passages.kinds, naming.intersection(passages.ids))
+        return NodeSet(passages.kinds, naming.intersection(passages.ids))
 
-    def vectors(self, grove: Grove, workshop: Workshop, members: Standing, ids: Sequence[str]) -> FloatMatrix:
+    def vectors(self, grove: TreeStore, context: BuildContext, members: NodeSet, ids: Sequence[str]) -> FloatMatrix:
         """Of passages, those of the sentences in place of their own."""
         if Kind.PASSAGE not in members.kinds:
             return grove.vectors(members, ids)
         entities = dict(grove.entities(ids))
         sentences = [template(entities[id_]) for id_ in ids]
-        return encode_texts(workshop, sentences, lambda done: workshop.report("encoding", done, len(ids)))
+        return encode_texts(context, sentences, lambda done: context.report("encoding", done, len(ids)))
 
 
 def template(entities: Sequence[str]) -> str:

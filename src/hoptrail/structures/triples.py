@@ -1,7 +1,7 @@
 """Triples of the whole corpus: one unit a triple and sentence, and every distinct text of a slot with its vector.
 
-CompRAG (the poster's "Methodology"). Triples are read off the stored facts (`language/triples/sentences.py`; no language is
-asked), so one extraction serves all. A slot is encoded once however many triples it stands in, and nothing else is: how slots
+CompRAG (the poster's "Methodology"). Triples are read off the stored facts (`language/triples/sentence_triples.py`; no language
+is asked), so one extraction serves all. A slot is encoded once however many triples it stands in, and nothing else is: how slots
 become the vector of a triple is decided when it is searched (`retrieval/triples/composition.py`), and no choice there needs this
 built anew. Deviations: no filter by TF-IDF, which drops all relations of one word or none.
 """
@@ -16,16 +16,16 @@ from itertools import chain
 import numpy as np
 
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.executing.executor import HERE, Executor, Work, batched, from_to
+from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work, batched, from_to
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language.tasks import Extraction, Triple
 from hoptrail.language.triples.finders import check_triple_finder, open_triple_finder
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures.building import Workshop
+from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaring import Derived, Wanted
 from hoptrail.structures.encoding import encode_batches
 from hoptrail.structures.extractions import stored_in_order
-from hoptrail.structures.names import EXTRACTIONS, TRIPLES
+from hoptrail.structures.structure_names import EXTRACTIONS, TRIPLES
 from hoptrail.text.lemmas import lemmatised
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import Kind, Link, Unit, content_id
@@ -84,39 +84,39 @@ class Triples(Derived):
         """That of the extractor: the other settings only add, and links that are missing are made without encoding anything."""
         return fingerprint(TripleSettings(self.settings.extractor))
 
-    def wanted(self, workshop: Workshop) -> Wanted:
+    def wanted(self, context: BuildContext) -> Wanted:
         """All where a document went: slots that others need may have gone with it."""
-        some = workshop.change is not None and not workshop.change.went
-        return Derived.wanted(self, workshop) if some else Wanted(self.rows(workshop, None))
+        some = context.change is not None and not context.change.went
+        return Derived.wanted(self, context) if some else Wanted(self.rows(context, None))
 
-    def rows(self, workshop: Workshop, documents: Collection[str] | None) -> Iterator[Unit | Link]:
+    def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Unit | Link]:
         """See `Derived.rows`.
 
         Raises:
             UsageError: the extractor cannot be opened.
         """
-        snapshot = workshop.writer.snapshot()
-        for found in stated_triples(snapshot, self.settings.extractor, workshop.executor, documents):
+        snapshot = context.writer.snapshot()
+        for found in stated_triples(snapshot, self.settings.extractor, context.executor, documents):
             yield found.unit
             yield from slot_units(found.unit, self.settings)
             yield from _links(found)
 
     def vectors(
-        self, workshop: Workshop, kind: Kind, batches: Iterable[Sequence[Unit]], total: int
+        self, context: BuildContext, kind: Kind, batches: Iterable[Sequence[Unit]], total: int
     ) -> Iterator[tuple[Sequence[Unit], FloatMatrix]]:
         """Those of triples are made of their slots', which are stored by then."""
         if kind is Kind.SLOT:
-            yield from encode_batches(workshop, batches, total)
+            yield from encode_batches(context, batches, total)
             return
         done = 0
         for batch in batches:
-            workshop.pause()
+            context.pause()
             slots = [_slots(unit) for unit in batch]
             rows = {name: row for row, name in enumerate({name: 0 for three in slots for name in three})}
-            known = workshop.writer.snapshot().search.vectors_in_order([Kind.SLOT], list(rows))
+            known = context.writer.snapshot().search.vectors_in_order([Kind.SLOT], list(rows))
             yield batch, vectors_of_slots(known[[[rows[name] for name in three] for three in slots]])
             done += len(batch)
-            workshop.report("writing triples", done, total)
+            context.report("writing triples", done, total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class StatedTriple:
 
 
 def stated_triples(
-    snapshot: Snapshot, extractor: str, executor: Executor = HERE, documents: Collection[str] | None = None
+    snapshot: Snapshot, extractor: str, executor: Executor = LOCAL_EXECUTOR, documents: Collection[str] | None = None
 ) -> Iterator[StatedTriple]:
     """The triples of all facts, or of those of some documents, in document order. The same triple of two sentences is two
     units.

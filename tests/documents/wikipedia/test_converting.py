@@ -182,7 +182,7 @@ def test_a_disambiguation_page_is_a_document_if_asked() -> None:
 
 def test_what_cannot_be_used_says_why() -> None:
     long = converted("x" * 101, settings=WikipediaSettings(characters=100))
-    assert (long.form, long.told) == (Form.FAULT, "is longer than 100 characters")
+    assert (long.form, long.detail) == (Form.FAULT, "is longer than 100 characters")
     broken = convert(b"<page><title>Q &amp; A</title><text></page>", SITE, SETTINGS)
     assert (broken.form, broken.title) == (Form.FAULT, "Q & A")
     for wrong in ({"seconds": 0}, {"characters": 0}, {"infoboxes": (" ",)}):

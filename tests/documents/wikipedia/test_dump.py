@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from documents.wikipedia.small_wiki import END, HEADER, PAGES, dump_of, page, redirect
-from hoptrail.documents.text import Unreadable
+from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.wikipedia import dump as dumps
 from hoptrail.documents.wikipedia.dump import RawPage, open_dump
 from hoptrail.documents.wikipedia.page import Site, read_page, read_site

@@ -10,7 +10,7 @@ import pytest
 
 from fakeai.clients import KEY, context_at
 from fakeai.server import Brain, FakeAI, serving
-from hoptrail.language.opening import open_language
+from hoptrail.language.factory import open_language
 from hoptrail.language.tasks import Language
 from hoptrail.types import Unit
 from language_chat import ISK, WRENMOUTH, Speaking, passage

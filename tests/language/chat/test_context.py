@@ -17,7 +17,7 @@ from hoptrail.language.chat.context import (
 )
 from hoptrail.language.tasks import Finding
 from hoptrail.models.chat import Message
-from hoptrail.models.text import estimated_tokens
+from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.types import Kind, Span, Unit
 
 

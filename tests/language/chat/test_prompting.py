@@ -9,7 +9,7 @@ from hoptrail.errors import UsageError
 from hoptrail.language.chat import schemas
 from hoptrail.language.chat.prompting import check_prompts, known_prompts, load_prompt, parse_prompt
 from hoptrail.language.tasks import TASK_NAMES
-from hoptrail.models.text import estimated_tokens
+from hoptrail.models.prompt_text import estimated_tokens
 
 NAMES = known_prompts()
 APART = {"repair", "schema"}

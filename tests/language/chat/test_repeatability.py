@@ -19,7 +19,7 @@ from fakeai.server import Body, FakeAI, serving
 from hoptrail.errors import RecordingError, TaskFailed, UsageError
 from hoptrail.language.chat.estimating import Interval, estimate_asking
 from hoptrail.language.effort import Effort
-from hoptrail.language.opening import LanguageContext, open_language
+from hoptrail.language.factory import LanguageContext, open_language
 from hoptrail.language.tasks import (
     Assess,
     Complete,
@@ -36,8 +36,8 @@ from hoptrail.language.tasks import (
     Verify,
 )
 from hoptrail.models.chat import ChatSettings
+from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.models.recording import write_recording
-from hoptrail.models.text import estimated_tokens
 from language_chat import ISK, WRENMOUTH, Speaking, passage
 
 UNITS = (
@@ -142,7 +142,7 @@ def test_e4_e5_a_replay_gives_the_same_in_any_process_without_a_network(
         "from pathlib import Path\n"
         f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
         "from test_repeatability import TASKS, outputs\n"
-        "from hoptrail.language.opening import open_language\n"
+        "from hoptrail.language.factory import open_language\n"
         f"language = open_language('replay:' + {str(recording)!r})\n"
         "print(json.dumps([language.name, outputs(language, TASKS)]))\n"
     )

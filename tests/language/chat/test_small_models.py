@@ -16,12 +16,12 @@ from fakeai.brains import by_task, task_of
 from fakeai.server import Body, FakeAI
 from hoptrail.errors import TaskFailed
 from hoptrail.language.chat import schemas
-from hoptrail.language.chat.parsing import Unusable, parse_cut_off
 from hoptrail.language.chat.prompting import known_prompts, load_prompt
+from hoptrail.language.chat.reply_parsing import Unusable, parse_cut_off
 from hoptrail.language.chat.schemas import ExtractReply, ReadingReply, limited_schema_of, schema_of
 from hoptrail.language.tasks import Decompose, Extract, Read, Summarise
 from hoptrail.models.chat import ChatSettings, Rung
-from hoptrail.models.text import estimated_tokens
+from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.types import Unit
 from language_chat import ANSWER, QUESTION, Speaking
 

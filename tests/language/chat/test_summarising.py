@@ -13,7 +13,7 @@ from fakeai.server import Body, FakeAI
 from hoptrail.errors import TaskFailed
 from hoptrail.language.chat.summarising import in_pieces
 from hoptrail.language.tasks import Summarise
-from hoptrail.models.text import estimated_tokens
+from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.types import Unit
 from language_chat import Speaking, passage
 

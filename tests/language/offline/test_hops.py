@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from hoptrail.language.offline.evidence import open_evidence
 from hoptrail.language.offline.hops import Followed, follow, make_plan
-from hoptrail.language.offline.reading import Reader
+from hoptrail.language.offline.page_reading import Reader
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.types import Unit
 from language.offline.scripted_reader import ScriptedReader

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from hoptrail.language.offline.concluding import read_by_hops, study
 from hoptrail.language.offline.evidence import open_evidence
+from hoptrail.language.offline.page_reading import Found, NoReader, Reader
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.language.offline.reading import Found, NoReader, Reader
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Read
 from hoptrail.types import Unit

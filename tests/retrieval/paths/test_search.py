@@ -29,9 +29,9 @@ from hoptrail.retrieval.paths.scoring import (
 )
 from hoptrail.retrieval.paths.search import BRIDGE, DIRECT, PathSettings, describe, find_paths, search_paths
 from hoptrail.structures.extractions import Extractions
-from hoptrail.structures.mentions import TitleMentions
-from hoptrail.structures.names import MENTIONS
 from hoptrail.structures.sentences import Sentences
+from hoptrail.structures.structure_names import MENTIONS
+from hoptrail.structures.title_mentions import TitleMentions
 from hoptrail.types import Document
 from structures.site import Site
 from world import FACTS, HashingEncoder, make_document

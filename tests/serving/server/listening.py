@@ -11,7 +11,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from hoptrail.server_limits import ServerLimits
-from hoptrail.serving.server.running import server_config
+from hoptrail.serving.server.http_server import server_config
 
 
 @contextmanager

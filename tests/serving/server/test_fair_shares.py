@@ -17,13 +17,13 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 
-from hoptrail.documents.reading import ReadingLimits
+from hoptrail.documents.read_sources import ReadingLimits
 from hoptrail.errors import DocumentError
 from hoptrail.models.encoder import FloatMatrix, Progress
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server import uploads
+from hoptrail.serving.server.http_server import server_config
 from hoptrail.serving.server.keys import Keys
-from hoptrail.serving.server.running import server_config
 from hoptrail.serving.server.turns import Turns
 from hoptrail.types import Ranking
 from serving.server.served import NORTH, OPERATOR, QUESTION, SOUTH, MakeApp, client_of, ended
@@ -310,7 +310,7 @@ def test_documents_that_never_end_cost_ever_less(
 
     app = make_app()
     monkeypatch.setattr(uploads, "read_sources", reading)
-    monkeypatch.setattr("hoptrail.serving.server.performing.SECOND", 0.02)
+    monkeypatch.setattr("hoptrail.serving.server.job_work.SECOND", 0.02)
     with client_of(app) as client:
         files = [("files", (f"slow {n}.html", b"<p>x")) for n in range(9)]
         files.append(("files", ("quick.txt", b"The heron waits.")))

@@ -22,7 +22,7 @@ from hoptrail import Index, Settings
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.reading import read_sources
+from hoptrail.documents.read_sources import read_sources
 from hoptrail.models.encoder import FloatMatrix, Progress
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server import workspaces

@@ -20,7 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
 
 from command import Hoptrail
-from hoptrail.contents import DocumentSummary
+from hoptrail.index_contents import DocumentSummary
 from hoptrail.serving.server.keys import Keys
 from hoptrail.serving.server.mcp_server import DOCUMENT, TRAIL, _resources
 from hoptrail.serving.server.mcp_tools import KEPT_TRAILS, Trails
@@ -400,8 +400,8 @@ def test_the_server_lets_agents_change_documents_when_it_is_told_to(
     hoptrail: Hoptrail, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     apps: list[FastAPI] = []
-    monkeypatch.setattr("hoptrail.serving.server.running.serve_app", lambda app, *_: apps.append(app))
-    monkeypatch.setattr("hoptrail.serving.server.running.log_to_stderr", lambda: None)
+    monkeypatch.setattr("hoptrail.serving.server.http_server.serve_app", lambda app, *_: apps.append(app))
+    monkeypatch.setattr("hoptrail.serving.server.http_server.log_to_stderr", lambda: None)
     for flags in ([], ["--agents-may-change"]):
         assert hoptrail("serve", "--index", tmp_path / "none", *flags).code == 0
     request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}

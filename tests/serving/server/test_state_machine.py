@@ -48,7 +48,7 @@ def serve(folder: Path, port: int) -> None:
 
     from hoptrail.server_limits import ServerLimits
     from hoptrail.serving.server.app import create_app
-    from hoptrail.serving.server.running import server_config
+    from hoptrail.serving.server.http_server import server_config
     from serving.server.served import workspace
 
     limits = ServerLimits()
@@ -58,10 +58,10 @@ def serve(folder: Path, port: int) -> None:
 
 def command(arguments: Sequence[str]) -> None:
     """In a process of its own: `hoptrail ARGUMENT...`."""
-    import hoptrail.models.opening
+    import hoptrail.models.encoder_factory
     import hoptrail.serving.cli
 
-    vars(hoptrail.models.opening)["open_encoder"] = lambda *_: HashingEncoder()
+    vars(hoptrail.models.encoder_factory)["open_encoder"] = lambda *_: HashingEncoder()
     sys.argv = ["hoptrail", *arguments]
     hoptrail.serving.cli.main()
 
@@ -250,7 +250,12 @@ def test_the_acknowledged_documents_are_there_whatever_happens() -> None:
 
     if sys.platform == "linux":
         # What a command imports when it is asked for, and every server needs.
-        late = ["hoptrail.serving.server.app", "hoptrail.building", "hoptrail.settings", "hoptrail.recipes.settings"]
+        late = [
+            "hoptrail.serving.server.app",
+            "hoptrail.index_builder",
+            "hoptrail.settings",
+            "hoptrail.recipes.settings",
+        ]
         PROCESSES.set_forkserver_preload(["serving.server.served", "hoptrail.serving.cli", "world", *late])
     quiet = settings(
         max_examples=RUNS,

@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.doubts import are_glued, is_broken
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.pdf.fragments import Fragment, page_fragments
 from hoptrail.documents.pdf.furniture import without_furniture
 from hoptrail.documents.pdf.layout import lines_of
+from hoptrail.documents.pdf.line_joining import joined, vocabulary
 from hoptrail.documents.pdf.ocr import Ocr
 from hoptrail.documents.pdf.parts import (
     LARGER,
@@ -32,9 +34,7 @@ from hoptrail.documents.pdf.parts import (
     sizes_by_weight,
 )
 from hoptrail.documents.pdf.rules import Rules, grids_of, rules_of
-from hoptrail.documents.pdf.words import joined, vocabulary
-from hoptrail.documents.sheets import has_header, header_piece, row_piece
-from hoptrail.documents.text import Unreadable
+from hoptrail.documents.sheet_rows import has_header, header_piece, row_piece
 from hoptrail.types import BlockKind
 
 # Titles that a program filled in: a file name, or the word for none.

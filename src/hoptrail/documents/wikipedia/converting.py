@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
+from hoptrail.documents.decoding import Unreadable, cleaned
 from hoptrail.documents.limits import MIB
-from hoptrail.documents.text import Unreadable, cleaned
 from hoptrail.documents.wikipedia.dump import title_of
 from hoptrail.documents.wikipedia.infobox import Pair, infobox_pairs, is_infobox
 from hoptrail.documents.wikipedia.markup import Renderer, with_plain_links, without_sections, without_unseen
@@ -105,7 +105,7 @@ class Converted:
     text: str = ""
     pairs: tuple[Pair, ...] = ()
     words: int = 0
-    told: str = ""
+    detail: str = ""
     dropped: tuple[tuple[str, int], ...] = ()
 
 
@@ -115,16 +115,16 @@ def convert(data: bytes, site: Site, settings: WikipediaSettings) -> Converted:
         page = read_page(data, site)
         return _converted(page, site, settings)
     except Unreadable as refusal:
-        return Converted(Form.FAULT, title_of(data), told=str(refusal))
+        return Converted(Form.FAULT, title_of(data), detail=str(refusal))
 
 
 def _converted(page: Page, site: Site, settings: WikipediaSettings) -> Converted:
     if page.namespace != 0:
-        return Converted(Form.LEFT_OUT, page.title, told="in another namespace than articles")
+        return Converted(Form.LEFT_OUT, page.title, detail="in another namespace than articles")
     if page.redirect:
-        return Converted(Form.REDIRECT, page.title, told=page.redirect)
+        return Converted(Form.REDIRECT, page.title, detail=page.redirect)
     if page.model != "wikitext":
-        return Converted(Form.LEFT_OUT, page.title, told=f"not wikitext but {page.model}")
+        return Converted(Form.LEFT_OUT, page.title, detail=f"not wikitext but {page.model}")
     if len(page.text) > settings.characters:
         raise Unreadable(f"is longer than {settings.characters} characters")
     wikitext = without_unseen(page.text)
@@ -134,7 +134,7 @@ def _converted(page: Page, site: Site, settings: WikipediaSettings) -> Converted
     text, pairs, dropped = convert_text(wikitext, site, settings)
     if not text:
         form = Form.DISAMBIGUATION if listing else Form.LEFT_OUT
-        return Converted(form, page.title, told="without text", dropped=dropped)
+        return Converted(form, page.title, detail="without text", dropped=dropped)
     form = Form.DISAMBIGUATION if listing else Form.ENTITY
     return Converted(form, page.title, page.id, text, pairs, words_in(text), dropped=dropped)
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from hoptrail.documents.text import cleaned
+from hoptrail.documents.decoding import cleaned
 from hoptrail.documents.wikipedia.page import CATEGORY, FILE, Site
 from hoptrail.documents.wikipedia.templates import ITEM, filled, is_known, says_nothing, shown, template_name
 from hoptrail.text.normal_forms import squeeze

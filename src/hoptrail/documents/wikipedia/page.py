@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import ParseError
 
-from hoptrail.documents.text import Unreadable, cleaned
+from hoptrail.documents.decoding import Unreadable, cleaned
 from hoptrail.text.normal_forms import squeeze
 
 if TYPE_CHECKING:

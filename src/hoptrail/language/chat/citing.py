@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hoptrail.language.chat.context import YES_NO, folded, one_line, whole_sentences
-from hoptrail.language.chat.parsing import is_refusal, says_unknown
+from hoptrail.language.chat.reply_parsing import is_refusal, says_unknown
 from hoptrail.language.chat.schemas import ReadingReply, StepReply
 from hoptrail.language.chat.supporting import is_supported
 from hoptrail.language.tasks import Reading, Step

@@ -1,7 +1,7 @@
 """What a prompt shows: passages and sentences in numbered tags that no text can close, measured before sending.
 
 Passages are taken by rank while they fit into what the context window leaves beside the prompt and the reply; what is left out
-of them is marked. Tokens are estimated (`models.text`), with a margin; an endpoint that still finds the prompt too long is
+of them is marked. Tokens are estimated (`models.prompt_text`), with a margin; an endpoint that still finds the prompt too long is
 asked once more with less.
 """
 
@@ -14,7 +14,7 @@ from itertools import islice, pairwise
 
 from hoptrail.language.tasks import Finding
 from hoptrail.models.chat import MESSAGE_TOKENS, Message
-from hoptrail.models.text import estimated_tokens
+from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.text.sentences import unit_sentences
 from hoptrail.types import Kind, Unit
 

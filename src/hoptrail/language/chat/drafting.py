@@ -14,7 +14,7 @@ from hoptrail.language.chat.context import Room, fit, one_line, sentences_of, sh
 from hoptrail.language.chat.ladder import Draft
 from hoptrail.language.chat.prompting import Prompt, load_prompt
 from hoptrail.models.chat import Message
-from hoptrail.models.text import estimated_tokens
+from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.types import Unit
 
 Drafted = Callable[[Room], Draft]
@@ -61,10 +61,10 @@ class Drafting:
             left = self.tokens_for(prompt, slot, room, **values)
             shown = fit(units, left)
             if len(shown) < len(units):
-                told = (
+                warning = (
                     "%s: %d of %d passages do not fit into context_window under [chat]; they are not shown to the model"
                 )
-                _log.warning(told, prompt, len(units) - len(shown), len(units))
+                _log.warning(warning, prompt, len(units) - len(shown), len(units))
             passages = show_units(shown, left, left_out=len(units) - len(shown))
             return _filled(filled, {**values, slot: passages}, room, shown)
 
@@ -111,8 +111,8 @@ class Drafting:
             left -= estimated_tokens(led_by)
             sentences = sentences_of(unit, left)
             if sentences and unit.text[sentences[-1].end :].strip():
-                told = "%s: %r does not fit into context_window under [chat]; %d of its %d characters are shown to the model"
-                _log.warning(told, prompt, unit.title, sentences[-1].end, len(unit.text))
+                warning = "%s: %r does not fit into context_window under [chat]; %d of its %d characters are shown to the model"
+                _log.warning(warning, prompt, unit.title, sentences[-1].end, len(unit.text))
             shown = show_sentences(sentences, max(left, 1))
             return _filled(filled, {"title": title, "before": led_by, "sentences": shown}, room, (unit,))
 

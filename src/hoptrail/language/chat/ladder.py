@@ -22,17 +22,17 @@ from pydantic import BaseModel
 
 from hoptrail.errors import EndpointUnreached, TaskFailed
 from hoptrail.language.chat.context import Room
-from hoptrail.language.chat.parsing import Unusable
 from hoptrail.language.chat.prompting import load_prompt
 from hoptrail.language.chat.replies import Cramped, Repeated, Silent, read_reply
+from hoptrail.language.chat.reply_parsing import Unusable
 from hoptrail.language.chat.schemas import limited_schema_of, schema_of
 from hoptrail.language.chat.weighing import scales_of
+from hoptrail.models.billing import Chat
 from hoptrail.models.chat import ChatRequest, ChatSettings, Message, Rung
 from hoptrail.models.completion import ChatReply
 from hoptrail.models.failures import CallFailed, FailureKind
-from hoptrail.models.paying import Chat
+from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.models.repetition import start_of_loop
-from hoptrail.models.text import estimated_tokens
 from hoptrail.types import Unit, Usage
 
 R = TypeVar("R", bound=BaseModel)

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, WithJsonSchema
 
 from hoptrail.language.tasks import Relation as Relations
-from hoptrail.models.text import whole_text
+from hoptrail.models.prompt_text import whole_text
 
 SYNONYMS = {
     "answer": ("final answer", "short answer", "result", "response"),

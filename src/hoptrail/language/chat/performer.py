@@ -1,7 +1,7 @@
 """The performer `chat`: every language task by a chat model, as a prompt filled and a reply checked.
 
 Here tasks become drafts (`drafting.py`) and replies become outputs (`citing.py`, `noting.py`); how a usable
-reply is got is `ladder.py`'s business, what it costs is `models.paying`'s. Tasks with nothing to work on are not asked, nor
+reply is got is `ladder.py`'s business, what it costs is `models.billing`'s. Tasks with nothing to work on are not asked, nor
 what rules settle.
 """
 
@@ -21,8 +21,8 @@ from hoptrail.language.chat import schemas
 from hoptrail.language.chat.citing import reading_of, settled
 from hoptrail.language.chat.context import one_line, sentences_of, show_findings
 from hoptrail.language.chat.drafting import Drafted, Drafting
+from hoptrail.language.chat.grounding import extraction_of, shortened
 from hoptrail.language.chat.ladder import Climbed, Draft, Ladder
-from hoptrail.language.chat.noting import extraction_of, shortened
 from hoptrail.language.chat.origins import Origins
 from hoptrail.language.chat.prompting import check_prompts
 from hoptrail.language.chat.sampling import climb_often
@@ -52,8 +52,8 @@ from hoptrail.language.tasks import (
     Task,
     Verify,
 )
+from hoptrail.models.billing import Chat
 from hoptrail.models.chat import ChatSettings
-from hoptrail.models.paying import Chat
 from hoptrail.types import Unit, Usage
 
 T = TypeVar("T")

@@ -14,10 +14,10 @@ from typing import TypeVar
 from hoptrail.language.chat import schemas
 from hoptrail.language.chat.performer import ChatLanguage
 from hoptrail.language.tasks import Extract, Extraction, Fact, Language, Reply, Summarise, Task
+from hoptrail.models.billing import Chat, PaidReply
 from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
 from hoptrail.models.completion import ChatReply
-from hoptrail.models.paying import Chat, Heard
-from hoptrail.models.text import estimated_tokens
+from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.types import Usage
 
 T = TypeVar("T")
@@ -45,7 +45,7 @@ class RehearsedChat:
     def remember_rung(self, rung: Rung) -> None:
         """Nothing: no rung has been tried."""
 
-    def remembered(self, request: ChatRequest) -> Heard | None:
+    def remembered(self, request: ChatRequest) -> PaidReply | None:
         return self.chat.remembered(request)
 
     def knows(self, request: ChatRequest) -> bool:
@@ -54,11 +54,11 @@ class RehearsedChat:
     def fetch(self, requests: Sequence[ChatRequest]) -> Usage:  # noqa: ARG002 - the protocol's
         return Usage()
 
-    def ask(self, request: ChatRequest) -> Heard:
+    def ask(self, request: ChatRequest) -> PaidReply:
         """The prepared reply, at the price of the model's."""
         text: str = self.ready.text
         prompt, completion = request.prompt_tokens, estimated_tokens(text)
-        return Heard(ChatReply(text, "stop", prompt, completion, estimated=True), Usage(1, prompt, completion))
+        return PaidReply(ChatReply(text, "stop", prompt, completion, estimated=True), Usage(1, prompt, completion))
 
 
 class RehearsalLanguage:

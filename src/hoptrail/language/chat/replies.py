@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from hoptrail.language.chat.parsing import Unusable, is_refusal, own_channel, parse_cut_off, parse_reply
-from hoptrail.language.chat.plain import read_plain
+from hoptrail.language.chat.plain_replies import read_plain
+from hoptrail.language.chat.reply_parsing import Unusable, is_refusal, own_channel, parse_cut_off, parse_reply
 from hoptrail.language.chat.weighing import weighed
 from hoptrail.models.chat import ChatRequest, Rung
 from hoptrail.models.completion import TOO_LONG, ChatReply

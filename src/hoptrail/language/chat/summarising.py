@@ -8,7 +8,7 @@ from itertools import islice
 
 from hoptrail.errors import TaskFailed
 from hoptrail.language.chat.context import MOST_SENTENCES, cost_of, cut_to
-from hoptrail.models.text import estimated_tokens
+from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.text.sentences import unit_sentences
 from hoptrail.types import Kind, Span, Unit, content_id
 

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from hoptrail.language.offline.comparing import Comparison
+from hoptrail.language.offline.comparisons import Comparison
 from hoptrail.language.offline.evidence import EvidencePages
 from hoptrail.language.offline.hops import Followed, follow, make_plan
 from hoptrail.language.offline.judging import Evidence, Judge, cut, stored_judge
-from hoptrail.language.offline.reading import Found, Reader, same_answer
+from hoptrail.language.offline.page_reading import Found, Reader, same_answer
 from hoptrail.language.offline.ruling_out import asks_twice, is_computed, may_answer, share_of_strangers
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Reading, Step

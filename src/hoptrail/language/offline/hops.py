@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from hoptrail.language.completing import complete, unresolved
-from hoptrail.language.offline.comparing import Comparison, Verdictor, find_comparison
+from hoptrail.language.offline.comparisons import Comparison, Verdictor, find_comparison
 from hoptrail.language.offline.decomposing import chain
 from hoptrail.language.offline.intersecting import agreed, find_conditions
-from hoptrail.language.offline.reading import Found, Reader, same_answer
+from hoptrail.language.offline.page_reading import Found, Reader, same_answer
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Finding, Step
 from hoptrail.text.mentions import find_mentions

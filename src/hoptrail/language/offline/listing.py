@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from hoptrail.language.closeness import Similarity, close_statements
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.enumerations import enumerated_in, parts_of
-from hoptrail.text.groups import Group, groups_of
+from hoptrail.text.evidence_groups import Group, groups_of
 from hoptrail.text.lexicon import word_set
 from hoptrail.text.statements import Said, statements_of
 from hoptrail.text.words import RELATED, content_stems, words
@@ -184,8 +184,8 @@ def _of_sentences(
         for items in enumerated_in(said.text):
             stems = content_stems(said.seen)
             wanted = asked.words - asked.noun or asked.words
-            told = [word for word in wanted if word in stems or RELATED.get(word, frozenset()) & stems]
-            share = len(told) / len(wanted)
+            matching = [word for word in wanted if word in stems or RELATED.get(word, frozenset()) & stems]
+            share = len(matching) / len(wanted)
             new = all(item and not content_stems(item) <= asked.words for item in items)
             if new and len(items) >= _FEWEST_COUNTED and all(len(words(item)) <= 5 for item in items):
                 share -= _FREE_TEXT

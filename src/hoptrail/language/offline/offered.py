@@ -106,10 +106,10 @@ def weigh_sides(question: str, units: Sequence[Unit], similarity: Similarity | N
     names = _names(offered.sides)
     found = [list(_values(names[at], names[1 - at], offered, statements)) for at in range(2)]
     orders = ((one, other, _order(one, other, dates=offered.dates)) for one in found[0] for other in found[1])
-    told = [(one.fit + other.fit, order, one, other) for one, other, order in orders if order]
-    if not told:
+    ordered = [(one.fit + other.fit, order, one, other) for one, other, order in orders if order]
+    if not ordered:
         return Reading(None)
-    _, order, one, other = max(told, key=lambda pair: pair[0])
+    _, order, one, other = max(ordered, key=lambda pair: pair[0])
     answer = offered.sides[(order > 0) is not offered.greatest]
     spans = dict.fromkeys(span for value in (one, other) for span in value.said.support)
     return Reading(answer, (Step(question, answer, tuple(spans)),), _BELIEF)
@@ -117,11 +117,11 @@ def weigh_sides(question: str, units: Sequence[Unit], similarity: Similarity | N
 
 def _names(sides: tuple[str, str]) -> tuple[frozenset[str], frozenset[str]]:
     """The words that tell each side: those in capitals where it has some, without what both share."""
-    told = []
+    distinct = []
     for side in sides:
         capitals = frozenset(word.stem for word in words(side) if word.capitalised or any(map(str.isdigit, word.text)))
-        told.append(capitals & content_stems(side) or content_stems(side))
-    return told[0] - told[1] or told[0], told[1] - told[0] or told[1]
+        distinct.append(capitals & content_stems(side) or content_stems(side))
+    return distinct[0] - distinct[1] or distinct[0], distinct[1] - distinct[0] or distinct[1]
 
 
 def _order(one: _Value, other: _Value, *, dates: bool) -> int:

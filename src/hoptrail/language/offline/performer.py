@@ -15,23 +15,23 @@ from functools import cached_property
 from typing import TypeVar, cast
 
 from hoptrail.errors import TaskFailed
-from hoptrail.executing.executor import travels
+from hoptrail.execution.executor import is_remote_safe
 from hoptrail.language import tasks
 from hoptrail.language.closeness import Similarity
 from hoptrail.language.completing import clarify, complete
 from hoptrail.language.entity_finders import RULES, EntityFinder, open_finder
-from hoptrail.language.offline.claims import claim
 from hoptrail.language.offline.concluding import read_by_hops
 from hoptrail.language.offline.evidence import EvidencePages, open_evidence
-from hoptrail.language.offline.explaining import explain, steps
+from hoptrail.language.offline.explanations import explain, steps
 from hoptrail.language.offline.extracting import extract, standing_alone
 from hoptrail.language.offline.hops import make_plan
 from hoptrail.language.offline.integrating import conclude
 from hoptrail.language.offline.listing import asks_count, count, listing
 from hoptrail.language.offline.offered import weigh_sides
-from hoptrail.language.offline.reading import NoReader, Reader
+from hoptrail.language.offline.page_reading import NoReader, Reader
 from hoptrail.language.offline.sampling import alike, relation, sample
 from hoptrail.language.offline.settings import OfflineSettings
+from hoptrail.language.offline.yes_no import claim
 from hoptrail.language.question_kinds import kind_asked
 from hoptrail.language.spelling import corrected
 from hoptrail.language.tasks import Reading, Reply, Task
@@ -82,9 +82,9 @@ class OfflineLanguage:
         return NAME if self._settings.entities == RULES else f"{NAME}+{self._settings.entities}"
 
     @property
-    def travels(self) -> bool:
-        """Rules are the same in every process, if the encoder is there too; see `executing.executor.Travelling`."""
-        return self._encoder is None or travels(self._encoder)
+    def is_remote_safe(self) -> bool:
+        """Rules are the same in every process, if the encoder is there too; see `execution.executor.RemoteSafe`."""
+        return self._encoder is None or is_remote_safe(self._encoder)
 
     def __reduce__(self) -> tuple[type[OfflineLanguage], tuple[Encoder | None, OfflineSettings, TextReader | None]]:
         """Without the finder and the installed reader, which every process opens for itself."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hoptrail.language.offline.comparing import Comparison, Verdictor
+from hoptrail.language.offline.comparisons import Comparison, Verdictor
 from hoptrail.language.offline.evidence import EvidencePages
 from hoptrail.text.lexicon import MONTHS, NUMBER_WORDS, word_set
 from hoptrail.text.mentions import find_names

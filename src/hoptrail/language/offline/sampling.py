@@ -7,7 +7,7 @@ evidence disagrees, not how unsure a model is: the same tendency on another scal
 from __future__ import annotations
 
 from hoptrail.language.offline.evidence import open_evidence
-from hoptrail.language.offline.reading import Reader
+from hoptrail.language.offline.page_reading import Reader
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Entail, Equate, Relation, Sample, Samples
 from hoptrail.models.remembered_readings import TextReader

@@ -12,7 +12,7 @@ from hoptrail.errors import UsageError
 from hoptrail.language.entity_finders import RULES, pipeline_with
 from hoptrail.language.tasks import Fact, Triple
 from hoptrail.language.triples.dependencies import triples_in_parse
-from hoptrail.language.triples.sentences import triples_of
+from hoptrail.language.triples.sentence_triples import triples_of
 from hoptrail.text.normal_forms import base_title, squeeze
 
 STATED = "stated"

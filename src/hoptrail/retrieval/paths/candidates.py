@@ -27,7 +27,7 @@ from hoptrail.models.encoder import Encoder, FloatMatrix
 from hoptrail.retrieval.paths.graph import PassageGraph
 from hoptrail.retrieval.paths.queries import PathQueries
 from hoptrail.retrieval.units.dense import top_rows
-from hoptrail.structures.called import name_key
+from hoptrail.structures.title_scanning import name_key
 from hoptrail.text.mentions import find_names
 from hoptrail.types import Kind
 

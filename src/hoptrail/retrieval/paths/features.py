@@ -211,11 +211,11 @@ class Described:
             graph.passage_vectors[self.candidates.rows[second]],
         )
         residual = _unit(question - (one @ question)[:, None] * one)
-        told = cover.told(cover.sentences, a, b)
-        whole = cover.told(cover.passages, first, second)
+        pair = cover.jointly(cover.sentences, a, b)
+        whole = cover.jointly(cover.passages, first, second)
         columns = [
             joins.called[y], np.log1p(graph.counts[joins.names[x]]), joins.positions[x], self.cosines[a, 0],
-            told.both, told.both - told.first, told.both - told.second, whole.both, whole.both - whole.first,
+            pair.both, pair.both - pair.first, pair.both - pair.second, whole.both, whole.both - whole.first,
             whole.both - whole.second, _weighed(cover.said[a] | cover.said[b], cover.relation), _unit(one + other) @ question,
             (one * other).sum(axis=1), _unit(self.vectors[a] + self.vectors[b]) @ question,
             *self._step_columns(first, second, a, b), (residual * other).sum(axis=1),
@@ -251,7 +251,7 @@ class Described:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _JointCoverage:
     """The coverage of two texts together and of each."""
 
     both: FloatMatrix
@@ -284,9 +284,9 @@ class _Coverage:
         self.passages = titles.copy()
         np.logical_or.at(self.passages, of_sentence, self.said)
 
-    def told(self, said: NDArray[np.bool_], first: Numbers, second: Numbers) -> _Told:
+    def jointly(self, said: NDArray[np.bool_], first: Numbers, second: Numbers) -> _JointCoverage:
         alone = _weighed(said, self.weights)
-        return _Told(_weighed(said[first] | said[second], self.weights), alone[first], alone[second])
+        return _JointCoverage(_weighed(said[first] | said[second], self.weights), alone[first], alone[second])
 
 
 def _saying(texts: list[str], stems: list[str]) -> NDArray[np.bool_]:

@@ -1,7 +1,7 @@
 """Passages joined by the names that their sentences share: what path search walks on.
 
-A name is an entity of the stored extractions, or a title that a sentence mentions (`structures/mentions.py`); spellings that
-differ in case, accents and punctuation are one name, and dates and numbers are none. Names and vectors are mapped from the
+A name is an entity of the stored extractions, or a title that a sentence mentions (`structures/title_mentions.py`); spellings
+that differ in case, accents and punctuation are one name, and dates and numbers are none. Names and vectors are mapped from the
 commit, and texts are read when they are asked for. Knows no question.
 """
 
@@ -21,9 +21,9 @@ from hoptrail.corpus.texts import Origins
 from hoptrail.corpus.vectors import Matrix
 from hoptrail.errors import NotBuilt
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures.called import MOST_NAMESAKES, MOST_WORDS, TitleScanner, can_be_found
-from hoptrail.structures.mentions import NAMES, TitleMentions
-from hoptrail.structures.names import MENTIONS
+from hoptrail.structures.structure_names import MENTIONS
+from hoptrail.structures.title_mentions import NAMES, TitleMentions
+from hoptrail.structures.title_scanning import MOST_NAMESAKES, MOST_WORDS, TitleScanner, can_be_found
 from hoptrail.types import Kind, Unit
 
 
@@ -224,7 +224,7 @@ class PassageGraph:
 
 
 class _Titles:
-    """The names that call passages. Satisfies `structures.called.Names`."""
+    """The names that call passages. Satisfies `structures.title_scanning.Names`."""
 
     def __init__(self, graph: PassageGraph) -> None:
         self._graph = graph

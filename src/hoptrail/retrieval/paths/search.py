@@ -20,7 +20,7 @@ from hoptrail.retrieval.paths.features import Described
 from hoptrail.retrieval.paths.graph import PassageGraph
 from hoptrail.retrieval.paths.queries import PathQueries
 from hoptrail.retrieval.paths.scoring import Judged, in_order, stored_scorer
-from hoptrail.structures.names import EXTRACTIONS, MENTIONS, PASSAGES, SENTENCES
+from hoptrail.structures.structure_names import EXTRACTIONS, MENTIONS, PASSAGES, SENTENCES
 from hoptrail.types import Hit, Kind, Ranking, Span, Unit
 
 STRUCTURES = (PASSAGES, SENTENCES, EXTRACTIONS, MENTIONS)

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.language.triples.questions import QuestionTriples
+from hoptrail.language.triples.question_triples import QuestionTriples
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pagerank import Walk
 from hoptrail.retrieval.ranking import ranked

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from hoptrail.corpus.columns import Rows
 from hoptrail.errors import NotBuilt
 from hoptrail.language.tasks import Triple
-from hoptrail.language.triples.questions import Pattern
+from hoptrail.language.triples.question_triples import Pattern
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.triples.composition import BLOCK, SLOTS, CompositionSettings, compose, length_of, unit_length
 from hoptrail.retrieval.triples.stored import StoredTriples
 from hoptrail.retrieval.units.dense import top_rows
-from hoptrail.structures.names import TRIPLES
+from hoptrail.structures.structure_names import TRIPLES
 from hoptrail.structures.triples import said, slot_id
 from hoptrail.text.lemmas import lemmatised
 from hoptrail.types import Kind

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hoptrail.language.triples.questions import Pattern, QuestionTriples
+from hoptrail.language.triples.question_triples import Pattern, QuestionTriples
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.triples.composition import open_slot, unit_length

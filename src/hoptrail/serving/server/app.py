@@ -22,7 +22,7 @@ from hoptrail.serving.server import (
 )
 from hoptrail.serving.server.guard import Door, Guard, host_name
 from hoptrail.serving.server.keys import Keys
-from hoptrail.serving.server.published import Following, PublishedIndex
+from hoptrail.serving.server.published_index import Following, PublishedIndex
 from hoptrail.serving.server.services import Services, services_for
 from hoptrail.serving.server.workspaces import Workspace, limited
 

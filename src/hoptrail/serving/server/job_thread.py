@@ -11,7 +11,7 @@ from hoptrail.errors import HoptrailError, Interrupted
 from hoptrail.serving.server.fair_queue import FairQueue
 from hoptrail.serving.server.job import OVER, Job, State
 from hoptrail.serving.server.job_book import JobBook
-from hoptrail.serving.server.performing import Performer
+from hoptrail.serving.server.job_work import Performer
 from hoptrail.serving.server.refusals import as_refusal
 from hoptrail.serving.server.workspaces import Workspace
 from hoptrail.structures.course import Progress

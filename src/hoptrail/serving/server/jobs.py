@@ -14,8 +14,8 @@ from typing import BinaryIO
 from hoptrail.serving.server.job import OVER, Item, Job, State
 from hoptrail.serving.server.job_book import JobBook
 from hoptrail.serving.server.job_thread import JobThread
+from hoptrail.serving.server.job_work import Performer
 from hoptrail.serving.server.metrics import Metrics
-from hoptrail.serving.server.performing import Performer
 from hoptrail.serving.server.refusals import Refusal, stopping
 from hoptrail.serving.server.uploads import NoRoom, Upload, Uploads
 from hoptrail.serving.server.workspaces import Workspace

@@ -23,8 +23,8 @@ from hoptrail.serving import contract
 from hoptrail.serving.contract import Json
 from hoptrail.serving.render import render_answer
 from hoptrail.serving.server import mcp_shapes as shapes
-from hoptrail.serving.server.asking import Patience, result_of
 from hoptrail.serving.server.job import OVER, Job
+from hoptrail.serving.server.question_threads import Patience, result_of
 from hoptrail.serving.server.refusals import not_found
 from hoptrail.serving.server.services import Place, Services
 from hoptrail.serving.server.streaming import answering

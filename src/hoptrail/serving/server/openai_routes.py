@@ -64,8 +64,8 @@ async def _answered(
     if not workspace.is_empty and wanted.model not in await asyncio.to_thread(_served, workspace):
         raise _unknown()
     if wanted.stream:
-        told = await stream(served.desk, here, asked, metrics, shape.event)
-        return StreamingResponse(told, media_type=EVENTS)
+        events = await stream(served.desk, here, asked, metrics, shape.event)
+        return StreamingResponse(events, media_type=EVENTS)
     served.desk.check(here.client)
     work = await asyncio.to_thread(answering, workspace, asked, metrics, lambda _name, _content: None)
     answer = await served.desk.wait_for(request, work, computes=workspace.computes(None))

@@ -131,11 +131,11 @@ class Completion:
             case "question":
                 return self._chunk({"role": "assistant", "content": ""})
             case "answer":
-                told = self._chunk({"content": text_of(content)})
-                told += self._chunk({}, finish_reason="stop", hoptrail=details_of(content))
+                events = self._chunk({"content": text_of(content)})
+                events += self._chunk({}, finish_reason="stop", hoptrail=details_of(content))
                 if self.include_usage:
-                    told += _data({**self._head("chat.completion.chunk"), "choices": [], "usage": _usage(content)})
-                return told + DONE
+                    events += _data({**self._head("chat.completion.chunk"), "choices": [], "usage": _usage(content)})
+                return events + DONE
             case "error":
                 error = {**content["error"], "type": "server_error", "param": None}
                 return _data({"error": error}) + DONE
@@ -164,5 +164,5 @@ def details_of(answer: Json) -> Json:
 def _usage(answer: Json) -> Json:
     """Tokens of the language model behind the recipe; none where rules answered."""
     spent = answer["usage"]
-    asked, told = spent["prompt_tokens"], spent["completion_tokens"]
-    return {"prompt_tokens": asked, "completion_tokens": told, "total_tokens": asked + told}
+    asked, completed = spent["prompt_tokens"], spent["completion_tokens"]
+    return {"prompt_tokens": asked, "completion_tokens": completed, "total_tokens": asked + completed}

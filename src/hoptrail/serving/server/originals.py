@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.marks import times_of
-from hoptrail.documents.reading import read_sources
+from hoptrail.documents.read_sources import read_sources
 from hoptrail.types import Document
 
 PDF = "application/pdf"

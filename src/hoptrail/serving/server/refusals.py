@@ -64,9 +64,9 @@ class Refusal(Exception):
 
     def in_words(self, *, to_agent: bool = False) -> str:
         """What happened and what to do, for clients that read one text."""
-        told = self.content["error"]
-        what_to_do = (to_agent and self._for_agents) or told["what_to_do"]
-        return f"{told['message'].rstrip('.')}. {what_to_do}"
+        error = self.content["error"]
+        what_to_do = (to_agent and self._for_agents) or error["what_to_do"]
+        return f"{error['message'].rstrip('.')}. {what_to_do}"
 
     def response(self, path: str = "") -> JSONResponse:
         """`path` is that of the request: clients of OpenAI's API are answered in its shape."""
@@ -76,9 +76,9 @@ class Refusal(Exception):
 
 def openai_shape(refusal: Refusal) -> dict[str, dict[str, str | None]]:
     """An error object as clients of OpenAI's API read it; `what_to_do` is said in its message too."""
-    told = refusal.content["error"]
+    error = refusal.content["error"]
     kind = _OPENAI_TYPES.get(refusal.status, "server_error" if refusal.status >= 500 else "invalid_request_error")
-    return {"error": {**told, "message": refusal.in_words(), "type": kind, "param": None}}
+    return {"error": {**error, "message": refusal.in_words(), "type": kind, "param": None}}
 
 
 def not_found(what: str) -> Refusal:

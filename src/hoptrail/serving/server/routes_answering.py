@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from hoptrail.recipes.catalogue import RECIPES, recipe_class, told_name
 from hoptrail.serving import contract
-from hoptrail.serving.server.asking import Patience
+from hoptrail.serving.server.question_threads import Patience
 from hoptrail.serving.server.refusals import not_found
 from hoptrail.serving.server.services import Here, Place, Served
 from hoptrail.serving.server.streaming import answering, stream
@@ -29,8 +29,8 @@ EVENTS = "text/event-stream"
 async def ask(request: Request, here: Here, served: Served, asked: Question) -> Response:
     """Answer a question, as `hoptrail ask --json` does; with `Accept: text/event-stream`, hop by hop as it is found."""
     if EVENTS in request.headers.get("accept", ""):
-        told = await stream(served.desk, here, asked, served.metrics)
-        return StreamingResponse(told, media_type=EVENTS)
+        events = await stream(served.desk, here, asked, served.metrics)
+        return StreamingResponse(events, media_type=EVENTS)
     served.desk.check(here.client)
     work = await asyncio.to_thread(answering, here.workspace, asked, served.metrics, lambda _name, _content: None)
     answer = await served.desk.wait_for(request, work, computes=here.workspace.computes(asked.language))

@@ -18,14 +18,14 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 
 from hoptrail.language.following import stand_alone
-from hoptrail.language.listening import Heard, Listener
+from hoptrail.language.listener import ListenedLanguage, Listener
 from hoptrail.recipes.answering import CitedHop, cite
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.serving import contract
 from hoptrail.serving.contract import Json
-from hoptrail.serving.server.asking import Desk, Patience, result_of
 from hoptrail.serving.server.metrics import Metrics
+from hoptrail.serving.server.question_threads import Desk, Patience, result_of
 from hoptrail.serving.server.refusals import as_refusal
 from hoptrail.serving.server.services import Place
 from hoptrail.serving.server.wire import Question, hop_json, question_of
@@ -35,7 +35,7 @@ from hoptrail.types import Answer, Hop, Span
 SILENCE_SECONDS = 10.0
 """After that a comment is sent, which tells both sides that the other is still there."""
 
-Tell = Callable[[str, Json], None]
+SendEvent = Callable[[str, Json], None]
 
 
 @dataclass(slots=True)
@@ -43,21 +43,23 @@ class Narrator:
     """Tells hops as events. Lives in the thread that answers."""
 
     corpus: Corpus
-    tell: Tell
+    send_event: SendEvent
     metrics: Metrics
     made: int = 0
 
     def asked(self, question: str, asked: str) -> None:
-        self.tell("asked", {"hop": self.made, "question": question, "asked": asked})
+        self.send_event("asked", {"hop": self.made, "question": question, "asked": asked})
 
     def found(self, hop: Hop, support: tuple[Span, ...]) -> None:
         evidence = cite([CitedHop(hop, support)], self.corpus)
         self.metrics.hops.labels(hop.verdict.value).inc()
-        self.tell("hop", hop_json(self.made, hop, [replace(item, hop=self.made) for item in evidence]))
+        self.send_event("hop", hop_json(self.made, hop, [replace(item, hop=self.made) for item in evidence]))
         self.made += 1
 
 
-def answering(workspace: Workspace, asked: Question, metrics: Metrics, tell: Tell) -> Callable[[Patience], Answer]:
+def answering(
+    workspace: Workspace, asked: Question, metrics: Metrics, send_event: SendEvent
+) -> Callable[[Patience], Answer]:
     """The work on a question, for a thread.
 
     Raises:
@@ -68,11 +70,11 @@ def answering(workspace: Workspace, asked: Question, metrics: Metrics, tell: Tel
     plain = workspace.recipe(asked.recipe, language, as_of=asked.as_of or "", documents=asked.documents)
 
     def work(patience: Patience) -> Answer:
-        narrator = Narrator(plain.corpus, tell, metrics)
-        heard = Heard(language, Listener(narrator.asked, narrator.found, patience))
+        narrator = Narrator(plain.corpus, send_event, metrics)
+        heard = ListenedLanguage(language, Listener(narrator.asked, narrator.found, patience))
         whole = stand_alone(question, asked.before.as_answer(), heard) if asked.before else question
         if whole != question:
-            tell("completed", {"question": question, "asked": whole})
+            send_event("completed", {"question": question, "asked": whole})
         answer = _heard(plain, heard).answer(whole)
         metrics.answers.labels("abstained" if answer.abstained else "answered").inc()
         return without_folders(answer)
@@ -87,7 +89,7 @@ def without_folders(answer: Answer) -> Answer:
     return replace(answer, evidence=tuple(evidence), closest=tuple(closest))
 
 
-def _heard(recipe: Recipe, language: Heard) -> Recipe:
+def _heard(recipe: Recipe, language: ListenedLanguage) -> Recipe:
     """The same recipe over the same state, listened to."""
     listened: Recipe = replace(recipe, language=language)  # type: ignore[type-var]
     return listened
@@ -113,13 +115,13 @@ async def stream(
     loop = asyncio.get_running_loop()
     events: asyncio.Queue[str | None] = asyncio.Queue()
 
-    def tell(name: str, content: Json) -> None:
+    def send_event(name: str, content: Json) -> None:
         if not loop.is_closed():
             loop.call_soon_threadsafe(events.put_nowait, written(name, content))
 
     workspace = place.workspace
     desk.check(place.client)
-    work = await asyncio.to_thread(answering, workspace, asked, metrics, tell)
+    work = await asyncio.to_thread(answering, workspace, asked, metrics, send_event)
     names = {
         "recipe": asked.recipe or workspace.index.settings.recipe,
         "language": asked.language or workspace.index.settings.language,
@@ -142,13 +144,13 @@ async def _told(
         yield first
         while True:
             try:
-                told = await asyncio.wait_for(events.get(), SILENCE_SECONDS)
+                event = await asyncio.wait_for(events.get(), SILENCE_SECONDS)
             except TimeoutError:
                 yield ": still at work\n\n"
                 continue
-            if told is None:
+            if event is None:
                 break
-            yield told
+            yield event
         yield _ending(future, written, workspace)
     finally:
         patience.end()

@@ -13,10 +13,10 @@ from itertools import chain, zip_longest
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from hoptrail.language.late import OFFLINE
-from hoptrail.language.listening import Heard, Listener
+from hoptrail.language.lazy import OFFLINE
+from hoptrail.language.listener import ListenedLanguage, Listener
 from hoptrail.notebook import LIKELY
-from hoptrail.serving.server.asking import Patience
+from hoptrail.serving.server.question_threads import Patience
 from hoptrail.text.lexicon import word_set
 from hoptrail.text.mentions import Shape, find_mentions
 from hoptrail.text.normal_forms import base_title, folded, stands_in
@@ -94,7 +94,7 @@ def suggested(workspace: Workspace, patience: Patience) -> tuple[str, ...]:
             step = max(1, len(workspace.by_title()) // LOOKED_AT)
             looked_at = {one.id for one in workspace.by_title()[::step][:LOOKED_AT]}
             documents = sorted(corpus.documents(looked_at).values(), key=lambda one: (one.title, one.id))
-            heard = Heard(workspace.language(OFFLINE), Listener(stopped=patience))
+            heard = ListenedLanguage(workspace.language(OFFLINE), Listener(stopped=patience))
             recipe = workspace.recipe(None, heard)
             kept.found = tuple(_tried(candidates(documents), recipe))
             kept.commit = corpus.snapshot.commit

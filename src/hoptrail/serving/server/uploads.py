@@ -23,14 +23,14 @@ from hoptrail.corpus.durable import NEW, remove_files, sync_folder, write_file
 from hoptrail.corpus.places import UPLOADS
 from hoptrail.documents import walking
 from hoptrail.documents.blocks import ends_within, pack
-from hoptrail.documents.contents import ending_of, is_readable, without_packing
+from hoptrail.documents.decoding import Unreadable
+from hoptrail.documents.file_contents import ending_of, is_readable, without_packing
 from hoptrail.documents.forms import ENDINGS, name_of
 from hoptrail.documents.marks import FILE_TIME
-from hoptrail.documents.reading import FILE_NAME, ReadingLimits, read_sources
-from hoptrail.documents.text import Unreadable
+from hoptrail.documents.read_sources import FILE_NAME, ReadingLimits, read_sources
 from hoptrail.errors import DocumentError, IndexBusy, StorageError
 from hoptrail.server_limits import ServerLimits
-from hoptrail.serving.server.claims import LOCK, Claims
+from hoptrail.serving.server.process_claims import LOCK, Claims
 from hoptrail.serving.server.refusals import Refusal, too_large
 from hoptrail.serving.server.wire import shown
 from hoptrail.text.dates import find_date
@@ -78,8 +78,8 @@ class NoRoom(Refusal):
     """As much waits as may."""
 
     def __init__(self, most: int) -> None:
-        told = too_large("What waits to be indexed", most).content["error"]
-        super().__init__(413, told["code"], told["message"], told["what_to_do"])
+        error = too_large("What waits to be indexed", most).content["error"]
+        super().__init__(413, error["code"], error["message"], error["what_to_do"])
 
 
 class Uploads:

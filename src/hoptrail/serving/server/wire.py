@@ -8,8 +8,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hoptrail.contents import Contents, DocumentSummary, Reached
 from hoptrail.errors import UsageError
+from hoptrail.index_contents import Contents, DocumentSummary, Reached
 from hoptrail.retrieval.corpus import QUESTION_LIMIT, checked_question
 from hoptrail.serving import contract
 from hoptrail.serving.contract import Json

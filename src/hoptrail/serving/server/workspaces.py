@@ -14,11 +14,11 @@ from dataclasses import replace
 from threading import Lock
 from typing import Final
 
-from hoptrail.contents import Contents, DocumentSummary, contents_of, reached
 from hoptrail.corpus.snapshot import Snapshot, made_once
 from hoptrail.errors import UsageError
 from hoptrail.index import Index
-from hoptrail.language.late import OFFLINE
+from hoptrail.index_contents import Contents, DocumentSummary, contents_of, reached
+from hoptrail.language.lazy import OFFLINE
 from hoptrail.language.tasks import Language
 from hoptrail.recipes.catalogue import RECIPES, needed_structures, open_recipe, usable
 from hoptrail.recipes.recipe import Recipe

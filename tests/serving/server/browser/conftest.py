@@ -14,8 +14,8 @@ import uvicorn
 
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.app import create_app
+from hoptrail.serving.server.http_server import server_config
 from hoptrail.serving.server.keys import Keys
-from hoptrail.serving.server.running import server_config
 from serving.server.browser.opening import CHROMIUM, opened
 from serving.server.served import NORTH, workspace
 

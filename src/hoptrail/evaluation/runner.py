@@ -1,0 +1,256 @@
+"""Running recipes over a data set's questions: resumable, a failed question counted and named, time kept apart.
+
+The corpus is indexed like anybody's documents. A question's trail and result are on disk as soon as it is answered, so a run
+that was stopped goes on where it was; a question that failed is asked again. Finished runs stand in folders (`run_folder.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+
+from hoptrail.corpus.head import Head
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.documents.splitting import PassageLimits
+from hoptrail.errors import DataError, DocumentError, Interrupted, MadeByAnother, UsageError
+from hoptrail.evaluation.corpus_sources import corpus_ids_by_document, leave_only_the_corpus
+from hoptrail.evaluation.datasets import Dataset, Question
+from hoptrail.evaluation.in_parallel import results_of
+from hoptrail.evaluation.oracle import OracleLanguage
+from hoptrail.evaluation.packed import Showing
+from hoptrail.evaluation.question_meter import PerQuestion
+from hoptrail.evaluation.question_run import Asking, corpus_ids
+from hoptrail.evaluation.reports import EvaluationReport, RecipeReport, summarise_recipe
+from hoptrail.evaluation.results import QuestionResult, ResultsFile
+from hoptrail.evaluation.run_folder import EncoderRecord, RunFolder, RunHeader, Versions
+from hoptrail.fingerprints import digest_of_code, fingerprint
+from hoptrail.index import Index
+from hoptrail.indexing import Watcher
+from hoptrail.language.identity import language_identity
+from hoptrail.models.environment import wanted_model
+from hoptrail.recipes.recipe import Recipe
+from hoptrail.retrieval.units.pool import Pool
+from hoptrail.settings import to_toml
+from hoptrail.structures.catalogue import structures_by_name, with_foundations
+from hoptrail.types import content_id
+
+INDEX_FOLDER = "index"
+RESULTS_FOLDER = "results"
+
+UNSETTLED = " (not whole)"
+
+SCRIPTED = "scripted"
+"""What the name of a language begins with whose replies come in a fixed order."""
+
+MODEL_LANGUAGES = ("chat", "replay")
+"""Languages whose tasks a language model performs, or performed."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunIdentity:
+    """Everything that can change a result, for the fingerprint under which results are kept."""
+
+    code: str
+    recipe: str
+    settings: str
+    language: str
+    encoder: str
+    structures: tuple[tuple[str, str, str], ...]
+    documents: str
+    retrieval_only: bool
+
+
+def evaluate(
+    dataset: Dataset,
+    recipes: Sequence[str],
+    index: Index,
+    work: Path,
+    language: str,
+    watcher: Watcher,
+    *,
+    retrieval_only: bool = False,
+    threads: int = 1,
+) -> EvaluationReport:
+    """Index the corpus (only what is not there yet), run every recipe over every question, and put the results together.
+
+    With several `threads`, so many questions are asked at once; the results are the same, the seconds they took apart.
+
+    Raises:
+        UsageError: no recipe is named, or one that there is not, or the language gives its replies in order of asking, or the
+            oracle is to answer about somebody's own documents.
+        DataError: a passage of a data set's corpus could not be read, or none of somebody's own documents.
+        IndexUnavailable: the index cannot be used, or lacks what a recipe searches; finished results are kept in `work`.
+        Interrupted: the watcher asked to stop; finished results are kept in `work`.
+    """
+    if not recipes:
+        raise UsageError("name at least one recipe to evaluate; `hoptrail recipes` lists them.")
+    if threads > 1 and language.startswith(SCRIPTED):
+        raise UsageError("a scripted language gives its replies in the order of asking, so it serves one thread only.")
+    if dataset.rule is None and language == OracleLanguage.name:
+        raise UsageError("the oracle answers from gold passages and answers, which questions about own documents lack.")
+    indexed = index_corpus(dataset, recipes, index, watcher)
+    performers = performers_of(language, index)
+    runs = [(name, Running(name, index.recipe(name, performers), performers, dataset, work)) for name in recipes]
+    reports = [(name, run.run(watcher, retrieval_only=retrieval_only, threads=threads)) for name, run in runs]
+    return EvaluationReport(
+        dataset.name, len(dataset.questions), language, tuple(reports), indexed.notes, indexed.unread
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """What could not be done while the corpus was indexed, and what of somebody's own documents could not be read."""
+
+    notes: tuple[str, ...]
+    unread: tuple[DocumentError, ...]
+
+
+def index_corpus(dataset: Dataset, recipes: Sequence[str], index: Index, watcher: Watcher) -> Indexed:
+    """Have `index` hold the corpus, nothing else, and what the recipes need.
+
+    Raises:
+        UsageError: another language has made what the recipes need.
+        DataError: a passage of a data set's corpus could not be read, or none of somebody's own documents.
+    """
+    try:
+        report = index.add([dataset.corpus], recipes, watcher)
+    except MadeByAnother as error:
+        raise UsageError(f"{error.fact}. Name another folder as `--work`.") from error
+    if report.failures and dataset.rule is not None:
+        raise _unread("passages", report.failures, dataset)
+    leave_only_the_corpus(index, dataset)
+    if report.failures and not index.contents().documents:
+        raise _unread("documents, all there are,", report.failures, dataset)
+    return Indexed(tuple(report.notes), tuple(report.failures))
+
+
+def _unread(what: str, failures: Sequence[DocumentError], dataset: Dataset) -> DataError:
+    return DataError(f"{len(failures)} {what} of {dataset.corpus} could not be read; the first: {failures[0]}")
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A recipe (under the name it was asked for) and the questions it is run over; `language` is the one that it holds."""
+
+    name: str
+    recipe: Recipe
+    language: PerQuestion
+    dataset: Dataset
+    work: Path
+
+    def run(self, watcher: Watcher, *, retrieval_only: bool = False, threads: int = 1) -> RecipeReport:
+        """All questions. Results that are already in `work` under the same fingerprint are not made again.
+
+        Raises:
+            Interrupted: the watcher asked to stop; what is finished is kept.
+        """
+        names = corpus_ids_by_document(self.recipe.corpus.snapshot, self.dataset)
+        asking = Asking(self.recipe, self.language, self.dataset, Showing(self.recipe.corpus, names), retrieval_only)
+        header = self._header(names, retrieval_only)
+        kept = self.work / RESULTS_FOLDER / f"{self.dataset.name}-{self.recipe.name}.jsonl"
+        with ResultsFile(kept, header.fingerprint) as results:
+            settings = to_toml(self.recipe.settings, f"recipes.{self.recipe.name}.").lstrip()
+            folder = RunFolder(self.work, header, settings, self.dataset.questions)
+            self._ask(asking, results, folder, watcher, threads)
+            folder.finish(results.finished)
+            return summarise_recipe(
+                self.dataset.questions,
+                results.finished,
+                pool_size=header.pool_size,
+                fingerprint=header.settings,
+                retrieval_only=retrieval_only,
+                by_oracle=self.language.name == OracleLanguage.name,
+                own_documents=self.dataset.rule is None,
+                run=header.name,
+            )
+
+    def _ask(self, asking: Asking, results: ResultsFile, folder: RunFolder, watcher: Watcher, threads: int) -> None:
+        """Every question that has no result yet; a trail is kept before its result, so that no result lacks one."""
+        questions = self.dataset.questions
+        left = [question for question in questions if is_open(question, results.finished.get(question.id))]
+        done = len(questions) - len(left)
+        wanted = takewhile(lambda _: not watcher.stopped(), left)
+        for result, trail in results_of(wanted, asking.ask, threads):
+            folder.trails.append(trail)
+            results.append(result)
+            done += 1
+            watcher.report(self.recipe.name, done, len(questions))
+        if done < len(questions):
+            raise Interrupted(
+                "stopped; finished questions are kept. Run the same command with the same --work to go on."
+            )
+
+    def _header(self, names: Mapping[str, Sequence[str]], retrieval_only: bool) -> RunHeader:
+        snapshot, settings = self.recipe.corpus.snapshot, self.recipe.settings
+        identity = _identity(self.recipe, self.language.identity, retrieval_only)
+        encoder = snapshot.head.encoder
+        return RunHeader(
+            data=self.dataset.name,
+            recipe=self.name,
+            language=self.language.name,
+            rule=self.dataset.rule,
+            retrieval_only=retrieval_only,
+            fingerprint=fingerprint(identity),
+            settings=identity.settings,
+            documents=identity.documents,
+            structures=identity.structures,
+            pool_size=settings.pool.size(snapshot),
+            outside_pool=_outside(settings.pool, snapshot, self.dataset, names),
+            encoder=EncoderRecord(encoder.name, encoder.digest, encoder.dimension),
+            versions=Versions.here(),
+            model=self.language.model,
+        )
+
+
+def is_open(question: Question, before: QuestionResult | None) -> bool:
+    """Never asked, failed, or corrected since."""
+    return before is None or before.error is not None or before.asked != fingerprint(question)
+
+
+def _outside(pool: Pool, snapshot: Snapshot, dataset: Dataset, names: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """The gold passages from which no unit of the pool was made."""
+    missing = {passage for question in dataset.questions for passage in question.supporting}
+    for unit in pool.units(snapshot):
+        if not missing:
+            break
+        missing.difference_update(corpus_ids(unit, names))
+    return tuple(sorted(missing))
+
+
+def performers_of(language: str, index: Index) -> PerQuestion:
+    """The oracle is opened here and nowhere else: only an evaluation has the gold that it answers from."""
+    if language == OracleLanguage.name:
+        return PerQuestion(language, OracleLanguage)
+    opened = index.language(language, fully_priced=True)
+    chat = index.settings.chat
+    model = wanted_model(chat.model) if language.partition(":")[0] in MODEL_LANGUAGES else ""
+    identity = language_identity(language, chat, index.settings.offline)
+    return PerQuestion(opened.name, lambda: opened, identity, model)
+
+
+def _structures(recipe: Recipe) -> list[str]:
+    """What the recipe's structures are built from is part of what its results hang on; what other recipes need is not."""
+    known = structures_by_name(PassageLimits())
+    names = (structure.name for structure in with_foundations(recipe.settings.structures, known))
+    return sorted(set(names) & set(recipe.corpus.snapshot.head.structures))
+
+
+def _maker(head: Head, structure: str) -> str:
+    """Who made a structure, as far as results hang on it: one that still wants something is another when it has that."""
+    return head.languages.get(structure, "") + ("" if structure in head.settled else UNSETTLED)
+
+
+def _identity(recipe: Recipe, language: str, retrieval_only: bool) -> RunIdentity:
+    head = recipe.corpus.snapshot.head
+    return RunIdentity(
+        digest_of_code("hoptrail"),
+        recipe.name,
+        fingerprint(recipe.settings),
+        language,
+        fingerprint(head.encoder),
+        tuple((name, head.structures[name], _maker(head, name)) for name in _structures(recipe)),
+        content_id("", *(entry.id for entry in recipe.corpus.snapshot.register.entries)),
+        retrieval_only,
+    )

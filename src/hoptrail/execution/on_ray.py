@@ -1,0 +1,171 @@
+"""Work done by Ray: on all cores of this machine, or on the machines of a cluster.
+
+A batch is a Ray task that takes one core. A worker that is killed, or whose machine goes, costs the batches it was at: Ray has
+them done again elsewhere, and results come in the order of the batches whoever did them. What a function holds (a matrix, a
+language) is put into Ray's object store once and unpacked once a worker. What is under way is bounded.
+
+Covers tasks only: no actors, no Ray Data. Files are read and the index is written by the process that calls; machines of a
+cluster need this package in the same version, and the encoder's weights where its name says. Whoever reaches Ray's ports can
+run code: Ray started from here asks for a token, which Ray makes and keeps in the user's home; a cluster that runs already is
+guarded, and reports to Ray's makers, as whoever started it has decided. From here nothing is reported.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from types import TracebackType
+from typing import Any, Generic, TypeVar
+
+from hoptrail.errors import HoptrailError, UsageError, WorkFailed
+from hoptrail.execution.executor import Work
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+RETRIES = 3
+"""How often Ray does a batch again whose worker was lost."""
+AHEAD = 2
+"""Batches under way for each core: one being done, one waiting beside it."""
+_UNPACKED = 4
+"""Functions that a worker keeps ready; several maps may be under way at once."""
+
+
+class RayExecutor:
+    """A context manager. `address`: of a running cluster (`auto`, HOST:PORT, ray://HOST:PORT); empty starts Ray here, with
+    `workers` cores (0: all of them), and ends it on leaving. Where this process is connected to Ray already, that is used.
+
+    Raises (on entering):
+        UsageError: Ray is not installed.
+        WorkFailed: nothing answers at the address, or Ray does not start.
+    """
+
+    def __init__(self, address: str = "", workers: int = 0) -> None:
+        self._address = address
+        self._workers = workers
+        self._ray: Any = None
+        self._connected_here = False
+        self._sent: tuple[Callable[..., Any], Any] | None = None
+
+    def __enter__(self) -> RayExecutor:
+        self._ray = _import_ray()
+        if not self._ray.is_initialized():
+            self._connect()
+            self._connected_here = True
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._sent = None
+        if self._connected_here:
+            self._ray.shutdown()
+            self._connected_here = False
+
+    def map(self, work: Work[A, B], batches: Iterable[A]) -> Iterator[B]:
+        """See `Executor.map`. Batches already under way when the caller stops asking are called off."""
+        ray = self._ray
+        task = ray.remote(num_cpus=1, max_retries=RETRIES)(_perform)
+        most = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
+        function = [self._put(work.function)]  # in a list, so that a worker gets the reference and unpacks it once
+        pending: deque[tuple[A, Any]] = deque()
+        try:
+            for batch in batches:
+                pending.append((batch, task.remote(version("hoptrail"), function, batch)))
+                if len(pending) >= most:
+                    yield self._result(work, *pending.popleft())
+            while pending:
+                yield self._result(work, *pending.popleft())
+        finally:
+            for _, reference in pending:
+                ray.cancel(reference)
+
+    def _put(self, function: Callable[[A], B]) -> Any:
+        """A reference to the function in the object store; the last one is kept, since maps often repeat it."""
+        if self._sent is None or self._sent[0] is not function:
+            self._sent = (function, self._ray.put(function))
+        return self._sent[1]
+
+    def _result(self, work: Work[A, B], batch: A, reference: Any) -> B:
+        try:
+            outcome: _Done[B] | _Refused = self._ray.get(reference)
+        except self._ray.exceptions.RayError as error:
+            reason = str(error).strip().splitlines()
+            raise WorkFailed(
+                f"{work.doing} {work.name(batch)} failed on Ray: {reason[-1] if reason else type(error).__name__}. What was "
+                "finished before is kept; the same command without `--on ray` shows what becomes of it here."
+            ) from error
+        if isinstance(outcome, _Refused):
+            raise outcome.error
+        return outcome.result
+
+    def _connect(self) -> None:
+        # `local`, because without an address Ray would join whatever cluster the environment names.
+        address = self._address or "local"
+        starting: dict[str, Any] = (
+            {"include_dashboard": False, "num_cpus": self._workers or None} if address == "local" else {}
+        )
+        try:
+            self._ray.init(address=address, log_to_driver=False, logging_level="ERROR", **starting)
+        except Exception as error:  # Ray's own share no narrower base, and some have none
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            where = f"reached at {address}" if self._address else "started on this machine"
+            raise WorkFailed(
+                f"Ray could not be {where}: {reason} An address must be that of a running cluster "
+                "(`ray start --head`), which may want RAY_AUTH_MODE=token here too; a machine that is busy may take longer to "
+                "start Ray than Ray waits, where starting it beforehand and giving its address helps."
+            ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Done(Generic[B]):
+    result: B
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """What the function raised on purpose: brought back as it is, where Ray would wrap it."""
+
+    error: HoptrailError
+
+
+_functions: OrderedDict[str, Callable[[Any], Any]] = OrderedDict()
+"""In a worker: functions by reference, so that a batch finds an encoder or a pipeline opened by the one before."""
+
+
+def _perform(wanted: str, function: list[Any], batch: Any) -> _Done[Any] | _Refused:
+    """In a worker: do one batch."""
+    found = version("hoptrail")
+    if found != wanted:
+        return _Refused(UsageError(f"{socket.gethostname()} has hoptrail {found}, this is {wanted}: install the same"))
+    try:
+        return _Done(_unpacked(function[0])(batch))
+    except HoptrailError as error:
+        return _Refused(error)
+
+
+def _unpacked(reference: Any) -> Callable[[Any], Any]:
+    name = reference.hex()
+    if name not in _functions:
+        _functions[name] = _import_ray().get(reference)
+        while len(_functions) > _UNPACKED:
+            _functions.popitem(last=False)
+    _functions.move_to_end(name)
+    return _functions[name]
+
+
+def _import_ray() -> Any:
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # read when Ray is started
+    try:
+        import ray
+        import ray.exceptions
+    except ImportError as error:
+        raise UsageError(
+            f"building on Ray needs the package ray, which cannot be imported ({error}). Install it with "
+            "`pip install 'hoptrail[ray]'`, or leave `--on ray` out."
+        ) from error
+    return ray

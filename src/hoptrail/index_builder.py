@@ -1,0 +1,175 @@
+"""What changes an index: the structures that recipes need, who makes them, and adding, estimating, removing and repairing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hoptrail.corpus.copying import copy_index
+from hoptrail.corpus.register import Withdrawn
+from hoptrail.corpus.shared_snapshot import SharedSnapshot
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.walking import files_of
+from hoptrail.errors import DocumentError
+from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
+from hoptrail.indexing import Performer, Watcher, remove_documents, repair_index, update_index
+from hoptrail.language.factory import LanguageContext, open_language
+from hoptrail.language.lazy import CHAT, OFFLINE
+from hoptrail.language.tasks import Language
+from hoptrail.models.encoder import Encoder
+from hoptrail.models.encoder_factory import remote_safe_encoder
+from hoptrail.models.remembered import FILE, RememberedReplies
+from hoptrail.recipes.catalogue import check_built_for, gaining_by_model, needed_structures
+from hoptrail.settings import Settings
+from hoptrail.structures.catalogue import structures_by_name, with_foundations
+from hoptrail.structures.declaring import Structure
+from hoptrail.syncing import IndexingReport, ReadingOptions
+
+
+class Building:
+    """Changes the index in `folder`. What opens the encoder, and what language tasks need, is asked when it is needed."""
+
+    def __init__(
+        self,
+        folder: Path,
+        settings: Settings,
+        shared: SharedSnapshot,
+        open_encoder: Callable[[], Encoder],
+        open_context: Callable[[], LanguageContext],
+    ) -> None:
+        self.folder = folder
+        self.settings = settings
+        self._shared = shared
+        self._open_encoder = open_encoder
+        self._open_context = open_context
+
+    @cached_property
+    def _context(self) -> LanguageContext:
+        return self._open_context()
+
+    @property
+    def _encoder(self) -> Encoder:
+        return self._open_encoder()
+
+    @property
+    def _free_language(self) -> Language:
+        return open_language(OFFLINE, self._context)
+
+    def check(self, recipes: Sequence[str]) -> None:
+        """See `Index.check`."""
+        needed_structures(recipes, self.settings.recipes)  # names all that are unknown
+        check_built_for(recipes, self.settings.recipes, self.settings.structures.triples)
+
+    def add(
+        self,
+        sources: Sequence[str | Path],
+        recipes: Sequence[str],
+        watcher: Watcher | None,
+        limits: ReadingLimits | None,
+        options: ReadingOptions,
+        on: Executor = LOCAL_EXECUTOR,
+    ) -> IndexingReport:
+        """See `Index.add`."""
+        recipes = recipes or [self.settings.recipe]
+        structures = self._structures(recipes)
+        encoder = self._encoder if on is LOCAL_EXECUTOR else remote_safe_encoder(self.settings.encoder, self._encoder)
+        performer = self._performer(recipes, structures, encoder, rebuild=options.reread)
+        limits, watcher = limits or self.settings.reading, watcher or Watcher()
+        report = update_index(self.folder, sources, encoder, structures, limits, watcher, performer, on, options)
+        self._forget_replies()
+        return report
+
+    def estimate(
+        self, sources: Sequence[str | Path], recipes: Sequence[str], watcher: Watcher | None, *, rebuild: bool
+    ) -> IndexingReport:
+        """See `Index.estimate`."""
+        from hoptrail.language.chat.rehearsing import RehearsalLanguage
+
+        recipes = recipes or [self.settings.recipe]
+        structures = self._structures(recipes)
+        needed = any(structure.needs_language for structure in structures)
+        if not needed or not self._asks_model(recipes, rebuild=rebuild):
+            return _looked_for(sources, recipes, self.settings.language)
+        context = self._context
+        rehearsal = RehearsalLanguage(context.rehearsed_chat, context.chat, self._free_language)
+        with TemporaryDirectory(prefix="hoptrail-estimate-") as temporary:
+            copy = Path(temporary, "index")
+            if Snapshot.exists(self.folder):
+                copy_index(self.folder, copy)
+            watcher, performer = watcher or Watcher(), Performer(rehearsal, rebuild=rebuild)
+            return update_index(copy, sources, self._encoder, structures, self.settings.reading, watcher, performer)
+
+    def withdraw(self, documents: Sequence[str]) -> list[Withdrawn]:
+        """See `Index.withdraw`."""
+        with self._shared.reading():
+            pass  # there is an index
+        structures = self._structures(())
+        withdrawn = remove_documents(self.folder, documents, self._encoder, structures, self._free_language)
+        self._forget_replies()
+        return withdrawn
+
+    def repair(self, watcher: Watcher | None) -> list[str]:
+        """See `Index.repair`."""
+        structures = structures_by_name(self.settings.passages, self.settings.structures)
+        return repair_index(self.folder, self._encoder, structures, watcher or Watcher(), self._free_language)
+
+    def _structures(self, recipes: Sequence[str]) -> list[Structure]:
+        """Those that `recipes` need and those that the index already has, in the order they are built."""
+        self.check(recipes)
+        wanted = needed_structures(recipes, self.settings.recipes)
+        if Snapshot.exists(self.folder):
+            with self._shared.reading() as snapshot:
+                wanted |= set(snapshot.head.structures)
+        return self._with_foundations(wanted)
+
+    def _with_foundations(self, names: Iterable[str]) -> list[Structure]:
+        return with_foundations(names, structures_by_name(self.settings.passages, self.settings.structures))
+
+    def _performer(
+        self, recipes: Sequence[str], structures: Sequence[Structure], encoder: Encoder, *, rebuild: bool
+    ) -> Performer | None:
+        """Who makes structures, if any of them needs it: opening a language may need an endpoint.
+
+        The rules get `encoder`, the form of it that goes where they go; a chat model is asked from here.
+        """
+        if not any(structure.needs_language for structure in structures):
+            return None
+        if self._asks_model(recipes, rebuild=rebuild):
+            language = open_language(self.settings.language, self._context)
+            return Performer(language, self.settings.chat.concurrency, rebuild)
+        rules = open_language(OFFLINE, LanguageContext(encoder, self.folder, self.settings.chat, self.settings.offline))
+        return Performer(rules, rebuild=rebuild)
+
+    def _asks_model(self, recipes: Sequence[str], *, rebuild: bool) -> bool:
+        """Whether building for these recipes is a chat model's affair."""
+        if rebuild or self.settings.language != CHAT:
+            return self.settings.language == CHAT
+        makers = set[str]()
+        if Snapshot.exists(self.folder):
+            with self._shared.reading() as snapshot:
+                makers = set(snapshot.head.languages.values())
+        wanted = self._with_foundations(needed_structures(gaining_by_model(recipes), self.settings.recipes))
+        return not makers <= {OFFLINE} or any(structure.needs_language for structure in wanted)
+
+    def _forget_replies(self) -> None:
+        """Forget what a chat model said about documents that are no longer here."""
+        replies = RememberedReplies(self.folder / FILE)
+        mentioned = replies.documents()
+        if mentioned:
+            with self._shared.reading() as snapshot:
+                replies.forget(mentioned.difference(snapshot.register.ids()))
+        replies.close()
+
+
+def _looked_for(sources: Sequence[str | Path], recipes: Sequence[str], language: str) -> IndexingReport:
+    """The estimate where no model is asked: why, and what of the sources cannot be found."""
+    by_rules = f"what {', '.join(recipes)} needs is made by rules, so no model is asked"
+    found = [item for source in sources for item in files_of(Path(source))]
+    return IndexingReport(
+        documents=sum(isinstance(item, Path) for item in found),
+        failures=[item for item in found if isinstance(item, DocumentError)],
+        notes=[by_rules if language == CHAT else f"the language {language} asks no model"],
+    )

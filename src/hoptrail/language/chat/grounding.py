@@ -1,0 +1,124 @@
+"""From a model's notes to an extraction that the text bears out, and from its summary to one of the length asked for.
+
+An entity that does not stand in the text is dropped; one that does is written as the text writes it. What the text only points
+back to may stand in the passage before it. Dates and quantities are no entities, whatever a model lists.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from hoptrail.language.chat.context import Sentence, one_line
+from hoptrail.language.chat.schemas import ExtractReply, FactReply
+from hoptrail.language.tasks import Extraction, Fact, Triple
+from hoptrail.text.lexicon import word_set
+from hoptrail.text.sentences import sentence_spans
+from hoptrail.text.statements import support_of
+from hoptrail.types import Unit
+
+FIGURES = word_set(
+    "date time year month day period duration age number figure quantity amount measure measurement distance weight money price "
+    "currency percentage percent ordinal cardinal"
+)
+"""Words for kinds of things that are no entities."""
+
+
+def extraction_of(
+    unit: Unit, reply: ExtractReply, sentences: Sequence[Sentence], before: Unit | None = None
+) -> Extraction:
+    """What of `reply` the unit's text bears out, or that of the passage before it."""
+    reply = _without_figures(reply)
+    named = _named_in(unit, reply, before)
+    facts = tuple(_fact(unit, fact, named, sentences) for fact in grounded_facts(unit, reply, before))
+    return Extraction(tuple(dict.fromkeys(entity.name for entity in sorted(named.values()))), facts)
+
+
+def grounded_facts(unit: Unit, reply: ExtractReply, before: Unit | None = None) -> list[FactReply]:
+    """The facts that have a text and are not about strangers alone: small models repeat the example that they are shown."""
+    reply = _without_figures(reply)
+    named = _named_in(unit, reply, before)
+    return [
+        fact
+        for fact in reply.facts
+        if fact.text.strip() and (not fact.entities or any(name in named for name in fact.entities))
+    ]
+
+
+def _named_in(unit: Unit, reply: ExtractReply, before: Unit | None) -> dict[str, _Named]:
+    """Entities that stand in the unit; those of its facts may stand in the passage before it as well."""
+    names = [name for fact in reply.facts for name in fact.entities]
+    named = _verbatim([*(entity.name for entity in reply.entities), *names], unit.searchable)
+    back = _verbatim([name for name in names if name not in named], before.searchable) if before else {}
+    return named | {name: replace(one, position=len(unit.searchable) + one.position) for name, one in back.items()}
+
+
+def _without_figures(reply: ExtractReply) -> ExtractReply:
+    """The reply without what it says is a date or a quantity."""
+    figures = {_folded(one.name) for one in reply.entities if not FIGURES.isdisjoint(one.type.casefold().split())}
+
+    def kept(names: Iterable[str]) -> list[str]:
+        return [name for name in names if _folded(name) not in figures]
+
+    entities = [one for one in reply.entities if _folded(one.name) not in figures]
+    facts = [fact.model_copy(update={"entities": kept(fact.entities)}) for fact in reply.facts]
+    return ExtractReply(entities=entities, facts=facts)
+
+
+def shortened(summary: str, words: int) -> str:
+    """The sentences of a summary that keep to `words` words, at least the first (cut, if it alone is too long)."""
+    text = summary.strip()
+    kept, count = 0, 0
+    for start, end in sentence_spans(text, limit=words):
+        count += len(text[start:end].split())
+        if count > words:
+            break
+        kept = end
+    return text[:kept] if kept else " ".join(text.split()[:words])
+
+
+def _fact(unit: Unit, fact: FactReply, named: dict[str, _Named], sentences: Sequence[Sentence]) -> Fact:
+    number = next((number for number in fact.sentence if 1 <= number <= len(sentences)), None)
+    source = unit.sources[0]
+    if number is not None:
+        sentence = sentences[number - 1]
+        source = support_of(unit, sentence.start, sentence.end)[0]
+    entities = dict.fromkeys(named[name].name for name in fact.entities if name in named)
+    return Fact(one_line(fact.text), tuple(entities), source, _triple(fact.triple, entities))
+
+
+def _triple(slots: Sequence[str], entities: Iterable[str]) -> Triple | None:
+    """The triple of a fact, where all of its three slots say something and an end of it is one of the fact's entities."""
+    said = [one_line(slot) for slot in slots]
+    if len(said) != 3 or not all(said):
+        return None
+    return Triple(*said) if {_folded(said[0]), _folded(said[2])} & set(map(_folded, entities)) else None
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Named:
+    """An entity as the text writes it, and where it first does."""
+
+    position: int
+    name: str
+
+
+def _verbatim(names: Iterable[str], text: str) -> dict[str, _Named]:
+    """Each name that stands in `text`, and how it is written there."""
+    folded = _folded(text)
+    found: dict[str, _Named] = {}
+    for name in dict.fromkeys(names):
+        words = [re.escape(word) for word in name.split()]
+        edges = (r"(?<!\w)", r"(?!\w)") if name.isascii() else ("", "")
+        matched = re.search(edges[0] + r"\s+".join(words) + edges[1], text, re.IGNORECASE) if words else None
+        if matched:
+            found[name] = _Named(matched.start(), one_line(matched.group()))
+        elif not name.isascii() and _folded(name) in folded:
+            found[name] = _Named(len(text), one_line(name))
+    return found
+
+
+def _folded(text: str) -> str:
+    return one_line(unicodedata.normalize("NFKC", text)).casefold()

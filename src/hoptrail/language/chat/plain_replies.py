@@ -1,0 +1,164 @@
+"""From plain text to a checked reply, for models that cannot write JSON: a few words after a mark, lists one item a line.
+
+    The lighthouse was designed by Ilse Marrow, says passage 2.
+    ANSWER: Ilse Marrow
+
+The marks are the names of the fields that a reply cannot do without, in capitals; what stands before the first is the reason,
+which may quote the evidence. Where a model forgot the mark of its only field, "the answer is …" stands for it, else its first
+sentence counts, or its list. What is said after a mark is read as strictly as anything else: yes or no, one of the relations, a
+question.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from hoptrail.language.chat.reply_parsing import Unusable, own_channel, parse_reply, says_unknown
+from hoptrail.models.completion import ChatReply
+from hoptrail.models.repetition import start_of_loop
+from hoptrail.text.normal_forms import stands_in
+from hoptrail.text.sentences import sentence_spans
+
+R = TypeVar("R", bound=BaseModel)
+
+MARKS = {"entities": "NAME", "facts": "FACT", "questions": "QUESTION"}
+"""Marks of fields that hold several items, each on a line of its own. Others are marked by their names."""
+WITHOUT_LIMIT = frozenset({"summary"})
+"""Fields whose words may run over lines."""
+LONGEST_WORDS = 60
+"""Words of a sentence without a mark that may still be the answer asked for."""
+
+_ANSWER_IS = re.compile(
+    r"\b(?:the |my )?(?:(?:final|short|correct) )?answer(?: to (?:the|this|that|your) question)?"
+    r"(?: is\b[ \t]*[:：]?|[ \t]*[:：])",
+    re.IGNORECASE,
+)
+"""A mark in a sentence: "The answer to this question is: Paris"."""
+_PASSAGE = re.compile(r"passage (?:no\. |number |#)?(\d{1,3})(?!\d)", re.IGNORECASE)
+
+
+def read_plain(said: ChatReply, reply: type[R]) -> R:
+    """The reply that a text in this form amounts to.
+
+    Raises:
+        Unusable: what was asked for is not in it.
+    """
+    try:
+        return parse_reply(said.text, reply)  # some write JSON after all
+    except Unusable:
+        text = own_channel(said.text)
+    loop = start_of_loop(text)
+    text = _whole_lines(text[:loop], cut=said.finish == "length")
+    if not text.strip():
+        raise Unusable("it is empty" if loop is None else "it repeats itself without end")
+    needed = [name for name, field in reply.model_fields.items() if field.is_required()]
+    before, marked = _marked(text, [_mark(name) for name in needed])
+    if not marked:
+        if loop is not None:
+            raise Unusable("it repeats itself without end")
+        before, marked = _unmarked(text, reply, needed)
+    values = {name: _value(reply, name, marked.get(_mark(name), [])) for name in needed}
+    if "facts" in values:
+        values["facts"] = [_fact(text, values["entities"]) for text in values["facts"]]
+    try:
+        return reply.model_validate({**_reasons(reply, before, values), **values})
+    except ValidationError as error:
+        faults = "; ".join(f"{_mark(str(one['loc'][0]))}: {one['msg']}" for one in error.errors())
+        raise Unusable(f"no plain text of the form asked for: {faults}"[:300]) from None
+
+
+def _whole_lines(text: str, *, cut: bool) -> str:
+    """`text` without a last line that was cut off, if it is not the only one."""
+    return text.rpartition("\n")[0] if cut and "\n" in text.strip() else text
+
+
+def _mark(field: str) -> str:
+    return MARKS.get(field, field.upper())
+
+
+def _marked(text: str, marks: list[str]) -> tuple[str, dict[str, list[str]]]:
+    """What stands before the first mark, and what after each: the rest of its line, and the lines up to the next mark."""
+    names = "|".join(marks)
+    parts = re.split(rf"^[ \t>*#_`•-]*({names})S?[ \t*_`]*[:：][ \t*_`]*", text, flags=re.MULTILINE | re.IGNORECASE)
+    found: dict[str, list[str]] = {}
+    for mark, words in zip(parts[1::2], parts[2::2], strict=True):
+        found.setdefault(mark.upper(), []).append(words)
+    return parts[0].strip(), found
+
+
+def _unmarked(text: str, reply: type[BaseModel], needed: list[str]) -> tuple[str, dict[str, list[str]]]:
+    """The reason, as far as it can be told apart, and the value of the only field that a text without marks can be.
+
+    Raises:
+        Unusable: it may be several, or is no list or too long.
+    """
+    if text.lstrip().startswith(("{", "[", "```", "<")):
+        raise Unusable("it holds neither a mark nor a reply in JSON")
+    if len(needed) != 1:
+        raise Unusable(f"none of the marks {', '.join(map(_mark, needed))} stands in it")
+    name = needed[0]
+    if name in WITHOUT_LIMIT:
+        return "", {_mark(name): [text]}
+    if _is_list(reply, name):
+        questions = [line for line in _items(text) if line.endswith(("?", "？"))]
+        if not questions and not says_unknown(text.strip(" .")):
+            raise Unusable("it holds neither a mark nor a question")
+        return "", {_mark(name): ["\n".join(questions)]}
+    before, said = _after_words(text) if name == "answer" else ("", text)
+    if not said:
+        return before, {_mark(name): []}
+    start, end = next(iter(sentence_spans(said, limit=2)), (0, 0))
+    sentence = said[start:end]
+    if not sentence or len(sentence.split()) > LONGEST_WORDS:
+        raise Unusable(f"the mark {_mark(name)} does not stand in it")
+    return before, {_mark(name): [sentence]}
+
+
+def _after_words(text: str) -> tuple[str, str]:
+    """What stands before "the answer is", and what after it; without these words, nothing and the whole text. Some models say
+    them several times before the answer follows, or give none.
+    """
+    first, *others = _ANSWER_IS.split(text)
+    if not others:
+        return "", text
+    return first.strip(), next((part for part in others if part.strip(' \t\n.*_"')), "")
+
+
+def _value(reply: type[BaseModel], name: str, said: list[str]) -> Any:
+    """The value of a field, from what stands after its marks; of several texts the first counts, of lists all."""
+    if _is_list(reply, name):
+        return [item for words in said for item in _items(words) if not says_unknown(item.strip(" .<>()[]"))]
+    words = (said[0] if said else "").strip()
+    if name not in WITHOUT_LIMIT:
+        words = words.partition("\n")[0]
+    return words.strip(' *_<>"“”') or None
+
+
+def _fact(text: str, names: list[str]) -> dict[str, Any]:
+    return {"text": text, "entities": [name for name in names if stands_in(name.casefold(), text.casefold())]}
+
+
+def _items(words: str) -> Iterator[str]:
+    """The lines of a list, without bullets or numbers, each once."""
+    lines = (re.sub(r"^\s*(?:[-*•–]|\(?\d{1,2}[.):])\s+", "", line).strip() for line in words.splitlines())
+    yield from dict.fromkeys(filter(None, lines))
+
+
+def _is_list(reply: type[BaseModel], name: str) -> bool:
+    return get_origin(reply.model_fields[name].annotation) is list
+
+
+def _reasons(reply: type[BaseModel], words: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The words before the first mark, where the reply has a place for reasons: a step, or the text that comes first."""
+    if not words:
+        return {}
+    if "steps" in reply.model_fields:
+        quoted = max(re.findall(r"[\"“]([^\"“”]+)[\"”]", words), key=len, default="")
+        passages = [int(number) for number in _PASSAGE.findall(words)]
+        return {"steps": [{"evidence": passages, "quote": quoted or words, "answer": values.get("answer")}]}
+    first = next(iter(reply.model_fields))
+    return {} if reply.model_fields[first].is_required() else {first: words}

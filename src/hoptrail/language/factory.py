@@ -1,0 +1,154 @@
+"""Languages by name, as flags and settings give them. One literal table; nothing registers itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hoptrail.errors import UsageError
+from hoptrail.language.lazy import CHAT, OFFLINE
+from hoptrail.language.offline.settings import OfflineSettings
+from hoptrail.language.tasks import Language
+from hoptrail.models.chat import ChatSettings
+from hoptrail.models.encoder import Encoder
+
+if TYPE_CHECKING:
+    from hoptrail.models.billing import Chat, PaidChat
+    from hoptrail.models.environment import Address
+    from hoptrail.models.remembered import RememberedReplies
+
+EVALUATED_ONLY = "oracle"
+"""The language that is no language of this table: `evaluation` opens it."""
+
+
+@dataclass(frozen=True)
+class LanguageContext:
+    """What a language may need: an encoder, the folder where paid replies are kept, how to reach a chat model.
+
+    Hold on to it: all languages opened from one context share one endpoint, one limiter and one ledger. With `fully_priced`
+    tasks come with what their replies took when they were made, also where they were remembered.
+    """
+
+    encoder: Encoder | None = None
+    folder: Path | None = None
+    chat: ChatSettings = field(default_factory=ChatSettings)
+    offline: OfflineSettings = field(default_factory=OfflineSettings)
+    fully_priced: bool = False
+
+    @cached_property
+    def paid_chat(self) -> PaidChat:
+        """The chat model of the settings and the environment, which is read here.
+
+        Raises:
+            UsageError: no address, no model, no folder, or a limit on money without a price.
+        """
+        from hoptrail.models.environment import find_address
+
+        replies, chat = self._replies(), self.chat
+        return self._chat_at(
+            find_address("the language chat", chat.base_url, chat.model, chat.api_key_variable), replies
+        )
+
+    @cached_property
+    def rehearsed_chat(self) -> PaidChat:
+        """The same for a rehearsal, which asks nobody: where no address is named, one that is nowhere, so that no reply is known.
+
+        Raises:
+            UsageError: as for `paid_chat`, but not for want of an address or a model.
+        """
+        from hoptrail.models.environment import Address, wanted_base_url, wanted_model
+
+        model = wanted_model(self.chat.model)
+        if wanted_base_url(self.chat.base_url) and model:
+            return self.paid_chat
+        return self._chat_at(Address("", model or "a model that is not named"), self._replies())
+
+    def _chat_at(self, address: Address, replies: RememberedReplies) -> PaidChat:
+        from hoptrail.models.billing import PaidChat
+        from hoptrail.models.chat_endpoint import ChatEndpoint
+
+        return PaidChat(ChatEndpoint(address, self.chat), self.chat, replies)
+
+    def _replies(self) -> RememberedReplies:
+        from hoptrail.models.remembered import FILE, RememberedReplies
+
+        if self.folder is None:
+            raise UsageError("the language chat needs a folder to keep its replies in, so that none is paid twice")
+        return RememberedReplies(self.folder / FILE)
+
+
+def open_language(name: str, context: LanguageContext | None = None) -> Language:
+    """The language called `name`.
+
+        offline          rules, no model
+        scripted:FILE    replies from a JSONL file
+        chat             the chat model of the settings and the environment
+        replay:FILE      the replies of a recorded run (`hoptrail replies`), without a network
+
+    Raises:
+        UsageError: no such language, or its file or its endpoint cannot be used.
+        RecordingError: the recording was altered.
+    """
+    if name == EVALUATED_ONLY:
+        raise UsageError(
+            f"the language {name} exists in `hoptrail evaluate` only: it answers from the gold annotations of a data set. "
+            "For your own questions use offline or chat"
+        )
+    check_language(name)
+    kind, _, argument = name.partition(":")
+    return _LANGUAGES[kind](argument, context or LanguageContext())
+
+
+def check_language(name: str) -> None:
+    """Whether there is a language of that name, in evaluations at least; whether it can be used shows when it is opened.
+
+    Raises:
+        UsageError: there is none.
+    """
+    kind, colon, _ = name.partition(":")
+    known = kind in _LANGUAGES and bool(colon) == (kind in _WITH_ARGUMENT)
+    if not known and name != EVALUATED_ONLY:
+        available = ", ".join(f"{known}:FILE" if known in _WITH_ARGUMENT else known for known in _LANGUAGES)
+        raise UsageError(f"there is no language {name!r}; available: {available}")
+
+
+def _offline(_argument: str, context: LanguageContext) -> Language:
+    from hoptrail.language.offline.performer import OfflineLanguage
+
+    return OfflineLanguage(context.encoder, context.offline)
+
+
+def _scripted(argument: str, _context: LanguageContext) -> Language:
+    from hoptrail.language.scripted import ScriptedLanguage
+
+    return ScriptedLanguage.from_file(Path(argument))
+
+
+def _chat(_argument: str, context: LanguageContext) -> Language:
+    return _by_chat(context.paid_chat, context)
+
+
+def _replay(argument: str, context: LanguageContext) -> Language:
+    from hoptrail.models.environment import wanted_model
+    from hoptrail.models.recording import RecordedChat
+
+    return _by_chat(RecordedChat.open(Path(argument), wanted_model(context.chat.model)), context)
+
+
+def _by_chat(chat: Chat, context: LanguageContext) -> Language:
+    from hoptrail.language.chat.performer import ChatLanguage
+    from hoptrail.models.billing import FullyPriced
+
+    return ChatLanguage(FullyPriced(chat) if context.fully_priced else chat, context.chat)
+
+
+_LANGUAGES: dict[str, Callable[[str, LanguageContext], Language]] = {
+    OFFLINE: _offline,
+    "scripted": _scripted,
+    CHAT: _chat,
+    "replay": _replay,
+}
+_WITH_ARGUMENT = frozenset({"scripted", "replay"})

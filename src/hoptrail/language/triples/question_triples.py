@@ -1,0 +1,170 @@
+"""What a question says as triples with slots left open: `(open, directed, Night Boats)` for `Who directed Night Boats?`.
+
+The open slot is left out, never filled with a placeholder: a question mark as text would be compared as if it meant something.
+By word order and lists of words, like all that reads questions offline; English only. It splits no question into hops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+from hoptrail.language.triples.sentence_triples import said, verb_group
+from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, COPULAS, DEMONYMS, PREPOSITIONS, QUESTION_WORDS, word_set
+from hoptrail.text.normal_forms import without_article
+from hoptrail.text.phrases import Token, tokens_of
+
+_CLAUSE = QUESTION_WORDS | word_set("that and or but")
+_INVERTING = AUXILIARIES | COPULAS
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A triple with at least one slot known; None stands for an open one."""
+
+    subject: str | None = None
+    relation: str | None = None
+    object: str | None = None
+
+    @property
+    def slots(self) -> tuple[str | None, str | None, str | None]:
+        return (self.subject, self.relation, self.object)
+
+    @property
+    def open(self) -> tuple[int, ...]:
+        """Places of the open slots: 0 subject, 1 relation, 2 object."""
+        return tuple(place for place, slot in enumerate(self.slots) if slot is None)
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionTriples:
+    """What a question says: `whole` patterns (a name and a relation), `partial` ones (one name or noun phrase alone), and every
+    relation it names, also those between things that it does not name.
+    """
+
+    whole: tuple[Pattern, ...]
+    partial: tuple[Pattern, ...]
+    relations: tuple[str, ...]
+
+    @property
+    def patterns(self) -> tuple[Pattern, ...]:
+        return (*self.whole, *self.partial)
+
+
+def question_triples(question: str, *, noun_phrases: bool = False) -> QuestionTriples:
+    """The patterns of a question, without repeats, in the order of its words.
+
+    With `noun_phrases`, phrases of two words or more that name nothing are partial patterns too.
+    """
+    tokens = tokens_of(question)
+    names = [place for place, token in enumerate(tokens) if token.name and token.text.lower() not in DEMONYMS]
+    whole: dict[Pattern, None] = {}
+    partial: dict[Pattern, None] = {}
+    said_last: list[Pattern] = []
+    for number, place in enumerate(names):
+        before = tokens[names[number - 1] + 1 if number else 0 : place]
+        after = tokens[place + 1 : names[number + 1] if number + 1 < len(names) else len(tokens)]
+        name = _bare(tokens[place].text)
+        apart = bool(before) and tokens[place].start - before[-1].end > 1
+        found = list(_around(name, before, after, apart=apart))
+        if not found and [token.lower for token in before] in (["or"], ["and"]):
+            found = [_in_place_of(pattern, name) for pattern in said_last]
+        said_last = found
+        whole |= dict.fromkeys(found)
+        partial |= dict.fromkeys((Pattern(subject=name), Pattern(object=name)))
+    if noun_phrases:
+        for phrase in _noun_phrases(tokens):
+            partial |= dict.fromkeys((Pattern(subject=phrase), Pattern(object=phrase)))
+    relations = [pattern.relation for pattern in whole if pattern.relation]
+    relations += [relation for segment in _segments(tokens) if (relation := _relation(segment))]
+    return QuestionTriples(tuple(whole), tuple(partial), tuple(dict.fromkeys(relations)))
+
+
+def _in_place_of(pattern: Pattern, name: str) -> Pattern:
+    return Pattern(name if pattern.subject else None, pattern.relation, name if pattern.object else None)
+
+
+def _around(name: str, before: Sequence[Token], after: Sequence[Token], *, apart: bool) -> Iterator[Pattern]:
+    """What the words on both sides of a name say of it; `apart` from those before by a comma: `Who died first, X or Y?`."""
+    clause = _without_class_noun(_last_clause(before))
+    if clause and all(token.lower in _INVERTING for token in clause):  # `Where was Orla Finch born`
+        relation = said([*(token for token in clause if token.lower in COPULAS), *_first_clause(after)])
+        if relation:
+            yield Pattern(subject=name, relation=relation)
+    elif clause and clause[-1].lower == "of":  # `the mother of X` may stand from either side
+        relation = _relation(clause)
+        yield Pattern(subject=name, relation=relation.removesuffix(" of"))
+        yield Pattern(relation=relation, object=name)
+    elif relation := _relation(clause):
+        yield Pattern(subject=name, relation=relation) if apart else Pattern(relation=relation, object=name)
+    if after and after[0].lower == "s":  # `X's mother`
+        nouns = said(list(takewhile(lambda token: token.content and not token.verb, _first_clause(after[1:])))[:3])
+        if nouns:
+            yield Pattern(subject=name, relation=nouns)
+            yield Pattern(relation=f"{nouns} of", object=name)
+    elif not clause and (own := _first_clause(after)) and verb_group(own[:2]) == 0 and (relation := _relation(own)):
+        yield Pattern(subject=name, relation=relation)
+
+
+def _relation(clause: Sequence[Token]) -> str:
+    """The relation of a clause: its verb with the prepositions after it, or what stands before a final `of`; or empty."""
+    group = verb_group(clause)
+    if clause and clause[-1].lower == "of":
+        return said([token for token in clause[group or 0 :] if token.lower not in _INVERTING]) or "of"
+    if group is None:
+        return ""
+    at = group
+    while at < len(clause) and (clause[at].verb or clause[at].lower in PREPOSITIONS):
+        at += 1
+    relation = clause[group:at]
+    return "" if all(token.lower in _INVERTING for token in relation) else said(relation)
+
+
+def _without_class_noun(clause: Sequence[Token]) -> Sequence[Token]:
+    """Without the noun that only says what the name after it is: `the director of the film (Night Boats)`."""
+    at = len(clause)
+    while at > 0 and len(clause) - at <= 2 and (clause[at - 1].content or clause[at - 1].lower in ARTICLES):
+        at -= 1
+    return clause[:at] if at > 0 and clause[at - 1].lower == "of" else clause
+
+
+def _last_clause(tokens: Sequence[Token]) -> Sequence[Token]:
+    """What follows the last word that opens a clause."""
+    at = max((place for place, token in enumerate(tokens) if token.lower in _CLAUSE), default=-1)
+    return tokens[at + 1 :]
+
+
+def _first_clause(tokens: Sequence[Token]) -> Sequence[Token]:
+    """What precedes the first word that opens a clause."""
+    at = next((place for place, token in enumerate(tokens) if token.lower in _CLAUSE), len(tokens))
+    return tokens[:at]
+
+
+def _segments(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+    """Stretches without a name or a word that opens a clause."""
+    segment: list[Token] = []
+    for token in tokens:
+        if token.name or token.lower in _CLAUSE:
+            yield segment
+            segment = []
+        else:
+            segment.append(token)
+    yield segment
+
+
+def _noun_phrases(tokens: Sequence[Token]) -> Iterator[str]:
+    """Runs of words that may be nouns, without names; those of one word say too little."""
+    run: list[str] = []
+    for token in (*tokens, None):
+        if token is not None and token.content and not token.name and not token.verb and token.lower not in ARTICLES:
+            run.append(token.text)
+            continue
+        if len(run) > 1:
+            yield " ".join(run)
+        run = []
+
+
+def _bare(name: str) -> str:
+    """A name without the quotation marks around it."""
+    return without_article(name.strip('"“”*'))

@@ -1,0 +1,133 @@
+"""Asking the language about passages, once each: in document order, in batches that are kept, failures noted and asked again."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Generic, TypeVar
+
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import Writer
+from hoptrail.errors import TaskFailed
+from hoptrail.execution.executor import is_remote_safe
+from hoptrail.language.tasks import Language, Task
+from hoptrail.structures.build_context import BuildContext
+from hoptrail.structures.declaring import Structure
+from hoptrail.structures.encoding import kept_at_once
+from hoptrail.types import Kind, Span, Unit
+
+T = TypeVar("T")
+
+BATCH = 256
+"""Passages whose outputs are kept at a time at least."""
+
+
+def in_document_order(passages: Iterable[tuple[str, Span]]) -> list[str]:
+    """The ids of passages that are given with their places, by rising document id, then by place in the document.
+
+    The document's id stands in for the order of the corpus, which an index that grows and shrinks does not have.
+    """
+    return [id_ for _, id_ in sorted((span, id_) for id_, span in passages)]
+
+
+def passages_in_order(snapshot: Snapshot, ids: Collection[str] | None = None) -> list[Unit]:
+    """Passages, all or those of `ids`, in the order of `in_document_order`."""
+    return sorted(snapshot.units(Kind.PASSAGE, ids), key=lambda unit: unit.sources)
+
+
+def passages_before(snapshot: Snapshot, passages: Collection[Unit]) -> dict[str, Unit]:
+    """By the id of each passage that is not the first of its document: the one before it."""
+    documents = {unit.document for unit in passages}
+    ordered = sorted(snapshot.table.within(Kind.PASSAGE, documents), key=lambda unit: unit.sources)
+    wanted = {unit.id for unit in passages}
+    return {
+        unit.id: before for before, unit in pairwise(ordered) if unit.id in wanted and before.document == unit.document
+    }
+
+
+class Asked(Structure, Generic[T]):
+    """A structure that asks a language about each passage once, and keeps one row for it."""
+
+    __slots__ = ()
+    doing: str
+    """What asking is called in reports and notes."""
+    looks_back: bool
+    """Whether a passage is asked about together with the one before it."""
+
+    @abstractmethod
+    def row_id(self, passage: str) -> str:
+        """The id of the row of a passage."""
+
+    @abstractmethod
+    def stored(self, snapshot: Snapshot) -> Iterable[str]:
+        """The ids of the rows that are stored."""
+
+    @abstractmethod
+    def remove(self, writer: Writer, rows: Collection[str]) -> None:
+        """Remove rows by their ids."""
+
+    @abstractmethod
+    def task(self, passage: Unit, before: Unit | None) -> Task[T]:
+        """What is asked about a passage."""
+
+    @abstractmethod
+    def keep(self, context: BuildContext, got: Sequence[tuple[Unit, T]]) -> None:
+        """Store what was got for some passages."""
+
+    def missing(self, context: BuildContext) -> list[tuple[str, Span]]:
+        """Ids and places of the passages without a row; rows of passages that are gone are removed."""
+        snapshot = context.writer.snapshot()
+        if context.change:  # with a document that goes, its rows have gone
+            return places_within(snapshot, context.change.came)
+        places, stored = list(snapshot.table.first_sources(Kind.PASSAGE)), set(self.stored(snapshot))
+        self.remove(context.writer, stored.difference(self.row_id(id_) for id_, _ in places))
+        return [(id_, place) for id_, place in places if self.row_id(id_) not in stored]
+
+    def update(self, context: BuildContext) -> None:
+        """Ask about the passages without a row, in document order; nothing where the workshop has no language. One that travels
+        (rules) is handed passages alone.
+
+        Raises:
+            EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: what was got until then is kept.
+        """
+        missing, language = self.missing(context), context.language
+        if language is None:
+            return
+        ordered = in_document_order(missing)
+        size = kept_at_once(context, len(ordered), BATCH)
+        for start in range(0, len(ordered), size):
+            context.pause()
+            got: list[tuple[Unit, T]] = []
+            try:
+                for done, (unit, output) in enumerate(
+                    self._asked(context, language, ordered[start : start + size]), start + 1
+                ):
+                    if isinstance(output, TaskFailed):
+                        context.account.notes.append(_failed(self.doing, unit, output))
+                    else:
+                        got.append((unit, output))
+                    context.report(self.doing, done, len(ordered))
+            finally:  # it may have been paid for: kept, whatever stops the run
+                self.keep(context, got)
+                context.writer.checkpoint()
+
+    def _asked(
+        self, context: BuildContext, language: Language, passages: Sequence[str]
+    ) -> Iterator[tuple[Unit, T | TaskFailed]]:
+        snapshot = context.writer.snapshot()
+        batch = passages_in_order(snapshot, passages)
+        before = passages_before(snapshot, batch) if self.looks_back and not is_remote_safe(language) else {}
+        outputs = context.perform(language, (self.task(unit, before.get(unit.id)) for unit in batch))
+        return zip(batch, outputs, strict=True)
+
+
+def places_within(snapshot: Snapshot, documents: Collection[str]) -> list[tuple[str, Span]]:
+    """Ids and places of the passages of some documents."""
+    return [(unit.id, unit.sources[0]) for unit in snapshot.table.within(Kind.PASSAGE, documents)]
+
+
+def _failed(doing: str, passage: Unit, failure: TaskFailed) -> str:
+    return (
+        f"{doing}: passage {passage.id} of {passage.title!r}: {failure}. Run the same command again to ask once more."
+    )

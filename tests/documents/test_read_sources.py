@@ -1,0 +1,540 @@
+"""Files and folders become documents; what cannot be read is named in its place; ids depend on content alone."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import tracemalloc
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from documents.file_makers import text_pdf, word_file
+from hoptrail.documents import child_parsing, file_contents
+from hoptrail.documents.blocks import pack
+from hoptrail.documents.decoding import Unreadable
+from hoptrail.documents.file_contents import snapshot
+from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
+from hoptrail.documents.read_sources import Findings, read_sources
+from hoptrail.documents.splitting import passages
+from hoptrail.errors import DocumentError, UsageError
+from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, LocalExecutor
+from hoptrail.types import Document, content_id
+
+PICTURE = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
+PDF = text_pdf([["A page."]])
+
+
+def read(*sources: str | Path, limits: ReadingLimits = DEFAULT_LIMITS) -> tuple[list[Document], list[DocumentError]]:
+    items = list(read_sources(sources, limits))
+    documents = [item for item in items if isinstance(item, Document)]
+    return documents, [item for item in items if isinstance(item, DocumentError)]
+
+
+def put(folder: Path, **files: str) -> Path:
+    for name, text in files.items():
+        (folder / name.replace("__", ".")).write_text(text, "utf-8")
+    return folder
+
+
+def names(documents: Sequence[Document]) -> list[str]:
+    return [Path(document.sources[0]).name for document in documents]
+
+
+def test_every_format_in_one_folder(tmp_path: Path) -> None:
+    put(tmp_path, a__txt="Plain.", b__md="# Marked\n\nText.", c__html="<title>Page</title><p>Body.")
+    (tmp_path / "d.pdf").write_bytes(text_pdf([["Printed."]], "Print"))
+    word_file(tmp_path / "e.docx", [("Normal", "Typed.")], "Word")
+    (tmp_path / "f.jsonl").write_text('{"id": "x", "title": "Line", "text": "Lined."}')
+    (tmp_path / "g.JSONL.gz").write_bytes(gzip.compress(b'{"_id": "y", "text": "Packed."}'))
+    documents, errors = read(tmp_path)
+    assert errors == []
+    assert [(document.title, document.text) for document in documents] == [
+        ("a", "Plain."),
+        ("Marked", "Marked\n\nText."),
+        ("Page", "Body."),
+        ("Print", "Printed."),
+        ("Word", "Typed."),
+        ("Line", "Lined."),
+        ("", "Packed."),
+    ]
+    root = tmp_path.resolve().as_posix()
+    expected = [
+        f"{root}/{name}" for name in ("a.txt", "b.md", "c.html", "d.pdf", "e.docx", "f.jsonl#x", "g.JSONL.gz#y")
+    ]
+    assert [document.sources for document in documents] == [(source,) for source in expected]
+
+
+def test_ids_come_from_declared_title_text_and_blocks(tmp_path: Path) -> None:
+    put(
+        tmp_path,
+        a__txt="Same.",
+        b__txt="Same.",
+        c__md="# T\nSame.",
+        d__jsonl='{"title": "T", "text": "Same."}\n{"text": "Same."}',
+    )
+    documents, _ = read(tmp_path)
+    ids = [document.id for document in documents]
+    assert ids[0] == ids[1] == ids[4] == content_id("d", "", "Same.")
+    assert ids[2] == content_id("d", "T", "T\n\nSame.", pack(documents[2].blocks))
+    assert ids[3] == content_id("d", "T", "Same.")
+    assert [document.title for document in documents[:2]] == ["a", "b"]
+
+
+def test_c12_new_content_under_an_old_name_is_another_document(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("Old.")
+    (old,), _ = read(path)
+    path.write_text("New.")
+    (new,), _ = read(path)
+    assert old.sources == new.sources
+    assert old.id != new.id
+
+
+def test_given_sentences_are_used(tmp_path: Path) -> None:
+    line = {"text": "Dr. A. came. b left.", "sentences": ["Dr. A. came.", "b left."]}
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps(line) + "\n" + json.dumps({**line, "sentences": ["else"]}))
+    (given, found), _ = read(path)
+    assert given.sentence_ends == (13, 20)
+    assert found.sentence_ends == (20,)
+
+
+@pytest.mark.parametrize("text", ["", " \n\t\n "])
+def test_c1_empty_documents_are_kept_with_a_note(tmp_path: Path, text: str) -> None:
+    put(tmp_path, a__txt=text, b__md=text, c__html=text, d__jsonl=json.dumps({"text": text}))
+    documents, errors = read(tmp_path)
+    assert errors == []
+    assert len(documents) == 4
+    assert all(document.notes == ("holds no text",) and passages(document) == () for document in documents)
+
+
+def test_c1_one_character(tmp_path: Path) -> None:
+    (document,), _ = read(put(tmp_path, a__txt="x"))
+    assert [unit.text for unit in passages(document)] == ["x"]
+
+
+def test_c1_one_line_of_50_megabytes(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"abcdefghi " * 5_000_000)
+    (document,), errors = read(path)
+    assert errors == []
+    assert len(document.text) == document.sentence_ends[-1] == 50_000_000
+    assert max(span.end - span.start for span in document.sentences()) <= 1000
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_c2_one_and_two_documents(tmp_path: Path, count: int) -> None:
+    for number in range(count):
+        (tmp_path / f"{number}.txt").write_text(f"Text {number}.")
+    assert len(read(tmp_path)[0]) == count
+
+
+def test_c3_many_files_are_streamed(tmp_path: Path) -> None:
+    for number in range(1500):
+        (tmp_path / f"{number:04}.txt").write_bytes(b"Some words here, and no stop " * 350)
+    tracemalloc.start()
+    items = read_sources([tmp_path])
+    assert isinstance(next(items), Document)
+    assert sum(1 for _ in items) == 1499
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 5_000_000, "15 MB of text went by"
+
+
+def test_folders_are_walked_in_order_without_hidden_files(tmp_path: Path) -> None:
+    for name in ("b/z.txt", "b/a.txt", "a.txt", "c.txt", ".hidden.txt", ".git/x.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name)
+    documents, errors = read(tmp_path)
+    assert [document.text for document in documents] == ["a.txt", "b/a.txt", "b/z.txt", "c.txt"]
+    assert errors == []
+    assert len(read(tmp_path / ".hidden.txt")[0]) == 1
+
+
+def test_c5_links_that_leave_the_folder_are_named_and_not_followed(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    inside.mkdir()
+    outside.mkdir()
+    (outside / "secret.txt").write_text("Secret.")
+    (inside / "a.txt").write_text("Open.")
+    (inside / "file.txt").symlink_to(outside / "secret.txt")
+    (inside / "folder").symlink_to(outside)
+    (inside / "nowhere.txt").symlink_to("missing")
+    (inside / "round").symlink_to(inside)
+    (inside / "same.txt").symlink_to("a.txt")
+    (inside / ".kept").mkdir()
+    (inside / ".kept" / "b.txt").write_text("Kept.")
+    (inside / "kept.txt").symlink_to(".kept/b.txt")
+    (inside / "hidden").symlink_to(".kept")
+    findings = Findings()
+    documents = list(read_sources([inside], findings=findings))
+    assert [document.text for document in documents if isinstance(document, Document)] == ["Open.", "Kept."]
+    assert len(documents) == 2  # no file of the folder failed
+    links = [Path(note.split(" is a link ")[0]).name for note in findings.notes]
+    assert links == ["file.txt", "folder", "hidden", "nowhere.txt"]
+    assert "leads out of the folder" in findings.notes[0]
+    assert f"{(inside / '.kept').resolve().as_posix()}: name that as a source" in findings.notes[2]
+    assert "leads nowhere" in findings.notes[3]
+
+
+def test_what_is_missing_or_unknown_is_named(tmp_path: Path) -> None:
+    put(tmp_path, b__txt="Text.")
+    (tmp_path / "picture.png").write_bytes(PICTURE)
+    os.mkfifo(tmp_path / "pipe.txt")
+    documents, errors = read(tmp_path / "missing.txt", tmp_path, tmp_path / "picture.png", "bad\0name")
+    assert [document.text for document in documents] == ["Text."]
+    reasons = [error.reason for error in errors]
+    assert "does not exist" in reasons[0]
+    assert "neither a file nor a folder" in reasons[1]
+    assert "is not text, and of no form that is read" in reasons[2]
+    assert "cannot be reached" in reasons[3]
+
+
+def test_a_folder_is_read_for_its_text_and_what_is_none_is_left_out(tmp_path: Path) -> None:
+    put(tmp_path, notes__xyz="Under an unknown ending.", b__txt="Text.")
+    (tmp_path / "README").write_text("Without an ending.")
+    (tmp_path / "picture.png").write_bytes(PICTURE)
+    (tmp_path / "paper").write_bytes(PDF)
+    findings = Findings()
+    items = list(read_sources([tmp_path], findings=findings))
+    texts = {Path(item.sources[0]).name: item.text for item in items if isinstance(item, Document)}
+    assert texts.pop("paper").strip() == "A page."
+    assert texts == {"README": "Without an ending.", "notes.xyz": "Under an unknown ending.", "b.txt": "Text."}
+    assert [Path(file).name for file in findings.left_out] == ["picture.png"]
+
+
+def test_lines_of_records_without_texts_are_one_document(tmp_path: Path) -> None:
+    (tmp_path / "ships.jsonl").write_text('{"ship": "Gannet", "berth": 4}\n{"ship": "Tern", "berth": 7}\n')
+    (document,), errors = read(tmp_path)
+    assert errors == []
+    assert document.text == "ship: Gannet\tberth: 4\nship: Tern\tberth: 7"
+    assert [block.place for block in document.blocks] == ["record 1", "record 2"]
+
+
+@pytest.mark.parametrize(("name", "told"), [("glued.md", True), ("code.md", False), ("whole.md", False)])
+def test_words_that_run_together_are_told_of_any_form(tmp_path: Path, name: str, told: bool) -> None:
+    sentence = "The harbour master closed the east quay because of the storm of last night. "
+    texts = {"glued.md": sentence.replace(" ", "") * 9, "whole.md": sentence * 9}
+    (tmp_path / name).write_text(texts.get(name, f"```\n{texts['glued.md']}\n```\n{sentence * 9}"))
+    (document,), _ = read(tmp_path)
+    assert any("words run together" in note for note in document.notes) == told
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "date", "origin"),
+    [
+        ("2024-03-05-visit.txt", "We went there.", "2024-03-05", "file name"),
+        ("visit.txt", "Minutes\n5 March 2024\n\nWe went there.", "2024-03-05", "first lines"),
+        ("picked-2023-10.csv", "Tree,Picked\nA1,2024-10-03\nA2,2024-09-20\n", "2023-10", "file name"),
+        (
+            "visit.txt",
+            "Long ago.\n\nOn 5 March 2024 the second boat of the harbour board was sold, says the book.",
+            "",
+            "",
+        ),
+    ],
+)
+def test_a_document_has_a_date(tmp_path: Path, name: str, text: str, date: str, origin: str) -> None:
+    (tmp_path / name).write_text(text)
+    os.utime(tmp_path / name, (1_600_000_000, 1_600_000_000))
+    (document,), _ = read(tmp_path)
+    assert (document.date, document.date_from) == ((date, origin) if date else ("2020-09-13", "file time"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "dates"),
+    [
+        (
+            "rules.md",
+            "---\ndate: 2022-05-01\n---\nForty spaces.\n\n> Thirty.\n\n# May 2023\n\nFifty.",
+            "2022-05-01|2022-05-01||2022-05-01|2023-05",
+        ),
+        ("2024-03-05.txt", "Forty spaces.\n\nThirty.", "|"),
+    ],
+)
+def test_the_date_that_a_document_says_holds_for_its_blocks(tmp_path: Path, name: str, text: str, dates: str) -> None:
+    """But for what it quotes; that of a file's name is not in the blocks, which are the same under another name."""
+    (tmp_path / name).write_text(text)
+    (document,), _ = read(tmp_path)
+    assert [block.date for block in document.blocks] == dates.split("|")
+
+
+def test_a_file_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path, a__txt="A.", b__txt="B.")
+    true_read = file_contents._read_bytes
+
+    def refusing(path: Path, size: int) -> bytes:
+        if path.name == "a.txt":
+            raise PermissionError(13, "Permission denied")
+        return true_read(path, size)
+
+    monkeypatch.setattr(file_contents, "_read_bytes", refusing)
+    documents, errors = read(tmp_path)
+    assert names(documents) == ["b.txt"]
+    assert errors[0].reason == "could not be read (Permission denied)"
+
+
+@pytest.mark.parametrize("beside", ["questions.dev.jsonl", "queries.jsonl", "extra_untitled.jsonl", "qrels/test.tsv"])
+def test_a_folder_of_evaluation_data_gives_its_corpus(tmp_path: Path, beside: str) -> None:
+    data = tmp_path / "data"
+    (data / beside).parent.mkdir(parents=True)
+    (data / beside).write_text('{"id": "q", "text": "A question?"}')
+    put(data, corpus__jsonl='{"id": "p", "text": "A passage."}', readme__md="About.")
+    documents, errors = read(tmp_path)
+    assert [document.text for document in documents] == ["A passage."]
+    assert errors == []
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "questions-for-later.txt", "queries.md", "extra_thoughts.html"])
+def test_a_corpus_beside_no_data_hides_nothing(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("B.")
+    assert len(read(put(tmp_path, corpus__jsonl='{"text": "A."}'))[0]) == 2
+
+
+def test_a_broken_line_is_named_with_file_and_number(tmp_path: Path) -> None:
+    documents, (error,) = read(put(tmp_path, a__jsonl='{"text": "A."}\n{oops\n{"text": "C."}'))
+    assert [document.text for document in documents] == ["A.", "C."]
+    assert error.source == f"{tmp_path.resolve().as_posix()}/a.jsonl, line 2"
+
+
+def test_c7_lone_surrogates_in_json_are_replaced_everywhere(tmp_path: Path) -> None:
+    (document,), _ = read(
+        put(tmp_path, a__jsonl=r'{"id": "\ud800", "title": "T\udfff", "text": "x\ud800y\u0000z\r\n"}')
+    )
+    assert document.text == "x\ufffdy\ufffdz\n"
+    assert document.title == "T\ufffd"
+    assert document.sources[0].endswith("#\ufffd")
+    assert "2 lone surrogates or NUL" in document.notes[0]
+
+
+def test_c7_wrong_endings_are_told_by_content_where_that_is_safe(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(text_pdf([["Printed."]]))
+    word_file(tmp_path / "b.docx", [("Normal", "Typed.")]).rename(tmp_path / "b.pdf")
+    (tmp_path / "c.pdf").write_text("<html>not found</html>")
+    (tmp_path / "d.docx").write_text("plain")
+    (tmp_path / "e.txt").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
+    documents, errors = read(tmp_path)
+    assert [(document.text, document.notes) for document in documents] == [
+        ("Printed.", ("named .txt, read as PDF by its content",)),
+        ("Typed.", ("named .pdf, read as DOCX by its content",)),
+    ]
+    assert [Path(error.source).name for error in errors] == ["c.pdf", "d.docx", "e.txt"]
+    assert "is not a PDF" in errors[0].reason
+    assert "is not a Word file" in errors[1].reason
+    assert "binary" in errors[2].reason
+
+
+def test_a_text_over_the_limit_is_refused(tmp_path: Path) -> None:
+    documents, (error,) = read(put(tmp_path, a__txt="x" * 101, b__txt="x" * 100), limits=ReadingLimits(text=100))
+    assert names(documents) == ["b.txt"]
+    assert "larger than the limit of 100 bytes" in error.reason
+
+
+def test_impossible_limits_are_refused() -> None:
+    with pytest.raises(UsageError, match="pages must be at least 1"):
+        ReadingLimits(pages=0)
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("Intro\n\n## The *second* level ##\n\n# First", "The second level"),
+        ("The title\n=========\n\ntext", "The title"),
+        ("```sh\n# a comment\n```\n# Real", "Real"),
+        ("#hashtag\n#\n\ntext", "a"),
+        ("# About C#", "About C#"),
+        ("# " + " " * 90_000 + "x", "x"),
+        ("no heading", "a"),
+        ("---\ntitle: The Gannet\n---\nIlse sailed it.", "The Gannet"),
+        ("---\n# generated by x\n\ntags: [a]\ntitle: 'Ilse''s boat' # why\n---\n# Heading", "Ilse's boat"),
+        ('---\ntitle: "The \\"Gannet\\": a #boat"\n...\n', 'The "Gannet": a #boat'),
+        ("---\ntitle: Boat#1 # the first\n---\n", "Boat#1"),
+        ("---\n# a comment\ntags: [a]\nof:\n  title: no\n---\n\nText\n\n# Heading", "Heading"),
+        ("---\ntags: [a]\ntitle: >-\n  On more lines\n---\ntext", "On more lines"),
+        ("---\n\n# After a rule\n\ntitle: no\n\n---\n", "After a rule"),
+        ("---\ntags: [never closed]\n# Heading", "Heading"),
+    ],
+)
+def test_markdown_titles(tmp_path: Path, text: str, title: str) -> None:
+    (document,), _ = read(put(tmp_path, a__md=text))
+    assert document.title == title
+
+
+def test_names_that_are_not_utf8_can_be_stored_and_told_apart(tmp_path: Path) -> None:
+    for name, text in ((b"/caf\xe8.txt", "One."), (b"/caf\xe9.txt", "Another.")):
+        Path(os.fsdecode(os.fsencode(tmp_path) + name)).write_text(text)
+    documents, _ = read(tmp_path)
+    assert [document.title for document in documents] == [r"caf\xe8", r"caf\xe9"]
+    assert [document.sources[0] for document in documents] == [
+        f"{tmp_path}/{name}.txt" for name in (r"caf\xe8", r"caf\xe9")
+    ]
+
+
+def test_c11_a_file_that_changes_once_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("Before.")
+    true_read = file_contents._read_bytes
+    texts = iter(["After it."])
+
+    def read_then_change(path: Path, size: int) -> bytes:
+        data = true_read(path, size)
+        if text := next(texts, None):
+            path.write_text(text)
+        return data
+
+    monkeypatch.setattr(file_contents, "_read_bytes", read_then_change)
+    assert snapshot(path, 100) == b"After it."
+
+
+@pytest.mark.parametrize("leaves_its_time", [False, True], ids=["another-time", "the-same-time"])
+def test_c11_a_file_that_never_rests_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leaves_its_time: bool
+) -> None:
+    """Also one whose time of change does not show it: two writes may fall within one tick of the clock."""
+    path = tmp_path / "a.txt"
+    path.write_text("Version 000.")
+    true_read = file_contents._read_bytes
+    versions = iter(range(1, 1000))
+
+    def read_then_change(path: Path, size: int) -> bytes:
+        data = true_read(path, size)
+        before = path.stat()
+        path.write_text(f"Version {next(versions):03}.")
+        if leaves_its_time:
+            os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        return data
+
+    monkeypatch.setattr(file_contents, "_read_bytes", read_then_change)
+    with pytest.raises(Unreadable, match="keeps changing"):
+        snapshot(path, 100)
+
+
+def test_c11_a_file_that_is_deleted_under_way_is_named(tmp_path: Path) -> None:
+    put(tmp_path, a__txt="A.", b__txt="B.", c__txt="C.")
+    items = read_sources([tmp_path])
+    next(items)
+    (tmp_path / "b.txt").unlink()
+    gone, last = items
+    assert isinstance(gone, DocumentError)
+    assert Path(gone.source).name == "b.txt"
+    assert isinstance(last, Document)
+
+
+def test_c11_json_lines_that_change_under_way_are_named(tmp_path: Path) -> None:
+    path = put(tmp_path, a__jsonl='{"text": "A."}\n' * 3) / "a.jsonl"
+    items = read_sources([path])
+    next(items)
+    with path.open("a") as more:
+        more.write('{"text": "B."}\n')
+    *_, last = items
+    assert isinstance(last, DocumentError)
+    assert "changed while it was being read" in last.reason
+
+
+def test_leaving_early_ends_the_child(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.pdf").write_bytes(text_pdf([["Text."]]))
+    items = read_sources([tmp_path])
+    assert isinstance(next(items), Document)
+    items.close()  # type: ignore[attr-defined]
+    assert list(items) == []
+
+
+def test_c4_a_bad_pdf_among_good_ones(tmp_path: Path) -> None:
+    for number in range(3):
+        (tmp_path / f"{number}.pdf").write_bytes(text_pdf([[f"Number {number}."]]))
+    (tmp_path / "1.pdf").write_bytes(text_pdf([[]]))
+    documents, (error,) = read(tmp_path)
+    assert [document.text for document in documents] == ["Number 0.", "Number 2."]
+    assert "run OCR first" in error.reason
+
+
+SLOW = "<select>" + "<option>x" * 200_000
+
+
+@pytest.mark.parametrize("executor", [LOCAL_EXECUTOR, LocalExecutor()], ids=["one parser", "batches"])
+def test_a_file_that_takes_long_does_not_hold_others(tmp_path: Path, executor: Executor) -> None:
+    put(tmp_path, a__html=SLOW, b__txt="Text.", c__html="<p>Page.", d__html="<p>Last.")
+    items = read_sources([tmp_path], ReadingLimits(parsing_seconds=3), executor)
+    others = [item.text for item in islice(items, 3) if isinstance(item, Document)]
+    assert others == ["Text.", "Page.", "Last."]
+    (failure,) = items
+    assert isinstance(failure, DocumentError)
+    assert failure.source.endswith("/a.html")
+    assert "took longer than 3 seconds" in failure.reason
+
+
+def test_a_file_that_takes_longer_than_its_first_try_is_read_after_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(child_parsing, "FIRST_TRY", 0.25)
+    put(tmp_path, a__html="<p>long text" * 100_000, b__html="<p>Page.")
+    documents, errors = read(tmp_path)
+    assert errors == []
+    assert names(documents) == ["b.html", "a.html"]
+    assert documents[1].text.count("long text") == 100_000
+
+
+def test_a_slow_file_that_is_gone_at_its_second_try_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child_parsing, "FIRST_TRY", 0.25)
+    put(tmp_path, a__html="<p>long text" * 100_000, b__html="<p>Page.")
+    items = read_sources([tmp_path])
+    assert isinstance(next(items), Document)
+    (tmp_path / "a.html").unlink()
+    (failure,) = items
+    assert isinstance(failure, DocumentError)
+    assert "could not be read" in failure.reason
+
+
+def test_a_file_packed_with_gzip_is_read_as_the_file_within(tmp_path: Path) -> None:
+    packed = {
+        "README.gz": b"Plain.",
+        "changelog.Debian.gz": b"first (1.0) unstable; urgency=low\n\n  * Begun.\n",
+        "notes.md.gz": b"# Notes\n\nMarked.",
+        "page.HTML.GZ": b"<title>Page</title><p>Body.",
+        "print.pdf.gz": text_pdf([["Printed."]], "Print"),
+        "table.csv.gz": b"City,Land\nBern,Switzerland\n",
+    }
+    for name, content in packed.items():
+        (tmp_path / name).write_bytes(gzip.compress(content[:3]) + gzip.compress(content[3:]))
+    (tmp_path / "not-packed.txt.gz").write_bytes(b"Not packed.")
+    documents, errors = read(tmp_path)
+    assert errors == []
+    assert {
+        name: (document.title, document.text) for name, document in zip(names(documents), documents, strict=True)
+    } == {
+        "README.gz": ("README", "Plain."),
+        "changelog.Debian.gz": ("changelog.Debian", "first (1.0) unstable; urgency=low\n\n  * Begun.\n"),
+        "not-packed.txt.gz": ("not-packed", "Not packed."),
+        "notes.md.gz": ("Notes", "Notes\n\nMarked."),
+        "page.HTML.GZ": ("Page", "Body."),
+        "print.pdf.gz": ("Print", "Printed."),
+        "table.csv.gz": ("table", "City\tLand\nBern\tSwitzerland"),
+    }
+
+
+def test_gzip_files_that_hold_no_text_are_left_out_and_bad_ones_are_named(tmp_path: Path) -> None:
+    (tmp_path / "archive.tar.gz").write_bytes(gzip.compress(b"name" + bytes(508)))
+    (tmp_path / "picture.gz").write_bytes(gzip.compress(PICTURE))
+    (tmp_path / "manual.ps.gz").write_bytes(gzip.compress(b"%!PS-Adobe-3.0\n(Wo) show (rds) show\n"))
+    (tmp_path / "bomb.gz").write_bytes(gzip.compress(b"a" * 30_000_000))
+    (tmp_path / "long.md.gz").write_bytes(gzip.compress(b"".join(b"%d " % number for number in range(300_000))))
+    (tmp_path / "cut.txt.gz").write_bytes(gzip.compress(os.urandom(30_000).hex().encode())[:-100])
+    (tmp_path / "cut-README.gz").write_bytes(gzip.compress(b"short")[:-9])
+    (tmp_path / "good.txt.gz").write_bytes(gzip.compress(b"Good."))
+    findings = Findings()
+    items = list(read_sources([tmp_path], ReadingLimits(text=1_500_000), findings=findings))
+    assert [item.text for item in items if isinstance(item, Document)] == ["Good."]
+    assert [Path(name).name for name in findings.left_out] == ["archive.tar.gz", "manual.ps.gz", "picture.gz"]
+    reasons = {Path(item.source).name: item.reason for item in items if isinstance(item, DocumentError)}
+    assert "unpacks to more than the limit of 1500000 bytes" in reasons["bomb.gz"]
+    assert "unpacks to more than the limit of 1500000 bytes" in reasons["long.md.gz"]
+    assert "damaged gzip file" in reasons["cut.txt.gz"]
+    assert "damaged gzip file" in reasons["cut-README.gz"]
+    (bomb,) = read_sources([tmp_path / "bomb.gz"])
+    assert isinstance(bomb, DocumentError)
+    assert "looks like a gzip bomb" in bomb.reason

@@ -1,0 +1,191 @@
+"""CSV, TSV and Excel files: how numbers are written, which row is the header, and what is refused."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Sequence
+
+import pytest
+
+from hoptrail.documents.blocks import Parsed
+from hoptrail.documents.child_parsing import Parsing
+from hoptrail.documents.csv import parse_csv
+from hoptrail.documents.decoding import Unreadable
+from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
+from hoptrail.documents.sheet_rows import has_header
+from hoptrail.documents.xlsx import parse_xlsx
+from hoptrail.documents.xlsx_formats import formatted
+
+SPREADSHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+PACKAGE = "http://schemas.openxmlformats.org/package/2006"
+
+
+def rows_of(parsed: Parsed) -> list[dict[str, str] | list[str] | str]:
+    """Each block: a row as its values by header, a header row or one without headers as a list, others as their text."""
+    found: list[dict[str, str] | list[str] | str] = []
+    for block in parsed.blocks:
+        values = [parsed.text[cell.start : cell.end] for cell in block.cells]
+        if not block.cells:
+            found.append(parsed.text[block.start : block.end].strip())
+        elif any(cell.header for cell in block.cells):
+            found.append({cell.header: value for cell, value in zip(block.cells, values, strict=True)})
+        else:
+            found.append(values)
+    return found
+
+
+def csv_rows(text: str) -> list[dict[str, str] | list[str] | str]:
+    return rows_of(parse_csv(text.encode(), DEFAULT_LIMITS))
+
+
+def workbook(rows: str, *, name: str = "Prices", sheet_xml: bytes | None = None) -> bytes:
+    """An Excel file of one sheet with this XML of rows, built by hand."""
+    main = f'<worksheet xmlns="{SPREADSHEET}"><sheetData>{rows}</sheetData></worksheet>'
+    members = {
+        "[Content_Types].xml": f'<Types xmlns="{PACKAGE}/content-types"/>',
+        "_rels/.rels": f'<Relationships xmlns="{PACKAGE}/relationships">'
+        f'<Relationship Id="rId1" Type="{OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'<workbook xmlns="{SPREADSHEET}" xmlns:r="{OFFICE}"><sheets>'
+        f'<sheet name="{name}" sheetId="1" r:id="rId1"/></sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{PACKAGE}/relationships">'
+        f'<Relationship Id="rId1" Type="{OFFICE}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
+    }
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for member, text in members.items():
+            archive.writestr(member, text)
+        archive.writestr("xl/worksheets/sheet1.xml", sheet_xml or main.encode())
+    return out.getvalue()
+
+
+def refusal(data: bytes, limits: ReadingLimits = DEFAULT_LIMITS) -> str:
+    with pytest.raises(Unreadable) as raised:
+        parse_xlsx(data, limits)
+    return str(raised.value)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_the_rows_tell_the_delimiter(delimiter: str) -> None:
+    lines = [("Item", "Price", "Note"), ("Rope", "12", "thin"), ("Buoy", "3", "red")]
+    assert csv_rows("\n".join(delimiter.join(line) for line in lines)) == [
+        ["Item", "Price", "Note"],
+        {"Item": "Rope", "Price": "12", "Note": "thin"},
+        {"Item": "Buoy", "Price": "3", "Note": "red"},
+    ]
+
+
+def test_commas_in_numbers_do_not_hide_semicolons() -> None:
+    assert csv_rows("Item;Price\nRope;1,50\nBuoy;2,75\n")[1] == {"Item": "Rope", "Price": "1,50"}
+
+
+def test_a_first_line_may_declare_the_delimiter() -> None:
+    assert csv_rows("sep=|\nItem|Price\nRope, thin|1\n")[-1] == {"Item": "Rope, thin", "Price": "1"}
+
+
+def test_quoted_cells_hold_delimiters_quotation_marks_and_line_ends() -> None:
+    parsed = parse_csv(b'Item,Note\n"Rope, thin","says ""hi""\nand goes"\nBuoy,red\n', DEFAULT_LIMITS)
+    assert rows_of(parsed)[1:] == [
+        {"Item": "Rope, thin", "Note": 'says "hi" and goes'},
+        {"Item": "Buoy", "Note": "red"},
+    ]
+    assert [block.place for block in parsed.blocks] == ["row 1", "row 2", "row 3"]
+
+
+def test_a_quotation_mark_that_is_never_closed_loses_no_row() -> None:
+    parsed = parse_csv(b"Item,Size\n" + b'Pipe,"3\n' + b"Pipe,4\n" * 60, DEFAULT_LIMITS)
+    assert len(parsed.blocks) == 62
+    assert "never closed" in parsed.notes[0]
+
+
+def test_lines_before_a_table_are_paragraphs_and_blank_rows_part_tables() -> None:
+    text = "Stock of March\n\nItem,Price\nRope,12\n\nBuoy,3\n\nTown,People,Since\nBern,133000,1191\n"
+    assert csv_rows(text) == [
+        "Stock of March",
+        ["Item", "Price"],
+        {"Item": "Rope", "Price": "12"},
+        {"Item": "Buoy", "Price": "3"},
+        ["Town", "People", "Since"],
+        {"Town": "Bern", "People": "133000", "Since": "1191"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([("City", "Land"), ("Bern", "Switzerland")], True),
+        ([("", "2023", "2024"), ("Rope", "3", "4")], True),
+        ([("Bern", "133000"), ("Basel", "173000")], False),
+        ([("Owner", "Ada Lovelace"), ("Start", "3 March 2024"), ("Place", "Bern")], False),
+        ([("Founded", "1850"), ("Closed", "1901")], False),
+        ([("Name:", "Ada"), ("Town:", "Bern")], False),
+        ([("It opened in the spring.", "It closed."), ("a", "b")], False),
+        ([("Ada", "ada@example.org"), ("Bob", "bob@example.org")], False),
+        ([("Item", "Price", ""), ("Rope", "12", "cheap")], True),
+        ([("md2 init", "[Function]"), ("md2 update", "[Function]")], False),
+        ([("alone", "here")], False),
+        ([("a",), ("b",)], False),
+    ],
+)
+def test_when_the_first_row_is_a_header(rows: Sequence[Sequence[str]], expected: bool) -> None:
+    assert has_header(rows) is expected
+
+
+@pytest.mark.parametrize(
+    ("value", "code", "shown"),
+    [
+        (0.155, "0.0%", "15.5%"),
+        (1200, '#,##0.00 "EUR"', "1,200.00 EUR"),
+        (1200, "[$€-407] #,##0.00", "€ 1,200.00"),
+        (-5, "0.00;(0.00)", "(5.00)"),
+        (-5, "0.00;[Red]-0.00", "-5.00"),
+        (-5, "#,##0", "-5"),
+        (1234567, '#,##0,"k"', "1,235k"),
+        (2.5, "0.##", "2.5"),
+        (2, "0.##", "2"),
+        (7, '"Q1" 000', "Q1 007"),
+        (3, 'General" km"', "3 km"),
+        (1200.5, r'_-* #,##0.00\ "€"_-;\-* #,##0.00\ "€"_-', "1,200.50 €"),
+    ],
+)
+def test_numbers_are_written_as_their_cells_show_them(value: float, code: str, shown: str) -> None:
+    assert formatted(value, code) == shown
+
+
+def test_more_rows_than_the_limit() -> None:
+    limits = ReadingLimits(rows=3)
+    with pytest.raises(Unreadable, match="more than 3 rows: split it, or raise the limit `rows`"):
+        parse_csv(b"a,b\n" * 4, limits)
+    row = '<row r="{0}"><c r="A{0}"><v>1</v></c><c r="B{0}"><v>2</v></c></row>'
+    assert "sheet Prices reaches to row 4" in refusal(workbook("".join(map(row.format, range(1, 5)))), limits)
+    assert len(parse_xlsx(workbook("".join(map(row.format, range(1, 4)))), limits).blocks) == 4
+
+
+def test_a_cell_far_out_is_refused_before_all_cells_up_to_it_are_made() -> None:
+    data = workbook('<row r="90000"><c r="XFD90000"><v>1</v></c></row>')
+    assert "reaches to row 90000 and column 16384" in refusal(data)
+
+
+def test_formulas_that_nobody_computed_are_counted() -> None:
+    cells = '<c r="A1"><v>1</v></c><c r="B1"><f>A1*2</f><v></v></c><c r="C1"><f>A1*3</f></c><c r="D1"><f>A1*4</f><v>4</v></c>'
+    parsed = parse_xlsx(workbook(f'<row r="1">{cells}</row>'), DEFAULT_LIMITS)
+    assert parsed.text == "Prices\n\n1\t4"
+    assert parsed.notes == ("2 formulas hold no value: open the file in a spreadsheet program and save it",)
+
+
+def test_what_is_no_workbook() -> None:
+    assert "is not an Excel file" in refusal(b"not a zip at all")
+    assert "save it as .xlsx without a password" in refusal(bytes.fromhex("d0cf11e0a1b11ae1") + b"\0" * 100)
+    assert "damaged" in refusal(workbook("")[:-60])
+    assert "damaged" in refusal(workbook("", sheet_xml=b"<worksheet><sheetData><row"))
+    entity = b'<?xml version="1.0"?><!DOCTYPE w [<!ENTITY a "ha">]><worksheet/>'
+    assert "document type" in refusal(workbook("", sheet_xml=entity))
+    assert "zip bomb" in refusal(workbook("", sheet_xml=b"<worksheet>" + b" " * 40_000_000))
+
+
+def test_a_million_rows_cost_only_their_own_file() -> None:
+    with Parsing(DEFAULT_LIMITS) as parsing:
+        with pytest.raises(Unreadable, match="more than 100000 rows: split it, or raise the limit `rows`"):
+            parsing.parse("csv", b"a,b\n" * 1_000_000)
+        assert parsing.parse("csv", b"Item,Price\nRope,12\n").text == "Item\tPrice\nRope\t12"

@@ -1,0 +1,263 @@
+"""A dump to its three files: redirects, namesakes, faults, stops and kills, other dumps in the same folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from documents.wikipedia.small_wiki import PAGES, dump_of, page, redirect
+from hoptrail.documents.wikipedia import corpus_builder
+from hoptrail.documents.wikipedia.child_pool import converting
+from hoptrail.documents.wikipedia.converting import Converted, Form, WikipediaSettings, convert
+from hoptrail.documents.wikipedia.corpus_builder import build_corpus
+from hoptrail.documents.wikipedia.dump import RawPage
+from hoptrail.documents.wikipedia.page import Site
+from hoptrail.documents.wikipedia.progress_file import Notebook, open_notebook
+from hoptrail.errors import DocumentError, Interrupted, ModelUnavailable, UsageError
+
+TESTS = Path(__file__).parents[2]
+FILES = ("documents.jsonl", "profiles.jsonl", "corpus.json")
+
+
+@pytest.fixture(scope="module")
+def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("dump") / "tallow.xml"
+    file.write_bytes(dump_of(PAGES))
+    return file
+
+
+@pytest.fixture(scope="module")
+def whole(dump: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The corpus of the small wiki, made in one go. Read only."""
+    folder = tmp_path_factory.mktemp("whole")
+    build_corpus(dump, folder)
+    return folder
+
+
+def lines_of(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def contents(folder: Path) -> list[bytes]:
+    return [(folder / name).read_bytes() for name in FILES]
+
+
+def test_one_document_an_entity_in_the_order_of_the_dump(whole: Path) -> None:
+    documents = lines_of(whole / "documents.jsonl")
+    assert [(one["id"], one["title"]) for one in documents] == [
+        ("3", "Tallow Bridge"),
+        ("6", "Isk (river)"),
+        ("7", "Isk (song)"),
+        ("8", "Orla Finch"),
+        ("14", "Wrenmouth"),
+    ]
+    assert sorted(path.name for path in whole.iterdir()) == sorted((*FILES, "corpus.lock"))
+
+
+def test_profiles_have_redirects_of_redirects_and_know_shared_names(whole: Path) -> None:
+    profiles = {one["title"]: one for one in lines_of(whole / "profiles.jsonl")}
+    assert profiles["Tallow Bridge"]["also"] == ["Tallow Crossing", "The Crossing"]
+    assert profiles["Orla Finch"]["also"] == ["O. Finch"]
+    assert {title for title, one in profiles.items() if one["ambiguous"]} == {
+        *("Isk", "Isk (river)", "Isk (song)", "Finch", "Wrenmouth (disambiguation)")
+    }, "but not Wrenmouth, the primary topic of its name"
+    for document in lines_of(whole / "documents.jsonl"):
+        for key, value in profiles[document["title"]]["profile"]:
+            assert f"{key}: {value}" in document["text"].split("\n")
+
+
+def test_the_manifest_counts_everything(whole: Path, dump: Path) -> None:
+    made = json.loads((whole / "corpus.json").read_bytes())
+    assert (made["dump"]["name"], made["dump"]["bytes"]) == (dump.name, dump.stat().st_size)
+    assert (made["pages"], made["documents"], made["entities"], made["infoboxes"]) == (17, 5, 5, 4)
+    assert (made["redirects"], made["redirects_unused"], made["disambiguation_pages"]) == (6, 3, 3)
+    left_out = {"in another namespace than articles": 1, "not wikitext but json": 1, "without text": 1}
+    assert (made["left_out"], made["faults_in_all"], made["ended"]) == (left_out, 0, "")
+    assert made["words"] > 100
+
+
+def test_templates_that_showed_nothing_are_counted(whole: Path) -> None:
+    """Neither infoboxes nor what has no words of the article; `{{stub}}` and `{{reflist}}` stand in the pages, too."""
+    made = json.loads((whole / "corpus.json").read_bytes())
+    assert made["templates_dropped"] == {}
+    page_ = page("A", "One {{odd|x}} two {{Odd}} {{convert|many|km}} {{odd|{{never}}}} {{short description|Town}}.")
+    converted = convert(page_.encode(), Site(), WikipediaSettings())
+    assert dict(converted.dropped) == {"odd": 3, "convert": 1}
+
+
+def test_what_further_templates_show_can_be_said(tmp_path: Path) -> None:
+    settings = WikipediaSettings(templates=(("Odd_Thing", "$1 (${see also})"), ("convert", "$1!"), ("noise", "")))
+    text = "One {{odd thing|x|see also=y}}, {{odd thing|x}}two {{noise|z}}{{convert|3|km}}."
+    (tmp_path / "wiki.xml").write_bytes(dump_of([page("A", text), page("B", text)]))
+    build_corpus(tmp_path / "wiki.xml", tmp_path / "out", settings)
+    assert lines_of(tmp_path / "out" / "documents.jsonl")[0]["text"] == "One x (y), two 3!."
+    made = json.loads((tmp_path / "out" / "corpus.json").read_bytes())
+    assert made["templates_dropped"] == {"odd thing": 2}, "of both pages, where an argument is missing"
+    for pattern in ("$", "${", "100 $ of $1"):
+        with pytest.raises(UsageError, match="stands for its first argument"):
+            WikipediaSettings(templates=(("odd", pattern),))
+
+
+def test_titles_that_differ_in_case_share_a_profile(tmp_path: Path) -> None:
+    """They are looked up as one; a document takes of it what stands in it."""
+    with open_notebook(tmp_path / "notebook") as notebook:
+        notebook.enter(Converted(Form.ENTITY, "ISK", "1", "x", (("A", "1"),)))
+        notebook.enter(Converted(Form.ENTITY, "Isk", "2", "x", (("B", "2"),)))
+        notebook.enter(Converted(Form.REDIRECT, "The ISK", detail="ISK"))
+        (profile,) = notebook.profiles()
+    assert (profile.title, profile.also, profile.pairs) == ("ISK", ("The ISK",), (("A", "1"), ("B", "2")))
+
+
+def test_long_chains_and_circles_of_redirects_end(tmp_path: Path) -> None:
+    with open_notebook(tmp_path / "notebook") as notebook:
+        notebook.enter(Converted(Form.ENTITY, "End", "1", "x"))
+        for number in range(500):
+            notebook.enter(Converted(Form.REDIRECT, f"{number:03}", detail=f"{number - 1:03}" if number else "End"))
+        notebook.enter(Converted(Form.REDIRECT, "Round", detail="Round"))
+        (profile,) = notebook.profiles()
+    assert len(profile.also) == 500
+
+
+# --- what is broken
+
+
+def test_faulty_pages_are_named_and_the_rest_goes_on(tmp_path: Path) -> None:
+    pages = [
+        page("A", "One."),
+        page("B", "x").replace("</text>", ""),
+        page("C", "x").replace("</page>", ""),
+        page("D", "Two."),
+    ]
+    (tmp_path / "wiki.xml").write_bytes(dump_of(pages))
+    made = build_corpus(tmp_path / "wiki.xml", tmp_path / "out")
+    assert (made.documents, made.faults_in_all, made.complete, made.ended) == (2, 2, False, "")
+    assert [title for title, _ in made.faults] == ["B", "C"]
+    assert "well-formed" in made.faults[0][1]
+    assert "no end tag" in made.faults[1][1]
+
+
+def test_a_dump_that_is_cut_off_keeps_what_was_read(tmp_path: Path) -> None:
+    content = dump_of([page("A", "One."), page("B", "Two.")])
+    (tmp_path / "wiki.xml").write_bytes(content[:-60])
+    made = build_corpus(tmp_path / "wiki.xml", tmp_path / "out")
+    assert [one["title"] for one in lines_of(tmp_path / "out" / "documents.jsonl")] == ["A"]
+    assert "after page 1 ('A'), byte" in made.ended
+    assert "in the middle of the page 'B'" in made.ended
+    assert build_corpus(tmp_path / "wiki.xml", tmp_path / "out") == made
+
+
+def test_a_page_that_holds_the_parser_is_the_only_one_lost() -> None:
+    """Tags that are not closed take the parser time with the square of their number, and it cannot be interrupted."""
+    slow = page("Slow", "x<b>" * 60_000)
+    raw = [RawPage(one.encode()) for one in (page("A", "One."), slow, page("B", "Two."))]
+    with converting(Site(), WikipediaSettings(seconds=1), 1) as pool:
+        ((first, second, third),) = pool.each([raw])
+    assert (first.text, third.text) == ("One.", "Two.")
+    assert (second.form, second.title) == (Form.FAULT, "Slow")
+    assert "longer than 1 seconds" in second.detail
+
+
+def test_a_missing_package_is_named_with_its_extra(dump: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mwparserfromhell", None)
+    with pytest.raises(ModelUnavailable, match=r"pip install hoptrail\[wikipedia\]"):
+        build_corpus(dump, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_is_no_dump_leaves_nothing_behind_that_is_taken_for_one(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("Just text.", encoding="utf-8")
+    with pytest.raises(DocumentError, match="is not a MediaWiki XML dump"):
+        build_corpus(tmp_path / "notes.txt", tmp_path / "out")
+    with pytest.raises(DocumentError, match="could not be read"):
+        build_corpus(tmp_path / "missing.xml", tmp_path / "out")
+    assert not any((tmp_path / "out" / name).exists() for name in FILES)
+
+
+# --- stopping and going on
+
+
+def test_a_stopped_run_goes_on_and_ends_with_the_same_bytes(
+    dump: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(corpus_builder, "BATCH", 3)
+    done: list[int] = []
+    with pytest.raises(Interrupted, match="Run the same command again"):
+        build_corpus(dump, tmp_path / "out", report=lambda *_: done.append(1), stopped=lambda: len(done) == 2)
+    assert not any((tmp_path / "out" / name).exists() for name in FILES)
+    converted: list[str] = []
+    enter = Notebook.enter
+
+    def entering(notebook: Notebook, page: Converted) -> None:
+        converted.append(page.title)
+        enter(notebook, page)
+
+    monkeypatch.setattr(Notebook, "enter", entering)
+    build_corpus(dump, tmp_path / "out", workers=2)
+    assert len(converted) == len(PAGES) - 6
+    assert contents(tmp_path / "out") == contents(whole)
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from hoptrail.documents.wikipedia import corpus_builder
+building.BATCH, building.CHECKPOINT = 2, 4
+calls = []
+def report(what, done, total):
+    calls.append(what)
+    if len(calls) == int(sys.argv[3]):
+        os.kill(os.getpid(), signal.SIGKILL)
+building.build_corpus(Path(sys.argv[1]), Path(sys.argv[2]), report=report)
+"""
+
+
+def test_killed_again_and_again_it_ends_with_the_same_bytes(dump: Path, whole: Path, tmp_path: Path) -> None:
+    """Always between writing documents and the checkpoint that knows of them."""
+    environment = {**os.environ, "PYTHONPATH": str(TESTS)}
+    for calls in (1, 3):
+        command = [sys.executable, "-c", KILLED, str(dump), str(tmp_path / "out"), str(calls)]
+        assert subprocess.run(command, env=environment, check=False).returncode == -signal.SIGKILL
+    assert (tmp_path / "out" / "documents.jsonl.part").stat().st_size > 0
+    build_corpus(dump, tmp_path / "out")
+    assert contents(tmp_path / "out") == contents(whole)
+
+
+def test_killed_at_the_last_step_it_does_that_step_again(
+    dump: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made_by = json.loads((whole / "corpus.json").read_bytes())["made_by"]
+    with monkeypatch.context() as patched:
+        patched.setattr(corpus_builder, "asdict", lambda *_: 1 / 0)
+        patched.setattr(corpus_builder, "_made_by", lambda *_: made_by)
+        with pytest.raises(ZeroDivisionError):
+            build_corpus(dump, tmp_path / "out")
+    assert (tmp_path / "out" / "documents.jsonl").exists()
+    assert not (tmp_path / "out" / "corpus.json").exists()
+    build_corpus(dump, tmp_path / "out")
+    assert contents(tmp_path / "out") == contents(whole)
+
+
+def test_a_folder_has_the_corpus_of_one_dump(dump: Path, whole: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.xml"
+    other.write_bytes(dump_of([redirect("A", "B"), page("B", "x")]))
+    before = contents(whole)
+    for arguments in ((other, whole), (dump, whole, WikipediaSettings(infoboxes=("box",)))):
+        with pytest.raises(UsageError, match="another dump, or one made with other settings"):
+            build_corpus(*arguments)
+    assert contents(whole) == before
+    with pytest.raises(Interrupted):
+        build_corpus(other, tmp_path / "out", stopped=lambda: True)
+    with pytest.raises(UsageError, match="another dump"):
+        build_corpus(dump, tmp_path / "out")
+    (tmp_path / "corpus.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(UsageError, match="is not the manifest"):
+        build_corpus(dump, tmp_path)
+    with pytest.raises(UsageError, match="at least 1 worker"):
+        build_corpus(dump, tmp_path / "out", workers=0)

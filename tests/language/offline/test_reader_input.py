@@ -1,0 +1,125 @@
+"""What the reader sees of a unit, and what is made of the places that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from hoptrail.documents.blocks import Piece, assemble, ends_within
+from hoptrail.documents.splitting import passages
+from hoptrail.language.offline.reader_input import Sheet, sheet_of
+from hoptrail.types import BlockKind, Document, Span, Unit, content_id
+
+
+def document(title: str, pieces: list[Piece]) -> Document:
+    parsed = assemble(title, pieces)
+    ends = ends_within(parsed.text, parsed.blocks, 1000)
+    return Document(content_id("d", parsed.text), title, parsed.text, ends, ("/x",), blocks=parsed.blocks)
+
+
+MakeUnit = Callable[[str, str], Unit]
+
+PIECES = [
+    Piece(BlockKind.HEADING, "Winches", 1),
+    Piece(BlockKind.PARAGRAPH, 'The old one, called "Bertha", lifts 340 kg (in good weather).'),
+    Piece(BlockKind.HEADING, "Prices", 2),
+    Piece(BlockKind.ROW, level=1, cells=(("", "Winch"), ("", "Price"))),
+    Piece(BlockKind.ROW, cells=(("Winch", "Bertha"), ("Price", "900 pounds"))),
+]
+
+
+@pytest.fixture(scope="module")
+def unit() -> Unit:
+    (only,) = passages(document("Yard", PIECES))
+    return only
+
+
+@pytest.fixture(scope="module")
+def sheet(unit: Unit) -> Sheet:
+    return sheet_of(unit, 10_000)
+
+
+def words_at(sheet: Sheet, words: str) -> tuple[int, int]:
+    start = sheet.text.index(words)
+    return start, start + len(words)
+
+
+def test_a_sheet_has_a_line_for_title_headings_and_every_statement(sheet: Sheet) -> None:
+    assert sheet.text.splitlines() == [
+        "Yard",
+        "Winches",
+        'The old one, called "Bertha", lifts 340 kg (in good weather).',
+        "Winches > Prices",
+        "Winch: Bertha; Price: 900 pounds",
+    ]
+
+
+def test_headings_and_headers_are_barred(sheet: Sheet) -> None:
+    assert [sheet.text[start:end] for start, end in sheet.barred] == [
+        "Winches",
+        "Winches > Prices",
+        "Winch:",
+        "Price:",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        ('called "Bertha",', 'called "Bertha'),
+        ("340", "340 kg"),
+        ("900 pounds", "900 pounds"),
+        ("kg (in good", "kg"),
+        ("weather).\nWinches", "weather"),
+        ("Bertha; Price: 900", "Bertha"),
+    ],
+)
+def test_an_answer_is_cut_to_its_statement_and_keeps_its_unit(sheet: Sheet, words: str, answer: str) -> None:
+    found = sheet.answer(*words_at(sheet, words), "What does it lift?")
+    assert found is not None
+    assert found[0] == answer
+
+
+def test_an_answer_rests_on_its_whole_statement(sheet: Sheet, unit: Unit) -> None:
+    found = sheet.answer(*words_at(sheet, "900"), "What does it cost?")
+    assert found is not None
+    (span,) = found[1]
+    first = unit.sources[0]
+    assert unit.text[span.start - first.start : span.end - first.start] == "Bertha\t900 pounds"
+
+
+def test_a_title_rests_on_the_statement_that_says_most_of_the_question(passage: MakeUnit) -> None:
+    text = "It lies by the sea. It was designed by Ilse Marrow. It is white."
+    sheet = sheet_of(passage("The Old Light (tower)", text), 10_000)
+    found = sheet.answer(0, len("The Old Light (tower)"), "Which tower did Ilse Marrow design?")
+    start = 7 + text.index("It was")
+    assert found == (
+        "The Old Light",
+        (Span(sheet.unit.sources[0].document, start, start + len("It was designed by Ilse Marrow.")),),
+    )
+
+
+def test_the_dates_of_a_life_are_told_apart(passage: MakeUnit) -> None:
+    sheet = sheet_of(
+        passage("Ada Lunt", "Ada Lunt (3 May 1850 – 12 June 1921) was an engineer. She built it in 1884."), 10_000
+    )
+    roles = [sheet.life_role(*words_at(sheet, words)) for words in ("3 May 1850", "12 June 1921", "1884")]
+    assert roles == ["birth", "death", ""]
+
+
+def test_the_noun_that_is_asked_for_belongs_to_the_name(passage: MakeUnit) -> None:
+    sheet = sheet_of(
+        passage("Tarnwick", "The River Lathe flows through the town, far from Lake Foss and in Varden."), 10_000
+    )
+    answers = [
+        sheet.answer(*words_at(sheet, words), "?", noun)
+        for words, noun in (("Lathe", "river"), ("Lathe", "town"), ("Foss", "lake"), ("in Varden", ""))
+    ]
+    assert [found[0] for found in answers if found] == ["River Lathe", "Lathe", "Lake Foss", "Varden"]
+
+
+def test_a_sheet_ends_before_its_longest(passage: MakeUnit) -> None:
+    sheet = sheet_of(passage("Log", "It rained. " * 200), 120)
+    assert len(sheet.text) <= 120
+    assert sheet.parts

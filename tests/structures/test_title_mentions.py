@@ -1,0 +1,123 @@
+"""Mentions of titles: what is found in a text, and links that follow the documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from unicodedata import normalize
+
+import pytest
+
+from hoptrail.structures.build_context import BuildContext
+from hoptrail.structures.sentences import Sentences
+from hoptrail.structures.structure_names import MENTIONS
+from hoptrail.structures.title_mentions import TitleMentions
+from hoptrail.structures.title_scanning import (
+    MOST_NAMESAKES,
+    HeldNames,
+    TitleScanner,
+    first_passages,
+    name_key,
+    place_of,
+    without_headings,
+)
+from hoptrail.types import Document, Kind, Link, Unit
+from structures.site import Site
+from world import make_document, make_passage
+
+
+def called_by(passages: Iterable[Unit]) -> dict[str, list[str]]:
+    return without_headings(first_passages(map(place_of, passages)))
+
+
+def named(site: Site) -> set[tuple[str, str, float]]:
+    """Links as (text of the sentence, title of the passage, weight)."""
+    sentences, passages = site.units(Kind.SENTENCE), site.units(Kind.PASSAGE)
+    links: list[Link] = list(site.snapshot.links(MENTIONS))
+    return {(sentences[link.source].text, passages[link.target].title, link.weight) for link in links}
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("The Tallow Bridge spans the harbour of Dunmere.", ["tallow bridge", "dunmere"]),
+        ("the tallow bridge", []),
+        ("She likes Élan and ELAN.", ["elan"]),
+        ("The Game is on.", ["the game"]),
+        ("The end.", []),
+        ("Dunmere's harbour; Dunmere (port).", ["dunmere"]),
+        ("", []),
+    ],
+)
+def test_titles_are_found_by_their_words_begun_with_a_capital(text: str, found: list[str]) -> None:
+    scanner = TitleScanner(HeldNames(map(name_key, ["Tallow Bridge", "Dunmere", "Élan", "The Game", "Bridge", "The"])))
+    assert list(scanner.find(text)) == found
+
+
+def test_c8_titles_are_found_however_accents_are_stored() -> None:
+    bank, letters = "Zürich Bank", "がぎ"
+    for stored in (bank, normalize("NFD", bank), "Zü\u00adrich Bank"):
+        assert name_key(stored) == "zurich bank"
+        assert TitleScanner(HeldNames([name_key(bank)])).find(f"She works at {stored}.") == ("zurich bank",)
+    assert name_key(letters) == name_key(normalize("NFD", letters))
+
+
+def test_the_longest_of_titles_that_overlap_counts() -> None:
+    scanner = TitleScanner(HeldNames(["grey", "grey hills", "hills"]))
+    assert scanner.find("It rises in the Grey Hills. Hills follow, and Grey ones.") == ("grey hills", "hills", "grey")
+
+
+def test_a_document_is_called_by_its_title_without_parenthesis_and_stands_for_its_first_passage() -> None:
+    game, film = make_document("The Game", "A game."), make_document("The Game (1997 film)", "A film.")
+    called = called_by(map(make_passage, (film, game)))
+    assert called == {"the game": sorted(make_passage(one).id for one in (game, film))}
+
+
+def test_years_and_headings_call_nothing() -> None:
+    many = [make_document("Annual report", f"Number {number}.") for number in range(MOST_NAMESAKES + 1)]
+    assert called_by(map(make_passage, [*many, make_document("1984", "A year.")])) == {}
+
+
+def test_links_follow_the_documents(tmp_path: Path, documents: list[Document]) -> None:
+    site = Site(tmp_path)
+    structures = (Sentences(), TitleMentions())
+    bridge = next(document for document in documents if document.title == "Tallow Bridge")
+    site.build(*structures, add=[document for document in documents if document is not bridge])
+    designed = "She designed the Tallow Bridge in 1871."
+    assert not any(title == "Tallow Bridge" for _, title, _ in named(site))
+    site.build(*structures, add=[bridge])
+    assert (designed, "Tallow Bridge", 1.0) in named(site)
+    assert ("It was designed by Orla Finch.", "Orla Finch", 1.0) in named(site)
+    namesake = make_document("Tallow Bridge (novel)", "A novel.")
+    site.build(*structures, add=[namesake])
+    assert {(title, weight) for text, title, weight in named(site) if text == designed} == {
+        ("Tallow Bridge", 0.5),
+        ("Tallow Bridge (novel)", 0.5),
+    }
+    site.build(*structures, remove=[namesake])
+    assert {(title, weight) for text, title, weight in named(site) if text == designed} == {("Tallow Bridge", 1.0)}
+
+
+def test_building_again_or_all_at_once_gives_the_same(tmp_path: Path, documents: list[Document]) -> None:
+    structures = (Sentences(), TitleMentions())
+    whole, grown = Site(tmp_path / "whole"), Site(tmp_path / "grown")
+    whole.build(*structures, add=documents)
+    for document in reversed(documents):
+        grown.build(*structures, add=[document])
+    before = set(grown.snapshot.links(MENTIONS))
+    assert before == set(whole.snapshot.links(MENTIONS))
+    assert before
+    head = grown.snapshot.commit
+    grown.build(*structures)
+    assert grown.snapshot.commit == head
+
+
+def test_discarding_takes_all_links(tmp_path: Path, documents: list[Document]) -> None:
+    class Discarding(TitleMentions):
+        def update(self, context: BuildContext) -> None:
+            self.discard(context.writer)
+
+    site = Site(tmp_path)
+    site.build(Sentences(), TitleMentions(), add=documents)
+    site.build(Discarding())
+    assert named(site) == set()
