@@ -163,7 +163,8 @@ def costs(dataset: Dataset, recipes: list[str], fake: FakeAI, echo: Echo, work: 
 
 
 def _recipes(named: str) -> list[str]:
-    from hoptrail.recipes.catalogue import RECIPES, presets_of
+    from hoptrail.recipes.catalogue import presets_of
+    from hoptrail.recipes.registry import RECIPES
 
     if named:
         return named.split(",")

@@ -30,7 +30,7 @@ from benchmarks import limits
 
 import hoptrail
 from hoptrail.evaluation.answer_scores import Rule
-from hoptrail.recipes.catalogue import RECIPES
+from hoptrail.recipes.registry import RECIPES
 from hoptrail.serving.cli import app
 from hoptrail.settings import Settings, load_settings
 

@@ -27,8 +27,8 @@ from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import IndexDamaged, IndexMismatch, IndexUnavailable, StillRead
 from hoptrail.language.scripted import Quote, QuotedReading, QuotedStep, ScriptedLanguage
-from hoptrail.recipes.catalogue import RECIPES
 from hoptrail.recipes.closed_book import ClosedBook
+from hoptrail.recipes.registry import RECIPES
 from hoptrail.retrieval.corpus import QUESTION_LIMIT
 from hoptrail.retrieval.ranking import ranked
 from hoptrail.types import Hit, Unit, Usage

@@ -20,7 +20,7 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import UsageError
 from hoptrail.fingerprints import fingerprint
 from hoptrail.models.chat import ChatSettings
-from hoptrail.recipes.catalogue import RECIPES
+from hoptrail.recipes.registry import RECIPES
 from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.retrieval.units.hybrid import HybridSearchSettings
 from hoptrail.settings import Settings, load_settings, settings_from, to_toml

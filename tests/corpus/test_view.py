@@ -12,7 +12,7 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.view import EVERYTHING, View, checked_date, is_later
 from hoptrail.corpus.words import keyword_words
 from hoptrail.errors import UsageError
-from hoptrail.recipes.catalogue import RECIPES
+from hoptrail.recipes.registry import RECIPES
 from hoptrail.types import Document, Kind
 from world import FACTS, HashingEncoder
 

@@ -17,7 +17,7 @@ from hoptrail.index_builder import Building
 from hoptrail.indexing import Watcher
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.recipes.bm25 import Bm25, Bm25Settings
-from hoptrail.recipes.catalogue import RECIPES
+from hoptrail.recipes.registry import RECIPES
 from hoptrail.recipes.settings import RecipeSettings
 
 # --- going on

@@ -21,8 +21,8 @@ from hoptrail.errors import DataError, HoptrailError, UsageError
 from hoptrail.evaluation.question_run import corpus_ids
 from hoptrail.indexing import Watcher
 from hoptrail.models.chat import ChatSettings
-from hoptrail.recipes.catalogue import RECIPES
 from hoptrail.recipes.dense import DenseSettings
+from hoptrail.recipes.registry import RECIPES
 
 REPORT = ["data", "questions", "language", "recipes"]
 COUNTS = ["n", "failed", "abstained"]

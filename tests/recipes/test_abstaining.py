@@ -23,7 +23,8 @@ from hoptrail.language.tasks import (
     Summarise,
     Task,
 )
-from hoptrail.recipes.catalogue import RECIPES, open_recipe, recipe_settings
+from hoptrail.recipes.catalogue import open_recipe, recipe_settings
+from hoptrail.recipes.registry import RECIPES
 from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.settings import settings_from

@@ -33,15 +33,8 @@ from hoptrail.language.tasks import (
     Verify,
 )
 from hoptrail.recipes.answering import CitedHop, check_support, cite
-from hoptrail.recipes.catalogue import (
-    RECIPES,
-    needed_structures,
-    open_recipe,
-    presets_of,
-    recipe_class,
-    recipe_settings,
-    settings_key,
-)
+from hoptrail.recipes.catalogue import needed_structures, open_recipe, presets_of, recipe_settings
+from hoptrail.recipes.registry import RECIPES, recipe_class, settings_key
 from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.recipes.trail import TrailRecipe, TrailSettings
 from hoptrail.recipes.trail_chain import ChainSettings

@@ -9,7 +9,8 @@ import pytest
 from hoptrail.errors import Interrupted
 from hoptrail.language.listener import ListenedLanguage, Listener
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.recipes.catalogue import RECIPES, open_recipe
+from hoptrail.recipes.catalogue import open_recipe
+from hoptrail.recipes.registry import RECIPES
 from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.recipes.trail import TrailRecipe
 from hoptrail.retrieval.corpus import Corpus

@@ -14,7 +14,7 @@ from hoptrail.models.encoder import Encoder, FloatMatrix, Progress
 from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.models.local import LocalSettings
 from hoptrail.models.minilm import MiniLmEncoder
-from hoptrail.recipes.catalogue import RECIPES
+from hoptrail.recipes.registry import RECIPES
 from tiny_bert import write_tiny_folder
 
 

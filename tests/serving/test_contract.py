@@ -16,8 +16,8 @@ import pytest
 from command import Hoptrail
 from hoptrail import Index
 from hoptrail.documents.read_sources import read_sources
-from hoptrail.recipes.catalogue import RECIPES
 from hoptrail.recipes.closed_book import ClosedBook
+from hoptrail.recipes.registry import RECIPES
 from hoptrail.serving.cli import app
 from hoptrail.types import Document, Kind
 

@@ -1,19 +1,16 @@
-"""The recipes by name: the one place where a new recipe is entered, but for its settings (`settings.py`).
-
-A recipe's module is imported when the recipe is asked for: a keyword search needs nothing of the others.
-"""
+"""Recipes by name: opened over a corpus, with their settings, presets and the structures that they need."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import UsageError
 from hoptrail.language.tasks import Language
 from hoptrail.recipes.recipe import OneRecipeSettings, Recipe
+from hoptrail.recipes.registry import RECIPES, default_settings, recipe_class, settings_key
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.structures.structure_names import PASSAGES
 from hoptrail.types import Kind
@@ -22,41 +19,9 @@ if TYPE_CHECKING:
     from hoptrail.recipes.settings import RecipeSettings
     from hoptrail.structures.triples import TripleSettings
 
-_CLASSES = {
-    "bm25": "Bm25",
-    "dense": "Dense",
-    "hybrid": "Hybrid",
-    "closed-book": "ClosedBook",
-    "cot": "Cot",
-    "selfask": "SelfAsk",
-    "ircot": "Ircot",
-    "iter-retgen": "IterRetgen",
-    "flare": "Flare",
-    "raptor": "Raptor",
-    "sirerag": "Sirerag",
-    "chainrag": "Chainrag",
-    "hirag": "Hirag",
-    "sunar": "Sunar",
-    "comprag": "Comprag",
-    "hipporag": "Hipporag",
-    "graphrag": "Graphrag",
-    "lightrag": "Lightrag",
-    "trail": "TrailRecipe",
-}
-"""The class of each, in the module of its name: those that read once, by steps and by structures, then ours."""
-
-RECIPES = tuple(_CLASSES)
-"""Their names."""
-
 DEFAULT = "trail"
 MADE_BY_RULES = frozenset({"trail"})
 """Recipes for whose structures no model is asked, whoever answers: they gain nothing by it, and it would have to be paid for."""
-
-
-def recipe_class(name: str) -> type[Recipe]:
-    """The recipe of a name that is one of RECIPES."""
-    found: type[Recipe] = getattr(import_module(f"hoptrail.recipes.{settings_key(name)}"), _CLASSES[name])
-    return found
 
 
 def open_recipe(
@@ -89,24 +54,14 @@ def recipe_settings(name: str, settings: RecipeSettings | None = None) -> OneRec
         raise UsageError(f"recipe {kind} has no preset {preset!r}. There are: {known}.")
     if colon:
         return presets[preset]
-    own: OneRecipeSettings = _defaults(kind) if settings is None else getattr(settings, settings_key(kind))
+    own: OneRecipeSettings = default_settings(kind) if settings is None else getattr(settings, settings_key(kind))
     return own
-
-
-def settings_key(recipe: str) -> str:
-    """The field of RecipeSettings, and the table of a settings file, that holds a recipe's settings."""
-    return recipe.replace("-", "_")
 
 
 def presets_of(recipe: str) -> Mapping[str, OneRecipeSettings]:
     """The presets of a recipe by name; most have none."""
     presets: Mapping[str, OneRecipeSettings] = getattr(recipe_class(recipe), "presets", {})
     return presets
-
-
-def _defaults(recipe: str) -> Any:
-    fields: Any = recipe_class(recipe)
-    return fields.__dataclass_fields__["settings"].default_factory()
 
 
 def needed_structures(names: Iterable[str], settings: RecipeSettings | None = None) -> set[str]:

@@ -287,7 +287,8 @@ app.command(rich_help_panel=DAILY)(cli_mcp.mcp)
 @app.command(rich_help_panel=RESEARCH)
 def recipes(as_json: AsJson = False) -> None:
     """The recipes, and the structures each needs."""
-    from hoptrail.recipes.catalogue import RECIPES, presets_of, recipe_class, recipe_settings
+    from hoptrail.recipes.catalogue import presets_of, recipe_settings
+    from hoptrail.recipes.registry import RECIPES, recipe_class
 
     rows: list[contract.Json] = [
         {

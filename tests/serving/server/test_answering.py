@@ -19,7 +19,7 @@ from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import EndpointBusy, EndpointRefused, IndexDamaged
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import Reply, Task
-from hoptrail.recipes.catalogue import RECIPES
+from hoptrail.recipes.registry import RECIPES
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving import contract
 from hoptrail.serving.server.workspaces import Workspace

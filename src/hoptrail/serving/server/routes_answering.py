@@ -9,7 +9,8 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
-from hoptrail.recipes.catalogue import RECIPES, recipe_class, told_name
+from hoptrail.recipes.catalogue import told_name
+from hoptrail.recipes.registry import RECIPES, recipe_class
 from hoptrail.serving import contract
 from hoptrail.serving.server.question_threads import Patience
 from hoptrail.serving.server.refusals import not_found

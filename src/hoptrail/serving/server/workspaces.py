@@ -20,8 +20,9 @@ from hoptrail.index import Index
 from hoptrail.index_contents import Contents, DocumentSummary, contents_of, reached
 from hoptrail.language.lazy import OFFLINE
 from hoptrail.language.tasks import Language
-from hoptrail.recipes.catalogue import RECIPES, needed_structures, open_recipe, usable
+from hoptrail.recipes.catalogue import needed_structures, open_recipe, usable
 from hoptrail.recipes.recipe import Recipe
+from hoptrail.recipes.registry import RECIPES
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.serving.contract import Json
 from hoptrail.serving.server.refusals import Refusal, not_valid
