@@ -36,7 +36,7 @@ from hoptrail.settings import Settings, load_settings
 
 ROOT = Path(__file__).parents[1]
 SKILL = ROOT / "skills" / "hoptrail" / "SKILL.md"
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", SKILL, *sorted((ROOT / "docs").glob("**/*.md"))]
+PAGES = [*sorted(ROOT.glob("[A-Z]*.md")), SKILL, *sorted((ROOT / "docs").glob("**/*.md"))]
 KINDS = {"python", "console", "sh", "toml", "json", "text"}
 FENCE = re.compile(r"^(?P<fence>```+|~~~+)(?P<kind>[^\n]*)\n(?P<body>.*?)^(?P=fence)[ ]*$", re.MULTILINE | re.DOTALL)
 NEEDS_MODEL = re.compile(r"--language chat|language=\"chat\"|--language replay|hoptrail replies|OPENAI_")
