@@ -84,6 +84,7 @@ ORDER = [
     {"indexing"},
     {"index_builder"},
     {"asked_index", "index"},
+    {"watching", "notebook_progress"},
     {"evaluation"},
     {"serving"},
 ]

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from hoptrail import Index, notebook
+from hoptrail import Index, notebook_progress
 from hoptrail.errors import DocumentError
-from hoptrail.notebook import shown_progress
+from hoptrail.notebook_progress import shown_progress
 from hoptrail.structures.course import Progress
 from hoptrail.syncing import IndexingReport
 from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Kind, Statement, Trail, Verdict
@@ -54,7 +54,7 @@ def test_a_notebook_shows_how_far_indexing_is(monkeypatch: pytest.MonkeyPatch) -
     shown: list[str] = []
     place = SimpleNamespace(update=lambda html: shown.append(html.data))
     monkeypatch.setattr(display, "display", lambda *_, **__: place)
-    monkeypatch.setattr(notebook, "_SHOWN_EVERY", 0.0)
+    monkeypatch.setattr(notebook_progress, "_SHOWN_EVERY", 0.0)
     shown_progress().progress(Progress("encoding <passages>", 5, 20, 0.25, 90.0))
     assert shown == [
         '<p><progress value="0.250"></progress> 25 %, encoding &lt;passages&gt; 5 of 20, about 2 min left</p>'

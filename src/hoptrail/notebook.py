@@ -5,19 +5,11 @@ What documents say is escaped.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any, Protocol
-
-if TYPE_CHECKING:
-    from hoptrail.indexing import Watcher
-    from hoptrail.structures.course import Progress
+from typing import Protocol
 
 SHOWN_DOCUMENTS = 10
-
-_SHOWN_EVERY = 0.5
-"""Seconds between two looks of a progress."""
 
 SURE, LIKELY = 0.8, 0.5
 """Confidences from which an answer is called sure and likely."""
@@ -169,31 +161,6 @@ def progress_html(share: float | None, line: str) -> str:
     """A bar for the whole of a run, and what is being done."""
     value = "" if share is None else f' value="{share:.3f}"'
     return f"<p><progress{value}></progress> {escape(line)}</p>"
-
-
-def shown_progress() -> Watcher:
-    """For `Index.add` in a notebook: shows under the cell how far indexing is, and how long it still takes.
-
-    Raises:
-        UsageError: this is no notebook.
-    """
-    from hoptrail.errors import UsageError
-    from hoptrail.indexing import Watcher
-
-    try:
-        from IPython.display import HTML, display
-    except ImportError:
-        raise UsageError("IPython is not installed: this is no notebook.") from None
-    place: Any = display(HTML(progress_html(None, "reading")), display_id=True)  # type: ignore[no-untyped-call]
-    shown = time.monotonic()
-
-    def show(progress: Progress) -> None:
-        nonlocal shown
-        if time.monotonic() - shown >= _SHOWN_EVERY:
-            shown = time.monotonic()
-            place.update(HTML(progress_html(progress.share, progress.line)))  # type: ignore[no-untyped-call]
-
-    return Watcher(progress=show)
 
 
 def documents_html(folder: str, documents: Sequence[tuple[str, int, str]]) -> str:

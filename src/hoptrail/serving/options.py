@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from hoptrail import index_contents
 from hoptrail.atomic_write import refuse_unwritable, replace_file
 from hoptrail.corpus.finding import find_index, index_here, make_index_folder, new_index
 from hoptrail.corpus.places import index_folder
@@ -173,10 +172,14 @@ def say_unfinished(index: Index, used: str, wanted: str) -> None:
     if that is not the one that was `wanted`.
     """
     with Snapshot.open(index.folder) as snapshot:
-        reached = index_contents.reached(snapshot)
-    if reached:
+        if snapshot.head.whole:
+            return
+        from hoptrail.index_contents import reached
+
+        state = reached(snapshot)
+    if state:
         stands_in = "" if used == wanted.partition(":")[0] else f"; {used} answers in place of {wanted}"
-        console_of(error=True).print(plain(reached.line + stands_in), soft_wrap=True)
+        console_of(error=True).print(plain(state.line + stands_in), soft_wrap=True)
 
 
 def named(lists: Iterable[str] | None) -> list[str]:

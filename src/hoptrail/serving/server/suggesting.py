@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from hoptrail.language.lazy import OFFLINE
@@ -69,15 +68,6 @@ class Candidate:
 
     question: str
     expected: str = ""
-
-
-class Suggestions:
-    """What was found for the last commit that was asked about."""
-
-    def __init__(self) -> None:
-        self.lock = Lock()
-        self.commit = 0
-        self.found: tuple[str, ...] = ()
 
 
 def suggested(workspace: Workspace, patience: Patience) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from hoptrail.recipes.registry import RECIPES
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.serving.contract import Json
 from hoptrail.serving.server.refusals import Refusal, not_valid
-from hoptrail.serving.server.suggesting import Suggestions
+from hoptrail.serving.server.suggestion_cache import Suggestions
 from hoptrail.serving.server.wire import indexing_json
 from hoptrail.structures.course import Progress
 from hoptrail.types import Document

@@ -1,0 +1,36 @@
+"""How far indexing is, shown under the cell of a notebook that began it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from hoptrail.errors import UsageError
+from hoptrail.indexing import Watcher
+from hoptrail.notebook import progress_html
+from hoptrail.structures.course import Progress
+
+_SHOWN_EVERY = 0.5
+"""Seconds between two looks."""
+
+
+def shown_progress() -> Watcher:
+    """For `Index.add` in a notebook: shows under the cell how far indexing is, and how long it still takes.
+
+    Raises:
+        UsageError: this is no notebook.
+    """
+    try:
+        from IPython.display import HTML, display
+    except ImportError:
+        raise UsageError("IPython is not installed: this is no notebook.") from None
+    place: Any = display(HTML(progress_html(None, "reading")), display_id=True)  # type: ignore[no-untyped-call]
+    shown = time.monotonic()
+
+    def show(progress: Progress) -> None:
+        nonlocal shown
+        if time.monotonic() - shown >= _SHOWN_EVERY:
+            shown = time.monotonic()
+            place.update(HTML(progress_html(progress.share, progress.line)))  # type: ignore[no-untyped-call]
+
+    return Watcher(progress=show)
