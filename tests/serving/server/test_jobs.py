@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import gzip
+import inspect
 import json
 import threading
 import time
@@ -19,10 +20,11 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from hoptrail import Index, Settings
-from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.snapshot import Snapshot, made_once
 from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.read_sources import read_sources
+from hoptrail.index_contents import DocumentSummary
 from hoptrail.models.encoder import FloatMatrix, Progress
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server import workspaces
@@ -274,12 +276,13 @@ def test_documents_are_listed_in_pages(client: TestClient) -> None:
 def test_documents_are_put_in_order_once_for_each_state(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
 
-    def in_order(documents: Sequence[Any]) -> Sequence[Any]:
-        made.append(len(documents))
-        return sorted(documents, key=lambda one: str(one.title))
+    in_order = inspect.unwrap(workspaces._in_order)
 
-    in_order.__name__ = workspaces._in_order.__name__
-    monkeypatch.setattr(workspaces, "_in_order", in_order)
+    def counted(snapshot: Snapshot) -> Sequence[DocumentSummary]:
+        made.append(len(snapshot.register))
+        return in_order(snapshot)
+
+    monkeypatch.setattr(workspaces, "_in_order", made_once(counted))
     for start in range(4):
         client.get("/api/documents", params={"start": start, "limit": 1, "title": "in" if start == 3 else ""})
     upload(client, ("Avocet.txt", b"The avocet wades."))

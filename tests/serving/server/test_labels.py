@@ -90,8 +90,11 @@ def test_nothing_without_the_label_is_told_on_any_route(public: TestClient, full
 
 @pytest.mark.parametrize("route", OF_WORKSPACES)
 def test_a_key_of_another_workspace_finds_nothing_of_this_one(served: FastAPI, route: Route) -> None:
-    foreign = send(client_of(served, OTHER), route, params={"workspace": "main"}, **asked_for(route))
-    absent = send(client_of(served, OTHER), route, params={"workspace": "nowhere"}, **asked_for(route))
+    given = asked_for(route)
+    foreign, absent = (
+        send(client_of(served, OTHER), route, **given | {"params": given.get("params", {}) | {"workspace": name}})
+        for name in ("main", "nowhere")
+    )
     assert (foreign.status_code, foreign.content) == (404, absent.content)
 
 

@@ -58,9 +58,14 @@ def explain(question: str, units: Sequence[Unit], similarity: Similarity | None)
 def _says_as_much(one: Close, best: Close) -> bool:
     """Whether a dated statement says the same of the question as the best one, of the same thing, at another date."""
     dated = bool(one.said.date and best.said.date) and one.said.unit.id != best.said.unit.id
-    mine, other = content_stems(one.said.said), content_stems(best.said.said)
+    mine, other = _explained(one.said), _explained(best.said)
     alike = len(mine & other) >= ALIKE * len(mine | other)
     return one == best or (dated and alike and one.share >= best.share and best.closeness - one.closeness <= _AS_CLOSE)
+
+
+def _explained(said: Said) -> frozenset[str]:
+    """The words of a statement up to its reason: reasons differ where a later one replaces an earlier one."""
+    return content_stems(_REASON.split(said.said, maxsplit=1)[0]) or content_stems(said.said)
 
 
 def _around(said: Said) -> tuple[str, int, int]:

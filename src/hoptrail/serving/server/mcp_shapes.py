@@ -153,6 +153,8 @@ class Progress(_Shape):
     what: str
     done: int
     total: int
+    share: float | None
+    seconds_left: float | None
 
 
 class JobState(_Shape):
