@@ -228,10 +228,9 @@ def search(
 ) -> None:
     """Retrieval only: what a recipe finds for a question."""
     opened = open_index(folder, settings)
-    asked = checked_question(question)
+    asked, wanted = checked_question(question), recipe or opened.settings.recipe
     used = opened.recipe(recipe, LazyLanguage(opened.language), limit, opened.view(as_of))
     ranking = used.retrieve(asked)
-    wanted = recipe or opened.settings.recipe
     say_unfinished(opened, used.name, wanted)
     if as_json:
         print_json(contract.search_json(asked, told_name(wanted, used), ranking))

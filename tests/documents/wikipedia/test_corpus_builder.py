@@ -208,13 +208,13 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from hoptrail.documents.wikipedia import corpus_builder
-building.BATCH, building.CHECKPOINT = 2, 4
+corpus_builder.BATCH, corpus_builder.CHECKPOINT = 2, 4
 calls = []
 def report(what, done, total):
     calls.append(what)
     if len(calls) == int(sys.argv[3]):
         os.kill(os.getpid(), signal.SIGKILL)
-building.build_corpus(Path(sys.argv[1]), Path(sys.argv[2]), report=report)
+corpus_builder.build_corpus(Path(sys.argv[1]), Path(sys.argv[2]), report=report)
 """
 
 

@@ -73,10 +73,18 @@ def done(page: Page, what: str) -> None:
 
 
 def give(page: Page, which: str, files: list[Path] | Path) -> None:
+    from playwright.sync_api import TimeoutError as TooLate
+
     reach(page, page.get_by_label(which))
-    with page.expect_file_chooser() as chooser:
-        press(page, "Enter")
-    chooser.value.set_files(files)
+    for key in ("Enter", "Space", "Enter"):  # the browser overlooks a key now and then while the page draws
+        try:
+            with page.expect_file_chooser(timeout=4000) as chooser:
+                press(page, key)
+        except TooLate:
+            continue
+        chooser.value.set_files(files)
+        return
+    raise AssertionError(f"{which} opens no dialogue")
 
 
 @pytest.fixture(scope="module")
