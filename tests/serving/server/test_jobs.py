@@ -9,7 +9,7 @@ import inspect
 import json
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -276,7 +276,7 @@ def test_documents_are_listed_in_pages(client: TestClient) -> None:
 def test_documents_are_put_in_order_once_for_each_state(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
 
-    in_order = inspect.unwrap(workspaces._in_order)
+    in_order: Callable[[Snapshot], Sequence[DocumentSummary]] = inspect.unwrap(workspaces._in_order)
 
     def counted(snapshot: Snapshot) -> Sequence[DocumentSummary]:
         made.append(len(snapshot.register))
