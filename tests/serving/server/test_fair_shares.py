@@ -56,6 +56,7 @@ class Slowly:
 
     def __init__(self, recipe: Any, name: str, begun: list[str]) -> None:
         self._recipe = recipe
+        self.name = recipe.name
         self._name = name
         self._begun = begun
 
