@@ -141,6 +141,8 @@ def test_questions_that_compute_here_do_so_one_after_the_other(
     together: list[bool] = []
 
     class Computing:
+        name = "bm25"
+
         def retrieve(self, _: str) -> Ranking:
             alone = lock.acquire(blocking=False)
             together.append(not alone)
@@ -163,6 +165,8 @@ def test_questions_that_wait_for_a_model_leave_a_thread_for_others(
     app, replied, waits = make_app(keys, limits), threading.Event(), threading.Event()
 
     class Waiting:
+        name = "bm25"
+
         def retrieve(self, _: str) -> Ranking:
             waits.set()
             assert replied.wait(60)
