@@ -206,7 +206,8 @@ for report in watch(index, [sys.argv[2]], ["hybrid"], Watcher(), sync=True, pace
 @pytest.mark.parametrize("after", [0.0, 0.1, 0.25, 0.5])
 def test_a_kill_in_the_middle_of_a_watch_loses_nothing(index: Index, world: Path, after: float) -> None:
     command = [sys.executable, "-c", KILLED, str(index.folder), str(world)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    there = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=there)
     assert process.stdout is not None
     assert process.stdout.readline() == "6\n"
     for number in range(40):
