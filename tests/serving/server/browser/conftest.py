@@ -1,4 +1,8 @@
-"""One browser for all tests of a process, and a server over the two small indexes."""
+"""One browser for the tests of a module, and a server over the two small indexes.
+
+Playwright's event loop runs in the thread of the tests until the browser closes: were it to stay open, every later test of the process
+that starts a loop of its own would fail.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     from playwright.sync_api import sync_playwright
 
