@@ -119,6 +119,18 @@ def test_the_noun_that_is_asked_for_belongs_to_the_name(passage: MakeUnit) -> No
     assert [found[0] for found in answers if found] == ["River Lathe", "Lathe", "Lake Foss", "Varden"]
 
 
+@pytest.mark.parametrize("part", ["@lists.harbour.org", "crane-help", "lists"])
+def test_an_address_is_answered_whole(passage: MakeUnit, part: str) -> None:
+    text = "Write to crane-help@lists.harbour.org, or look at https://harbour.org/cranes?of=1."
+    sheet = sheet_of(passage("Cranes", text), 10_000)
+    found = sheet.answer(*words_at(sheet, part), "Where do I write to about cranes?")
+    assert found is not None
+    assert found[0] == "crane-help@lists.harbour.org"
+    web = sheet.answer(*words_at(sheet, "harbour.org/cranes"), "Where do I look?")
+    assert web is not None
+    assert web[0] == "https://harbour.org/cranes?of=1"
+
+
 def test_a_sheet_ends_before_its_longest(passage: MakeUnit) -> None:
     sheet = sheet_of(passage("Log", "It rained. " * 200), 120)
     assert len(sheet.text) <= 120

@@ -23,6 +23,8 @@ _PLACED = re.compile(r"^(?:in|at|on|from|near|of) (?:the )?(?=[A-Z])")
 """`in Varden` is Varden."""
 _CUT = ' \t\n,;:.!?"“”'
 """Characters that open or close no answer."""
+_ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\b(?:https?|ftp)://[^\s<>\"]*[^\s<>\".,;:!?)]")
+"""Of mail and of the web: part of one is no answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ class Sheet:
         else:
             part = self.at(start)
             headers = (left for left, _ in self.barred if left > start)
-            answer = self._worded(start, min(end, part.end, *headers)) if part else ""
+            answer = self._worded(*self._with_address(start, min(end, part.end, *headers))) if part else ""
         if part is None or not answer:
             return None
         return answer, self.support(part)
@@ -105,6 +107,14 @@ class Sheet:
         before = re.search(rf"\b{re.escape(noun.capitalize())} $", self.text[:start])
         after = re.match(rf" {re.escape(noun.capitalize())}\b", self.text[end:])
         return before.start() if before else start, end + after.end() if after else end
+
+    def _with_address(self, start: int, end: int) -> tuple[int, int]:
+        """The same span, widened to the whole of an address that it has a part of."""
+        line_start, line_end = self.text.rfind("\n", 0, start) + 1, self.text.find("\n", end)
+        for found in _ADDRESS.finditer(self.text, line_start, line_end if line_end >= 0 else len(self.text)):
+            if found.start() < end and start < found.end():
+                return min(start, found.start()), max(end, found.end())
+        return start, end
 
     def _worded(self, start: int, end: int) -> str:
         """Without what opens or closes a clause, a bare number with its unit."""

@@ -84,6 +84,7 @@ def test_two_recipes_stand_side_by_side_and_history_keeps_both(page: Page) -> No
     assert right["x"] > left["x"] + left["width"]
     page.get_by_role("link", name="History").click()
     page.get_by_role("button", name=re.compile(QUESTION[:30])).click()
+    page.locator(".run h3").nth(1).wait_for()
     assert page.locator(".run h3").all_inner_texts() == ["selfask", "bm25"]
     page.get_by_role("link", name="History").click()
     page.get_by_role("button", name="Forget all").click()
