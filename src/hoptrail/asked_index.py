@@ -6,6 +6,7 @@ What searching does not need is imported where it is used, so that a search by i
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -96,6 +97,14 @@ class AskedIndex:
         lease = self._shared.seen(view).lease()
         structures = self._given.structures if self._given else None
         return Corpus(lease.snapshot, lambda: self.encoder, structures, lease)
+
+    def reading(self, view: View = EVERYTHING) -> AbstractContextManager[Snapshot]:
+        """The last commit as far as `view` shows it, held open until the end of `with`.
+
+        Raises:
+            IndexUnavailable: there is no index here.
+        """
+        return self._shared.seen(view).reading()
 
     def language(self, name: str | None = None, *, fully_priced: bool = False) -> Language:
         """Who performs the tasks; `chat` keeps its replies and its ledger in this folder, and is shared by all who ask here. A

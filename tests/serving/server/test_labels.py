@@ -13,9 +13,11 @@ from fastapi.testclient import TestClient
 
 from hoptrail import Index, Settings
 from hoptrail.errors import UsageError
+from hoptrail.serving.server import suggesting
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.keys import find_keys
-from hoptrail.serving.server.workspaces import Workspace
+from hoptrail.serving.server.question_threads import Patience
+from hoptrail.serving.server.workspaces import Workspace, limited
 from serving.server.served import SECRET, client_of
 from serving.server.test_security import OF_WORKSPACES, REQUESTS, Route, send
 from world import FACTS, HashingEncoder
@@ -27,7 +29,7 @@ MCP = {"Accept": "application/json, text/event-stream"}
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
+def labelled(tmp_path_factory: pytest.TempPathFactory) -> Index:
     folder = tmp_path_factory.mktemp("labelled")
     for group, facts in {"public": FACTS, "hidden": {"Vault": SECRET}}.items():
         (folder / group).mkdir()
@@ -36,13 +38,19 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
     index = Index(folder / "index", Settings(labels=LABELS))
     index.encoder = HashingEncoder()
     index.add([folder / "public", folder / "hidden"])
+    return index
+
+
+@pytest.fixture(scope="module")
+def served(labelled: Index, tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
+    folder = tmp_path_factory.mktemp("served")
     other = Index(folder / "other")
     file = folder / "keys"
     file.write_text(
         f"main {FULL}\nother {FULL}\nmain {PUBLIC} public\nmain {HIDDEN} hidden,public\nother {OTHER}\n",
         encoding="utf-8",
     )
-    places = [Workspace("main", index), Workspace("other", other)]
+    places = [Workspace("main", labelled), Workspace("other", other)]
     return create_app(places, find_keys(["main", "other"], file), warm=False, agents_may_change=True)
 
 
@@ -117,6 +125,16 @@ def test_the_label_opens_what_has_it(served: FastAPI, public: TestClient, full: 
     assert shown == counted
     found = [one.post("/api/search", json={"question": VAULT}).text.count("noon") for one in (public, hidden, full)]
     assert found[0] == 0 < found[1] == found[2]
+
+
+def test_suggestions_are_kept_for_what_a_key_may_see(labelled: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Workspace("main", Index(labelled.folder, labelled.settings))
+    asked = Patience(60)
+    monkeypatch.setattr(suggesting, "_tried", lambda *_: iter(["of all"]))
+    assert suggesting.suggested(whole, asked) == ("of all",)
+    monkeypatch.setattr(suggesting, "_tried", lambda *_: iter(["of the public"]))
+    assert suggesting.suggested(whole, asked) == ("of all",)
+    assert suggesting.suggested(limited(whole, frozenset({"public"})), asked) == ("of the public",)
 
 
 def test_counts_of_all_are_not_for_a_limited_key(served: FastAPI, public: TestClient, full: TestClient) -> None:

@@ -73,7 +73,8 @@ def cost(here: Here, name: str) -> dict[str, Any]:
     """What building for a recipe would spend on a chat model, by a rehearsal; and how long building has taken so far."""
     _check(here, name)
     report = here.workspace.index.estimate([], [name])
-    spent = here.workspace.corpus().snapshot.head.spent
+    with here.workspace.reading() as snapshot:
+        spent = snapshot.head.spent
     return {
         "calls": report.usage.calls,
         "prompt_tokens": report.usage.prompt_tokens,

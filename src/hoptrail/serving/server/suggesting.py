@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, zip_longest
+from threading import Lock
 from typing import TYPE_CHECKING
 
+from hoptrail.corpus.snapshot import Snapshot, made_once
 from hoptrail.language.lazy import OFFLINE
 from hoptrail.language.listener import ListenedLanguage, Listener
 from hoptrail.notebook import LIKELY
@@ -70,27 +72,40 @@ class Candidate:
     expected: str = ""
 
 
+@dataclass(slots=True)
+class _Suggestions:
+    """The suggestions for one state of an index; None until somebody has looked for them."""
+
+    questions: tuple[str, ...] | None = None
+    turn: Lock = field(default_factory=Lock)
+
+
+@made_once
+def _suggestions_of(_: Snapshot) -> _Suggestions:
+    return _Suggestions()
+
+
 def suggested(workspace: Workspace, patience: Patience) -> tuple[str, ...]:
-    """The suggestions for what is searched now; looked for once for each commit, and none while somebody else does so.
+    """The suggestions for what is searched now: looked for once for each state that is seen, none while somebody else does so.
 
     Raises:
         Interrupted: nobody waits for them any longer.
     """
-    kept, corpus = workspace.suggestions, workspace.corpus()
-    if not kept.lock.acquire(timeout=TURN_SECONDS):
+    corpus = workspace.corpus()
+    kept = _suggestions_of(corpus.snapshot)
+    if not kept.turn.acquire(timeout=TURN_SECONDS):
         return ()
     try:
-        if kept.commit != corpus.snapshot.commit:
+        if kept.questions is None:
             step = max(1, len(workspace.by_title()) // LOOKED_AT)
             looked_at = {one.id for one in workspace.by_title()[::step][:LOOKED_AT]}
             documents = sorted(corpus.documents(looked_at).values(), key=lambda one: (one.title, one.id))
             heard = ListenedLanguage(workspace.language(OFFLINE), Listener(stopped=patience))
             recipe = workspace.recipe(None, heard)
-            kept.found = tuple(_tried(candidates(documents), recipe))
-            kept.commit = corpus.snapshot.commit
-        return kept.found
+            kept.questions = tuple(_tried(candidates(documents), recipe))
+        return kept.questions
     finally:
-        kept.lock.release()
+        kept.turn.release()
 
 
 def _tried(found: Iterator[Candidate], recipe: Recipe) -> Iterator[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import replace
 from threading import Lock
@@ -26,7 +26,6 @@ from hoptrail.recipes.registry import RECIPES
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.serving.contract import Json
 from hoptrail.serving.server.refusals import Refusal, not_valid
-from hoptrail.serving.server.suggestion_cache import Suggestions
 from hoptrail.serving.server.wire import indexing_json
 from hoptrail.structures.course import Progress
 from hoptrail.types import Document
@@ -36,7 +35,8 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 def indexing_of(workspace: Workspace) -> Json:
     """What answers carry besides while an indexing run has not ended (`wire.indexing_json`)."""
-    return indexing_json(reached(workspace.corpus().snapshot))
+    with workspace.reading() as snapshot:
+        return indexing_json(reached(snapshot))
 
 
 class Workspace:
@@ -55,7 +55,6 @@ class Workspace:
         """Of the folder that is being indexed."""
         self._opening = Lock()
         self._languages: dict[str, Language] = {}
-        self.suggestions = Suggestions()
 
     @property
     def is_empty(self) -> bool:
@@ -81,6 +80,16 @@ class Workspace:
         if not len(corpus.snapshot.register):
             raise Refusal(404, "not_found", "None of the chosen documents is here any more.", "Choose others.")
         return corpus
+
+    @contextmanager
+    def reading(self) -> Iterator[Snapshot]:
+        """The last commit as far as it is seen, held open until the end of `with`. The index is not empty.
+
+        Raises:
+            IndexUnavailable: the index cannot be used.
+        """
+        with self.index.reading(self.index.view(labels=self.labels)) as snapshot:
+            yield snapshot
 
     def check_changeable(self) -> None:
         """Raises: Refusal: documents can neither be added nor removed here."""
@@ -176,24 +185,29 @@ class Workspace:
         settings = self.index.settings.recipes
         if self.is_empty:
             return {name: not needed_structures([name], settings) for name in RECIPES}
-        corpus = self.corpus()
-        return {name: bool(usable(name, corpus.snapshot, settings)) for name in RECIPES}
+        with self.reading() as snapshot:
+            return {name: bool(usable(name, snapshot, settings)) for name in RECIPES}
 
     def contents(self) -> Contents | None:
         """What is in the index, read once for each state; None where nothing is."""
         if self.is_empty:
             return None
-        return _contents(self.corpus().snapshot)
+        with self.reading() as snapshot:
+            return _contents(snapshot)
 
     def by_title(self) -> Sequence[DocumentSummary]:
         """The documents by title, put in order once for each state; none where nothing is."""
         if self.is_empty:
             return ()
-        return _in_order(self.corpus().snapshot)
+        with self.reading() as snapshot:
+            return _in_order(snapshot)
 
     def those_there(self, names: Collection[str]) -> set[str]:
         """Of some ids of documents those that are in the index."""
-        return set() if self.is_empty else {entry.id for entry in self.corpus().snapshot.register.of(names)}
+        if self.is_empty:
+            return set()
+        with self.reading() as snapshot:
+            return {entry.id for entry in snapshot.register.of(names)}
 
     def document(self, name: str) -> Document | None:
         """A document by its id."""
@@ -214,7 +228,6 @@ def limited(workspace: Workspace, labels: frozenset[str] | None) -> Workspace:
     workspace.index.view(labels=labels)
     seen = copy(workspace)
     seen.labels = labels
-    seen.suggestions = Suggestions()
     return seen
 
 
