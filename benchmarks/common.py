@@ -14,6 +14,7 @@ import json
 import math
 import os
 import platform
+import socket
 import subprocess
 import sys
 import tempfile
@@ -158,6 +159,14 @@ with open(sys.argv[1], "w") as report:
     print(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss, max(own, default=float("nan")), file=report)
 sys.exit(os.waitstatus_to_exitcode(status) and 1)
 """
+
+
+def free_port() -> int:
+    """A port of this machine that nothing listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    return port
 
 
 def size_of(folder: Path) -> int:

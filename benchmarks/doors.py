@@ -11,63 +11,30 @@ the first hit of a view that is new (`first`), and of a search by `bm25` afterwa
 
 from __future__ import annotations
 
-import argparse
-import json
-import socket
+import os
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
+from benchmarks.common import ROOT, parser, write_results
 from benchmarks.made_corpora import WordHashes
+from benchmarks.serving import served
 
 from hoptrail import Index, Settings
 from hoptrail.retrieval.units.keyword import keyword_search
 
-ROOT = Path(__file__).parents[1]
 QUESTION = "Which river flows through the town where Ilse Marrow was born?"
 LABELS = ("all=*",)
 WORDS = ("harbour", "ferry", "lamp", "rope", "mill", "bridge", "choir", "museum", "pump", "slip")
-PATIENCE = 60.0
 ASKING, SEARCHING = "Index.ask", "Index.search"
 """What doors are compared with."""
 
 Door = Callable[[], object]
-
-
-@contextmanager
-def serving(folder: Path) -> Iterator[httpx.Client]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "hoptrail.serving.cli", "serve", "--index", str(folder), "--port", str(port)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE, trust_env=False) as client:
-            _wait(client)
-            yield client
-    finally:
-        process.terminate()
-        process.wait(PATIENCE)
-
-
-def _wait(client: httpx.Client) -> None:
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until:
-        try:
-            client.get("/health")
-        except httpx.TransportError:
-            time.sleep(0.1)
-        else:
-            return
-    raise SystemExit("the server does not answer")
 
 
 def doors(index: Index, client: httpx.Client) -> dict[str, tuple[str, Door]]:
@@ -109,8 +76,6 @@ def _adapters(index: Index) -> dict[str, tuple[str, Door]]:
         "LangChain, retriever": (SEARCHING, lambda: retriever.invoke(QUESTION)),
         "LangChain, tool": (ASKING, lambda: tool.invoke({"question": QUESTION})),
     }
-    import os
-
     os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "false"
     from hoptrail.serving.adapters import haystack
 
@@ -170,15 +135,14 @@ def measured(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=100)
-    parser.add_argument("--documents", type=int, default=5000)
-    parser.add_argument("--out", type=Path)
-    chosen = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument("--rounds", type=int, default=100)
+    options.add_argument("--documents", type=int, default=5000)
+    chosen = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         index = Index(Path(folder) / "index", Settings(labels=LABELS))
         index.add(ROOT / "examples" / "harbour", ["hybrid", "bm25"])
-        with serving(index.folder) as client:
+        with served(str(index.folder)) as (client, _):
             opened = doors(index, client)
             times = measured(opened, chosen.rounds)
         seen = views(Path(folder), chosen.documents, chosen.rounds)
@@ -201,10 +165,7 @@ def main() -> None:
         print(
             f"{line['view']:28} of {line['documents']} documents: first {line['first']} ms, then ratio {line['ratio']}"
         )
-    if chosen.out:
-        chosen.out.write_text(
-            json.dumps({"rounds": chosen.rounds, "doors": rows, "views": seen}, indent=1) + "\n", encoding="utf-8"
-        )
+    write_results(chosen.out, {"rounds": chosen.rounds, "doors": rows, "views": seen})
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ import multiprocessing
 import multiprocessing.synchronize
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -32,7 +31,7 @@ from pathlib import Path
 from statistics import median
 
 import httpx
-from benchmarks.common import origin, parser, percentile, print_table, write_results
+from benchmarks.common import free_port, origin, parser, percentile, print_table, write_results
 
 QUESTIONS = ("Who designed the lighthouse?", "Which river flows through the town?", "When was the bridge built?")
 KEYS = {"busy": "the-key-of-the-busy-one", "other": "the-key-of-the-other-one"}
@@ -172,9 +171,7 @@ def served(index: Path, ground: Path) -> Iterator[Server]:
     for name in KEYS:
         shutil.copytree(index, ground / name)
     (ground / "keys").write_text("".join(f"{name} {key}\n" for name, key in KEYS.items()), encoding="utf-8")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     workspaces = [word for name in KEYS for word in ("--workspace", f"{name}={ground / name}")]
     command = [sys.executable, "-m", "hoptrail.serving.cli", "serve", *workspaces]
     command += ["--key-file", str(ground / "keys"), "--port", str(port)]

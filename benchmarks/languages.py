@@ -10,12 +10,13 @@ document.
 
 from __future__ import annotations
 
-import argparse
 import json
 import tempfile
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+
+from benchmarks.common import parser, write_results
 
 from hoptrail import Index, Settings
 from hoptrail.types import Answer
@@ -145,10 +146,9 @@ def check_citations(index: Index, answer: Answer) -> int:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--encoder", default="", help="a second encoder, as in the setting `encoder`")
-    parser.add_argument("--out", type=Path)
-    chosen = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument("--encoder", default="", help="a second encoder, as in the setting `encoder`")
+    chosen = options.parse_args()
     report: dict[str, object] = {"questions": len(rows_of("English")), "encoder": chosen.encoder, "languages": {}}
     told: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -165,8 +165,7 @@ def main() -> None:
             told[language] = one
             print(language, json.dumps(one, ensure_ascii=False), flush=True)
     report["languages"] = told
-    if chosen.out:
-        chosen.out.write_text(json.dumps(report, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    write_results(chosen.out, report)
 
 
 if __name__ == "__main__":

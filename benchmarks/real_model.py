@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -33,7 +32,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common import ROOT, parser, print_table, write_results
+from benchmarks.common import ROOT, free_port, parser, print_table, write_results
 
 EXAMPLES = ROOT / "examples"
 ALL = ("bm25", "hybrid", "selfask", "chainrag", "hirag", "sirerag", "comprag", "sunar", "trail")
@@ -197,9 +196,7 @@ def _is_usable(body: dict[str, Any], rung: str, reply: bytes) -> bool:
 def serving(python: Path, server: str) -> Iterator[str]:
     """A server with the model that `python` has, from when it answers."""
     weights = subprocess.run([python, "-c", _FIND], capture_output=True, text=True, check=True).stdout.strip()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
+    port = str(free_port())
     values = {"weights": weights, "context": CONTEXT, "port": port}
     command = [str(python), *(one if one is _NATIVE else one.format(**values) for one in SERVERS[server])]
     url = f"http://127.0.0.1:{port}/v1"

@@ -15,7 +15,6 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -28,7 +27,7 @@ from pathlib import Path
 from statistics import median
 
 import httpx
-from benchmarks.common import ROOT, data_folder, parser, percentile, print_table, write_results
+from benchmarks.common import ROOT, data_folder, free_port, parser, percentile, print_table, write_results
 
 sys.path.insert(0, str(ROOT / "tests"))
 from hoptrail.evaluation.datasets import load_dataset
@@ -92,9 +91,7 @@ def uploaded(index: Path) -> Iterator[str]:
 @contextmanager
 def served(index: str) -> Iterator[tuple[httpx.Client, int]]:
     """A client for a server over an index, and the server's process."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = [str(Path(sys.executable).with_name("hoptrail")), "serve", "--index", index, "--port", str(port)]
     server = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     try:
