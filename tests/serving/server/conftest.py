@@ -12,6 +12,7 @@ from fastapi.testclient import TestClient
 
 from hoptrail import Index
 from hoptrail.serving.server.keys import Keys, find_keys
+from serving.server.listening import listening
 from serving.server.served import NORTH, OPERATOR, SECRET, SOUTH, MakeApp, client_of, new_app
 from world import FACTS, HashingEncoder
 
@@ -38,6 +39,13 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Keys:
         f"# who sees what\nnorth {NORTH}\nsouth {SOUTH}\nnorth {OPERATOR}\nsouth {OPERATOR}\n", encoding="utf-8"
     )
     return find_keys(["north", "south"], file)
+
+
+@pytest.fixture(scope="module")
+def address(built: Path, keys: Keys, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where a server over both indexes listens, for clients that want a connection."""
+    with listening(new_app(built, tmp_path_factory.mktemp("served"), keys)) as address:
+        yield address
 
 
 @pytest.fixture

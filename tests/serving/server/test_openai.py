@@ -21,19 +21,12 @@ from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.answer_text import CITED, harmless, text_of
 from hoptrail.serving.contract import FAILED, NOTHING_FOUND
 from hoptrail.serving.server.app import create_app
-from hoptrail.serving.server.keys import Keys
 from hoptrail.serving.server.workspaces import Workspace
 from serving.server.listening import listening
-from serving.server.served import NORTH, QUESTION, SOUTH, MakeApp, new_app
+from serving.server.served import NORTH, QUESTION, SOUTH, MakeApp
 from world import FACTS
 
 CHAT: list[Any] = [{"role": "user", "content": QUESTION}]
-
-
-@pytest.fixture(scope="module")
-def address(built: Path, keys: Keys, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with listening(new_app(built, tmp_path_factory.mktemp("served"), keys)) as address:
-        yield address
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -13,9 +12,8 @@ import pytest
 from openai import OpenAI
 from openai.types.responses import Response, ResponseOutputText
 
-from hoptrail.serving.server.keys import Keys
 from serving.server.listening import listening
-from serving.server.served import NORTH, QUESTION, SOUTH, MakeApp, new_app
+from serving.server.served import NORTH, QUESTION, SOUTH, MakeApp
 from world import FACTS
 
 UNSETTLED = "Who painted the ceiling of the opera in Vantry?"
@@ -26,12 +24,6 @@ REQUIRED = (
     "service_tier metadata safety_identifier prompt_cache_key"
 )
 """What the schema of Open Responses wants of every response."""
-
-
-@pytest.fixture(scope="module")
-def address(built: Path, keys: Keys, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with listening(new_app(built, tmp_path_factory.mktemp("served"), keys)) as address:
-        yield address
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ in the field `hoptrail`. Nothing is stored: a response cannot be fetched, or gon
 
 from __future__ import annotations
 
-import json
 import secrets
 import time
 from collections.abc import Iterator
@@ -26,6 +25,7 @@ from hoptrail.serving.server.openai_shapes import (
     question_in,
     unsupported,
 )
+from hoptrail.serving.server.streaming import event
 from hoptrail.serving.server.wire import AsOf
 
 _QUOTED = ("title", "heading_path", "place", "date", "replaced", "start", "end")
@@ -167,7 +167,7 @@ class ResponseInMaking:
     def _event(self, kind: str, **content: Any) -> str:
         told = {"type": kind, "sequence_number": self.told, **content}
         self.told += 1
-        return f"event: {kind}\ndata: {json.dumps(told, ensure_ascii=True)}\n\n"
+        return event(kind, told)
 
 
 def _content(answer: Json) -> Json:

@@ -1,26 +1,23 @@
 """One browser for the tests of a module, and a server over the two small indexes.
 
-Playwright's event loop runs in the thread of the tests until the browser closes: were it to stay open, every later test of the process
-that starts a loop of its own would fail.
+Playwright's event loop runs in the thread of the tests until the browser closes. If it stayed open, every later test of this
+process that starts an event loop would fail.
 """
 
 from __future__ import annotations
 
 import shutil
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-import uvicorn
 
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.app import create_app
-from hoptrail.serving.server.http_server import server_config
 from hoptrail.serving.server.keys import Keys
 from serving.server.browser.opening import CHROMIUM, opened
+from serving.server.listening import listening
 from serving.server.served import NORTH, workspace
 
 if TYPE_CHECKING:
@@ -44,14 +41,8 @@ def address(built: Path, tmp_path_factory: pytest.TempPathFactory, keys: Keys) -
     shutil.copytree(built / "north", folder / "north")
     limits = ServerLimits(stop_seconds=2)
     served = [workspace(name, folder / name) for name in ("north", "south")]
-    server = uvicorn.Server(server_config(create_app(served, keys, limits=limits, warm=False), "127.0.0.1", 0, limits))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield f"http://localhost:{server.servers[0].sockets[0].getsockname()[1]}"
-    server.should_exit = True
-    thread.join(20)
+    with listening(create_app(served, keys, limits=limits, warm=False)) as address:
+        yield address.replace("127.0.0.1", "localhost")
 
 
 @pytest.fixture
