@@ -352,3 +352,13 @@ def test_while_indexing_has_not_ended_answers_say_so(client: TestClient, tmp_pat
     assert said == {"documents": 7, "searchable": 6, "passages": 6, "encoded": 6, "goes_on": False}
     assert client.post("/api/search", json=asked).json()["indexing"] == said
     assert client.get("/api/show").json()["indexing"] == said
+    chat = {"model": "bm25", "messages": [{"role": "user", "content": asked["question"]}]}
+    assert client.post("/v1/chat/completions", json=chat).json()["hoptrail"]["indexing"] == said
+    response = {"model": "bm25", "input": asked["question"]}
+    assert client.post("/v1/responses", json=response).json()["hoptrail"]["indexing"] == said
+    assert json.dumps({"indexing": said})[1:-1] in client.post("/v1/responses", json={**response, "stream": True}).text
+    for tool, arguments in (("ask", asked), ("search", asked), ("status", {})):
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+        accepted = {"Accept": "application/json, text/event-stream"}
+        told = client.post("/mcp", json=call, headers=accepted).text
+        assert json.loads(told.partition("data: ")[2] or told)["result"]["structuredContent"]["indexing"] == said

@@ -79,6 +79,18 @@ class Usage(_Shape):
     seconds: float
 
 
+class Indexing(_Shape):
+    """How far an indexing run that has not ended has come: `searchable` of its `documents` are found by the words of their
+    `passages`, of which `encoded` have vectors. `goes_on`: it runs now.
+    """
+
+    documents: int
+    searchable: int
+    passages: int
+    encoded: int
+    goes_on: bool
+
+
 class Answered(_Shape):
     """An abstention has no answer and is of kind none: the question is not settled, and `closest` is what comes closest."""
 
@@ -95,6 +107,7 @@ class Answered(_Shape):
     evidence: list[Evidence]
     trail: list[Hop]
     usage: Usage
+    indexing: Indexing | None = None
 
 
 class Source(_Shape):
@@ -118,6 +131,7 @@ class Found(_Shape):
     question: str
     recipe: str
     hits: list[HitWithText]
+    indexing: Indexing | None = None
 
 
 class Step(_Shape):
@@ -178,3 +192,4 @@ class Status(_Shape):
     recipes: list[str]
     languages: list[str]
     jobs: list[JobState]
+    indexing: Indexing | None = None

@@ -29,8 +29,8 @@ from hoptrail.serving.server.refusals import not_found
 from hoptrail.serving.server.services import Place, Services
 from hoptrail.serving.server.streaming import answering
 from hoptrail.serving.server.uploads import Upload
-from hoptrail.serving.server.wire import Question, Search, Text, as_line, contents_json, question_of
-from hoptrail.serving.server.workspaces import Workspace
+from hoptrail.serving.server.wire import Question, Search, Text, as_line, contents_json, indexing_json, question_of
+from hoptrail.serving.server.workspaces import Workspace, indexing_of
 from hoptrail.types import Answer, Ranking, content_id
 
 T = TypeVar("T")
@@ -127,7 +127,8 @@ async def ask(caller: Caller, asked: Question) -> Json:
     caller.served.desk.check(caller.place.client)
     work = await asyncio.to_thread(answering, caller.place.workspace, asked, metrics, lambda _name, _content: None)
     answer = await caller.wait(work, asked.language)
-    return {"trail_id": caller.trails.keep(answer), **contract.answer_json(answer)}
+    indexing = await asyncio.to_thread(indexing_of, caller.place.workspace)
+    return {"trail_id": caller.trails.keep(answer), **contract.answer_json(answer), **indexing}
 
 
 async def search(caller: Caller, asked: Search) -> Json:
@@ -139,7 +140,8 @@ async def search(caller: Caller, asked: Search) -> Json:
             question
         )
 
-    return contract.search_json(question, asked.recipe or workspace.index.settings.recipe, await caller.wait(work))
+    found = contract.search_json(question, asked.recipe or workspace.index.settings.recipe, await caller.wait(work))
+    return found | await asyncio.to_thread(indexing_of, workspace)
 
 
 async def explain(caller: Caller, wanted: shapes.OfTrail) -> Json:
@@ -175,6 +177,7 @@ async def status(caller: Caller, _: shapes.Nothing) -> Json:
         "recipes": [name for name, is_usable in usable.items() if is_usable],
         "languages": list(workspace.language_names),
         "jobs": [job.as_json() for job in jobs[:SHOWN_JOBS]],
+        **indexing_json(contents.reached if contents else None),
     }
 
 

@@ -1,0 +1,140 @@
+"""How much harder a larger pool is: each data set's questions over its own corpus, and over all corpora merged into one.
+
+    python -m benchmarks.larger_pool --work DIR [--data A,B] [--recipes A,B] [--out FILE.json]
+
+The merged corpus holds every passage of every data set beside the repository once: ids are made from content. DIR/pool keeps it
+with its index, DIR/NAME the index of one corpus; what is there is not built again. Measured are recall@5, recall@10 and full@5
+of the development questions, and the median CPU milliseconds of a search. Answering is not measured.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from benchmarks.common import (
+    DATA,
+    Origin,
+    data_folder,
+    in_hundredths,
+    origin_of_data,
+    parser,
+    print_table,
+    write_results,
+)
+
+from hoptrail import Index, Watcher
+from hoptrail.evaluation.corpus_sources import corpus_ids_by_document
+from hoptrail.evaluation.datasets import CORPUS_FILES, QUESTION_FILES, Dataset, first_file, load_dataset
+from hoptrail.evaluation.lines import read_lines
+from hoptrail.evaluation.question_run import corpus_ids
+from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, JudgedRanking, summarise_retrieval
+from hoptrail.evaluation.runner import INDEX_FOLDER, index_corpus
+from hoptrail.recipes.recipe import Recipe
+
+MEASURES = ("recall@5", "recall@10", "full@5")
+POOL = "pool"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One recipe over one corpus of so many passages; scores in hundredths, `by_hops` those of questions of so many hops."""
+
+    data: str
+    recipe: str
+    pool: str
+    passages: int
+    scores: Mapping[str, float]
+    by_hops: Mapping[int, Mapping[str, float]]
+    cpu_milliseconds: float
+    of: Origin
+
+
+def merge_corpora(folder: Path) -> None:
+    """Write each passage of all data sets once into `folder/corpus.jsonl`, in order of data set and line."""
+    folder.mkdir(parents=True, exist_ok=True)
+    merged = folder / CORPUS_FILES[0]
+    if merged.exists():
+        return
+    unfinished = folder / "unfinished.jsonl"
+    seen: set[str] = set()
+    with unfinished.open("w", encoding="utf-8") as lines:
+        for corpus in sorted(path for name in CORPUS_FILES for path in DATA.glob(f"*/{name}")):
+            for line in read_lines(corpus):
+                passage = {key: line.content[key] for key in ("id", "title", "text")}
+                if passage["id"] not in seen:
+                    seen.add(passage["id"])
+                    lines.write(json.dumps(passage, ensure_ascii=False) + "\n")
+    unfinished.rename(merged)
+
+
+def measure(dataset: Dataset, name: str, pool: str, index: Index, recipes: list[str]) -> Iterator[Row]:
+    index_corpus(dataset, recipes, index, Watcher())
+    for recipe_name in recipes:
+        recipe = index.recipe(recipe_name)
+        judged, milliseconds = _search(dataset, recipe)
+        summary = summarise_retrieval(judged)
+        assert summary.overall is not None
+        yield Row(
+            name,
+            recipe_name,
+            pool,
+            dataset.passages,
+            in_hundredths(summary.overall.scores.named()),
+            {hops: in_hundredths(means.scores.named()) for hops, means in summary.by_hops},
+            median(milliseconds),
+            origin_of_data(name),
+        )
+
+
+def _search(dataset: Dataset, recipe: Recipe) -> tuple[list[JudgedRanking], list[float]]:
+    ids = corpus_ids_by_document(recipe.corpus.snapshot, dataset)
+    recipe.retrieve(dataset.questions[0].question)
+    judged, milliseconds = [], []
+    for question in dataset.questions:
+        started = time.process_time()
+        ranking = recipe.retrieve(question.question)
+        milliseconds.append(1000 * (time.process_time() - started))
+        ranked = tuple(dict.fromkeys(name for hit in ranking for name in corpus_ids(hit.unit, ids)))
+        judged.append(JudgedRanking(ranked[:DEEPEST_CUTOFF], frozenset(question.supporting), question.hops))
+    return judged, milliseconds
+
+
+def main() -> None:
+    options = parser(__doc__)
+    options.add_argument("--work", type=Path, metavar="DIR", required=True)
+    options.add_argument("--data", default="2wiki,hotpotqa,musique", metavar="A,B")
+    options.add_argument("--recipes", default="bm25,hybrid,trail", metavar="A,B")
+    given = options.parse_args()
+    names, recipes = given.data.split(","), given.recipes.split(",")
+    merge_corpora(given.work / POOL)
+    merged = Index(given.work / POOL / INDEX_FOLDER)
+    rows: list[Row] = []
+    for name in names:
+        own = load_dataset(data_folder(name))
+        rows += measure(own, name, "own", Index(given.work / name / INDEX_FOLDER), recipes)
+        all_passages = load_dataset(given.work / POOL, first_file(data_folder(name), QUESTION_FILES))
+        rows += measure(all_passages, name, "all", merged, recipes)
+    print_table(
+        ("data", "recipe", "pool", "passages", *MEASURES, "CPU ms"),
+        [
+            (
+                row.data,
+                row.recipe,
+                row.pool,
+                row.passages,
+                *(f"{row.scores[one]:.1f}" for one in MEASURES),
+                row.cpu_milliseconds,
+            )
+            for row in rows
+        ],
+    )
+    write_results(given.out, rows)
+
+
+if __name__ == "__main__":
+    main()
