@@ -194,6 +194,10 @@ def test_what_is_made_of_a_commit_is_kept_while_nothing_changes(own: Index, tmp_
     assert own.corpus().snapshot is not before
 
 
+def test_the_reader_is_loaded_once_for_all_questions(shared: Index) -> None:
+    assert shared.language("offline") is shared.language("offline")
+
+
 def test_asking_keeps_no_writer_waiting(shared: Index) -> None:
     """Nothing that is made of a commit holds on to the snapshot that it was made with."""
     for name in RECIPES:

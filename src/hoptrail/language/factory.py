@@ -28,8 +28,8 @@ EVALUATED_ONLY = "oracle"
 class LanguageContext:
     """What a language may need: an encoder, the folder where paid replies are kept, how to reach a chat model.
 
-    Hold on to it: all languages opened from one context share one endpoint, one limiter and one ledger. With `fully_priced`
-    tasks come with what their replies took when they were made, also where they were remembered.
+    Hold on to it: all languages opened from one context share one reader, one endpoint, one limiter and one ledger. With
+    `fully_priced`, tasks come with what their replies took when they were made, also where they were remembered.
     """
 
     encoder: Encoder | None = None
@@ -37,6 +37,13 @@ class LanguageContext:
     chat: ChatSettings = field(default_factory=ChatSettings)
     offline: OfflineSettings = field(default_factory=OfflineSettings)
     fully_priced: bool = False
+
+    @cached_property
+    def offline_language(self) -> Language:
+        """The rules and the reader, whose weights take most of a second to load."""
+        from hoptrail.language.offline.performer import OfflineLanguage
+
+        return OfflineLanguage(self.encoder, self.offline)
 
     @cached_property
     def paid_chat(self) -> PaidChat:
@@ -116,9 +123,7 @@ def check_language(name: str) -> None:
 
 
 def _offline(_argument: str, context: LanguageContext) -> Language:
-    from hoptrail.language.offline.performer import OfflineLanguage
-
-    return OfflineLanguage(context.encoder, context.offline)
+    return context.offline_language
 
 
 def _scripted(argument: str, _context: LanguageContext) -> Language:
