@@ -11,7 +11,7 @@ from typing import Self
 
 from hoptrail.errors import HoptrailError, Interrupted
 from hoptrail.indexing import Watcher
-from hoptrail.serving.server.workspaces import Workspace
+from hoptrail.serving.server.workspaces import FolderState, Workspace
 from hoptrail.structures.course import Progress
 from hoptrail.syncing import IndexingReport
 from hoptrail.watching import watch
@@ -26,6 +26,7 @@ class WatchedFolder:
         self._workspace = workspace
         self._folder = folder
         self._told = told
+        self._state = workspace.folder = FolderState()
         self._stop = Event()
         self._thread = Thread(target=self._work, name=f"folder of {workspace.name}", daemon=True)
 
@@ -45,6 +46,7 @@ class WatchedFolder:
         try:
             for report in watch(workspace.index, [self._folder], workspace.recipes, watcher, turn=workspace.writing):
                 self._note(Progress())
+                self._state.unread = tuple(report.failures)
                 self._told(report)
                 workspace.warm()
         except Interrupted:
@@ -55,4 +57,4 @@ class WatchedFolder:
             log.error("workspace %s: watching %s ended: %s", workspace.name, self._folder, type(error).__name__)
 
     def _note(self, progress: Progress) -> None:
-        self._workspace.progress = progress
+        self._state.progress = progress

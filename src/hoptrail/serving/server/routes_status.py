@@ -10,7 +10,8 @@ from fastapi.responses import Response
 from hoptrail.documents.forms import ENDINGS
 from hoptrail.serving.server.refusals import Refusal
 from hoptrail.serving.server.services import Here, Served, limits_of, names_of
-from hoptrail.serving.server.wire import contents_json, indexing_json, progress_json
+from hoptrail.serving.server.wire import contents_json, indexing_json, progress_json, unread_json
+from hoptrail.structures.course import Progress
 
 router = APIRouter(tags=["status"])
 
@@ -47,12 +48,14 @@ def workspaces(request: Request) -> dict[str, Any]:
 @router.get("/api/show")
 def show(here: Here, served: Served) -> dict[str, Any]:
     """What is in the workspace, as `hoptrail show --json` tells it, with the number of documents; and what may be uploaded."""
-    contents = here.workspace.contents()
+    contents, folder = here.workspace.contents(), here.workspace.folder
+    whole = here.workspace.labels is None  # names of files are for keys that see all documents
     return {
         "workspace": here.workspace.name,
         "empty": contents is None,
         "contents": contents_json(contents) if contents else None,
-        "progress": progress_json(here.workspace.progress),
+        "progress": progress_json(folder.progress if folder else Progress()),
+        "folder": {"unread": unread_json(folder.unread)} if folder and whole else None,
         **indexing_json(contents.reached if contents else None),
         "uploads": {"endings": list(ENDINGS), "bytes": served.limits.upload, "files": served.limits.files},
     }

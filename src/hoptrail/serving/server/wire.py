@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hoptrail.errors import UsageError
+from hoptrail.errors import DocumentError, UsageError
 from hoptrail.index_contents import Contents, DocumentSummary, Reached
 from hoptrail.retrieval.corpus import QUESTION_LIMIT, checked_question
 from hoptrail.serving import contract
@@ -16,6 +16,9 @@ from hoptrail.serving.contract import Json
 from hoptrail.serving.server.refusals import not_valid
 from hoptrail.structures.course import Progress
 from hoptrail.types import Answer, Block, Document, Evidence, Hop, Trail, Verdict
+
+MOST_UNREAD = 100
+"""Files that could not be read and are listed; the others are counted."""
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -123,6 +126,12 @@ def progress_json(progress: Progress) -> Json:
         "share": None if progress.share is None else round(progress.share, 4),
         "seconds_left": None if progress.left is None else round(progress.left, 1),
     }
+
+
+def unread_json(errors: Sequence[DocumentError]) -> Json:
+    """How many files could not be read, and the first of them with the reasons."""
+    files = [{"file": contract.file_name(error.source), "reason": error.reason} for error in errors[:MOST_UNREAD]]
+    return {"total": len(errors), "files": files}
 
 
 def indexing_json(reached: Reached | None) -> Json:

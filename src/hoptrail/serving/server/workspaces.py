@@ -10,12 +10,12 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Final
 
 from hoptrail.corpus.snapshot import Snapshot, made_once
-from hoptrail.errors import UsageError
+from hoptrail.errors import DocumentError, UsageError
 from hoptrail.index import Index
 from hoptrail.index_contents import Contents, DocumentSummary, contents_of, reached
 from hoptrail.language.lazy import OFFLINE
@@ -31,6 +31,14 @@ from hoptrail.structures.course import Progress
 from hoptrail.types import Document
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+
+@dataclass(slots=True)
+class FolderState:
+    """How the folder of a workspace stands: the progress of a run (empty between runs) and what the last one could not read."""
+
+    progress: Progress = field(default_factory=Progress)
+    unread: Sequence[DocumentError] = ()
 
 
 def indexing_of(workspace: Workspace) -> Json:
@@ -51,8 +59,8 @@ class Workspace:
         self.labels: frozenset[str] | None = None
         self.writing: Final = Lock()
         """Held by whoever of this server writes: jobs, and what keeps a folder in step."""
-        self.progress = Progress()
-        """Of the folder that is being indexed."""
+        self.folder: FolderState | None = None
+        """Of the folder that this workspace is kept in step with."""
         self._opening = Lock()
         self._languages: dict[str, Language] = {}
 

@@ -147,7 +147,36 @@ def test_what_was_not_read_stays_until_it_is_put_away(page: Page) -> None:
     page.get_by_role("button", name="Put away this message").click()
     page.reload()
     page.locator(".documents li").first.wait_for()
-    assert page.locator(".job").count() == 0
+    assert page.locator(".job:visible").count() == 0
+
+
+def test_a_served_folder_says_how_far_it_is_and_what_was_not_read(page: Page) -> None:
+    running = {"what": "encoding", "done": 120, "total": 400, "share": 0.3, "seconds_left": 190.0}
+    idle = {"what": "", "done": 0, "total": 0, "share": None, "seconds_left": None}
+    counts = {"documents": 9, "searchable": 4, "passages": 40, "encoded": 12, "goes_on": True}
+    unread = {
+        "total": 101,
+        "files": [{"file": f"scan-{number}.pdf", "reason": "It is encrypted."} for number in range(100)],
+    }
+    state = {"progress": running, "indexing": counts, "folder": {"unread": {"total": 0, "files": []}}}
+    shown = page.request.get(page.url.partition("#")[0] + "api/show").json()
+    page.route("**/api/show*", lambda route: route.fulfill(json={**shown, **state}))
+    page.route("**/api/jobs*", lambda route: route.fulfill(json={"jobs": []}))
+    page.reload()
+    page.get_by_text("Indexing your folder").wait_for()
+    told = "encoding, 120 of 400 · about 3 minutes left · 4 of 9 documents can be asked about already"
+    assert told in page.locator(".job-head").inner_text()
+    look(page, "folder being indexed")
+    state = {"progress": idle, "folder": {"unread": unread}}
+    page.get_by_text("101 files of your folder could not be read").wait_for()
+    page.get_by_text("Each file").click()
+    assert page.locator(".items li").first.inner_text().startswith("scan-0.pdf")
+    page.get_by_text("and 1 other").wait_for()
+    look(page, "folder with unread files")
+    page.get_by_role("button", name="Put away this message").click()
+    page.reload()
+    page.get_by_role("button", name="Who is the skipper of the Gannet?").wait_for()
+    assert page.locator(".job:visible").count() == 0
 
 
 @pytest.mark.parametrize(

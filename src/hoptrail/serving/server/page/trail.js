@@ -57,7 +57,7 @@ export class TrailView {
     this.status.textContent = `How this was ${answer.abstained ? "looked for" : "found"}: ${summary(answer)}`;
     this.steps.open = answer.trail.length > 1;
     this.steps.hidden = !answer.trail.length;
-    this.ending.replaceChildren(answer.abstained ? abstention(answer) : answerView(answer, cited));
+    this.ending.replaceChildren(answer.abstained ? abstention(answer) : answerView(answer, cited), ...soFar(answer));
   }
 
   failed(error) {
@@ -138,6 +138,11 @@ function answerView(answer, cited) {
     citations.length === 0 && h("p", { class: "fine" }, "No sentence is cited for this: check it before you rely on it."),
     answer.trail.length > 1 && picture(answer, cited),
     exporting(answer));
+}
+
+/** While an index is made: what the answer could rest on. */
+function soFar({ indexing }) {
+  return indexing ? [h("p", { class: "fine" }, `Indexing has not ended: ${indexing.searchable.toLocaleString("en")} of ${count(indexing.documents, "document")} could be searched.`)] : [];
 }
 
 const certainty = (confidence) => confidence >= 0.8 ? "sure" : confidence >= 0.5 ? "likely" : "unsure";

@@ -3,6 +3,7 @@
 import { get, post, remove, session, upload } from "./api.js";
 import { count, fill, h, say } from "./dom.js";
 import { lots } from "./files.js";
+import { FolderStatus } from "./folder.js";
 
 const STATES = { waiting: "waiting", reading: "reading", indexing: "indexing", done: "ready", failed: "not read", stopped: "stopped", discarded: "discarded" };
 const OVER = ["done", "failed", "stopped"];
@@ -14,18 +15,20 @@ export class Watch {
   constructor(changed, limits) {
     this.changed = changed;
     this.limits = limits;
-    this.element = h("div", { class: "jobs" });
+    this.folder = new FolderStatus(changed);
+    this.element = h("div", { class: "jobs" }, this.folder.element);
     this.shown = new Map();
     this.working = new Set();
   }
 
   /** Whether something is under way. */
   get isBusy() {
-    return this.working.size > 0;
+    return this.working.size > 0 || this.folder.isBusy;
   }
 
   /** What is under way since before the page was opened, and what was not read and has not been put away. */
   async begin() {
+    this.folder.begin();
     const { jobs } = await get("/api/jobs");
     const away = putAway();
     for (const job of jobs)

@@ -1,0 +1,64 @@
+// The folder that the server keeps in step with: how far it is indexed, and what could not be read.
+
+import { get, session } from "./api.js";
+import { count, fill, h, say } from "./dom.js";
+
+const BUSY = 1000, QUIET = 10_000;
+const AWAY = "hoptrail-unread-put-away";
+
+/** `changed` is called whenever more documents can be asked about. */
+export class FolderStatus {
+  constructor(changed) {
+    this.changed = changed;
+    this.element = h("div", { class: "job", hidden: true });
+    this.isBusy = false;
+  }
+
+  /** Look until another workspace is chosen; only once where no folder is served. */
+  async begin() {
+    const workspace = session.workspace;
+    let searchable = null;
+    for (;;) {
+      const now = await get("/api/show").catch(() => null);
+      if (session.workspace !== workspace || (now && !now.folder)) return;
+      if (now) {
+        const wasBusy = this.isBusy;
+        const found = now.indexing?.searchable ?? now.contents?.documents ?? 0;
+        this.isBusy = Boolean(now.progress.what);
+        this.draw(now, this.isBusy);
+        if (wasBusy && !this.isBusy) say("The folder is indexed.");
+        if (wasBusy !== this.isBusy || (searchable !== null && found !== searchable)) this.changed();
+        searchable = found;
+      }
+      await new Promise((resolve) => { setTimeout(resolve, this.isBusy ? BUSY : QUIET); });
+    }
+  }
+
+  draw(now, busy) {
+    const { unread } = now.folder;
+    const name = JSON.stringify(unread);
+    const shown = unread.total > 0 && localStorage.getItem(AWAY) !== name;
+    const state = JSON.stringify([now.progress, now.indexing, name]);
+    this.element.hidden = !busy && !shown;
+    if (this.element.hidden || this.element.dataset.state === state) return; // drawing anew would close what is open
+    this.element.dataset.state = state;
+    const open = this.element.querySelector("details")?.open ?? unread.total <= 8;
+    const away = () => { localStorage.setItem(AWAY, name); this.element.hidden = true; };
+    fill(this.element,
+      busy && h("div", { class: "job-head" }, h("p", {}, h("strong", {}, "Indexing your folder"), h("span", { class: "fine" }, step(now)))),
+      busy && h("progress", { max: 1, value: now.progress.share ?? false, "aria-label": "The folder indexed" }),
+      shown && h("div", { class: "job-head" }, h("p", {}, h("strong", {}, `${count(unread.total, "file")} of your folder could not be read`)),
+        h("button", { type: "button", class: "quiet", "aria-label": "Put away this message", onclick: away }, "Put away")),
+      shown && h("details", { open }, h("summary", {}, "Each file"),
+        h("div", { class: "items", tabindex: "0", role: "region", "aria-label": "Each file" }, h("ul", {}, unread.files.map((one) => h("li", { class: "failed" },
+          h("span", { class: "name" }, one.file), h("span", { class: "state" }, "not read"), h("span", { class: "fine" }, one.reason)))),
+        unread.total > unread.files.length && h("p", { class: "fine" }, `and ${count(unread.total - unread.files.length, "other")}`))));
+  }
+}
+
+function step({ progress: { what, done, total, seconds_left }, indexing }) {
+  const now = total ? `${what}, ${done.toLocaleString("en")} of ${total.toLocaleString("en")}` : what;
+  const left = seconds_left !== null && (seconds_left < 90 ? "about a minute left" : `about ${Math.round(seconds_left / 60)} minutes left`);
+  const ready = indexing?.searchable > 0 && `${indexing.searchable.toLocaleString("en")} of ${count(indexing.documents, "document")} can be asked about already`;
+  return [now, left, ready].filter(Boolean).join(" · ");
+}
