@@ -14,6 +14,7 @@ from hoptrail.language.closeness import Close, Similarity, close_statements
 from hoptrail.language.offline.contradicting import ALIKE, replaced
 from hoptrail.language.offline.listing import belief, item_of, listed
 from hoptrail.language.tasks import Reading, Step
+from hoptrail.text.entries import is_entry
 from hoptrail.text.evidence_groups import Group, groups_of
 from hoptrail.text.statements import Said, statements_of, support_of
 from hoptrail.text.words import content_stems
@@ -29,13 +30,16 @@ _ASKS_REASON = re.compile(r"^\s*why\b|\b(?:reason|cause)\b", re.IGNORECASE)
 _LEAST_SHARE, _LEAST_CLOSENESS = 0.45, 0.9
 """What a statement has to say of the question's words, and how close it has to be, to be given as an answer."""
 _LEAST_STEPS = 2
+_CLOSE = 8
+"""Statements that are weighed, closest first."""
+_REFERENCE = re.compile(r"\s*\W?(?:see|refer to|cf\.)\s", re.IGNORECASE)
 _AS_CLOSE = 0.1
 """How much less close a later statement may be to take the place of an earlier one."""
 
 
 def explain(question: str, units: Sequence[Unit], similarity: Similarity | None) -> Reading:
     """The block, or the sentences, that say why or what about; an abstention where none comes close."""
-    close = close_statements(question, units, similarity)[:8]
+    close = [one for one in close_statements(question, units, similarity)[:_CLOSE] if _explains(one.said)]
     wants_reason = _ASKS_REASON.search(question) is not None
 
     def rank(one: Close) -> float:
@@ -53,6 +57,17 @@ def explain(question: str, units: Sequence[Unit], similarity: Similarity | None)
     for one in earlier:  # what was said before is cited beside what holds now
         support += replaced(one.said.support)
     return Reading(text, (Step(question, text, support),), belief(best.share), AnswerKind.PASSAGE)
+
+
+def _explains(said: Said) -> bool:
+    """Whether a statement says something by itself: code does not, nor a reference (`See ...`), nor a lead whose list or example
+    is not at hand.
+    """
+    if said.block is not None and said.block.kind is BlockKind.CODE:
+        return False
+    every = statements_of(said.unit)
+    leads_nowhere = said.text.rstrip().endswith(":") and not _introduced(said, every[every.index(said) + 1 :])
+    return not leads_nowhere and not _REFERENCE.match(said.text)
 
 
 def _says_as_much(one: Close, best: Close) -> bool:
@@ -97,12 +112,18 @@ def _introduced(said: Said, after: Sequence[Said]) -> list[Said]:
     return [one for one in together if one.end - after[0].start <= _WHOLE_BLOCK]
 
 
+def _defines_terms(group: Group) -> bool:
+    """Whether a list explains terms or options, one an item: its items are no steps."""
+    entries = sum(is_entry(said.text) for said in group.members)
+    return not group.ordered and 2 * entries > len(group.members)
+
+
 def steps(question: str, units: Sequence[Unit], similarity: Similarity | None) -> Reading:
     """The items of the list that says how, in order; else the block that comes closest."""
     asked = content_stems(question)
     best: tuple[float, Group] | None = None
     for place, group in enumerate(groups_of(units)):
-        if group.kind is not BlockKind.ITEM or len(group.members) < _LEAST_STEPS:
+        if group.kind is not BlockKind.ITEM or len(group.members) < _LEAST_STEPS or _defines_terms(group):
             continue
         heading = content_stems(group.heading)
         inside = content_stems(" ".join(said.text for said in group.members))

@@ -122,6 +122,8 @@ def _best(found: Iterator[tuple[float, Reading]] | Sequence[tuple[float, Reading
 
 def _of_groups(question: str, asked: _Asked, units: Sequence[Unit]) -> Iterator[tuple[float, Reading]]:
     for place, group in enumerate(groups_of(units)):
+        if group.kind is BlockKind.CODE:  # lines of a program are no list
+            continue
         bonus = 0.02 / (1 + place)
         heading = content_stems(group.heading) | group.headers
         members, share = _meeting(group, asked, heading)
@@ -179,7 +181,7 @@ def _of_sentences(
     """`It runs on Linux, macOS and FreeBSD.`, in the statements closest to the question."""
     for close in close_statements(question, units, similarity)[:_CLOSE]:
         said = close.said
-        if said.block is not None and said.block.cells:
+        if said.block is not None and (said.block.cells or said.block.kind is BlockKind.CODE):
             continue
         for items in enumerated_in(said.text):
             stems = content_stems(said.seen)

@@ -21,6 +21,7 @@ from hoptrail.language.closeness import Similarity
 from hoptrail.language.completing import clarify, complete
 from hoptrail.language.entity_finders import RULES, EntityFinder, open_finder
 from hoptrail.language.offline.concluding import read_by_hops
+from hoptrail.language.offline.definitions import define, named_by_description
 from hoptrail.language.offline.evidence import EvidencePages, open_evidence
 from hoptrail.language.offline.explanations import explain, steps
 from hoptrail.language.offline.extracting import extract, standing_alone
@@ -54,6 +55,8 @@ _OPEN_REFERENCE = re.compile(r"#\d+\b")
 _BEFORE_SIGN = re.compile(r"(?:the|an?) (?=[-/~$.<{])", re.IGNORECASE)
 _TAKEN_AS_THEY_STAND = {AnswerKind.PASSAGE: explain, AnswerKind.STEPS: steps, AnswerKind.LIST: listing}
 _SIDES = 2
+_SURE = 0.5
+"""Below this an entry that says what is asked goes before what was read."""
 _ALLOWED_SHARE = 0.25
 """Of the least confidence where a question may be left, but only when nothing helps with it."""
 _UNANSWERED_SHARE = 0.3
@@ -155,6 +158,9 @@ class OfflineLanguage:
     def _answer(self, question: str, units: Sequence[Unit], least: float) -> Reading:
         """An answer of the kind that the question's words ask for; a how or why is never answered with a noun."""
         asked = corrected(question[: self._settings.question_characters], units)
+        defined = define(asked, units)
+        if defined.answer is not None:
+            return defined
         kind, similarity = kind_asked(asked), _similarity(self._encoder)
         if kind in _TAKEN_AS_THEY_STAND:
             return _TAKEN_AS_THEY_STAND[kind](asked, units, similarity)
@@ -163,6 +169,9 @@ class OfflineLanguage:
             reading = _of_kind(self._read(asked, open_evidence(units, self._settings), least), kind)
         if kind is AnswerKind.YES_NO:
             return max(reading, claim(asked, units, similarity), key=lambda one: one.confidence)
+        if reading.confidence < _SURE:
+            named = named_by_description(asked, units)
+            reading = max(reading, named, key=lambda one: one.confidence)
         # What concludes from a value of each side has a step for each; anything else chose a side without them.
         weighed = weigh_sides(asked, units, similarity) if len(reading.steps) <= _SIDES else Reading(None)
         return reading if weighed.answer is None else weighed

@@ -23,22 +23,28 @@ from hoptrail.text.normal_forms import base_title, squeeze
 from hoptrail.text.questions import Question
 from hoptrail.text.statements import Said, statements_of
 from hoptrail.text.words import KIN, RELATED, Word, content_stems, words
-from hoptrail.types import AnswerKind, Span, Unit
+from hoptrail.types import AnswerKind, BlockKind, Span, Unit
 
 _CLOSE = 6
 """Statements that are looked at, closest first."""
 _FEWEST = 2
 """Words of the question that a statement itself has to say: one alone is about too much."""
-_DENYING = word_set("not no never nobody none neither nor cannot without forbidden prohibited refused")
+_DENYING = word_set(
+    "not no never nobody none neither nor cannot without forbidden prohibited refused unsupported impossible"
+)
 _TURNING = word_set("or than before after")
 """Words with which a question orders or lets choose: a statement that says all its words may then say the contrary."""
 _TAKEN_BACK = word_set("if unless except only until before after than or may might should planned proposed whether")
 """Words with which a statement says less than the question asks."""
-_PERMITTED = content_stems("allowed allow permitted possible okay ok must should have need")
+_PERMITTED = content_stems("allowed allow permitted possible okay ok must should have need work support supported")
 _ACTORS = word_set("i we you one it they he she")
 _CLAUSE = re.compile(r"[,;:()–—.]|\bbut\b|\band\b")
 _ASSERTED, _DENIED = 0.7, 0.6
 """Raw belief in a yes, and in a no: a denial may be of something else in its clause."""
+_OUTRIGHT = re.compile(r"\s*(?:yes|no)(?:[,.:;!]|\s*[–—])", re.IGNORECASE)
+"""A statement that answers a question in its first word, as those of lists of frequent questions do."""
+_OUTRIGHT_SHARE = 0.6
+"""What it has to say of the question's words."""
 _KIND = re.compile(r",? (?:an?|one of the) (?:(?:type|kind|sort)s? of (?:an? )?)?(?P<kind>[\w -]+)", re.IGNORECASE)
 _GROUPS = "genus|species|family|breed|variety|type|kind|sort|form|style|class|group"
 """What is a group of something is that: `a genus of shrubs`."""
@@ -57,7 +63,11 @@ def claim(question: str, units: Sequence[Unit], similarity: Similarity | None) -
     asked = _Asked.of(question)
     if asked is None:
         return open_ended
-    close = [one.said for one in close_statements(question, units, similarity)[:_CLOSE]]
+    near = close_statements(question, units, similarity)[:_CLOSE]
+    if outright := next((one for one in near if one.share >= _OUTRIGHT_SHARE and _OUTRIGHT.match(one.said.text)), None):
+        answer = outright.said.text.split(maxsplit=1)[0].strip(",.:;!–—").lower()
+        return Reading(answer, (Step(question, answer, outright.said.support),), _ASSERTED, AnswerKind.YES_NO)
+    close = [one.said for one in near]
     verdicts = [(verdict, said) for said in close if (verdict := asked.verdict(said))]
     asserted = [
         Assertion(verdict, content_stems(said.said), said.unit.document, said.date) for verdict, said in verdicts
@@ -102,7 +112,9 @@ class _Asked:
         return cls(question, name, kind, named, (acts & stems) - _PERMITTED) if len(named) >= _FEWEST else None
 
     def verdict(self, said: Said) -> str:
-        """`yes` or `no` where a statement says so, else nothing."""
+        """`yes` or `no` where a statement says so, else nothing. Code says nothing."""
+        if said.block is not None and said.block.kind is BlockKind.CODE:
+            return ""
         if self.kind:
             return "yes" if _says_of(self.kind, self.name, said) else ""
         own, seen = content_stems(said.text), content_stems(said.seen)

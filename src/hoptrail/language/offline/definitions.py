@@ -1,0 +1,93 @@
+"""Questions that an entry answers: what a thing is or does, by its term; which option or variable does something, by its
+description.
+
+`bare repository: A bare repository is normally …` answers `What is a bare repository?`, and `--prune=<date>: Prune loose …` on
+the page `git-gc(1)` answers `What does git gc --prune do?`. The entries are those of `text.entries`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from hoptrail.language.offline.listing import belief
+from hoptrail.language.tasks import Reading, Step
+from hoptrail.text.entries import Entry, entries_of
+from hoptrail.text.statements import support_of
+from hoptrail.text.words import RELATED, content_stems, words
+from hoptrail.types import AnswerKind, Unit
+
+_CLASS = r"(?:option|flag|switch|variable|parameter|setting|directive|command|sub-?command|keyword|key|attribute)"
+_DEFINED = re.compile(
+    r"(?:what (?:is|are|was|were) (?!(?:the|my|our|your|his|her|its|their|this|that)\b)(?:an? )?(?P<thing>[^?]+?)"
+    r"|what (?:does|do|did) (?:the |an? )?(?P<doing>[^?]+?) (?:do|mean|stand for|hold|contain|set|control|specify)(?: in [^?]+)?"
+    r"|(?:define|what is meant by) (?:the |an? )?(?P<term>[^?]+?))\s*[?.]*",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(
+    rf"(?:which|what|the|an?)?\s*(?:[\w-]+ ){{0,2}}?{_CLASS}s?\b (?P<doing>(?:of|to|for|that|which|in|[a-z]+s?)\b[^?]+?)\s*[?.]*",
+    re.IGNORECASE,
+)
+_LIGHT = content_stems(
+    "environment variable option flag switch parameter setting directive command field type key value attribute argument word "
+    "term set make let do use tell control specify say give turn have"
+)
+"""Words of a question that say of what class a term is, or that it does something."""
+_FEWEST = 3
+"""Words of a definition: fewer are a value, which the reader reads."""
+_BELIEF = 0.8
+"""Raw belief in an entry under the very name."""
+_LEAST, _LEAD = 0.7, 0.1
+"""The share of the question's words that a description has to say, and by how much more than that of any other term."""
+
+
+def define(question: str, units: Sequence[Unit]) -> Reading:
+    """The entry whose term is what the question asks about; an abstention where no unit has one."""
+    match = _DEFINED.fullmatch(" ".join(question.split()))
+    thing = next(filter(None, match.groups()), "") if match else ""
+    for unit in units if thing else ():
+        for entry in entries_of(unit):
+            if _defines(entry, thing):
+                text = entry.description if entry.headers else " ".join(unit.text[entry.start : entry.end].split())
+                step = Step(question, text, support_of(unit, entry.start, entry.end))
+                return Reading(text, (step,), _BELIEF, AnswerKind.PASSAGE)
+    return Reading(None)
+
+
+def _defines(entry: Entry, thing: str) -> bool:
+    """Whether a term is a thing's name, but for words of the page's title, headings and headers, and of the description."""
+    if len(words(entry.description)) < _FEWEST:
+        return False
+    unit = entry.said.unit
+    above = content_stems(" ".join((unit.title, *entry.said.path, *entry.headers, entry.description))) | _LIGHT
+    for term in entry.terms:
+        if term.startswith("-"):
+            if term in thing.split() and content_stems(thing.replace(term, "")) <= above:
+                return True
+        elif (stems := content_stems(term)) and stems <= content_stems(thing) <= stems | above:
+            return True
+    return False
+
+
+def named_by_description(question: str, units: Sequence[Unit]) -> Reading:
+    """The option, variable or command whose description says what the question wants done; an abstention where several do."""
+    match = _NAMED.fullmatch(" ".join(question.split()))
+    asked = content_stems(match["doing"]) - _LIGHT if match else frozenset[str]()
+    if len(asked) <= 1:
+        return Reading(None)
+    found: dict[str, tuple[float, Entry]] = {}
+    for unit in units:
+        above = content_stems(unit.title)
+        for entry in entries_of(unit):
+            said = content_stems(entry.description)
+            met = [word for word in asked if word in said or RELATED.get(word, frozenset()) & said]
+            left = asked - above or asked
+            share = len(left.intersection(met)) / len(left)
+            if entry.terms and share > found.get(entry.terms[0], (0.0, entry))[0]:
+                found[entry.terms[0]] = share, entry
+    ranked = sorted(found.values(), key=lambda one: -one[0])
+    if not ranked or ranked[0][0] < _LEAST or (len(ranked) > 1 and ranked[0][0] - ranked[1][0] < _LEAD):
+        return Reading(None)
+    share, entry = ranked[0]
+    step = Step(question, entry.terms[-1], support_of(entry.said.unit, entry.start, entry.end))
+    return Reading(step.answer, (step,), belief(share))

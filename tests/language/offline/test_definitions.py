@@ -1,0 +1,123 @@
+"""Entries of glossaries, lists of options and preformatted tables answer what a thing is, and which option does something."""
+
+from __future__ import annotations
+
+import pytest
+
+from hoptrail.documents.blocks import Piece, assemble, ends_within
+from hoptrail.documents.splitting import passages
+from hoptrail.language.offline.definitions import define, named_by_description
+from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.language.tasks import Read
+from hoptrail.types import AnswerKind, BlockKind, Document, Unit, content_id
+
+
+def unit_of(title: str, *pieces: Piece) -> Unit:
+    parsed = assemble(title, pieces)
+    ends = ends_within(parsed.text, parsed.blocks, 1000)
+    document = Document(content_id("d", parsed.text), title, parsed.text, ends, ("/x",), blocks=parsed.blocks)
+    (unit,) = passages(document)
+    return unit
+
+
+GLOSSARY = unit_of(
+    "glossary(7)",
+    Piece(
+        BlockKind.ITEM,
+        "slack water: The short time at which the tide turns and no current runs. It is longest at neaps.",
+        1,
+    ),
+    Piece(BlockKind.ITEM, "berth: 30 pounds", 1),
+    Piece(BlockKind.ITEM, "springs, spring tide: The tides after full and new moon, which rise the highest.", 1),
+)
+OPTIONS = unit_of(
+    "tide-print(1)",
+    Piece(BlockKind.HEADING, "Options", 1),
+    Piece(BlockKind.ITEM, "-p <port>, --port=<port>: Print the tables of one port alone.", 1),
+    Piece(BlockKind.ITEM, "--metric: Give heights in metres rather than feet.", 1),
+    Piece(
+        BlockKind.CODE,
+        "TIDE_HOME       Folder where downloaded tables are kept\nTIDE_COLOUR     Whether to print in colour",
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        (
+            "What is slack water?",
+            "slack water: The short time at which the tide turns and no current runs. It is longest at neaps.",
+        ),
+        ("what is a spring tide", "springs, spring tide: The tides after full and new moon, which rise the highest."),
+        ("What does tide-print --port do?", "-p <port>, --port=<port>: Print the tables of one port alone."),
+        ("what does -p mean", "-p <port>, --port=<port>: Print the tables of one port alone."),
+        ("What does the environment variable TIDE_HOME hold?", "TIDE_HOME Folder where downloaded tables are kept"),
+        ("What is a berth?", None),  # a price is no definition
+        ("What is the slack water of Dunmere?", None),
+        ("What is slack?", None),
+    ],
+)
+def test_a_thing_is_what_its_entry_says(question: str, answer: str | None) -> None:
+    reading = define(question, [OPTIONS, GLOSSARY])
+    assert reading.answer == answer
+    if answer is not None:
+        assert reading.kind is AnswerKind.PASSAGE
+        assert reading.steps[0].support
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Which option gives the heights in metres?", "--metric"),
+        ("which variable sets the folder where downloaded tables are kept", "TIDE_HOME"),
+        ("option to print tables of one port only", "--port"),
+        ("Which option prints the moon?", None),
+        ("Who prints the tables of one port?", None),
+    ],
+)
+def test_an_option_is_named_by_what_it_does(question: str, answer: str | None) -> None:
+    assert named_by_description(question, [GLOSSARY, OPTIONS]).answer == answer
+
+
+def test_an_option_that_two_descriptions_fit_is_not_named() -> None:
+    twice = unit_of(
+        "print(1)",
+        Piece(BlockKind.ITEM, "-a: Print all tables in colour.", 1),
+        Piece(BlockKind.ITEM, "-b: Print all tables in colour.", 1),
+    )
+    assert named_by_description("Which option prints tables in colour?", [twice]).answer is None
+
+
+FAQ = unit_of(
+    "FAQ",
+    Piece(BlockKind.PARAGRAPH, "Does the ferry carry bicycles?"),
+    Piece(BlockKind.PARAGRAPH, "No, bicycles are left at the pier, since the ferry has no rack."),
+    Piece(BlockKind.CODE, "$ tide-print experimental tables"),
+    Piece(BlockKind.PARAGRAPH, "See the notice at the pier for why the slipway is shut."),
+    Piece(BlockKind.PARAGRAPH, "The slipway is shut because the crane fell on the winter ice."),
+    Piece(BlockKind.HEADING, "Printing tables", 1),
+    Piece(BlockKind.ITEM, "--port: Print the tables of one port.", 1),
+    Piece(BlockKind.ITEM, "--metric: Print tables in metres.", 1),
+)
+
+
+def answered(question: str) -> str | None:
+    return OfflineLanguage().perform(Read(question, (FAQ,))).value.answer
+
+
+def test_yes_or_no_is_taken_from_a_statement_that_begins_with_it() -> None:
+    assert answered("Does the ferry carry bicycles?") == "no"
+
+
+def test_code_says_neither_yes_nor_no() -> None:
+    assert answered("Are tide-print tables experimental?") is None
+
+
+def test_a_reference_gives_no_reason() -> None:
+    assert answered("Why is the slipway shut?") == "The slipway is shut because the crane fell on the winter ice."
+
+
+def test_options_are_no_steps() -> None:
+    reading = OfflineLanguage().perform(Read("How do I print tables?", (FAQ,))).value
+    assert reading.kind is not AnswerKind.STEPS
