@@ -11,7 +11,7 @@ The stages come in the order of what they cost, and an answer ends them as soon 
 confidence. Taken over and joined: completion before search (ChainRAG), one question at a time
 (HiRAG, SUNAR), verifying and rethinking (HiRAG), a frontier under a budget (SUNAR), concluding from the path and its evidence
 (SUNAR's meta reasoner). Not taken over: summaries, feedback from sampled answers, the triple channel: none of them gained
-anything here (LOG.md). Retrieval asks no language, so `search` is the same whatever answers.
+anything here (docs/decisions/diary.md). Retrieval asks no language, so `search` is the same whatever answers.
 """
 
 from __future__ import annotations

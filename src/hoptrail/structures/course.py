@@ -2,7 +2,7 @@
 
 What each structure costs is foretold from what there is to do, in characters to be encoded. How fast these go, the run itself
 tells: so the estimate stands once the first of them are done, on any machine, as long as the proportions hold. They were measured
-with the encoder that ships (LOG.md); what a chat model makes is not foretold.
+with the encoder that ships (docs/decisions/diary.md); what a chat model makes is not foretold.
 """
 
 from __future__ import annotations
