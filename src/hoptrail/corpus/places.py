@@ -67,7 +67,7 @@ def refuse_old_index(folder: Path) -> None:
     if (folder / _OLD_INDEX).exists() and not (folder / DATABASE).exists():
         raise IndexMismatch(
             f"{folder} holds an index of hoptrail 0.1, which this version cannot read. Index the documents into a new folder: "
-            f"`hoptrail index SOURCE... --index NEW`. Chat replies that were paid for can come along: copy "
+            f"`hoptrail index SOURCE... --index NEW`. To keep the ledger of chat replies, copy "
             f"{folder / 'replies.sqlite'} into that folder first."
         )
 

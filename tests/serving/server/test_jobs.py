@@ -444,14 +444,14 @@ def test_while_another_reads_the_server_stays_warm_and_looks_ever_more_seldom(
 ) -> None:
     monkeypatch.setattr("hoptrail.serving.server.job_thread.SWEEP_SECONDS", 0.05)
     served = app.state.services.workspaces.get("north")
-    clean = served.clean
+    clean = served.index.clean
     looks: list[float] = []
 
     def noted() -> bool:
         looks.append(time.monotonic())
         return bool(clean())
 
-    monkeypatch.setattr(served, "clean", noted)
+    monkeypatch.setattr(served.index, "clean", noted)
     other = Snapshot.open(tmp_path / "north")
     (one,) = client.get("/api/documents", params={"title": "lindeth"}).json()["documents"]
     ended(client, client.delete(f"/api/documents/{one['id']}").json())
@@ -482,7 +482,8 @@ def test_what_fails_after_a_job_keeps_no_later_job_from_being_done(
         failed.set()
         raise OSError(errno.EMFILE, "Too many open files: /home/someone")
 
-    monkeypatch.setattr(app.state.services.workspaces.get("north"), broken, fail)
+    workspace = app.state.services.workspaces.get("north")
+    monkeypatch.setattr(workspace.index if broken == "clean" else workspace, broken, fail)
     assert ended(client, client.post("/api/documents", json=texts("avocet")).json())["state"] == "done"
     assert failed.wait(20)
     assert ended(client, client.post("/api/documents", json=texts("bittern")).json())["state"] == "done"

@@ -80,7 +80,7 @@ class JobThread:
         if self._closed:
             return True
         try:
-            return self._workspace.clean()
+            return self._workspace.is_empty or self._workspace.index.clean()
         except HoptrailError:  # somebody else writes: what he commits sweeps, too
             return True
         except Exception as error:  # noqa: BLE001 - the border of the thread: later jobs must not wait for ever

@@ -109,16 +109,6 @@ class Workspace:
                 "Change the index that it is published from, and publish that again.",
             )
 
-    def clean(self) -> bool:
-        """See that nothing that was removed is left in any file; False while somebody reads an earlier state.
-
-        Raises:
-            IndexBusy: another process is writing.
-        """
-        if self.is_empty:
-            return True
-        return self.index.clean()
-
     def warm(self) -> None:
         """Have what the usual recipe searches with in memory: by a search, which with the rules costs nothing.
 
