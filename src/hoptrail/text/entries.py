@@ -14,7 +14,7 @@ from hoptrail.text.statements import Said, statements_of
 from hoptrail.types import Block, BlockKind, Unit
 
 _ITEM = re.compile(r"\s*(?P<terms>[^:\n]{1,80}):\s+(?P<description>\S.*)", re.DOTALL)
-_OPTION = re.compile(r"\s*-{1,2}\w")
+_EXPLAINED = re.compile(r"\s*(?:-{1,2}\w|[^:\n]{1,120}:\s)")
 _LINE = re.compile(r"^[ \t]*(?P<terms>\S+(?: \S+){0,3})(?:[ ]{2,}|\t+)(?P<description>\S.*)$", re.MULTILINE)
 _PARAMETER = re.compile(r"[=\[(<].*")
 """What follows the name of an option: `=<date>`, ` <branch>`, `[=when]`."""
@@ -43,7 +43,7 @@ def entries_of(unit: Unit) -> Iterator[Entry]:
 
 def is_entry(text: str) -> bool:
     """Whether a list item explains a term or an option."""
-    return _ITEM.match(text) is not None or _OPTION.match(text) is not None
+    return _EXPLAINED.match(text) is not None
 
 
 def _entries(said: Said, block: Block) -> Iterator[Entry]:

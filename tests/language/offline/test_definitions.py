@@ -6,9 +6,11 @@ import pytest
 
 from hoptrail.documents.blocks import Piece, assemble, ends_within
 from hoptrail.documents.splitting import passages
+from hoptrail.language.offline.cell_answers import best_cell
 from hoptrail.language.offline.definitions import define, named_by_description
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import Read
+from hoptrail.text.questions import Question, analyse
 from hoptrail.types import AnswerKind, BlockKind, Document, Unit, content_id
 
 
@@ -102,8 +104,44 @@ FAQ = unit_of(
 )
 
 
-def answered(question: str) -> str | None:
-    return OfflineLanguage().perform(Read(question, (FAQ,))).value.answer
+BOOK = unit_of(
+    "Harbour book",
+    Piece(BlockKind.HEADING, "7.1. What is a slipway?", 2),
+    Piece(BlockKind.PARAGRAPH, "A ramp on which boats are drawn up."),
+    Piece(BlockKind.PARAGRAPH, "It is greased in May."),
+    Piece(BlockKind.PARAGRAPH, "Q: Why are the lamps red?"),
+    Piece(BlockKind.PARAGRAPH, "Red light spares the eyes of the crew."),
+)
+BOOK_OF_CHANGES = Piece(
+    BlockKind.ITEM, "Starting the harbour crane: It is now possible to start the crane from the office", 1
+)
+
+
+def answered(question: str, *units: Unit) -> str | None:
+    return OfflineLanguage().perform(Read(question, units or (FAQ,))).value.answer
+
+
+def test_a_heading_that_is_the_question_is_answered_by_what_follows() -> None:
+    assert answered("what is a slipway", BOOK) == "A ramp on which boats are drawn up."
+
+
+def test_a_statement_that_is_the_question_is_answered_by_the_next() -> None:
+    assert answered("Why are the lamps red?", BOOK) == "Red light spares the eyes of the crew."
+
+
+def test_a_sentence_is_nobodys_name() -> None:
+    unit = unit_of("Harbour book", BOOK_OF_CHANGES)
+    assert best_cell(analysed("Who started the harbour crane?"), [unit], frozenset()) is None
+    keeper = unit_of("Harbour book", Piece(BlockKind.ITEM, "Owner: Bo Marsh, since 2011", 1))
+    found = best_cell(analysed("Who is the owner of the harbour book?"), [keeper], frozenset())
+    assert found is not None
+    assert found.value == "Bo Marsh"
+
+
+def analysed(text: str) -> Question:
+    question = analyse(text)
+    assert question is not None
+    return question
 
 
 def test_yes_or_no_is_taken_from_a_statement_that_begins_with_it() -> None:

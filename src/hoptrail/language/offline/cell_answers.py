@@ -14,11 +14,14 @@ from hoptrail.language.offline.contradicting import Assertion, replaced, which_h
 from hoptrail.text.cells import Cell, cells_of
 from hoptrail.text.lexicon import MONTHS
 from hoptrail.text.questions import Question, Wanted
-from hoptrail.text.words import RELATED, content_stems
+from hoptrail.text.words import RELATED, content_stems, words
 from hoptrail.types import Span, Unit
 
 _LONGEST = 120
 """Characters of a value that is a short answer."""
+_LONGEST_NAME = 6
+"""Words of a person's name or role: more are a sentence."""
+_AFTER_NAME = re.compile(r"\s*[(,;–]")
 _WORDS_FOR = {
     Wanted.PERSON: "who name person owner contact responsible lead manager author by",
     Wanted.PLACE: "place location office base city town site address room shelf where",
@@ -26,7 +29,7 @@ _WORDS_FOR = {
     Wanted.YEAR: "year date since",
     Wanted.NUMBER: "number amount quantity total cost price count size weight length",
 }
-_ATTRIBUTES = {wanted: content_stems(words) for wanted, words in _WORDS_FOR.items()}
+_ATTRIBUTES = {wanted: content_stems(attributes) for wanted, attributes in _WORDS_FOR.items()}
 _MEASURES = tuple(
     map(
         content_stems,
@@ -146,7 +149,8 @@ def _is_wanted(wanted: Wanted, value: str) -> bool:
         case Wanted.NUMBER:
             return any(character.isdigit() for character in value)
         case Wanted.PERSON:
-            return value[:1].isupper() and not any(character.isdigit() for character in value)
+            name = _AFTER_NAME.split(value)[0]
+            return value[:1].isupper() and len(words(name)) <= _LONGEST_NAME and not any(map(str.isdigit, name))
         case Wanted.YES_NO:
             return False
     return True
@@ -158,6 +162,6 @@ def _worded(question: Question, asked: frozenset[str], value: str) -> str:
     Of several parts the one that alone says a word of the question: `two years on the pump, one year on the rest`.
     """
     if question.wanted is Wanted.PERSON:
-        return re.split(r"\s*[(,;–]", value)[0] or value
+        return _AFTER_NAME.split(value)[0] or value
     saying = [part for part in re.split(r"[,;]\s+", value) if asked & content_stems(part)]
     return saying[0] if len(saying) == 1 else value

@@ -41,6 +41,11 @@ _LEAST, _LEAD = 0.7, 0.1
 """The share of the question's words that a description has to say, and by how much more than that of any other term."""
 
 
+def asks_what_it_is(question: str) -> bool:
+    """Whether a question asks what a thing is, does or means."""
+    return _DEFINED.fullmatch(" ".join(question.split())) is not None
+
+
 def define(question: str, units: Sequence[Unit]) -> Reading:
     """The entry whose term is what the question asks about; an abstention where no unit has one."""
     match = _DEFINED.fullmatch(" ".join(question.split()))

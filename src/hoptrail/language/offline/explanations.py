@@ -29,6 +29,8 @@ _REASON_BONUS = 0.25
 _ASKS_REASON = re.compile(r"^\s*why\b|\b(?:reason|cause)\b", re.IGNORECASE)
 _LEAST_SHARE, _LEAST_CLOSENESS = 0.45, 0.9
 """What a statement has to say of the question's words, and how close it has to be, to be given as an answer."""
+_NUMBERED = re.compile(r"^\s*(?:[-*•]|\(?[\dA-Z]{1,2}(?:\.\d+)*[.)])\s+|^\s*Q:\s*")
+_SAME_BELIEF = 0.85
 _LEAST_STEPS = 2
 _CLOSE = 8
 """Statements that are weighed, closest first."""
@@ -57,6 +59,34 @@ def explain(question: str, units: Sequence[Unit], similarity: Similarity | None)
     for one in earlier:  # what was said before is cited beside what holds now
         support += replaced(one.said.support)
     return Reading(text, (Step(question, text, support),), belief(best.share), AnswerKind.PASSAGE)
+
+
+def answer_to_the_same(question: str, units: Sequence[Unit]) -> Reading:
+    """What a list of frequent questions says to this very question, which is a heading or a statement there."""
+    for unit in units:
+        before: Said | None = None
+        for said in statements_of(unit):
+            headed = bool(said.path) and _is_the_same(said.path[-1], question)
+            after = before is not None and _is_the_same(before.text, question)
+            if (headed or after) and not said.text.rstrip().endswith("?"):
+                text, start, end = _around(said)
+                return Reading(
+                    text, (Step(question, text, support_of(unit, start, end)),), _SAME_BELIEF, AnswerKind.PASSAGE
+                )
+            before = said
+    return Reading(None)
+
+
+def _is_the_same(text: str, question: str) -> bool:
+    """Whether a text is the question, in its words and beginning with the same one, whatever number stands before it."""
+    bare = _NUMBERED.sub("", text)
+    asked = content_stems(question)
+    return (
+        bare.rstrip().endswith("?")
+        and bool(asked)
+        and bare.split()[0].lower() == question.split(maxsplit=1)[0].lower()
+        and content_stems(bare) == asked
+    )
 
 
 def _explains(said: Said) -> bool:

@@ -21,9 +21,9 @@ from hoptrail.language.closeness import Similarity
 from hoptrail.language.completing import clarify, complete
 from hoptrail.language.entity_finders import RULES, EntityFinder, open_finder
 from hoptrail.language.offline.concluding import read_by_hops
-from hoptrail.language.offline.definitions import define, named_by_description
+from hoptrail.language.offline.definitions import asks_what_it_is, define, named_by_description
 from hoptrail.language.offline.evidence import EvidencePages, open_evidence
-from hoptrail.language.offline.explanations import explain, steps
+from hoptrail.language.offline.explanations import answer_to_the_same, explain, steps
 from hoptrail.language.offline.extracting import extract, standing_alone
 from hoptrail.language.offline.hops import make_plan
 from hoptrail.language.offline.integrating import conclude
@@ -162,6 +162,10 @@ class OfflineLanguage:
         if defined.answer is not None:
             return defined
         kind, similarity = kind_asked(asked), _similarity(self._encoder)
+        if kind in {AnswerKind.PASSAGE, AnswerKind.STEPS} or asks_what_it_is(asked):
+            same = answer_to_the_same(asked, units)
+            if same.answer is not None:
+                return same
         if kind in _TAKEN_AS_THEY_STAND:
             return _TAKEN_AS_THEY_STAND[kind](asked, units, similarity)
         reading = count(asked, units) if asks_count(asked) else Reading(None)
