@@ -16,6 +16,7 @@ from hoptrail.types import Block, BlockKind, Unit
 _ITEM = re.compile(r"\s*(?P<terms>[^:\n]{1,80}):\s+(?P<description>\S.*)", re.DOTALL)
 _EXPLAINED = re.compile(r"\s*(?:-{1,2}\w|[^:\n]{1,120}:\s)")
 _LINE = re.compile(r"^[ \t]*(?P<terms>\S+(?: \S+){0,3})(?:[ ]{2,}|\t+)(?P<description>\S.*)$", re.MULTILINE)
+_MARK = re.compile(r"^\s*[*+•‣◦▪·-]\s+")
 _PARAMETER = re.compile(r"[=\[(<].*")
 """What follows the name of an option: `=<date>`, ` <branch>`, `[=when]`."""
 
@@ -51,9 +52,11 @@ def _entries(said: Said, block: Block) -> Iterator[Entry]:
     start, end = max(0, block.start - first), min(len(unit.text), block.end - first)
     if block.kind is BlockKind.CODE:
         for line in _LINE.finditer(unit.text, start, end):
-            yield Entry(said, _terms(line["terms"]), line["description"].strip(), (), line.start(), line.end())
+            if terms := _terms(line["terms"]):
+                yield Entry(said, terms, line["description"].strip(), (), line.start(), line.end())
     elif block.kind is BlockKind.ITEM and (item := _ITEM.match(unit.text, start, end)):
-        yield Entry(said, _terms(item["terms"]), item["description"].strip(), (), said.start, end)
+        if terms := _terms(_MARK.sub("", item["terms"])):
+            yield Entry(said, terms, item["description"].strip(), (), said.start, end)
     elif block.kind is BlockKind.ROW and len(block.cells) > 1:
         term, description = (
             unit.text[max(0, cell.start - first) : cell.end - first].strip() for cell in block.cells[:2]

@@ -75,6 +75,8 @@ NUMBER_WORDS = {word: value for value, word in enumerate(_SMALL_NUMBERS.split(" 
 MULTIPLIERS = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 
 FAMILIES = {
+    "wifi": "wi-fi",
+    "email": "e-mail e-mails",
     "birth": "born birth birthplace births native",
     "death": "die dies died death dead dying killed deceased",
     "write": "write writes wrote written writer writers author authors authored novelist penned screenplay",

@@ -82,6 +82,17 @@ def test_an_option_is_named_by_what_it_does(question: str, answer: str | None) -
     assert named_by_description(question, [GLOSSARY, OPTIONS]).answer == answer
 
 
+def test_a_person_is_named_by_what_an_entry_says_of_them() -> None:
+    crew = unit_of(
+        "Crew",
+        Piece(BlockKind.ITEM, "- Ada: 9 November, vegetarian", 1),
+        Piece(BlockKind.ITEM, "- Bo Marsh: 17 February, allergic to shellfish", 1),
+        Piece(BlockKind.ITEM, "- kitchen: free of shellfish, allergic guests are told", 1),
+    )
+    assert named_by_description("Who is allergic to shellfish?", [crew]).answer == "Bo Marsh"
+    assert named_by_description("Who is allergic to nuts?", [crew]).answer is None
+
+
 def test_an_option_that_two_descriptions_fit_is_not_named() -> None:
     twice = unit_of(
         "print(1)",

@@ -28,6 +28,8 @@ _NAMED = re.compile(
     rf"(?:which|what|the|an?)?\s*(?:[\w-]+ ){{0,2}}?{_CLASS}s?\b (?P<doing>(?:of|to|for|that|which|in|[a-z]+s?)\b[^?]+?)\s*[?.]*",
     re.IGNORECASE,
 )
+_PERSON = re.compile(r"who (?:is|was|has|are|can|does) (?P<doing>[^?]+?)\s*[?.]*", re.IGNORECASE)
+_NAME = re.compile(r"[A-Z][\w'’.-]*(?: (?:[A-Z][\w'’.-]*|de|van|von|of)){0,3}")
 _LIGHT = content_stems(
     "environment variable option flag switch parameter setting directive command field type key value attribute argument word "
     "term set make let do use tell control specify say give turn have"
@@ -75,8 +77,12 @@ def _defines(entry: Entry, thing: str) -> bool:
 
 
 def named_by_description(question: str, units: Sequence[Unit]) -> Reading:
-    """The option, variable or command whose description says what the question wants done; an abstention where several do."""
-    match = _NAMED.fullmatch(" ".join(question.split()))
+    """The option, variable or command whose description says what the question wants done, or the person of whom it says what the
+    question asks; an abstention where several do.
+    """
+    line = " ".join(question.split())
+    person = _PERSON.fullmatch(line)
+    match = person or _NAMED.fullmatch(line)
     asked = content_stems(match["doing"]) - _LIGHT if match else frozenset[str]()
     if len(asked) <= 1:
         return Reading(None)
@@ -84,11 +90,13 @@ def named_by_description(question: str, units: Sequence[Unit]) -> Reading:
     for unit in units:
         above = content_stems(unit.title)
         for entry in entries_of(unit):
+            if person and not _NAME.fullmatch(entry.terms[0]):
+                continue
             said = content_stems(entry.description)
             met = [word for word in asked if word in said or RELATED.get(word, frozenset()) & said]
             left = asked - above or asked
             share = len(left.intersection(met)) / len(left)
-            if entry.terms and share > found.get(entry.terms[0], (0.0, entry))[0]:
+            if share > found.get(entry.terms[0], (0.0, entry))[0]:
                 found[entry.terms[0]] = share, entry
     ranked = sorted(found.values(), key=lambda one: -one[0])
     if not ranked or ranked[0][0] < _LEAST or (len(ranked) > 1 and ranked[0][0] - ranked[1][0] < _LEAD):

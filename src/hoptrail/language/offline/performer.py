@@ -28,6 +28,7 @@ from hoptrail.language.offline.extracting import extract, standing_alone
 from hoptrail.language.offline.hops import make_plan
 from hoptrail.language.offline.integrating import conclude
 from hoptrail.language.offline.listing import asks_count, count, listing
+from hoptrail.language.offline.membership import claim_by_list
 from hoptrail.language.offline.offered import weigh_sides
 from hoptrail.language.offline.page_reading import NoReader, Reader
 from hoptrail.language.offline.sampling import alike, relation, sample
@@ -172,7 +173,8 @@ class OfflineLanguage:
         if reading.answer is None:
             reading = _of_kind(self._read(asked, open_evidence(units, self._settings), least), kind)
         if kind is AnswerKind.YES_NO:
-            return max(reading, claim(asked, units, similarity), key=lambda one: one.confidence)
+            claims = (reading, claim(asked, units, similarity), claim_by_list(asked, units, similarity))
+            return max(claims, key=lambda one: one.confidence)
         if reading.confidence < _SURE:
             named = named_by_description(asked, units)
             reading = max(reading, named, key=lambda one: one.confidence)
