@@ -8,7 +8,7 @@ from hoptrail.text.entries import entries_of, is_entry
 from hoptrail.types import BlockKind, Document, content_id
 
 PIECES = [
-    Piece(BlockKind.PARAGRAPH, "Note: this is no entry."),
+    Piece(BlockKind.PARAGRAPH, "This is no entry."),
     Piece(BlockKind.ITEM, "-c <new>, --create[=<new>]: Make a branch. Then switch to it.", 1),
     Piece(BlockKind.ITEM, "Just a line of a list", 1),
     Piece(BlockKind.CODE, "KEY_FILE     Where the key is kept\nfor x in y\nother key\tAnother description"),
@@ -30,7 +30,9 @@ def test_items_lines_and_rows_are_entries_with_their_places() -> None:
         (("0b11",), "a tree", ("Type", "Meaning")),
     ]
     for entry in entries_of(unit):
-        assert entry.description in unit.text[entry.start : entry.end]
+        assert unit.text[entry.start : entry.end].strip().endswith(entry.description)
+    assert next(entries_of(unit)).first_sentence == "Make a branch."
+    assert next(entries_of(unit)).label == "-c <new>, --create[=<new>]: "
 
 
 def test_an_option_without_a_colon_is_an_entry() -> None:

@@ -19,7 +19,6 @@ _ACTORS = word_set("i we you one to people staff users someone somebody")
 _EXPLAINED = re.compile(
     r"^(?:why\b|how come\b|explain\b|describe\b|tell me about\b|what about\b|what happens\b|what happened\b|for what reason\b"
     r"|what (?:is|was|were|are) the (?:reason|cause|purpose|background|difference)s?\b|what (?:does|do|did) .+ (?:do|mean)\??$"
-    r"|what (?:was|were|has been|have been) (?:decided|agreed|discussed|announced|said)\b|what did .+ (?:decide|agree|announce)\b"
     r"|what for\b|.*\bwhat (?:is|was) it (?:for|about)\b)",
     re.IGNORECASE,
 )

@@ -1,7 +1,7 @@
 """Entries: a term with what is said of it, in glossaries, lists of options and tables of two columns.
 
-An entry is a list item (`bare repository: A bare repository is …`), a line of preformatted text whose columns stand apart
-(`RESTIC_KEY_HINT    ID of the key to try first`), or a table row by its first two cells.
+An entry is a list item or a paragraph (`bare repository: A bare repository is …`), a line of preformatted text whose columns
+stand apart (`RESTIC_KEY_HINT    ID of the key to try first`), or a table row by its first two cells.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from hoptrail.text.sentences import unit_sentences
 from hoptrail.text.statements import Said, statements_of
 from hoptrail.types import Block, BlockKind, Unit
 
@@ -23,14 +24,33 @@ _PARAMETER = re.compile(r"[=\[(<].*")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Terms (several spellings of one thing), the description, its headers if it is a row, and where it stands in its unit."""
+    """A statement with its terms (several spellings of one thing) and, if it is a row, its headers.
+
+    It stands at characters `start` to `end` of its unit, the description at `described` to `end`.
+    """
 
     said: Said
     terms: tuple[str, ...]
-    description: str
-    headers: tuple[str, ...]
     start: int
+    described: int
     end: int
+    headers: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """All that stands before the description."""
+        return self.said.unit.text[self.start : self.described]
+
+    @property
+    def description(self) -> str:
+        return self.said.unit.text[self.described : self.end].strip()
+
+    @property
+    def first_sentence(self) -> str:
+        """The first sentence of the description."""
+        unit = self.said.unit
+        start, end = next(iter(unit_sentences(unit, self.described, self.end)), (self.described, self.end))
+        return " ".join(unit.text[start:end].split())
 
 
 def entries_of(unit: Unit) -> Iterator[Entry]:
@@ -52,20 +72,17 @@ def _entries(said: Said, block: Block) -> Iterator[Entry]:
     start, end = max(0, block.start - first), min(len(unit.text), block.end - first)
     if block.kind is BlockKind.CODE:
         for line in _LINE.finditer(unit.text, start, end):
-            if terms := _terms(line["terms"]):
-                yield Entry(said, terms, line["description"].strip(), (), line.start(), line.end())
-    elif block.kind is BlockKind.ITEM and (item := _ITEM.match(unit.text, start, end)):
-        if terms := _terms(_MARK.sub("", item["terms"])):
-            yield Entry(said, terms, item["description"].strip(), (), said.start, end)
+            yield Entry(said, _terms(line["terms"]), line.start(), line.start("description"), line.end())
+    elif block.kind in {BlockKind.ITEM, BlockKind.PARAGRAPH} and (item := _ITEM.match(unit.text, start, end)):
+        yield Entry(said, _terms(item["terms"]), said.start, item.start("description"), end)
     elif block.kind is BlockKind.ROW and len(block.cells) > 1:
-        term, description = (
-            unit.text[max(0, cell.start - first) : cell.end - first].strip() for cell in block.cells[:2]
-        )
+        term, description = ((max(0, cell.start - first), max(0, cell.end - first)) for cell in block.cells[:2])
         headers = tuple(cell.header for cell in block.cells[:2])
-        yield Entry(said, (term,), description, headers, said.start, said.end)
+        yield Entry(said, (unit.text[slice(*term)].strip(),), term[0], *description, headers)
 
 
 def _terms(text: str) -> tuple[str, ...]:
-    """`-c <new>, --create <new>` names `-c` and `--create`."""
-    names = (_PARAMETER.sub("", term).strip() for term in re.split(r",\s+|\s+or\s+", text))
-    return tuple(filter(None, names))
+    """`-c <new>, --create <new>` names `-c` and `--create`. The text itself where nothing else is left of it."""
+    bare = _MARK.sub("", text)
+    names = (_PARAMETER.sub("", term).strip() for term in re.split(r",\s+|\s+or\s+", bare))
+    return tuple(filter(None, names)) or (bare.strip(),)

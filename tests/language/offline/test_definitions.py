@@ -7,7 +7,7 @@ import pytest
 from hoptrail.documents.blocks import Piece, assemble, ends_within
 from hoptrail.documents.splitting import passages
 from hoptrail.language.offline.cell_answers import best_cell
-from hoptrail.language.offline.definitions import define, named_by_description
+from hoptrail.language.offline.definitions import decided, define, named_by_description
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import Read
 from hoptrail.text.questions import Question, analyse
@@ -49,12 +49,12 @@ OPTIONS = unit_of(
     [
         (
             "What is slack water?",
-            "slack water: The short time at which the tide turns and no current runs. It is longest at neaps.",
+            "The short time at which the tide turns and no current runs.",
         ),
-        ("what is a spring tide", "springs, spring tide: The tides after full and new moon, which rise the highest."),
-        ("What does tide-print --port do?", "-p <port>, --port=<port>: Print the tables of one port alone."),
-        ("what does -p mean", "-p <port>, --port=<port>: Print the tables of one port alone."),
-        ("What does the environment variable TIDE_HOME hold?", "TIDE_HOME Folder where downloaded tables are kept"),
+        ("what is a spring tide", "The tides after full and new moon, which rise the highest."),
+        ("What does tide-print --port do?", "Print the tables of one port alone."),
+        ("what does -p mean", "Print the tables of one port alone."),
+        ("What does the environment variable TIDE_HOME hold?", "Folder where downloaded tables are kept"),
         ("What is a berth?", None),  # a price is no definition
         ("What is the slack water of Dunmere?", None),
         ("What is slack?", None),
@@ -80,6 +80,19 @@ def test_a_thing_is_what_its_entry_says(question: str, answer: str | None) -> No
 )
 def test_an_option_is_named_by_what_it_does(question: str, answer: str | None) -> None:
     assert named_by_description(question, [GLOSSARY, OPTIONS]).answer == answer
+
+
+def test_a_day_with_one_decision_is_told() -> None:
+    log = unit_of(
+        "Decisions",
+        Piece(BlockKind.ITEM, "D-1 (2024-02-05): Close the slipway in winter. Decided by Bo.", 1),
+        Piece(BlockKind.ITEM, "D-2 (2024-02-06): Buy a crane.", 1),
+        Piece(BlockKind.ITEM, "D-3 (2024-02-06): Sell the boat.", 1),
+    )
+    told = decided("What was decided on 5 February 2024?", [log])
+    assert told.answer == "Close the slipway in winter."
+    assert decided("What was decided on 6 February 2024?", [log]).answer is None
+    assert decided("What was decided about the crane?", [log]).answer is None
 
 
 def test_a_person_is_named_by_what_an_entry_says_of_them() -> None:

@@ -12,10 +12,12 @@ from collections.abc import Sequence
 
 from hoptrail.language.offline.listing import belief
 from hoptrail.language.tasks import Reading, Step
+from hoptrail.text.dates import dates_asked, dates_said
 from hoptrail.text.entries import Entry, entries_of
+from hoptrail.text.mentions import find_names
 from hoptrail.text.statements import support_of
 from hoptrail.text.words import RELATED, content_stems, words
-from hoptrail.types import AnswerKind, Unit
+from hoptrail.types import AnswerKind, BlockKind, Unit
 
 _CLASS = r"(?:option|flag|switch|variable|parameter|setting|directive|command|sub-?command|keyword|key|attribute)"
 _DEFINED = re.compile(
@@ -30,6 +32,9 @@ _NAMED = re.compile(
 )
 _PERSON = re.compile(r"who (?:is|was|has|are|can|does) (?P<doing>[^?]+?)\s*[?.]*", re.IGNORECASE)
 _NAME = re.compile(r"[A-Z][\w'’.-]*(?: (?:[A-Z][\w'’.-]*|de|van|von|of)){0,3}")
+_DECIDED = re.compile(
+    r"what (?:was|were) (?:decided|agreed|resolved)\b|what did .+ (?:decide|agree|resolve)\b", re.IGNORECASE
+)
 _LIGHT = content_stems(
     "environment variable option flag switch parameter setting directive command field type key value attribute argument word "
     "term set make let do use tell control specify say give turn have"
@@ -55,10 +60,22 @@ def define(question: str, units: Sequence[Unit]) -> Reading:
     for unit in units if thing else ():
         for entry in entries_of(unit):
             if _defines(entry, thing):
-                text = entry.description if entry.headers else " ".join(unit.text[entry.start : entry.end].split())
-                step = Step(question, text, support_of(unit, entry.start, entry.end))
-                return Reading(text, (step,), _BELIEF, AnswerKind.PASSAGE)
+                return _described(question, entry)
     return Reading(None)
+
+
+def decided(question: str, units: Sequence[Unit]) -> Reading:
+    """What the one entry of a day's decisions says: `What was decided on 5 May?`; an abstention where several are of that day."""
+    dates = {iso for _, iso in dates_asked(question)} if _DECIDED.match(question.lstrip()) else set[str]()
+    found = [entry for unit in units for entry in entries_of(unit) if dates and dates <= dates_said(entry.label)]
+    others = {entry.description for entry in found}
+    return _described(question, found[0]) if len(others) == 1 else Reading(None)
+
+
+def _described(question: str, entry: Entry) -> Reading:
+    """The first sentence of an entry, citing all of it."""
+    step = Step(question, entry.first_sentence, support_of(entry.said.unit, entry.start, entry.end))
+    return Reading(step.answer, (step,), _BELIEF, AnswerKind.PASSAGE)
 
 
 def _defines(entry: Entry, thing: str) -> bool:
@@ -76,6 +93,12 @@ def _defines(entry: Entry, thing: str) -> bool:
     return False
 
 
+def _is_of_a_person(entry: Entry) -> bool:
+    """Whether a list has an entry under somebody's name, which names nobody else."""
+    is_item = entry.said.block is not None and entry.said.block.kind is BlockKind.ITEM
+    return is_item and _NAME.fullmatch(entry.terms[0]) is not None and not find_names(entry.description)
+
+
 def named_by_description(question: str, units: Sequence[Unit]) -> Reading:
     """The option, variable or command whose description says what the question wants done, or the person of whom it says what the
     question asks; an abstention where several do.
@@ -90,7 +113,7 @@ def named_by_description(question: str, units: Sequence[Unit]) -> Reading:
     for unit in units:
         above = content_stems(unit.title)
         for entry in entries_of(unit):
-            if person and not _NAME.fullmatch(entry.terms[0]):
+            if person and not _is_of_a_person(entry):
                 continue
             said = content_stems(entry.description)
             met = [word for word in asked if word in said or RELATED.get(word, frozenset()) & said]

@@ -21,7 +21,7 @@ from hoptrail.language.closeness import Similarity
 from hoptrail.language.completing import clarify, complete
 from hoptrail.language.entity_finders import RULES, EntityFinder, open_finder
 from hoptrail.language.offline.concluding import read_by_hops
-from hoptrail.language.offline.definitions import asks_what_it_is, define, named_by_description
+from hoptrail.language.offline.definitions import asks_what_it_is, decided, define, named_by_description
 from hoptrail.language.offline.evidence import EvidencePages, open_evidence
 from hoptrail.language.offline.explanations import answer_to_the_same, explain, steps
 from hoptrail.language.offline.extracting import extract, standing_alone
@@ -159,9 +159,9 @@ class OfflineLanguage:
     def _answer(self, question: str, units: Sequence[Unit], least: float) -> Reading:
         """An answer of the kind that the question's words ask for; a how or why is never answered with a noun."""
         asked = corrected(question[: self._settings.question_characters], units)
-        defined = define(asked, units)
-        if defined.answer is not None:
-            return defined
+        for by_entry in (define(asked, units), decided(asked, units)):
+            if by_entry.answer is not None:
+                return by_entry
         kind, similarity = kind_asked(asked), _similarity(self._encoder)
         if kind in {AnswerKind.PASSAGE, AnswerKind.STEPS} or asks_what_it_is(asked):
             same = answer_to_the_same(asked, units)
