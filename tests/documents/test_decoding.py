@@ -52,7 +52,7 @@ def test_c7_wide_encodings_without_a_mark(encoding: str) -> None:
 def test_c7_what_is_all_ascii_bytes_is_told_by_its_escapes(
     text: str, encoding: str, named: str, declared: str | None
 ) -> None:
-    assert decode(text.encode(encoding), declared) == Decoded(text, (f"read as {named}, told by its escapes",))
+    assert decode(text.encode(encoding), declared) == Decoded(text, (f"read as {named}, by its escape sequences",))
 
 
 def test_c7_a_character_that_is_none_costs_only_itself() -> None:
