@@ -67,7 +67,7 @@ def test_what_is_wrong_with_one_attachment_leaves_the_others(tmp_path: Path) -> 
     assert [note.split(" (")[0] for note in parsed.notes] == [
         "attachment locked.pdf: is encrypted and needs a password: save it unencrypted",
         "attachment bad.docx: is not a Word file, or a damaged one",
-        "attachment odd.bin: is of no form that is read",
+        "attachment odd.bin: is of no known format",
         "attachment rows.csv: has more than 5 rows: split it, or raise the limit `rows`",
     ]
 

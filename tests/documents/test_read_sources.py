@@ -190,7 +190,7 @@ def test_what_is_missing_or_unknown_is_named(tmp_path: Path) -> None:
     reasons = [error.reason for error in errors]
     assert "does not exist" in reasons[0]
     assert "neither a file nor a folder" in reasons[1]
-    assert "is not text, and of no form that is read" in reasons[2]
+    assert "is not text, and of no known format" in reasons[2]
     assert "cannot be reached" in reasons[3]
 
 

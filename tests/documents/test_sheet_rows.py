@@ -15,7 +15,7 @@ from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 from hoptrail.documents.sheet_rows import has_header
 from hoptrail.documents.xlsx import parse_xlsx
-from hoptrail.documents.xlsx_formats import formatted
+from hoptrail.documents.xlsx_formats import apply_format
 
 SPREADSHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -150,7 +150,7 @@ def test_when_the_first_row_is_a_header(rows: Sequence[Sequence[str]], expected:
     ],
 )
 def test_numbers_are_written_as_their_cells_show_them(value: float, code: str, shown: str) -> None:
-    assert formatted(value, code) == shown
+    assert apply_format(value, code) == shown
 
 
 def test_more_rows_than_the_limit() -> None:

@@ -178,7 +178,7 @@ def _line(text: str) -> str:
 
 
 def ends_within(text: str, blocks: Sequence[Block], longest: int) -> tuple[int, ...]:
-    """Sentence ends of a text with blocks. No sentence crosses a block; a heading or row is one sentence, as is a line of code."""
+    """Sentence ends of a text with blocks. No sentence crosses a block; a heading, a row and a line of code are one sentence."""
     ends: list[int] = []
     for block in blocks or (Block(BlockKind.PARAGRAPH, 0, len(text)),):
         body = text[block.start : block.end]

@@ -158,7 +158,7 @@ def _in_file(
     try:
         if not is_readable(path):
             if named:
-                raise Unreadable("is not text, and of no form that is read: `hoptrail index --help` lists them")
+                raise Unreadable("is not text, and of no known format: `hoptrail index --help` lists them")
             findings.left_out.append(shown(path))
         elif form is not None and form.name == JSONL and not holds_records(path, limits):
             if (yield from _in_jsonl(path, limits)):

@@ -1,8 +1,8 @@
 """Reads files and folders as a stream of documents. A file that cannot be read becomes an error; reading continues.
 
 Decides on a document's title, id, sources and date; `forms` chooses the parser. A file with an unknown ending is read as text if
-it is text, and otherwise left out. Web addresses are not read. The calling process opens the files (`file_contents`); an `Executor`
-may parse them elsewhere in batches. Files that take long to parse come last, so that they do not hold up others.
+it is text, and otherwise left out. Web addresses are not read. The calling process opens the files (`file_contents`); an
+`Executor` may parse them elsewhere in batches. Files that take long to parse come last, so that they do not hold up others.
 
 The id of a document is a hash of its text, its blocks with their places, and the title in its content, so a changed reading
 replaces the earlier one. A file without a title is shown under its file name, which is not part of the id: the same text under
