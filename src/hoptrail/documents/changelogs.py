@@ -1,8 +1,8 @@
 """The entries of Debian changelogs and NEWS files, and of GNU ChangeLogs.
 
 A Debian entry begins with package, version and distribution, and ends with a line that has its author and date
-(deb-changelog(5)). A GNU entry begins with a line that has the day, the author and an address. A text that begins with such a line
-is a changelog.
+(deb-changelog(5)). A GNU entry begins with a line that has the day, the author and an address. A text that begins with such a
+line is a changelog.
 """
 
 from __future__ import annotations

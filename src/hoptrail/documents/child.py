@@ -33,7 +33,7 @@ def send(stream: IO[bytes], header: Header, payload: bytes = b"") -> None:
 
 
 def receive(stream: IO[bytes], largest: int) -> tuple[Header, bytes] | None:
-    """Read one message. Returns None at the end of the stream, or if a message is truncated or its payload above `largest` bytes."""
+    """Read one message. Returns None at the end of the stream, and for a message that is truncated or above `largest` bytes."""
     line = stream.readline(1 << 20)
     if not line.endswith(b"\n"):
         return None

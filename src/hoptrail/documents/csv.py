@@ -39,9 +39,7 @@ def parse_csv(data: bytes, limits: ReadingLimits) -> Parsed:
     csv.field_size_limit(limits.text)
     delimiter = declared or _delimiter(text)
     closed = all(cell.count("\n") <= _LONGEST_CELL for row in _rows(text, delimiter) for cell in row)
-    notes = (
-        decoded.notes if closed else (*decoded.notes, "a quotation mark is never closed: all were read literally")
-    )
+    notes = decoded.notes if closed else (*decoded.notes, "a quotation mark is never closed: all were read literally")
     numbered = enumerate(_rows(text, delimiter, quoted=closed), 1)
     rows: Iterator[Row] = ((f"row {number}", cells) for number, cells in numbered)
     return assemble("", sheet_pieces(bounded(rows, limits)), notes, limits.text)

@@ -1,8 +1,8 @@
 """Parses Word files (.docx) into headings, paragraphs, list items, table rows, code and quotes, in document order.
 
-Tracked changes count as accepted. Footnotes, comments and text boxes come after the paragraph that they belong to, endnotes at the
-end. Headers, footers, formulas, pictures and automatic numbers of list items and headings are left out. The archive is checked
-before anything is unpacked. Meant to run in the child process.
+Tracked changes count as accepted. Footnotes, comments and text boxes come after the paragraph that they belong to, endnotes at
+the end. Headers, footers, formulas, pictures and automatic numbers of list items and headings are left out. The archive is
+checked before anything is unpacked. Meant to run in the child process.
 """
 
 from __future__ import annotations
@@ -75,9 +75,7 @@ def _title(document: WordDocument, styles: Styles) -> str:
 
 
 def _pieces(document: WordDocument, styles: Styles) -> Iterator[Piece]:
-    """Yield the pieces of the body. Adjacent paragraphs of code become one piece. Paragraph numbers count paragraphs with text, but
-    not asides.
-    """
+    """Yield the pieces of the body. Adjacent paragraphs of code become one piece; paragraph numbers do not count asides."""
     code: list[str] = []
     tables = paragraphs = 0
     place = ""

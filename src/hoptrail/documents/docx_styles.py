@@ -48,8 +48,8 @@ class Styles:
         self._roles: dict[str | None, Role] = {}
 
     def is_title(self, paragraph: Any) -> bool:
-        """Whether its style is Title, or is based on Title and has `title` in its name. Styles for authors and dates may be based on
-        Title too.
+        """Whether its style is Title, or is based on Title and has `title` in its name: styles for authors may be based on it
+        too.
         """
         chain = list(self._chain(_style_of(paragraph)))
         is_called_title = bool(chain) and _TITLE.fullmatch(_style_name(chain[0])) is not None

@@ -1,7 +1,7 @@
 """Parses HTML pages into headings, paragraphs, list items, table rows, code and quotes.
 
-Scripts, styles, navigation and hidden elements are left out. Nothing is run or fetched, style sheets are not applied, and the main
-text is not separated from its surroundings.
+Scripts, styles, navigation and hidden elements are left out. Nothing is run or fetched, style sheets are not applied, and the
+main text is not separated from its surroundings.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ _DATES = (
 
 
 def parse_html(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse a page: title (`title`, else the first `h1`), date (`meta`, else that of the only `time`) and blocks with their lines.
+    """Parse a page: title (`title`, else the first `h1`), date (`meta`, else that of the only `time`) and blocks with their
+    lines.
 
     If `title` is a heading followed by a separator and the name of a site, the heading is the title.
 

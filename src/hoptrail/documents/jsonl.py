@@ -1,7 +1,7 @@
 """Streams documents from JSON lines in our layout (`id`, `title`, `text`, `sentences`, `date`) and BEIR's (`_id`).
 
-A broken line is reported with its number; the others are read. Memory is bounded by the longest line allowed. Other keys of a line
-are ignored.
+A broken line is reported with its number; the others are read. Memory is bounded by the longest line allowed. Other keys of a
+line are ignored.
 """
 
 from __future__ import annotations

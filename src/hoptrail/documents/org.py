@@ -1,7 +1,7 @@
 """Parses Org files (Emacs): outline, lists, tables, source and quote blocks, properties, planning lines.
 
-Task states (`TODO`) and checkboxes stay in the text; tags, priorities and comments are left out. Nothing is evaluated or included.
-Every line is read once, so time is linear.
+Task states (`TODO`) and checkboxes stay in the text; tags, priorities and comments are left out. Nothing is evaluated or
+included. Every line is read once, so time is linear.
 """
 
 from __future__ import annotations
@@ -186,7 +186,9 @@ class _Reader:
         place = self._lines.place
         matches = [_PROPERTY.match(line) for line in self._lines.take_while(_PROPERTY.match)]
         cells = tuple(
-            (match["key"], _visible_text(match["value"])) for match in matches if match and match["key"].lower() not in _NAMES
+            (match["key"], _visible_text(match["value"]))
+            for match in matches
+            if match and match["key"].lower() not in _NAMES
         )
         if cells:
             yield Piece(BlockKind.ROW, cells=cells, place=place, labelled=True)
@@ -267,7 +269,9 @@ def _indent(line: str) -> int:
 
 
 def _cells(line: str) -> list[TableCell]:
-    return [TableCell(_visible_text(cell.strip())) for cell in line.strip().removeprefix("|").removesuffix("|").split("|")]
+    return [
+        TableCell(_visible_text(cell.strip())) for cell in line.strip().removeprefix("|").removesuffix("|").split("|")
+    ]
 
 
 def _join(lines: list[str]) -> str:

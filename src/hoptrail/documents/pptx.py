@@ -1,7 +1,7 @@
 """Parses PowerPoint files (.pptx) slide by slide: titles as headings, bullets as list items, tables, charts and notes.
 
-Left out are hidden slides, with a note, pictures, shapes without text, and the date, number and footer of each slide. Meant to run
-in the child process.
+Left out are hidden slides, with a note, pictures, shapes without text, and the date, number and footer of each slide. Meant to
+run in the child process.
 """
 
 from __future__ import annotations

@@ -328,5 +328,7 @@ def _visible_text(node: nodes.Node) -> str:
 
 
 def _cell(entry: nodes.entry) -> TableCell:
-    text = " ".join(_visible_text(part) if isinstance(part, nodes.TextElement) else part.astext() for part in entry.children)
+    text = " ".join(
+        _visible_text(part) if isinstance(part, nodes.TextElement) else part.astext() for part in entry.children
+    )
     return TableCell(text, columns=1 + int(entry.get("morecols", 0)), rows=1 + int(entry.get("morerows", 0)))

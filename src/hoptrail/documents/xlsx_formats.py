@@ -1,7 +1,7 @@
 """Formats the numbers of an Excel workbook as its cells show them: percent, currencies, decimals, thousands separators.
 
-The library that reads the values does not report formats. This module looks up each cell's style in the sheet's XML and applies its
-number format if that shows digits; the library handles date formats. It also determines the range of a sheet's cells.
+The library that reads the values does not report formats. This module looks up each cell's style in the sheet's XML and applies
+its number format if that shows digits; the library handles date formats. It also determines the range of a sheet's cells.
 """
 
 from __future__ import annotations
@@ -134,7 +134,9 @@ def _formats_digits(code: str) -> bool:
 
 
 def _title(archive: zipfile.ZipFile) -> str:
-    return next((title.text or "" for title in _elements(_parse_member(archive, "docProps/core.xml"), "title")), "").strip()
+    return next(
+        (title.text or "" for title in _elements(_parse_member(archive, "docProps/core.xml"), "title")), ""
+    ).strip()
 
 
 def _plain(value: float) -> str:

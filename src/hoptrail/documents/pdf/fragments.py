@@ -1,7 +1,7 @@
 """Extracts the text of a PDF page as fragments: runs of characters on one line without a wide gap, with position, size and style.
 
-Positions are in points; x grows to the right and y downwards. Text rotated against most of its page, such as a stamp in the margin,
-comes after the rest.
+Positions are in points; x grows to the right and y downwards. Text rotated against most of its page, such as a stamp in the
+margin, comes after the rest.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Removes running heads, footers and page numbers from the pages of a PDF. They are detected by repetition.
 
-A line at the top or bottom of a page is removed if the same words, apart from digits, stand at the same height on nearby pages, and
-a gap separates it from the text. The only line of a page is never removed.
+A line at the top or bottom of a page is removed if the same words, apart from digits, stand at the same height on nearby pages,
+and a gap separates it from the text. The only line of a page is never removed.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def without_furniture(pages: Sequence[Sequence[Fragment]]) -> list[list[Fragment
 
 
 def _edge(lines: Sequence[Line], repeated: Sequence[bool]) -> Iterator[Fragment]:
-    """Yield the fragments to remove, given lines counted from an edge of the page: repeated lines before a gap and further text."""
+    """Yield the fragments of repeated lines before a gap and further text, given the lines from an edge of the page."""
     count = 0
     while count < min(_EDGE, len(lines) - 1) and repeated[count]:
         count += 1
@@ -66,7 +66,7 @@ def _is_page_number(line: Line, number: int) -> bool:
 
 
 def _keys(line: Line) -> tuple[_Key, _Key]:
-    """The words of a line without digits and its height, rounded in two ways: lines of slightly different height share one key."""
+    """The words of a line without digits and its height, rounded in two ways: lines of nearly the same height share a key."""
     words = _NUMBER.sub("#", line.text)
     return (words, round(line.base / _HEIGHT)), (words, round(line.base / _HEIGHT + 0.5) + 1_000_000)
 

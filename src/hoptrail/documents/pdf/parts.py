@@ -52,7 +52,8 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """The typography of a document: the size of its body text, the heading levels of larger sizes, and whether bold lines stand out.
+    """The typography of a document: the size of its body text, the heading levels of larger sizes, and whether bold lines stand
+    out.
 
     `bookmarks` has the level of each heading in the document's outline, by page and words.
     """
