@@ -75,7 +75,7 @@ def test_a_limit_keeps_the_first_and_checks_all(notes: Path, write_lines: WriteL
     with pytest.raises(UsageError, match="at least 1"):
         load_data(notes, limit=0)
     write_lines("notes/questions.jsonl", [COST, COST])
-    with pytest.raises(DataError, match="line 2: question id n1 stands there a second time"):
+    with pytest.raises(DataError, match="line 2: question id n1 occurs twice"):
         load_data(notes, limit=1)
 
 

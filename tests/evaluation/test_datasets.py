@@ -179,14 +179,14 @@ def test_a_question_needs_its_keys(world: Path, write_lines: WriteLines, key: st
 def test_a_repeated_question_is_refused(world: Path, write_lines: WriteLines) -> None:
     write_lines("world/questions.jsonl", [LEAN, FULL, LEAN])
 
-    with pytest.raises(DataError, match="line 3: question id q2 stands there a second time"):
+    with pytest.raises(DataError, match="line 3: question id q2 occurs twice"):
         load_dataset(world)
 
 
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([*CORPUS, CORPUS[0]], "line 4: passage id p1 stands there a second time"),
+        ([*CORPUS, CORPUS[0]], "line 4: passage id p1 occurs twice"),
         ([*CORPUS, {"title": "no id"}], "line 4: a passage needs an id .*, not None"),
         ([*CORPUS, {"id": 7}], "line 4: a passage needs an id .*, not 7"),
         ([*CORPUS, "{"], "line 4: not JSON"),

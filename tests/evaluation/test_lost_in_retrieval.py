@@ -100,7 +100,7 @@ def test_more_passages_never_find_less(searched: tuple[Corpus, Names]) -> None:
 def test_questions_without_a_decomposition_are_counted_and_passed_over(searched: tuple[Corpus, Names]) -> None:
     found = probe_lost_in_retrieval(searched[0], dataset(LONGER, CHAIN), searched[1])
     assert (found.questions, found.of) == (1, 2)
-    with pytest.raises(UsageError, match="tiny has no question whose decomposition"):
+    with pytest.raises(UsageError, match="tiny has no question with a decomposition"):
         probe_lost_in_retrieval(searched[0], dataset(LONGER), searched[1])
     with pytest.raises(UsageError, match="at 1 or more passages, not 0"):
         probe_lost_in_retrieval(searched[0], dataset(CHAIN), searched[1], k=0)

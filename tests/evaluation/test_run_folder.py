@@ -199,8 +199,8 @@ def test_files_that_were_altered_are_named(bench: Bench, tmp_path: Path) -> None
     header = json.loads((folder / "run.json").read_text())
     for name, content, said in (
         ("run.json", json.dumps({**header, "format": 99}), "format 99"),
-        ("run.json", "{", r"run\.json is not as it was written"),
-        ("run.json", json.dumps({**header, "pool_size": "many"}), r"run\.json is not as it was written"),
+        ("run.json", "{", r"run\.json was altered"),
+        ("run.json", json.dumps({**header, "pool_size": "many"}), r"run\.json was altered"),
         ("results.jsonl", '{"question": "q1"}\n', "line 1: not a question's result"),
     ):
         copy = Path(shutil.copytree(folder, tmp_path / "copy", dirs_exist_ok=True))
@@ -212,7 +212,7 @@ def test_files_that_were_altered_are_named(bench: Bench, tmp_path: Path) -> None
     import gzip
 
     (copy / "trails.jsonl.gz").write_bytes(gzip.compress(b'{"question": 1}'))
-    with pytest.raises(DataError, match="trail 1: not as it was written"):
+    with pytest.raises(DataError, match="trail 1: the file was altered"):
         _ = open_run(copy).trails
 
 

@@ -103,7 +103,7 @@ def test_the_command(bench: Bench, hoptrail: Hoptrail) -> None:
     runs = [bench.work / "runs" / f"tiny-{name}" for name in ("bm25", "dense")]
     ended = hoptrail("trail", "diff", *runs, "--examples", 1)
     assert ended.code == 0, ended.err
-    assert ended.out.startswith("Where bm25 and dense part")
+    assert ended.out.startswith("Where bm25 and dense diverge")
     given = hoptrail("trail", "diff", *runs, "--json").json
     assert given["runs"] == ["bm25", "dense"]
     assert sum(given["stages"].values()) == len(given["departures"]) == len(QUESTIONS)
