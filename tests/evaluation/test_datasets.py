@@ -110,7 +110,7 @@ def test_a_limit_below_one_is_refused(world: Path, limit: int) -> None:
 def test_what_a_limit_leaves_out_is_still_checked(world: Path, write_lines: WriteLines) -> None:
     write_lines("world/questions.jsonl", [LEAN, LEAN])
 
-    with pytest.raises(DataError, match="second time"):
+    with pytest.raises(DataError, match="occurs twice"):
         load_dataset(world, limit=1)
 
 
