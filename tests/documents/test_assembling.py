@@ -45,13 +45,13 @@ def test_blocks_stand_apart_and_rows_and_items_below_each_other() -> None:
 
 
 @pytest.mark.parametrize("pieces", [[], [Piece(PARAGRAPH, " \n ")], [Piece(ROW, cells=(("A", ""), ("B", " ")))]])
-def test_pieces_without_text_are_passed_over(pieces: Sequence[Piece]) -> None:
+def test_pieces_without_text_are_skipped(pieces: Sequence[Piece]) -> None:
     parsed = assemble("", [*pieces, Piece(PARAGRAPH, "Text."), *pieces])
     assert texts(parsed) == ["Text."]
     assert (assemble("", pieces).text, assemble("", pieces).blocks) == ("", ())
 
 
-def test_the_text_is_as_it_is_stored() -> None:
+def test_the_text_is_cleaned_for_storage() -> None:
     parsed = assembled(Piece(CODE, "\n\n  a\r\n  b\0\n\n"), Piece(PARAGRAPH, "c  \n"))
     assert texts(parsed) == ["  a\n  b\N{REPLACEMENT CHARACTER}\n\n", "c"]
 
@@ -93,7 +93,7 @@ def test_a_sentence_with_a_colon_introduces_the_list_after_it() -> None:
     assert leads(Piece(HEADING, "We need:", 2), *items) == ["", "", "Rope", ""]
 
 
-def test_what_goes_on_an_item_keeps_the_list_together() -> None:
+def test_continuations_of_an_item_keep_the_list_together() -> None:
     code, more = Piece(CODE, "apt install", 1), Piece(PARAGRAPH, "It takes long:", 2)
     assert leads(
         *(
@@ -115,7 +115,7 @@ def test_an_item_deeper_by_two_belongs_to_the_item_above() -> None:
     assert leads(Piece(ITEM, "b", 3), Piece(ITEM, "c", 3)) == ["", ""]
 
 
-def test_cells_know_their_header_and_where_they_stand() -> None:
+def test_cells_have_their_header_and_offsets() -> None:
     head = Piece(ROW, level=1, cells=(("", "City\nname"), ("", "Land")))
     parsed = assembled(Piece(PARAGRAPH, "x"), head, Piece(ROW, cells=(("City\nname", ""), ("Land", " two\twords "))))
     _, header, row = parsed.blocks
@@ -128,7 +128,7 @@ def test_cells_know_their_header_and_where_they_stand() -> None:
     ]
 
 
-def test_a_row_without_a_row_of_headers_has_them_in_its_text() -> None:
+def test_a_labelled_row_has_headers_in_its_text() -> None:
     labelled = Piece(ROW, cells=(("name", "Ada"), ("", "here"), ("since", "2018-09")), labelled=True)
     parsed = assembled(labelled, Piece(ROW, cells=(("name", "Ben"),)))
     assert parsed.text == "name: Ada\there\tsince: 2018-09\nBen"
@@ -151,7 +151,7 @@ def test_assembling_stops_beyond_the_largest_text() -> None:
     assert taken == [0]
 
 
-def test_no_sentence_crosses_a_block_and_a_heading_or_row_is_one() -> None:
+def test_sentences_stay_within_blocks() -> None:
     parsed = assembled(
         *(Piece(HEADING, "Who? What? Where?", 1), Piece(PARAGRAPH, "One. Two"), Piece(PARAGRAPH, "three. Four.")),
         *(Piece(ROW, cells=(("", "A. B."), ("", "C. D."))), Piece(CODE, "if x. Y:\n\n    z\nend")),

@@ -96,7 +96,7 @@ def controlled(content: str) -> str:
         table(controlled(row(controlled(cell(controlled(paragraph(run("kept")))))))),
     ],
 )
-def test_text_is_read_through_whatever_wraps_it(tmp_path: Path, wrapped: str) -> None:
+def test_text_in_wrapper_elements_is_read(tmp_path: Path, wrapped: str) -> None:
     gone = f'<w:del w:id="1" w:author="a">{run("no")}</w:del><w:moveFrom w:id="2" w:author="a">{run("no")}</w:moveFrom>'
     body = paragraph(run("before")) + wrapped + paragraph(run("after"), gone)
     assert (
@@ -116,7 +116,7 @@ def test_a_table_in_a_cell_is_part_of_its_text(tmp_path: Path) -> None:
     assert parsed.text == "outer key value last\tbeside"
 
 
-def test_merged_cells_are_said_once_in_every_row(tmp_path: Path) -> None:
+def test_a_merged_cell_is_repeated_in_every_row(tmp_path: Path) -> None:
     def told(text: str, merge: str = "", span: int = 1) -> str:
         return cell(paragraph(run(text)), merge=merge, span=span)
 
@@ -167,7 +167,7 @@ def test_c5_zip_bomb(plain: Path) -> None:
     assert "unpacks to" in refusal(plain.read_bytes(), ReadingLimits(unpacked=1000))
 
 
-def test_c5_a_member_that_lies_about_its_size(plain: Path) -> None:
+def test_c5_a_member_with_a_false_size(plain: Path) -> None:
     data = bytearray(with_member(plain, "word/document.xml", b"<w>" + b" " * 100_000 + b"</w>"))
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         place = archive.start_dir
@@ -181,7 +181,7 @@ def test_c5_too_many_members(plain: Path) -> None:
     assert "more than the limit of 3" in refusal(plain.read_bytes(), ReadingLimits(members=3))
 
 
-def test_c5_names_that_climb_out_write_nothing(plain: Path, tmp_path: Path) -> None:
+def test_c5_member_names_with_parent_folders_write_nothing(plain: Path, tmp_path: Path) -> None:
     data = with_member(plain, "../../escaped.txt", b"out")
     before = sorted(tmp_path.rglob("*"))
     assert parse_docx(data, DEFAULT_LIMITS).text.startswith("Ports")
@@ -190,7 +190,7 @@ def test_c5_names_that_climb_out_write_nothing(plain: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("data", [b"", b"PK\x03\x04", b"not a zip at all"])
-def test_c7_what_is_no_archive(data: bytes) -> None:
+def test_c7_files_that_are_no_archive(data: bytes) -> None:
     assert "is not a Word file" in refusal(data)
 
 

@@ -103,13 +103,13 @@ def test_two_notes_of_a_table_follow_it_in_order(tmp_path: Path) -> None:
     assert [block.kind for block in parsed.blocks] == [BlockKind.ROW] * 2 + [BlockKind.PARAGRAPH] * 3
 
 
-def test_a_mark_of_its_own_is_kept(tmp_path: Path) -> None:
+def test_a_custom_mark_is_kept(tmp_path: Path) -> None:
     body = paragraph(text("Free entry"), refers(1, own_mark="*"), text(" on Sunday."))
     parsed = with_notes(tmp_path / "a.docx", body, note(1, "* Not at Easter."))
     assert parsed.text == "Free entry* on Sunday.\n\n* Not at Easter."
 
 
-def test_the_title_has_no_mark_of_a_note(tmp_path: Path) -> None:
+def test_the_title_has_no_note_number(tmp_path: Path) -> None:
     body = paragraph('<w:pPr><w:pStyle w:val="Title"/></w:pPr>', text("Tides"), refers(1)) + paragraph(
         text("They turn.")
     )
@@ -125,19 +125,19 @@ def test_the_title_has_no_mark_of_a_note(tmp_path: Path) -> None:
         refers(9),
     ],
 )
-def test_a_note_that_nothing_in_the_text_refers_to_is_none(tmp_path: Path, reference: str) -> None:
+def test_a_note_without_a_reference_is_left_out(tmp_path: Path, reference: str) -> None:
     parsed = with_notes(tmp_path / "a.docx", paragraph(text("Kept."), reference), note(1, "Gone."))
     assert parsed.text == "Kept."
 
 
-def test_two_references_to_one_note_give_it_once(tmp_path: Path) -> None:
+def test_a_note_with_two_references_is_read_once(tmp_path: Path) -> None:
     parsed = with_notes(
         tmp_path / "a.docx", paragraph(text("One"), refers(1), text(" two"), refers(1)), note(1, "Note.")
     )
     assert parsed.text == "One[1] two\n\n[1] Note."
 
 
-def test_damaged_notes_cost_the_file_and_are_named(tmp_path: Path) -> None:
+def test_damaged_notes_make_the_file_unreadable(tmp_path: Path) -> None:
     path = tmp_path / "a.docx"
     with_notes(path, paragraph(text("Kept."), refers(1)), note(1, "Note."))
     out = io.BytesIO()
@@ -158,7 +158,7 @@ OLD_SHAPE = """<w:r><w:pict xmlns:v="urn:schemas-microsoft-com:vml"><v:textbox><
 </w:pict></w:r>"""
 
 
-def test_text_boxes_follow_the_paragraph_they_are_fixed_to_once_each(tmp_path: Path) -> None:
+def test_each_text_box_follows_its_paragraph_once(tmp_path: Path) -> None:
     inner = DRAWING.format(*[paragraph(text("Closed at Easter."))] * 2)
     rows = (
         f"<w:tbl><w:tblPr/><w:tblGrid/><w:tr><w:tc><w:tcPr/>{paragraph(text('Mooring 12 EUR'))}</w:tc></w:tr></w:tbl>"
@@ -184,7 +184,7 @@ def test_text_boxes_follow_the_paragraph_they_are_fixed_to_once_each(tmp_path: P
     assert parsed.blocks[-1].place == "text box 3"
 
 
-def test_comments_say_who_made_them_and_when(tmp_path: Path) -> None:
+def test_comments_have_author_and_date(tmp_path: Path) -> None:
     document = Document()
     first = document.add_paragraph("The quay is rented until May.")
     listed = [document.add_paragraph(words, style="List Bullet") for words in ("Ropes", "Buoys")]

@@ -50,7 +50,7 @@ def test_parts_are_read_in_order() -> None:
     assert (document.title, document.date, document.date_from, document.notes) == ("First", "1850", "book metadata", ())
 
 
-def test_a_part_that_is_missing_is_told() -> None:
+def test_a_missing_part_is_noted() -> None:
     document = parsed({name: text for name, text in BOOK.items() if name != "c.xhtml"})
     assert document.text == "Last é."
     assert document.notes == ("part 1 of the book is missing (c.xhtml)",)
@@ -86,7 +86,7 @@ def test_broken_and_protected_books_are_refused(name: str, content: str | None, 
         parsed({name: text for name, text in members.items() if text is not None})
 
 
-def test_scrambled_fonts_do_not_protect_a_book() -> None:
+def test_a_book_with_obfuscated_fonts_is_read() -> None:
     fonts = '<encryption><EncryptedData><CipherReference URI="book/font.otf"/></EncryptedData></encryption>'
     assert parsed(BOOK | {"META-INF/encryption.xml": fonts}).text.endswith("Last é.")
 

@@ -46,11 +46,11 @@ def test_a_notebook_of_format_3() -> None:
     "notebook",
     [{"cells": [None, 1, {}, {"cell_type": []}, {"source": 3}]}, {"cells": []}, {"worksheets": [None, {"cells": 1}]}],
 )
-def test_odd_cells_are_passed_over(notebook: object) -> None:
+def test_malformed_cells_are_skipped(notebook: object) -> None:
     assert parsed(notebook).text == ""
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b"{}", b'{"cells": {}}', b"[" * 100_000, b"not json"])
-def test_what_is_no_notebook_is_refused(data: bytes) -> None:
+def test_files_that_are_no_notebook_are_refused(data: bytes) -> None:
     with pytest.raises(Unreadable, match="is not a notebook"):
         parse_ipynb(data, DEFAULT_LIMITS)

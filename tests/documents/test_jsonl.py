@@ -67,20 +67,20 @@ def test_c7_lines_that_are_not_utf8_and_a_byte_order_mark(tmp_path: Path) -> Non
     assert last == Line("line-3", "", "C.", ())
 
 
-def test_another_kind_of_file_is_given_up_early(tmp_path: Path) -> None:
+def test_reading_another_kind_of_file_stops_early(tmp_path: Path) -> None:
     path = written(tmp_path / "a.jsonl", *(["just words"] * 1000))
     problems = list(read_lines(path, DEFAULT_LIMITS))
     assert len(problems) == 21
     assert problems[-1] == BadLine(0, "none of its first 20 lines is a document: not JSON lines")
 
 
-def test_gzip_is_told_by_content(tmp_path: Path) -> None:
+def test_gzip_is_detected_by_content(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(gzip.compress(b'{"id": "1", "text": "A."}\n'))
     assert list(read_lines(path, DEFAULT_LIMITS)) == [Line("1", "", "A.", ())]
 
 
-def test_a_truncated_gzip_file_keeps_what_was_whole(tmp_path: Path) -> None:
+def test_a_truncated_gzip_file_gives_its_complete_lines(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl.gz"
     noise = [{"id": str(number), "text": os.urandom(4000).hex()} for number in range(20)]
     whole = gzip.compress("".join(json.dumps(line) + "\n" for line in noise).encode())
@@ -144,7 +144,7 @@ def test_c3_the_first_document_comes_before_the_last_is_read(tmp_path: Path) -> 
         ("", [], None),
     ],
 )
-def test_given_sentences_count_where_they_tile_the_text(
+def test_given_sentences_are_used_if_they_tile_the_text(
     text: str, sentences: list[str], ends: tuple[int, ...] | None
 ) -> None:
     assert tiling_ends(text, sentences) == ends

@@ -35,7 +35,7 @@ def test_dates_of_front_matter(fields: str, date: str) -> None:
     assert (document.date, document.date_from) == (date, "front matter" if date else "")
 
 
-def test_front_matter_makes_no_objects_and_no_bombs() -> None:
+def test_front_matter_constructs_no_objects_and_expands_no_aliases() -> None:
     assert parsed("---\ntitle: !!python/object/apply:os.getcwd []\n---\nText.").title == ""
     bomb = "a: &a [x, x]\n" + "".join(
         f"{name}: &{name} [*{above}, *{above}]\n" for above, name in zip("abcdefgh", "bcdefghi", strict=True)
@@ -45,7 +45,7 @@ def test_front_matter_makes_no_objects_and_no_bombs() -> None:
 
 
 @pytest.mark.parametrize("mark", ["> ", "- ", "1. "])
-def test_what_is_nested_too_deep_is_refused(mark: str) -> None:
+def test_deep_nesting_is_refused(mark: str) -> None:
     with pytest.raises(Unreadable, match="nested too deep"):
         parsed("First.\n\n" + mark * 500 + "deep\n\nLast.")
     assert parsed("First.\n\n" + mark * 25 + "deep\n\nLast.").text == "First.\n\ndeep\n\nLast."
@@ -57,7 +57,7 @@ def test_emphasis_nested_deep_does_not_exhaust_the_stack() -> None:
     assert "x" in parsed("![" * 300 + "x" + "](y)" * 300).text
 
 
-def test_a_hostile_text_costs_only_itself() -> None:
+def test_a_hostile_text_does_not_affect_others() -> None:
     with Parsing(ReadingLimits(parsing_seconds=2)) as parsing:
         with pytest.raises(Unreadable, match="took longer than 2 seconds"):
             parsing.parse("markdown", b"![" * 400_000)
@@ -88,7 +88,7 @@ def test_time_grows_with_the_text() -> None:
         ("`` ` ``", "`"),
     ],
 )
-def test_text_is_shown_as_it_reads(text: str, shown: str) -> None:
+def test_markup_becomes_readable_text(text: str, shown: str) -> None:
     assert parsed(text).text == shown
 
 

@@ -41,7 +41,7 @@ def test_text_and_title_of_several_pages(parsing: Parsing) -> None:
 
 
 @pytest.mark.parametrize("title", ["", "untitled", "Microsoft Word - draft.docx", "report_final.pdf", "Document1"])
-def test_titles_that_mean_nothing_are_left_out(parsing: Parsing, title: str) -> None:
+def test_meaningless_titles_are_left_out(parsing: Parsing, title: str) -> None:
     assert parsing.parse("pdf", text_pdf([["Text."]], title)).title == ""
 
 
@@ -150,7 +150,7 @@ def test_pages_without_text_among_others_are_counted(parsing: Parsing) -> None:
     assert parsed.notes == ("2 of 4 pages hold no text: if they are scanned, run OCR first",)
 
 
-def test_of_many_notes_the_number_is_told(parsing: Parsing) -> None:
+def test_many_notes_are_counted(parsing: Parsing) -> None:
     data = text_pdf([["Whole."], *[["Lost."]] * 30])
     for number in range(2, 32):
         data = without_page(data, number)

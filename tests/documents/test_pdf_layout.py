@@ -49,7 +49,7 @@ def test_columns_are_read_one_after_the_other_and_words_are_whole() -> None:
     assert text == " ".join([*LEFT, *RIGHT]).replace("mer- chants", "merchants")
 
 
-def test_a_hyphen_stays_where_the_document_has_the_word_with_it() -> None:
+def test_a_hyphen_stays_if_the_document_has_the_hyphenated_word() -> None:
     lines = [
         "A well-known rope was sold on the market by the well-",
         "known trader of the harbour, who is a non-",
@@ -75,7 +75,7 @@ def test_running_heads_and_page_numbers_are_left_out() -> None:
     ]
 
 
-def test_a_paragraph_goes_on_over_the_page_and_a_note_at_its_foot() -> None:
+def test_a_paragraph_continues_after_a_page_break_and_a_footnote() -> None:
     first = column(60, 700, [*LEFT[:3], "and it burnt down in the long war of the"])
     note = [Placed(60, 60, "1 So the chronicle says.", 7)]
     second = column(60, 700, ["northern kings.", "", "A new one was made of stone and was longer."])
@@ -148,7 +148,7 @@ def test_a_ruled_table_gives_rows_and_cells_of_several_lines() -> None:
     ]
 
 
-def test_columns_that_stand_below_each_other_are_a_table() -> None:
+def test_aligned_columns_are_a_table() -> None:
     rows = [
         ("Ship", "Length", "Fee"),
         ("Ferry", "82 m", "1,200 EUR"),
@@ -169,7 +169,7 @@ def test_lines_that_begin_with_the_same_mark_are_no_table() -> None:
     assert [line.split(" | ")[0] for line in lines_of([page])] == ["paragraph"]
 
 
-def test_a_cell_may_go_on_below_and_a_rule_of_dashes_is_no_text() -> None:
+def test_a_cell_may_continue_below_and_a_rule_of_dashes_is_no_text() -> None:
     rows = [
         (700, "Name", "Meaning"),
         (688, "-" * 20, "-" * 30),
@@ -186,7 +186,7 @@ def test_a_cell_may_go_on_below_and_a_rule_of_dashes_is_no_text() -> None:
     ]
 
 
-def test_a_table_goes_on_over_the_page_under_the_same_headers() -> None:
+def test_a_table_continues_on_the_next_page_with_the_same_headers() -> None:
     header = [Placed(60, 700, "Ship"), Placed(160, 700, "Fee")]
     rows = [
         [Placed(60, 686 - 14 * n, f"Boat {'abcdef'[n]}"), Placed(160, 686 - 14 * n, f"{n + 3} EUR")] for n in range(3)
@@ -197,7 +197,7 @@ def test_a_table_goes_on_over_the_page_under_the_same_headers() -> None:
     assert found[-1] == "row |  | page 2 | Ship=Boat c ¦ Fee=5 EUR"
 
 
-def test_words_that_run_together_are_told() -> None:
+def test_words_that_run_together_are_noted() -> None:
     glued = "Theharbourwasbuiltintheyearswhenshipscamefromtheislandswithsaltandherring"
     assert parse_pdf(text_pdf([[glued], ["This page is as it should be."]]), DEFAULT_LIMITS).notes == (
         "words run together on page 1: export the file anew",
@@ -223,20 +223,20 @@ def scanned(lines: list[str]) -> bytes:
     return pdf_of(objects)
 
 
-def test_a_scanned_page_is_named_where_nothing_can_read_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scanned_pages_are_noted_without_tesseract(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(Unreadable, match="no text found in 1 pages: probably scanned, run OCR first"):
         parse_pdf(scanned(["The harbour is closed."]), DEFAULT_LIMITS)
 
 
 @pytest.mark.skipif(shutil.which("tesseract") is None, reason="tesseract is not on this machine")
-def test_a_scanned_page_is_read_where_tesseract_is() -> None:
+def test_scanned_pages_are_read_with_tesseract() -> None:
     parsed = parse_pdf(scanned(["The harbour is closed", "on Sunday morning."]), ReadingLimits(parsing_seconds=100))
     assert parsed.text == "The harbour is closed on Sunday morning."
     assert parsed.notes == ("1 scanned pages were read by OCR (tesseract): expect mistakes",)
 
 
-def test_a_page_that_is_set_turned_is_read_as_one_that_stands_upright() -> None:
+def test_a_rotated_page_is_read_like_an_upright_one() -> None:
     """Each line runs upwards, the next one to the right of it, as on a page that is to be turned to the right."""
     lines = [f"BT /F1 10 Tf 0 1 -1 0 {100 + 12 * number} 100 Tm ({line}) Tj ET" for number, line in enumerate(LEFT[:3])]
     stamp = "BT /F1 10 Tf 30 30 Td (Copy) Tj ET"

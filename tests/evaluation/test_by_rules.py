@@ -42,7 +42,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_small_set_is_the_first_questions_that_come_with_passages_over_these(data: Path) -> None:
+def test_a_small_set_has_the_first_questions_with_candidates_over_these(data: Path) -> None:
     small = small_set("hotpotqa", data / "work", 2)
     assert [one.id for one in small.questions] == ["q1", "q2"]
     assert [json.loads(line)["id"] for line in small.corpus.read_text().splitlines()] == ["p1", "p2", "p3"]
@@ -73,7 +73,7 @@ def values_of(
     return rules_of(table, replace(row, rules=rules or {}, rules_by=rules_by), cells, work, 2)
 
 
-def test_data_sets_that_were_not_measured_keep_their_values(data: Path) -> None:
+def test_unmeasured_data_sets_keep_their_values(data: Path) -> None:
     (table,) = tables_named(["sirerag-8"])
     work = data / "work"
     work.mkdir()
@@ -84,7 +84,7 @@ def test_data_sets_that_were_not_measured_keep_their_values(data: Path) -> None:
     assert told.endswith("; 2wiki before: made long ago")
 
 
-def test_data_sets_that_the_same_command_measured_earlier_count_as_if_measured_now(data: Path) -> None:
+def test_earlier_measurements_of_the_same_command_count(data: Path) -> None:
     (table,) = tables_named(["sirerag-8"])
     report = {"sirerag:paper": {"n": 2, "em": 0.1, "f1": 0.2}}
     files = [
@@ -106,7 +106,7 @@ def test_data_sets_that_the_same_command_measured_earlier_count_as_if_measured_n
     )
 
 
-def test_a_row_gets_what_its_runs_gave_and_the_means(data: Path) -> None:
+def test_a_row_gets_the_values_of_its_runs_and_their_means(data: Path) -> None:
     (table,) = tables_named(["sirerag-8"])
     work = data / "work"
     work.mkdir()
@@ -131,7 +131,7 @@ def test_turns_without_a_question_have_no_value(data: Path) -> None:
     assert values_of(table, "MuSiQue", work)[0] == {"2": 50.0}
 
 
-def test_values_are_entered_in_place_of_those_that_were_there() -> None:
+def test_new_values_replace_old_ones() -> None:
     before = by_rules.PUBLISHED.read_text(encoding="utf-8")
     after = entered(before, "sirerag-8", "SiReRAG", {"musique em": 1.5}, 'of "two" questions')
     after = entered(after, "sirerag-8", "SiReRAG", {"musique em": 2.5}, 'of "two" questions')

@@ -48,7 +48,7 @@ def test_pooling_goes_back_as_far_as_it_must() -> None:
     assert knots_of(judged) == pytest.approx([0.2, 22 / 66])
 
 
-def test_few_answers_are_looked_at_together_and_equal_confidences_are_never_parted() -> None:
+def test_few_answers_form_one_group_and_equal_confidences_stay_together() -> None:
     few = [*answers(0.5, 1, 18), *answers(0.6, 30, 0), *answers(0.7, 5, 0)]
     assert knots_of(few) == pytest.approx([(0.5 * 19 + 0.6 * 30 + 0.7 * 5) / 54, 37 / 56])
 
@@ -58,13 +58,13 @@ def test_a_lucky_streak_is_not_certainty() -> None:
     assert fit_map(answers(0.1, 0, 20)).of(0.1) == 1 / 22
 
 
-def test_nothing_cannot_be_fitted() -> None:
+def test_a_fit_needs_answers() -> None:
     with pytest.raises(UsageError, match="at least one answer"):
         fit_map([])
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_whatever_it_is_given_the_map_does_not_fall(seed: int) -> None:
+def test_the_map_never_falls(seed: int) -> None:
     chance = random.Random(seed)
     judged = [Judged(round(chance.random(), 2), correct=chance.random() < 0.5) for _ in range(300)]
     fitted = fit_map(judged)
@@ -86,12 +86,12 @@ def test_a_folder_is_calibrated_by_the_others_alone() -> None:
     assert (first.name, first.questions) == ("a", 30)
 
 
-def test_there_must_be_something_to_hold_out() -> None:
+def test_cross_validation_needs_two_sources() -> None:
     with pytest.raises(UsageError, match="at least two folders"):
         held_out([overconfident("a", 1), Source("b", 10, ())])
 
 
-def test_calibrated_confidences_say_what_comes_of_them() -> None:
+def test_calibrated_confidences_agree_with_accuracy() -> None:
     raw = [overconfident(name, seed) for seed, name in enumerate("abc")]
     before, after = quality_of(together("all", raw)), quality_of(together("all", held_out(raw)))
     assert before.brier is not None
@@ -112,7 +112,7 @@ def test_quality_by_hand() -> None:
     assert (quality.sure, quality.coverage, quality.right) == (Share(2, 3), 0.5, 0.75)
 
 
-def test_where_nothing_is_given_nothing_is_said_of_it() -> None:
+def test_a_source_without_answers_has_no_quality() -> None:
     quality = quality_of(Source("a", 6, ()))
     assert (quality.right, quality.brier, quality.area_under_risk, quality.sure, quality.coverage) == (*[None] * 4, 0.0)
     assert sure_answers(answers(0.49, 1, 1)) is None

@@ -59,7 +59,7 @@ def test_overlap_both_ways_counts_the_same_pairs(
         assert math.isclose(there, coverage(first & second, wanted))
 
 
-def test_what_is_not_defined_is_refused() -> None:
+def test_undefined_measures_are_refused() -> None:
     with pytest.raises(UsageError, match="no question has two gold passages"):
         coverage({("a", "b")}, gold_pairs([asked("a")]))
     with pytest.raises(UsageError, match="covers no gold pair"):

@@ -125,7 +125,7 @@ def test_a_further_passage_not_as_documented_is_named(
         load_data(notes)
 
 
-def test_what_is_missing_is_named(tmp_path: Path, write_lines: WriteLines) -> None:
+def test_missing_files_are_reported(tmp_path: Path, write_lines: WriteLines) -> None:
     with pytest.raises(DataError, match="none is not a folder"):
         load_data(tmp_path / "none")
     with pytest.raises(DataError, match=r"has neither corpus\.jsonl of a data set nor a folder documents/"):

@@ -65,7 +65,7 @@ def test_a_full_and_a_lean_question(world: Path) -> None:
     assert dataset.rule is Rule.HOTPOTQA
 
 
-def test_a_lone_surrogate_is_kept_as_it_stands(world: Path, write_lines: WriteLines) -> None:
+def test_a_lone_surrogate_is_kept(world: Path, write_lines: WriteLines) -> None:
     write_lines("world/questions.jsonl", [LEAN | {"question": "What is \ud83d?"}])
 
     assert load_dataset(world).questions[0].question == "What is \ud83d?"
@@ -107,7 +107,7 @@ def test_a_limit_below_one_is_refused(world: Path, limit: int) -> None:
         load_dataset(world, limit=limit)
 
 
-def test_what_a_limit_leaves_out_is_still_checked(world: Path, write_lines: WriteLines) -> None:
+def test_questions_beyond_the_limit_are_checked(world: Path, write_lines: WriteLines) -> None:
     write_lines("world/questions.jsonl", [LEAN, LEAN])
 
     with pytest.raises(DataError, match="occurs twice"):
@@ -217,7 +217,7 @@ def test_missing_files_are_named(tmp_path: Path, write_lines: WriteLines) -> Non
         load_dataset(tmp_path)
 
 
-def test_abstaining_is_right_only_where_the_data_say_so() -> None:
+def test_abstaining_is_right_only_for_unanswerable_questions() -> None:
     null = Question("q", "Which letter?", ("Insufficient information.",), type="null_query")
     plain = Question("q", "Which letter?", ("Insufficient information.",), type="inference_query")
     perfect = AnswerScore(1, 1, 1, 1)

@@ -94,7 +94,7 @@ def test_wrong_completion() -> None:
     assert cause_of(BRIDGE, FINCH, kept)[0] is Cause.NOT_RANKED  # it has the step's own words
 
 
-def test_naming_the_answer_before_is_not_asking_the_step_unless_it_is_a_relation() -> None:
+def test_naming_the_needed_answer_asks_only_a_relation() -> None:
     """It names the town, and asks for something else: nothing was lost on the way, the question was cut up wrongly."""
     other = hop("How many people live in Wrenmouth?", ["town"], "40")
     assert cause_of(BRIDGE, FINCH, other) == (Cause.WRONG_DECOMPOSITION, "Which river flows through #2?")
@@ -125,7 +125,7 @@ def test_partly_right(said: str) -> None:
     assert (diagnosis.cause, diagnosis.why) == (Cause.PARTLY_RIGHT, f"{said!r} for 'Grey Hills'")
 
 
-def test_a_verdict_is_right_or_wrong() -> None:
+def test_yes_and_no_are_never_partly_right() -> None:
     wrong = replace(result(LONGER.id, 0), prediction="yes or no")
     (diagnosis,) = analyse_errors(with_trails(made_run("bm25", [LONGER], [wrong]))).diagnoses
     assert diagnosis.cause is not Cause.PARTLY_RIGHT
@@ -135,7 +135,7 @@ def test_wrong_integration() -> None:
     assert cause_of(BRIDGE, FINCH, TOWN, RIVER) == (Cause.WRONG_INTEGRATION, "every step was answered")
 
 
-def test_a_later_step_vouches_for_those_it_rests_on() -> None:
+def test_a_later_step_implies_the_steps_it_needs() -> None:
     """The bridge's designer was never named, but the river was found: the chain broke behind it."""
     skipping = hop("Which river flows through the birthplace of the designer of the Tallow Bridge?", ["town"], "Isk")
     assert cause_of(skipping) == (Cause.WRONG_DECOMPOSITION, "Where does #3 rise?")
@@ -157,7 +157,7 @@ def test_one_reading_is_judged_by_the_gold_passages_of_the_question() -> None:
 # --- what cannot be told
 
 
-def test_without_gold_steps_what_can_be_told_is_told() -> None:
+def test_causes_without_gold_steps() -> None:
     isk, arrow = hop("How long is the Isk?", ["river"], "90 km"), hop("How long is the Arrow?", ["arrow"], "40 km")
     cause, why = cause_of(isk, arrow, question=LONGER)
     assert (cause, "without gold steps" in why) == (Cause.UNKNOWN, True)
@@ -174,7 +174,7 @@ def test_without_gold_steps_what_can_be_told_is_told() -> None:
     assert cause_of(right, question=LONGER)[0] is Cause.WRONG_INTEGRATION
 
 
-def test_without_gold_or_trail_nothing_can_be_told() -> None:
+def test_the_cause_is_unknown_without_gold_or_trail() -> None:
     bare = replace(LONGER, supporting=())
     assert cause_of(BRIDGE, question=bare) == (Cause.UNKNOWN, "the question has no gold passages")
     (diagnosis,) = analyse_errors(with_trails(made_run("bm25", [CHAIN], [result("chain", 0)]))).diagnoses

@@ -62,7 +62,7 @@ def test_a_sub_question_without_its_name_is_lost_and_with_it_is_found(searched: 
     }
 
 
-def test_later_places_are_also_taken_together(searched: tuple[Corpus, Names]) -> None:
+def test_later_places_are_also_summarised_together(searched: tuple[Corpus, Names]) -> None:
     found = rows(probe_lost_in_retrieval(searched[0], dataset(CHAIN, CHAIN), searched[1]), "dense")
     for wording in (Wording.REMOVED, Wording.POINTED, Wording.COMPLETED):
         single = [found[number, wording] for number in (2, 3, 4)]
@@ -72,12 +72,12 @@ def test_later_places_are_also_taken_together(searched: tuple[Corpus, Names]) ->
     assert (None, Wording.STAND_ALONE) not in found
 
 
-def test_sub_questions_that_rest_on_none_stand_alone_wherever_they_are(searched: tuple[Corpus, Names]) -> None:
+def test_independent_sub_questions_stand_alone_at_any_place(searched: tuple[Corpus, Names]) -> None:
     found = rows(probe_lost_in_retrieval(searched[0], dataset(LENGTHS), searched[1], k=1), "dense")
     assert set(found) == {(1, Wording.STAND_ALONE), (2, Wording.STAND_ALONE), (None, Wording.STAND_ALONE)}
 
 
-def test_first_and_later_places_are_taken_apart_by_whether_the_gold_title_is_named(
+def test_places_are_split_by_whether_the_gold_title_is_named(
     searched: tuple[Corpus, Names],
 ) -> None:
     unnamed = GoldStep("Who says so of #3?", "the song", "song")
@@ -97,7 +97,7 @@ def test_more_passages_never_find_less(searched: tuple[Corpus, Names]) -> None:
     assert {row.recall for row in deep.rows if row.retriever == "dense"} == {1.0}
 
 
-def test_questions_without_a_decomposition_are_counted_and_passed_over(searched: tuple[Corpus, Names]) -> None:
+def test_questions_without_a_decomposition_are_counted_and_skipped(searched: tuple[Corpus, Names]) -> None:
     found = probe_lost_in_retrieval(searched[0], dataset(LONGER, CHAIN), searched[1])
     assert (found.questions, found.of) == (1, 2)
     with pytest.raises(UsageError, match="tiny has no question with a decomposition"):
@@ -106,7 +106,7 @@ def test_questions_without_a_decomposition_are_counted_and_passed_over(searched:
         probe_lost_in_retrieval(searched[0], dataset(CHAIN), searched[1], k=0)
 
 
-def test_a_step_that_is_nothing_but_a_reference_does_not_break_it(searched: tuple[Corpus, Names]) -> None:
+def test_a_step_that_is_only_a_reference_is_allowed(searched: tuple[Corpus, Names]) -> None:
     bare = replace(CHAIN, decomposition=(CHAIN.decomposition[0], replace(CHAIN.decomposition[1], question="#1")))
     found = rows(probe_lost_in_retrieval(searched[0], dataset(bare), searched[1], k=1), "hybrid")
     assert found[2, Wording.COMPLETED] == (1, 1.0)

@@ -92,7 +92,7 @@ def test_outcomes_by_hand(own: Bench) -> None:
     assert "em" not in found
 
 
-def test_what_stands_in_a_run_is_read_again(own: Bench) -> None:
+def test_outcomes_survive_writing_and_reading(own: Bench) -> None:
     own.run(replies=REPLIES)
     (folder,) = (own.work / "runs").iterdir()
     run = open_run(folder)
@@ -116,7 +116,7 @@ def test_retrieval_alone_has_no_outcomes(own: Bench) -> None:
     assert not {"outcomes", "by_type", "sure", "em"} & set(found)
 
 
-def test_a_kept_index_forgets_what_the_folder_no_longer_holds(own: Bench) -> None:
+def test_a_reused_index_drops_deleted_documents(own: Bench) -> None:
     own.run(replies=None, retrieval_only=True)
     (own.data / "documents" / "pump.md").unlink()
     own.write("questions.jsonl", QUESTIONS[2:4])
@@ -124,7 +124,7 @@ def test_a_kept_index_forgets_what_the_folder_no_longer_holds(own: Bench) -> Non
     assert (found["pool_size"], found["shows@5"]) == (2, 1.0)
 
 
-def test_what_cannot_be_read_is_named_and_the_rest_goes_on(own: Bench) -> None:
+def test_unreadable_documents_are_reported_and_the_others_evaluated(own: Bench) -> None:
     (own.data / "documents" / "broken.jsonl").write_text("{\n", encoding="utf-8")
     report = own.run(replies=None, retrieval_only=True)
     assert [failure.source.rpartition("/")[2] for failure in report.unread] == ["broken.jsonl, line 1"]
@@ -135,7 +135,7 @@ def test_what_cannot_be_read_is_named_and_the_rest_goes_on(own: Bench) -> None:
         own.run(replies=None, retrieval_only=True)
 
 
-def test_the_oracle_has_nothing_to_go_by(own: Bench) -> None:
+def test_the_oracle_is_refused(own: Bench) -> None:
     with pytest.raises(UsageError, match="own documents"):
         own.run(replies=None, language="oracle")
 

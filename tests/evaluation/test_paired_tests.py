@@ -70,7 +70,7 @@ def test_random_p_is_near_scipys_and_the_same_for_the_same_seed() -> None:
     assert given == pytest.approx(scipy_p(differences, 9_999), abs=0.02)
 
 
-def test_p_is_never_zero_and_sees_a_difference() -> None:
+def test_p_is_never_zero_and_small_for_a_clear_difference() -> None:
     assert randomisation_p([1.0] * 60, 0) == 1 / 10_001
 
 
@@ -81,7 +81,7 @@ def test_the_direction_is_second_minus_first() -> None:
     assert paired_difference([1.0] * 20 + [0.0] * 10, [0.0] * 30, seed=0).mean == pytest.approx(-2 / 3)
 
 
-def test_the_interval_is_near_scipys_and_holds_the_truth_as_often_as_it_says() -> None:
+def test_the_interval_is_near_scipys_and_covers_the_truth_at_its_level() -> None:
     from scipy.stats import bootstrap
 
     values = np.random.default_rng(3).normal(0.2, 1, 80)

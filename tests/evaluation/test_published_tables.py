@@ -103,7 +103,7 @@ def test_only_cells_with_a_recipe_have_a_run() -> None:
 # --- statuses
 
 
-def test_values_that_cannot_be_are_found() -> None:
+def test_impossible_values_are_detected() -> None:
     """Those that the specification names: shares of 500 or 125 questions, and an F1 above the mean of P and R."""
     for row, column in (
         ("HiRAG (local)", "hotpotqa em"),
@@ -162,7 +162,7 @@ def test_statuses_by_hand() -> None:
     ]
 
 
-def test_what_rules_give_is_told_beside_what_a_model_would_have_to() -> None:
+def test_values_by_rules_are_shown_beside_the_status() -> None:
     """It is neither a reproduction nor a difference."""
     table = made(40.5, 20.0, 30.25)
     table = replace(table, row=(replace(table.row[0], rules={"2wiki em": 20.0}, rules_by="how"),))
@@ -260,7 +260,7 @@ def test_chunks_on_two_levels_are_the_papers_tree_in_another_order() -> None:
     assert (found.status, found.data) == (Status.NEEDS_DATA, "quality")
 
 
-def test_what_is_missing_is_said() -> None:
+def test_missing_requirements_are_reported() -> None:
     missing = {(one.table, one.why) for one in CELLS if one.status is Status.NEEDS_DATA}
     assert ("sirerag-2", "QuALITY") in missing
     assert any("Wikipedia" in why for table, why in missing if table == "hirag-4")
@@ -270,7 +270,7 @@ def test_what_is_missing_is_said() -> None:
     assert "Qwen2-7B; Wikipedia" in cell("hirag-3", "Qwen2-7B, local", "2wiki f1").why
 
 
-def test_a_system_without_a_recipe_is_no_lack_of_data() -> None:
+def test_a_missing_recipe_is_not_reported_as_missing_data() -> None:
     for row in ("CoT", "CoT-SC", "Self-Ask w/o Ret", "ReAct", "MetaRAG"):
         assert cell("hirag-2", row, "2wiki f1").status is Status.NO_RECIPE
     lacking = {one.row: one.why for one in CELLS if one.status is Status.NO_RECIPE}
@@ -292,7 +292,7 @@ def test_em_by_turns_is_read_from_the_turns(tmp_path: Path) -> None:
     assert found_values(table, tmp_path, "m", tmp_path) == {("HotpotQA", "2"): 50.0}
 
 
-def test_rows_that_have_a_recipe_say_what_is_missing() -> None:
+def test_rows_with_a_recipe_report_missing_requirements() -> None:
     assert cell("hirag-2", "HiRAG (online)", "hotpotqa f1").status is Status.NEEDS_ENGINE
     assert cell("hirag-2", "Flare", "hotpotqa f1").recipe == "flare"
     assert cell("sirerag-9", "Closed-book", "musique em").recipe == "sirerag:closed-book"
@@ -357,7 +357,7 @@ def test_the_command(hoptrail: Hoptrail) -> None:
         tables_named(["nothing"])
 
 
-def test_without_an_endpoint_nothing_that_asks_a_model_is_run(
+def test_without_an_endpoint_no_run_with_a_model_starts(
     hoptrail: Hoptrail, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "HOPTRAIL_MODEL"):
@@ -372,7 +372,7 @@ def test_without_an_endpoint_nothing_that_asks_a_model_is_run(
     assert f"hoptrail evaluate {tmp_path / 'musique'} --recipes raptor:paper" in ended.err
 
 
-def test_what_is_not_run_is_told_with_its_reason(hoptrail: Hoptrail, tmp_path: Path) -> None:
+def test_skipped_runs_are_reported_with_reasons(hoptrail: Hoptrail, tmp_path: Path) -> None:
     def told(table: str, data: Path) -> Ended:
         return hoptrail("reproduce", table, "--run", "--data", data, "--work", tmp_path / "work")
 

@@ -40,7 +40,7 @@ class Stop:
         return Watcher(self.report, self)
 
 
-def test_a_stopped_run_asks_only_what_is_left(bench: Bench) -> None:
+def test_a_resumed_run_asks_only_the_remaining_questions(bench: Bench) -> None:
     with pytest.raises(Interrupted, match="same --work"):
         bench.run(watcher=Stop(2).watcher)
     assert [row["question"] for row in bench.kept()] == ["q1", "q2"]
@@ -61,7 +61,7 @@ def test_finished_questions_are_not_asked_again_but_failed_ones_are(bench: Bench
     assert (bench.work / "results" / "tiny-bm25.jsonl").read_bytes() == before
 
 
-def test_a_run_that_breaks_in_the_middle_keeps_what_is_finished(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crashed_run_keeps_finished_results(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Anything that is no error of ours ends the run, as a kill would."""
     from hoptrail.language.scripted import ScriptedLanguage
 
@@ -80,7 +80,7 @@ def test_a_run_that_breaks_in_the_middle_keeps_what_is_finished(bench: Bench, mo
     assert bench.result()["calls"] == 4
 
 
-def test_an_index_that_lacks_what_a_recipe_searches_ends_the_run_at_its_first_question(
+def test_an_index_without_a_needed_structure_ends_the_run_at_its_first_question(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every question would meet the same, and none is to blame."""
@@ -90,9 +90,7 @@ def test_an_index_that_lacks_what_a_recipe_searches_ends_the_run_at_its_first_qu
     assert list((bench.work / "results").glob("*.jsonl")) == []
 
 
-def test_an_index_that_breaks_in_the_middle_keeps_what_is_finished(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failing_index_keeps_finished_results(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = Bm25.answer
 
     def breaking(self: Bm25, question: str) -> Answer:

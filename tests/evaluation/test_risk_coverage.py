@@ -35,7 +35,7 @@ def test_the_area_by_hand() -> None:
         area_under_risk([])
 
 
-def test_equal_confidences_are_in_every_order_at_once() -> None:
+def test_equal_confidences_average_over_all_orders() -> None:
     """The mean over all orders of answers of one confidence, each order as if told apart."""
     outcomes = [True, False, False, True, True]
     areas = [
@@ -55,6 +55,6 @@ def test_the_calibration_table_by_hand() -> None:
     assert calibration_error(()) == 0.0
 
 
-def test_confidences_that_are_no_probabilities_have_no_calibration() -> None:
+def test_calibration_needs_probabilities() -> None:
     with pytest.raises(UsageError, match="between 0 and 1, not 7"):
         calibration_table([Judged(7, correct=True)])

@@ -83,14 +83,14 @@ def test_differences_are_paired_and_corrected_within_a_breakdown() -> None:
     assert all(score.difference is None for score in comparison.scores if score.run == "bm25")
 
 
-def test_failed_and_missing_questions_count_as_nothing() -> None:
+def test_failed_and_missing_questions_count_as_zero() -> None:
     good = [result(one.id, 1, "a", "b") for one in CHAINS]
     failed = replace(good[0], error="overloaded", prediction=None, score=None, passages=())
     comparison = compare([made_run("bm25", CHAINS, good), made_run("dense", CHAINS, [failed, *good[2:]])])
     assert overall(comparison, "dense", "em") == overall(comparison, "dense", "recall@5") == pytest.approx(4 / 6)
 
 
-def test_a_question_that_failed_has_found_nothing_whatever_it_had() -> None:
+def test_a_failed_question_has_found_nothing_whatever_its_record_says() -> None:
     good = [result(one.id, 1, "a", "b") for one in CHAINS]
     failed = replace(good[0], error="overloaded", prediction=None, score=None)
     runs = [made_run("bm25", CHAINS, good), made_run("dense", CHAINS, [failed, *good[1:]])]
@@ -138,7 +138,7 @@ def test_questions_without_gold_passages_have_no_recall() -> None:
     assert [group.by for group in comparison.groups] == [Breakdown.ALL]
 
 
-def test_what_runs_are_called() -> None:
+def test_labels_of_runs() -> None:
     one, two = made_run("bm25", CHAINS, []), made_run("bm25", CHAINS, [])
     other = replace(two, header=replace(two.header, language="oracle"))
     assert labels_of([one, other]) == ("bm25 (offline)", "bm25 (oracle)")
@@ -158,7 +158,7 @@ def test_confidence_by_hand() -> None:
 # --- tables
 
 
-def test_tables_hold_what_was_measured() -> None:
+def test_tables_have_the_measured_values() -> None:
     tables = {table.title: table for table in tables_of(two_runs())}
     assert list(tables) == ["tiny: 12 questions", "Differences from bm25", "By hops", "By type", "Confidence"]
     means = tables["tiny: 12 questions"]
@@ -203,7 +203,7 @@ def test_curves_by_hand() -> None:
 # --- the page
 
 
-def test_the_page_brings_its_own_library_and_names_nothing_outside() -> None:
+def test_the_page_includes_its_library_and_has_no_external_references() -> None:
     questions = [replace(one, type="</script><b>") for one in CHAINS]
     runs = [made_run(name, questions, [result(one.id, 1, "a", confidence=0.5) for one in questions]) for name in "ab"]
     runs[0] = replace(runs[0], header=replace(runs[0].header, recipe="<img src=x>"))
@@ -219,7 +219,7 @@ def test_the_page_brings_its_own_library_and_names_nothing_outside() -> None:
     assert [json.loads(one)["$schema"].rpartition("/")[2][:2] for one in drawn] == ["v6"] * 6
 
 
-def test_a_page_of_questions_without_gold_passages_draws_what_there_is() -> None:
+def test_a_page_without_gold_passages_draws_the_remaining_plots() -> None:
     questions = [question("q1"), question("q2")]
     answered = [made_run(name, questions, [result("q1", 1)]) for name in ("bm25", "dense")]
     assert recall_by_k(answered) == []

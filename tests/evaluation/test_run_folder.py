@@ -42,7 +42,7 @@ def only_run(bench: Bench) -> Run:
     return open_run(folder)
 
 
-def test_a_run_holds_what_was_run(bench: Bench) -> None:
+def test_the_header_of_a_run(bench: Bench) -> None:
     ((_, report),) = bench.run(replies=None).recipes
     run = only_run(bench)
     assert run.name == report.run
@@ -110,7 +110,7 @@ def test_other_settings_and_presets_are_other_runs(bench: Bench) -> None:
     assert open_run(bench.work / "runs" / "tiny-hirag.no").header.recipe == "hirag:no-rethink"
 
 
-def test_a_run_stands_alone(bench: Bench, tmp_path: Path) -> None:
+def test_a_run_folder_is_self_contained(bench: Bench, tmp_path: Path) -> None:
     bench.run(replies=None)
     (folder,) = runs(bench)
     before = open_run(folder)
@@ -122,7 +122,7 @@ def test_a_run_stands_alone(bench: Bench, tmp_path: Path) -> None:
     assert moved.trails["q1"].hops
 
 
-def test_fewer_questions_later_leave_those_in_the_run_and_nothing_is_lost(bench: Bench) -> None:
+def test_a_run_with_fewer_questions_loses_no_results(bench: Bench) -> None:
     bench.run(replies=None)
     bench.run(replies=None, limit=2)
     run = only_run(bench)
@@ -148,7 +148,7 @@ def test_the_same_run_writes_the_same_bytes(bench: Bench, tmp_path: Path) -> Non
 # --- stopping and harm
 
 
-def test_a_stopped_run_is_not_finished_and_goes_on(bench: Bench) -> None:
+def test_a_stopped_run_is_unfinished_and_resumes(bench: Bench) -> None:
     asked: list[int] = []
     watcher = Watcher(lambda what, done, _: asked.append(done) if what == "bm25" else None, lambda: len(asked) >= 2)
     with pytest.raises(Interrupted):
@@ -162,7 +162,7 @@ def test_a_stopped_run_is_not_finished_and_goes_on(bench: Bench) -> None:
     assert list(only_run(bench).trails) == ["q1", "q2", "q3", "q4"]
 
 
-def test_a_finished_run_over_other_questions_that_is_stopped_is_not_finished(bench: Bench) -> None:
+def test_a_finished_run_stopped_over_other_questions_is_unfinished(bench: Bench) -> None:
     """Not the results of then beside the questions of now: those that were not reached would count as wrong."""
     bench.run(replies=None, limit=1)
     assert list(only_run(bench).results) == ["q1"]
@@ -177,14 +177,14 @@ def test_a_finished_run_over_other_questions_that_is_stopped_is_not_finished(ben
     assert list(only_run(bench).results) == list(only_run(bench).trails) == ["q1", "q2", "q3", "q4"]
 
 
-def test_a_finished_run_that_is_asked_again_stays_finished_while_it_is(bench: Bench) -> None:
+def test_a_finished_run_stays_finished_while_it_is_repeated(bench: Bench) -> None:
     bench.run()
     with pytest.raises(Interrupted):
         bench.run(watcher=Watcher(stopped=lambda: True))
     assert list(only_run(bench).results) == ["q1", "q2", "q3", "q4"]
 
 
-def test_the_trail_of_a_corrected_question_is_not_passed_off(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_old_trail_of_a_corrected_question_is_ignored(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.run(replies=None)
     bench.write("questions.jsonl", [{**QUESTIONS[0], "answers": ["Arrow"]}, *QUESTIONS[1:]])
     with monkeypatch.context() as patched:
@@ -216,7 +216,7 @@ def test_files_that_were_altered_are_named(bench: Bench, tmp_path: Path) -> None
         _ = open_run(copy).trails
 
 
-def test_places_without_a_run(bench: Bench, tmp_path: Path) -> None:
+def test_paths_without_a_run(bench: Bench, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"not a run. `hoptrail evaluate"):
         open_run(tmp_path / "nothing")
     bench.run("bm25", "dense", replies=None)
@@ -245,7 +245,7 @@ def test_trails_survive_being_torn_at_any_byte(tmp_path: Path) -> None:
         assert path.read_bytes() == last
 
 
-def test_a_trail_larger_than_what_is_unpacked_at_once(tmp_path: Path) -> None:
+def test_a_trail_larger_than_the_unpacking_buffer(tmp_path: Path) -> None:
     import random
 
     draw = random.Random(0)
@@ -282,7 +282,7 @@ def test_threads_change_nothing(recipe: str, language: str, bench: Bench, tmp_pa
     assert comparable(bench) == comparable(other)
 
 
-def test_threads_really_work_at_once_and_each_has_its_own_meter(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_work_concurrently_with_separate_meters(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two questions meet inside their answering, or the test would wait for ever."""
     meeting = threading.Barrier(2, timeout=20)
     answer = Bm25.answer
@@ -297,9 +297,7 @@ def test_threads_really_work_at_once_and_each_has_its_own_meter(bench: Bench, mo
     assert all(len(trail.readings) == 1 for trail in only_run(bench).trails.values())
 
 
-def test_what_stops_one_question_stops_the_run_and_keeps_the_others(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fatal_error_stops_the_run_and_keeps_other_results(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = Bm25.answer
     refused = threading.Event()
 
@@ -326,7 +324,7 @@ def test_a_stop_with_threads_keeps_what_is_finished(bench: Bench) -> None:
     assert len(bench.kept()) == 4
 
 
-def test_threads_that_cannot_be(bench: Bench) -> None:
+def test_invalid_numbers_of_threads(bench: Bench) -> None:
     with pytest.raises(UsageError, match="one thread only"):
         bench.run(threads=2)
     with pytest.raises(UsageError, match="at least one thread"):

@@ -65,7 +65,7 @@ def test_a_tiny_case_by_hand(bench: Bench) -> None:
     assert json.loads(json.dumps(given)) == given
 
 
-def test_a_failed_question_is_named_with_its_reason_and_counts_as_nothing(bench: Bench) -> None:
+def test_a_failed_question_is_reported_with_its_reason_and_counts_as_zero(bench: Bench) -> None:
     ((_, report),) = bench.run().recipes
     ((question, reason),) = report.failures
     assert question == "q4"
@@ -73,7 +73,7 @@ def test_a_failed_question_is_named_with_its_reason_and_counts_as_nothing(bench:
     assert [row["error"] is None for row in bench.kept()] == [True, True, True, False]
 
 
-def test_a_failed_question_has_found_nothing_and_has_cost_what_its_tasks_took(bench: Bench) -> None:
+def test_a_failed_question_has_found_nothing_and_has_the_cost_of_its_tasks(bench: Bench) -> None:
     """Its passages are kept, for whoever looks into it."""
     failing = [*SELFASK[:2], {"task": "decompose", "fail": "overloaded"}]
     result = bench.result("selfask", replies=failing, limit=1)
@@ -83,16 +83,14 @@ def test_a_failed_question_has_found_nothing_and_has_cost_what_its_tasks_took(be
     assert kept["passages"]
 
 
-def test_retrieval_alone_has_cost_what_its_tasks_took(bench: Bench) -> None:
+def test_retrieval_alone_has_the_cost_of_its_tasks(bench: Bench) -> None:
     replies = [*SELFASK, {"task": "decompose", "reply": {"questions": []}, "prompt_tokens": 5}]
     result = bench.result("selfask", replies=replies, limit=1, retrieval_only=True)
     assert result["calls"] == result["tasks"] > 0
     assert result["tokens"] == 19
 
 
-def test_what_a_recipe_costs_does_not_hang_on_what_was_asked_before(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_cost_of_a_recipe_does_not_depend_on_earlier_runs(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two recipes that ask the same are told the same price, and one asked again under other settings, too; it is paid once."""
     bench.write("corpus.jsonl", CORPUS[:1])
     bench.write("questions.jsonl", [{**QUESTIONS[0], "supporting": ["a"]}])
@@ -106,7 +104,7 @@ def test_what_a_recipe_costs_does_not_hang_on_what_was_asked_before(
     assert fake.bill.calls == 1
 
 
-def test_what_could_not_be_built_is_told_and_its_results_are_not_those_of_the_whole(
+def test_an_incomplete_structure_is_reported_and_its_results_are_separate(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Extractions that failed are made by the next run: what it finds is not mixed with what was found without them."""
@@ -124,7 +122,7 @@ def test_what_could_not_be_built_is_told_and_its_results_are_not_those_of_the_wh
     assert len({row["fingerprint"] for row in bench.kept("sirerag")}) == 2
 
 
-def test_a_question_that_cannot_be_asked_harms_only_itself(bench: Bench) -> None:
+def test_an_invalid_question_does_not_affect_others(bench: Bench) -> None:
     bench.write("questions.jsonl", [{**QUESTIONS[0], "question": "Why? " * 3000}, QUESTIONS[1]])
     ((_, report),) = bench.run(replies=REPLIES[:1]).recipes
     assert [(name, "at most 8,000" in reason) for name, reason in report.failures] == [("q1", True)]
@@ -133,7 +131,7 @@ def test_a_question_that_cannot_be_asked_harms_only_itself(bench: Bench) -> None
     assert report.to_json()["retrieval"]["recall@20"] == 1 / 2
 
 
-def test_a_failure_on_the_way_to_an_answer_is_none(bench: Bench) -> None:
+def test_a_failed_hop_is_no_failed_question(bench: Bench) -> None:
     """selfask goes on after a failed hop; what it answers counts."""
     replies = [
         {"task": "decompose", "reply": {"questions": ["Isk?"]}},
@@ -161,7 +159,7 @@ def test_units_made_from_several_documents_count_for_the_passages_of_each() -> N
     assert corpus_ids(replace(summary, sources=spans[3:]), ids) == []
 
 
-def test_several_recipes_stand_in_the_order_asked_for_each_with_its_own_results(bench: Bench) -> None:
+def test_several_recipes_are_reported_in_order_with_separate_results(bench: Bench) -> None:
     report = bench.run("hybrid", "bm25", "dense", replies=None).to_json()
     assert list(report["recipes"]) == ["hybrid", "bm25", "dense"]
     assert report["language"] == "offline"
@@ -170,7 +168,7 @@ def test_several_recipes_stand_in_the_order_asked_for_each_with_its_own_results(
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_with_retrieval_only_nothing_is_answered(bench: Bench, recipe: str) -> None:
+def test_retrieval_only_gives_no_answers(bench: Bench, recipe: str) -> None:
     result = bench.result(recipe, replies=None, retrieval_only=True)
     assert list(result) == COUNTS + RETRIEVAL + COSTS
     assert [result[key] for key in COUNTS] == [4, 0, 0]
@@ -185,7 +183,7 @@ def test_retrieval_is_the_same_with_answers_and_without(bench: Bench) -> None:
         assert {key: alone[key] for key in RETRIEVAL} == {key: answered[key] for key in RETRIEVAL}
 
 
-def test_seconds_of_language_and_retrieval_are_told_apart(bench: Bench) -> None:
+def test_seconds_of_language_and_retrieval_are_separate(bench: Bench) -> None:
     assert bench.result(replies=None, retrieval_only=True)["seconds_per_question"]["language"] == 0.0
     assert bench.result(replies=None)["seconds_per_question"]["language"] > 0.0
 
@@ -206,7 +204,7 @@ def test_a_passage_that_cannot_be_read_stops_the_run(bench: Bench) -> None:
         bench.run()
 
 
-def test_two_runs_at_once_are_told(bench: Bench) -> None:
+def test_two_runs_at_once_are_refused(bench: Bench) -> None:
     met: list[str] = []
 
     def again(what: str, *_: int) -> None:
@@ -230,7 +228,7 @@ def command(bench: Bench, hoptrail: Hoptrail, monkeypatch: pytest.MonkeyPatch) -
     return hoptrail
 
 
-def test_evaluate_writes_what_the_contract_says(bench: Bench, command: Hoptrail, tmp_path: Path) -> None:
+def test_evaluate_follows_the_contract(bench: Bench, command: Hoptrail, tmp_path: Path) -> None:
     out = tmp_path / "deep" / "out.json"
     script = bench.write("script.jsonl", REPLIES)
     ended = command("evaluate", bench.data, "--recipes", "bm25", "--language", f"scripted:{script}", "--out", out)
@@ -275,7 +273,7 @@ def test_one_work_folder_serves_several_data_sets(bench: Bench, command: Hoptrai
     assert len(bench.encoder.texts) == 4
 
 
-def test_a_signal_in_the_middle_keeps_what_is_finished(
+def test_a_signal_keeps_finished_results(
     bench: Bench, command: Hoptrail, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from hoptrail.recipes.bm25 import Bm25

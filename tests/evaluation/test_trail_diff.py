@@ -112,7 +112,7 @@ def test_the_command(bench: Bench, hoptrail: Hoptrail) -> None:
 
 
 @pytest.mark.parametrize("exact", [False, True])
-def test_a_run_never_parts_from_itself(bench: Bench, exact: bool) -> None:
+def test_a_run_never_diverges_from_itself(bench: Bench, exact: bool) -> None:
     from hoptrail.evaluation.run_folder import open_run
 
     bench.run("selfask", replies=None)

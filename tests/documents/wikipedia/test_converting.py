@@ -110,7 +110,7 @@ LINKS = [
 
 
 @pytest.mark.parametrize(("wikitext", "text"), LINKS)
-def test_links_that_hold_words_alone_become_these(wikitext: str, text: str) -> None:
+def test_links_with_only_words_become_these_words(wikitext: str, text: str) -> None:
     assert with_plain_links(wikitext) == text
 
 
@@ -120,7 +120,7 @@ PARTS = (
 )
 
 
-def test_what_is_read_does_not_hang_on_when_links_are_resolved(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_result_does_not_depend_on_when_links_are_resolved(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cheaply before parsing or by the parser, among any other markup, also where it is broken."""
     random = Random(6)
     texts = [without_unseen("".join(random.choices(PARTS, k=8))) for _ in range(400)]
@@ -170,17 +170,17 @@ FORMS = [
 
 
 @pytest.mark.parametrize(("title", "text", "form"), FORMS)
-def test_what_a_page_is(title: str, text: str, form: Form) -> None:
+def test_forms_of_pages(title: str, text: str, form: Form) -> None:
     found = converted(text, title)
     assert (found.form, found.title, bool(found.text)) == (form, title, form is Form.ENTITY)
 
 
-def test_a_disambiguation_page_is_a_document_if_asked() -> None:
+def test_a_disambiguation_page_becomes_a_document_on_request() -> None:
     found = converted("* [[Isk (river)]]{{dab}}", settings=WikipediaSettings(disambiguation_documents=True))
     assert (found.form, found.text) == (Form.DISAMBIGUATION, "Isk (river)")
 
 
-def test_what_cannot_be_used_says_why() -> None:
+def test_faulty_pages_have_a_reason() -> None:
     long = converted("x" * 101, settings=WikipediaSettings(characters=100))
     assert (long.form, long.detail) == (Form.FAULT, "is longer than 100 characters")
     broken = convert(b"<page><title>Q &amp; A</title><text></page>", SITE, SETTINGS)
@@ -194,7 +194,7 @@ def test_what_cannot_be_used_says_why() -> None:
     "part",
     ["<ref>", "</ref>", "<ref", "<!--", "-->", "{|\n", "|}\n", "<ref>{|\n<!--", "[[", "[[a", "[[a|", "[[a|b]", "a"],
 )
-def test_cutting_away_takes_linear_time(part: str) -> None:
+def test_removing_hidden_parts_takes_linear_time(part: str) -> None:
     text = part * (2_000_000 // len(part))
     with_plain_links(without_unseen(text))  # a quadratic pattern takes longer than a test may
     with_plain_links(text)

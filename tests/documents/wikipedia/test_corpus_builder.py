@@ -49,7 +49,7 @@ def contents(folder: Path) -> list[bytes]:
     return [(folder / name).read_bytes() for name in FILES]
 
 
-def test_one_document_an_entity_in_the_order_of_the_dump(whole: Path) -> None:
+def test_one_document_per_entity_in_the_order_of_the_dump(whole: Path) -> None:
     documents = lines_of(whole / "documents.jsonl")
     assert [(one["id"], one["title"]) for one in documents] == [
         ("3", "Tallow Bridge"),
@@ -92,7 +92,7 @@ def test_templates_that_showed_nothing_are_counted(whole: Path) -> None:
     assert dict(converted.dropped) == {"odd": 3, "convert": 1}
 
 
-def test_what_further_templates_show_can_be_said(tmp_path: Path) -> None:
+def test_further_templates_can_have_patterns(tmp_path: Path) -> None:
     settings = WikipediaSettings(templates=(("Odd_Thing", "$1 (${see also})"), ("convert", "$1!"), ("noise", "")))
     text = "One {{odd thing|x|see also=y}}, {{odd thing|x}}two {{noise|z}}{{convert|3|km}}."
     (tmp_path / "wiki.xml").write_bytes(dump_of([page("A", text), page("B", text)]))
@@ -115,7 +115,7 @@ def test_titles_that_differ_in_case_share_a_profile(tmp_path: Path) -> None:
     assert (profile.title, profile.also, profile.pairs) == ("ISK", ("The ISK",), (("A", "1"), ("B", "2")))
 
 
-def test_long_chains_and_circles_of_redirects_end(tmp_path: Path) -> None:
+def test_long_chains_and_cycles_of_redirects_terminate(tmp_path: Path) -> None:
     with open_notebook(tmp_path / "notebook") as notebook:
         notebook.enter(Converted(Form.ENTITY, "End", "1", "x"))
         for number in range(500):
@@ -128,7 +128,7 @@ def test_long_chains_and_circles_of_redirects_end(tmp_path: Path) -> None:
 # --- what is broken
 
 
-def test_faulty_pages_are_named_and_the_rest_goes_on(tmp_path: Path) -> None:
+def test_faulty_pages_are_reported_and_the_others_converted(tmp_path: Path) -> None:
     pages = [
         page("A", "One."),
         page("B", "x").replace("</text>", ""),
@@ -143,7 +143,7 @@ def test_faulty_pages_are_named_and_the_rest_goes_on(tmp_path: Path) -> None:
     assert "no end tag" in made.faults[1][1]
 
 
-def test_a_dump_that_is_cut_off_keeps_what_was_read(tmp_path: Path) -> None:
+def test_a_truncated_dump_keeps_its_complete_pages(tmp_path: Path) -> None:
     content = dump_of([page("A", "One."), page("B", "Two.")])
     (tmp_path / "wiki.xml").write_bytes(content[:-60])
     made = build_corpus(tmp_path / "wiki.xml", tmp_path / "out")
@@ -153,7 +153,7 @@ def test_a_dump_that_is_cut_off_keeps_what_was_read(tmp_path: Path) -> None:
     assert build_corpus(tmp_path / "wiki.xml", tmp_path / "out") == made
 
 
-def test_a_page_that_holds_the_parser_is_the_only_one_lost() -> None:
+def test_only_the_page_that_hangs_the_parser_is_lost() -> None:
     """Tags that are not closed take the parser time with the square of their number, and it cannot be interrupted."""
     slow = page("Slow", "x<b>" * 60_000)
     raw = [RawPage(one.encode()) for one in (page("A", "One."), slow, page("B", "Two."))]
@@ -171,7 +171,7 @@ def test_a_missing_package_is_named_with_its_extra(dump: Path, tmp_path: Path, m
     assert not (tmp_path / "out").exists()
 
 
-def test_what_is_no_dump_leaves_nothing_behind_that_is_taken_for_one(tmp_path: Path) -> None:
+def test_a_refused_file_leaves_no_corpus(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("Just text.", encoding="utf-8")
     with pytest.raises(DocumentError, match="is not a MediaWiki XML dump"):
         build_corpus(tmp_path / "notes.txt", tmp_path / "out")
@@ -183,7 +183,7 @@ def test_what_is_no_dump_leaves_nothing_behind_that_is_taken_for_one(tmp_path: P
 # --- stopping and going on
 
 
-def test_a_stopped_run_goes_on_and_ends_with_the_same_bytes(
+def test_a_stopped_run_resumes_and_ends_with_the_same_bytes(
     dump: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(corpus_builder, "BATCH", 3)
@@ -229,7 +229,7 @@ def test_killed_again_and_again_it_ends_with_the_same_bytes(dump: Path, whole: P
     assert contents(tmp_path / "out") == contents(whole)
 
 
-def test_killed_at_the_last_step_it_does_that_step_again(
+def test_a_run_killed_at_the_last_step_repeats_it(
     dump: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made_by = json.loads((whole / "corpus.json").read_bytes())["made_by"]

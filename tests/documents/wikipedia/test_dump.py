@@ -47,7 +47,7 @@ def test_every_packing_gives_every_page(
 
 
 @pytest.mark.parametrize("packing", [partial(bz2.compress, compresslevel=1), gzip.compress, bytes])
-def test_a_dump_that_is_cut_off_gives_what_stands_before(
+def test_a_truncated_dump_gives_the_pages_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packing: Callable[[bytes], bytes]
 ) -> None:
     monkeypatch.setattr(dumps, "MIB", 1000)
@@ -72,20 +72,20 @@ def test_damage_in_the_middle_of_a_packed_file_ends_the_reading(tmp_path: Path) 
     assert "damaged" in ended
 
 
-def test_where_a_dump_without_its_end_stops_is_said(tmp_path: Path) -> None:
+def test_the_end_of_a_truncated_dump_is_reported(tmp_path: Path) -> None:
     assert read(tmp_path / "wiki", dump_of(PAGES, end=""))[1] == "the end tag `</mediawiki>` is missing"
     pages, ended = read(tmp_path / "wiki", dump_of(PAGES[:2], end="<page><title>Q &amp; A</title><text>Half"))
     assert (len(pages), "in the middle of the page 'Q & A'" in ended) == (2, True)
 
 
-def test_a_page_without_end_tag_costs_only_itself(tmp_path: Path) -> None:
+def test_a_page_without_an_end_tag_does_not_affect_others(tmp_path: Path) -> None:
     broken = page("Broken", "x").replace("</page>", "")
     pages, ended = read(tmp_path / "wiki", dump_of([redirect("A", "B"), broken, page("C", "y")]))
     assert [(one.title, bool(one.fault)) for one in pages] == [("A", False), ("Broken", True), ("C", False)]
     assert ended == ""
 
 
-def test_a_page_that_is_too_long_is_named_and_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_that_is_too_long_is_reported_and_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dumps, "MIB", 1000)
     monkeypatch.setattr(dumps, "_KEPT", 300)
     content = dump_of([page("A", "x"), page("Long", "y" * 50_000), page("C", "z")])
@@ -113,7 +113,7 @@ class Searched(bytearray):
         return super().find(part, start)
 
 
-def test_a_long_page_in_many_blocks_takes_time_by_its_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_page_in_many_blocks_takes_linear_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dumps, "MIB", 50)
     monkeypatch.setattr(dumps, "bytearray", Searched, raising=False)
     Searched.bytes = 0
@@ -127,7 +127,7 @@ def test_a_long_page_in_many_blocks_takes_time_by_its_length(tmp_path: Path, mon
 @pytest.mark.parametrize(
     "content", [b"", b"Just text.", b"<html><body></body></html>", b"\x89PNG\r\n", b"7z\xbc\xaf\x27\x1c"]
 )
-def test_what_is_no_dump_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_files_that_are_no_dump_are_refused(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(DocumentError, match=r"wiki: (is not a MediaWiki|has an unsupported compression)"):
         read(tmp_path / "wiki", content)
     with pytest.raises(DocumentError, match="holds no page that can be read: the packed file is damaged or cut off"):
@@ -139,7 +139,7 @@ def test_what_is_no_dump_is_refused(tmp_path: Path, content: bytes) -> None:
 # --- one page
 
 
-def test_the_site_tells_its_namespaces() -> None:
+def test_the_namespaces_of_a_site() -> None:
     site = read_site(HEADER.encode())
     assert [site.namespace_of(title) for title in ("Datei:x", "File:x", "kategorie: x", "2001: A film", "A")] == [
         6,
