@@ -1,4 +1,4 @@
-"""Every file in `blocks/` gives the blocks that are written beside it in `NAME.blocks`; see `block_lines` for how they read."""
+"""Every file in `blocks/` gives the blocks in `NAME.blocks` beside it; `block_lines` explains the format."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MARKS = {
     "org": r"^\*+ |\[\[|#\+|^\s*:\w+:|(?<!\w)[=*/]\w+[=*/](?!\w)|[<\[]\d{4}-",
 }
 MARKS |= {"ipynb": MARKS["markdown"], "epub": MARKS["html"]}
-"""Marks that must not be left in the text of a form, code apart."""
+"""Markup that must not remain in the text of a format, except in code."""
 
 SOURCES = [
     pattern.strip()
@@ -33,7 +33,7 @@ SOURCES = [
     if line[:1].strip() and not line.startswith(("Where", "The others"))
     for pattern in line.split("  ")[0].split(",")
 ]
-"""Of the page of sources, which files were made by programs in use, or taken from packages."""
+"""Patterns of the files that common programs made or that come from packages, as listed in SOURCES."""
 
 every_file = pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 
@@ -122,10 +122,10 @@ def test_a_block_of_a_page_has_the_line_of_its_text(path: Path) -> None:
 
 
 def test_there_are_files_of_every_format_and_enough_from_programs() -> None:
-    made = {path for path in FILES for pattern in SOURCES if path.match(pattern)}
+    by_programs = {path for path in FILES for pattern in SOURCES if path.match(pattern)}
     assert {form.name for form in FORMS if form.parser} == {form_name(path) for path in FILES}
     assert len(FILES) >= 60
-    assert len(made) >= 20
+    assert len(by_programs) >= 20
 
 
 def test_every_expectation_belongs_to_a_file() -> None:

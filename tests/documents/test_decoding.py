@@ -1,4 +1,4 @@
-"""Every encoding that can be told is decoded with a record of how; what is not text is refused."""
+"""Every detectable encoding is decoded with a note; binary data is refused."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_c7_iso_2022_is_detected_by_its_escapes(text: str, encoding: str, named:
 
 
 def test_c7_one_undecodable_character_is_replaced() -> None:
-    """As ① in Japanese mail from Windows."""
+    """Such as ① in Japanese mail from Windows."""
     decoded = decode(b"\x1b$B-!El5~\x1b(B is old.")
     assert decoded.text == "\ufffd東京 is old."
     assert "1 byte sequences are not iso2022_jp_ext" in decoded.notes[1]

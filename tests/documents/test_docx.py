@@ -1,4 +1,4 @@
-"""Word files give paragraphs, tables and a title; archives and XML made to harm are refused before they are unpacked."""
+"""Word files give paragraphs, tables and a title; hostile archives and XML are refused before they are unpacked."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def row(*cells: str) -> str:
     return f"<w:tr>{''.join(cells)}</w:tr>"
 
 
-def controlled(content: str) -> str:
+def content_control(content: str) -> str:
     return f"<w:sdt><w:sdtPr/><w:sdtContent>{content}</w:sdtContent></w:sdt>"
 
 
@@ -87,13 +87,13 @@ def controlled(content: str) -> str:
         paragraph(f'<w:fldSimple w:instr="REF x">{run("kept")}</w:fldSimple>'),
         paragraph(f'<w:smartTag w:element="City">{run("kept")}</w:smartTag>'),
         paragraph(f'<w:customXml w:element="x">{run("kept")}</w:customXml>'),
-        paragraph(f"<w:hyperlink>{controlled(run('kept'))}</w:hyperlink>"),
+        paragraph(f"<w:hyperlink>{content_control(run('kept'))}</w:hyperlink>"),
         paragraph(f"<w:r><w:ruby><w:rt>{run('said')}</w:rt><w:rubyBase>{run('kept')}</w:rubyBase></w:ruby></w:r>"),
-        paragraph(controlled(f'<w:ins w:id="1" w:author="a">{run("kept")}</w:ins>')),
-        controlled(paragraph(run("kept"))),
-        controlled(f'<w:customXml w:element="x">{paragraph(run("kept"))}</w:customXml>'),
-        controlled(table(row(cell(paragraph(run("kept")))))),
-        table(controlled(row(controlled(cell(controlled(paragraph(run("kept")))))))),
+        paragraph(content_control(f'<w:ins w:id="1" w:author="a">{run("kept")}</w:ins>')),
+        content_control(paragraph(run("kept"))),
+        content_control(f'<w:customXml w:element="x">{paragraph(run("kept"))}</w:customXml>'),
+        content_control(table(row(cell(paragraph(run("kept")))))),
+        table(content_control(row(content_control(cell(content_control(paragraph(run("kept")))))))),
     ],
 )
 def test_text_in_wrapper_elements_is_read(tmp_path: Path, wrapped: str) -> None:
@@ -105,7 +105,7 @@ def test_text_in_wrapper_elements_is_read(tmp_path: Path, wrapped: str) -> None:
 
 
 def test_a_title_may_stand_in_a_content_control(tmp_path: Path) -> None:
-    styled = controlled(paragraph('<w:pPr><w:pStyle w:val="Title"/></w:pPr>', controlled(run("In the text"))))
+    styled = content_control(paragraph('<w:pPr><w:pStyle w:val="Title"/></w:pPr>', content_control(run("In the text"))))
     assert parse_docx(word_body(tmp_path / "a.docx", styled).read_bytes(), DEFAULT_LIMITS).title == "In the text"
 
 
@@ -117,15 +117,15 @@ def test_a_table_in_a_cell_is_part_of_its_text(tmp_path: Path) -> None:
 
 
 def test_a_merged_cell_is_repeated_in_every_row(tmp_path: Path) -> None:
-    def told(text: str, merge: str = "", span: int = 1) -> str:
+    def start_cell(text: str, merge: str = "", span: int = 1) -> str:
         return cell(paragraph(run(text)), merge=merge, span=span)
 
     rows = [
-        row(told("wide", span=2), told("tall", "restart")),
-        row(told("one"), told("two"), cell(merge="continue")),
-        row(told("both", span=2), cell(merge="continue")),
-        row(told("short")),
-        row(told("a"), told("b"), cell(merge="continue")),
+        row(start_cell("wide", span=2), start_cell("tall", "restart")),
+        row(start_cell("one"), start_cell("two"), cell(merge="continue")),
+        row(start_cell("both", span=2), cell(merge="continue")),
+        row(start_cell("short")),
+        row(start_cell("a"), start_cell("b"), cell(merge="continue")),
     ]
     parsed = parse_docx(word_body(tmp_path / "a.docx", table(*rows)).read_bytes(), DEFAULT_LIMITS)
     assert parsed.text == "wide\ttall\none\ttwo\ttall\nboth\ttall\nshort\na\tb\t"

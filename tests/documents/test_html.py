@@ -1,4 +1,4 @@
-"""Pages give their readable text; what is not for reading stays out; nesting and size are bounded."""
+"""Pages give their readable text only; nesting and size are bounded."""
 
 from __future__ import annotations
 

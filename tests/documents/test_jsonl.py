@@ -1,4 +1,4 @@
-"""JSON lines: two layouts, broken lines named, nothing held that need not be."""
+"""JSON lines: two layouts, broken lines reported, bounded memory."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from hoptrail.documents.read_sources import read_sources
 from hoptrail.types import Document
 
 
-def written(path: Path, *lines: object) -> Path:
+def write_jsonl(path: Path, *lines: object) -> Path:
     path.write_text("".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines), "utf-8")
     return path
 
 
 def test_both_layouts_and_missing_keys(tmp_path: Path) -> None:
-    path = written(
+    path = write_jsonl(
         tmp_path / "a.jsonl",
         {"id": "p1", "title": "One", "text": "A. B.", "sentences": ["A.", "B."], "other": 1},
         {"_id": 7, "title": None, "text": "C.", "metadata": {}},
@@ -48,7 +48,7 @@ def test_both_layouts_and_missing_keys(tmp_path: Path) -> None:
     ],
 )
 def test_a_broken_line_is_named_and_the_others_are_read(tmp_path: Path, line: str, reason: str) -> None:
-    path = written(tmp_path / "a.jsonl", {"id": "1", "text": "A."}, line, {"id": "3", "text": "C."})
+    path = write_jsonl(tmp_path / "a.jsonl", {"id": "1", "text": "A."}, line, {"id": "3", "text": "C."})
     first, bad, last = read_lines(path, ReadingLimits(text=100_001 if line[0] == "[" else 1000))
     assert isinstance(first, Line)
     assert isinstance(last, Line)
@@ -68,7 +68,7 @@ def test_c7_lines_that_are_not_utf8_and_a_byte_order_mark(tmp_path: Path) -> Non
 
 
 def test_reading_another_kind_of_file_stops_early(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.jsonl", *(["just words"] * 1000))
+    path = write_jsonl(tmp_path / "a.jsonl", *(["just words"] * 1000))
     problems = list(read_lines(path, DEFAULT_LIMITS))
     assert len(problems) == 21
     assert problems[-1] == BadLine(0, "none of its first 20 lines is a document: not JSON lines")
@@ -121,7 +121,7 @@ def test_c3_a_large_file_is_streamed(tmp_path: Path) -> None:
 
 
 def test_c3_the_first_document_comes_before_the_last_is_read(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.jsonl", {"text": "A."}, *({"text": f"{n}. " * 1000} for n in range(500)), "broken")
+    path = write_jsonl(tmp_path / "a.jsonl", {"text": "A."}, *({"text": f"{n}. " * 1000} for n in range(500)), "broken")
     items = read_sources([path, tmp_path / "missing.txt"])
     first = next(items)
     assert isinstance(first, Document)

@@ -1,4 +1,4 @@
-"""Mails that are made to harm, or are no mails: each costs at most itself, and is named."""
+"""Hostile mails and files that are no mails: each is reported and affects no other."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_files_that_are_no_mail(data: bytes) -> None:
 
 
 def test_more_mails_than_the_limit() -> None:
-    one = f"From a Tue Mar  5 09:30:00 2024\n{HEADER}\nText.\n\n".encode()
-    assert len(headings(parse_mbox(one * 3, ReadingLimits(rows=3)))) == 3
+    single = f"From a Tue Mar  5 09:30:00 2024\n{HEADER}\nText.\n\n".encode()
+    assert len(headings(parse_mbox(single * 3, ReadingLimits(rows=3)))) == 3
     with pytest.raises(Unreadable, match="holds more than 3 mails: split it, or raise the limit `rows`"):
-        parse_mbox(one * 4, ReadingLimits(rows=3))
+        parse_mbox(single * 4, ReadingLimits(rows=3))

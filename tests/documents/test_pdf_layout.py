@@ -1,4 +1,4 @@
-"""What stands where on a PDF page makes its reading order, headings, paragraphs, list items, code and tables."""
+"""The positions of text on a PDF page determine reading order, headings, paragraphs, list items, code and tables."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def lines_of(pages: list[list[Placed]], rules: list[tuple[float, float, float, f
 
 
 def interleaved() -> list[Placed]:
-    """Two columns, drawn line by line over both, under a title that reaches over them."""
+    """Two columns, drawn line by line across both, under a title across both."""
     left, right = column(60, 700, LEFT), column(320, 700, RIGHT)
     both = [piece for pair in zip(left, right, strict=True) for piece in pair]
     return [Placed(150, 740, "The harbour and its quay in the old town", 16), *both]
@@ -192,9 +192,9 @@ def test_a_table_continues_on_the_next_page_with_the_same_headers() -> None:
         [Placed(60, 686 - 14 * n, f"Boat {'abcdef'[n]}"), Placed(160, 686 - 14 * n, f"{n + 3} EUR")] for n in range(3)
     ]
     body = [piece for row in rows for piece in row]
-    found = lines_of([[*header, *body], [*header, *body]])
-    assert [line.split(" | ")[0] for line in found] == ["row header", "row", "row", "row", "row", "row", "row"]
-    assert found[-1] == "row |  | page 2 | Ship=Boat c ¦ Fee=5 EUR"
+    lines = lines_of([[*header, *body], [*header, *body]])
+    assert [line.split(" | ")[0] for line in lines] == ["row header", "row", "row", "row", "row", "row", "row"]
+    assert lines[-1] == "row |  | page 2 | Ship=Boat c ¦ Fee=5 EUR"
 
 
 def test_words_that_run_together_are_noted() -> None:
@@ -205,7 +205,7 @@ def test_words_that_run_together_are_noted() -> None:
 
 
 def scanned(lines: list[str]) -> bytes:
-    """A PDF of one page that is a picture of a page with these lines."""
+    """A PDF with one page that is a picture of these lines."""
     import pypdfium2
 
     page = pypdfium2.PdfDocument(placed_pdf([column(72, 700, lines, 14)]))[0]
@@ -237,7 +237,7 @@ def test_scanned_pages_are_read_with_tesseract() -> None:
 
 
 def test_a_rotated_page_is_read_like_an_upright_one() -> None:
-    """Each line runs upwards, the next one to the right of it, as on a page that is to be turned to the right."""
+    """Each line runs upwards, and the next line is to its right, as on a page to be rotated clockwise."""
     lines = [f"BT /F1 10 Tf 0 1 -1 0 {100 + 12 * number} 100 Tm ({line}) Tj ET" for number, line in enumerate(LEFT[:3])]
     stamp = "BT /F1 10 Tf 30 30 Td (Copy) Tj ET"
     parsed = parse_pdf(pdf_with_contents([stream(" ".join([*lines, stamp]).encode())]), DEFAULT_LIMITS)

@@ -1,4 +1,4 @@
-"""The blocks of plain text: what is a heading, of which level, and what only looks like one."""
+"""The blocks of plain text: headings, their levels, and lines that only look like headings."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_the_path_of_a_release_has_no_frame() -> None:
 
 
 def test_a_whole_number_before_a_colon_makes_a_release() -> None:
-    """As in systemd's NEWS; by itself, or within a sentence, a number makes none."""
+    """As in systemd's NEWS. A single such line, or a number within a sentence, makes none."""
     releases = "CHANGES WITH 252:\n\n    * Faster.\n\nCHANGES WITH 251:\n\n    * First.\n\n"
     blocks = plain_blocks(f"{releases}We saw 12:\n\nOnly 14 came.\n\nOnly 15 came.\n")
     assert [block.path for block in blocks if block.kind is BlockKind.ITEM] == [

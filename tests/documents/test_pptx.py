@@ -1,4 +1,4 @@
-"""PowerPoint files that are none, or made to harm."""
+"""Hostile PowerPoint files, and files that are none."""
 
 from __future__ import annotations
 

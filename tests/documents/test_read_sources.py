@@ -1,4 +1,4 @@
-"""Files and folders become documents; what cannot be read is named in its place; ids depend on content alone."""
+"""Files and folders become documents; errors come in their place; ids depend only on content."""
 
 from __future__ import annotations
 
@@ -98,9 +98,9 @@ def test_given_sentences_are_used(tmp_path: Path) -> None:
     line = {"text": "Dr. A. came. b left.", "sentences": ["Dr. A. came.", "b left."]}
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps(line) + "\n" + json.dumps({**line, "sentences": ["else"]}))
-    (given, found), _ = read(path)
-    assert given.sentence_ends == (13, 20)
-    assert found.sentence_ends == (20,)
+    (annotated, plain), _ = read(path)
+    assert annotated.sentence_ends == (13, 20)
+    assert plain.sentence_ends == (20,)
 
 
 @pytest.mark.parametrize("text", ["", " \n\t\n "])
@@ -215,13 +215,13 @@ def test_lines_of_records_without_texts_are_one_document(tmp_path: Path) -> None
     assert [block.place for block in document.blocks] == ["record 1", "record 2"]
 
 
-@pytest.mark.parametrize(("name", "told"), [("glued.md", True), ("code.md", False), ("whole.md", False)])
-def test_words_that_run_together_are_noted_in_any_format(tmp_path: Path, name: str, told: bool) -> None:
+@pytest.mark.parametrize(("name", "noted"), [("glued.md", True), ("code.md", False), ("whole.md", False)])
+def test_words_that_run_together_are_noted_in_any_format(tmp_path: Path, name: str, noted: bool) -> None:
     sentence = "The harbour master closed the east quay because of the storm of last night. "
     texts = {"glued.md": sentence.replace(" ", "") * 9, "whole.md": sentence * 9}
     (tmp_path / name).write_text(texts.get(name, f"```\n{texts['glued.md']}\n```\n{sentence * 9}"))
     (document,), _ = read(tmp_path)
-    assert any("words run together" in note for note in document.notes) == told
+    assert any("words run together" in note for note in document.notes) == noted
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ def test_a_document_has_a_date(tmp_path: Path, name: str, text: str, date: str, 
     ],
 )
 def test_the_date_in_a_document_applies_to_its_blocks(tmp_path: Path, name: str, text: str, dates: str) -> None:
-    """But for what it quotes; that of a file's name is not in the blocks, which are the same under another name."""
+    """Except for quotes. A date in a file's name is not in the blocks, which are the same under another name."""
     (tmp_path / name).write_text(text)
     (document,), _ = read(tmp_path)
     assert [block.date for block in document.blocks] == dates.split("|")
@@ -394,7 +394,7 @@ def test_c11_a_file_that_changes_once_is_read_again(tmp_path: Path, monkeypatch:
 def test_c11_a_file_that_keeps_changing_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leaves_its_time: bool
 ) -> None:
-    """Also one whose time of change does not show it: two writes may fall within one tick of the clock."""
+    """Also if its times do not change: two writes may fall within one tick of the clock."""
     path = tmp_path / "a.txt"
     path.write_text("Version 000.")
     true_read = file_contents._read_bytes

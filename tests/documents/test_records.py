@@ -1,4 +1,4 @@
-"""JSON and YAML files that are broken, or made to take all memory and time."""
+"""Broken JSON and YAML files, and files that would take all memory or time."""
 
 from __future__ import annotations
 

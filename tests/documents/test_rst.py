@@ -1,4 +1,4 @@
-"""reStructuredText opens no file, runs nothing, depends on no file before, and loses no text to what it does not know."""
+"""reStructuredText opens no file, runs nothing, does not depend on earlier files, and keeps the text of unknown directives."""
 
 from __future__ import annotations
 

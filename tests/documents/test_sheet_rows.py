@@ -1,4 +1,4 @@
-"""CSV, TSV and Excel files: how numbers are written, which row is the header, and what is refused."""
+"""CSV, TSV and Excel files: formats of numbers, header rows, and refused files."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 
 
 def rows_of(parsed: Parsed) -> list[dict[str, str] | list[str] | str]:
-    """Each block: a row as its values by header, a header row or one without headers as a list, others as their text."""
-    found: list[dict[str, str] | list[str] | str] = []
+    """Each block: a row as a dict by header, a row without headers or a header row as a list, other blocks as text."""
+    rows: list[dict[str, str] | list[str] | str] = []
     for block in parsed.blocks:
         values = [parsed.text[cell.start : cell.end] for cell in block.cells]
         if not block.cells:
-            found.append(parsed.text[block.start : block.end].strip())
+            rows.append(parsed.text[block.start : block.end].strip())
         elif any(cell.header for cell in block.cells):
-            found.append({cell.header: value for cell, value in zip(block.cells, values, strict=True)})
+            rows.append({cell.header: value for cell, value in zip(block.cells, values, strict=True)})
         else:
-            found.append(values)
-    return found
+            rows.append(values)
+    return rows
 
 
 def csv_rows(text: str) -> list[dict[str, str] | list[str] | str]:
@@ -41,7 +41,7 @@ def csv_rows(text: str) -> list[dict[str, str] | list[str] | str]:
 
 
 def workbook(rows: str, *, name: str = "Prices", sheet_xml: bytes | None = None) -> bytes:
-    """An Excel file of one sheet with this XML of rows, built by hand."""
+    """An Excel file with one sheet of these rows (XML), built by hand."""
     main = f'<worksheet xmlns="{SPREADSHEET}"><sheetData>{rows}</sheetData></worksheet>'
     members = {
         "[Content_Types].xml": f'<Types xmlns="{PACKAGE}/content-types"/>',

@@ -1,4 +1,4 @@
-"""Answer scores: a table of values by the official rules, and a second writing of the rules."""
+"""Answer scores: a table of values by the official rules, and a second implementation of the rules."""
 
 from __future__ import annotations
 
@@ -177,17 +177,17 @@ def test_cover_needs_the_gold_tokens_next_to_each_other(prediction: str, answer:
 
 
 def reference_words(text: str) -> list[str]:
-    kept = "".join(character for character in text.lower() if character not in string.punctuation)
-    runs = ["".join(run) for _, run in itertools.groupby(kept, key=lambda character: character.isalnum())]
+    letters = "".join(character for character in text.lower() if character not in string.punctuation)
+    runs = ["".join(run) for _, run in itertools.groupby(letters, key=lambda character: character.isalnum())]
     return "".join(" " if run in ("a", "an", "the") else run for run in runs).split()
 
 
 def reference_overlap(predicted: list[str], gold: list[str]) -> tuple[float, float, float]:
-    left = list(gold)
+    remaining = list(gold)
     shared = 0
     for word in predicted:
-        if word in left:
-            left.remove(word)
+        if word in remaining:
+            remaining.remove(word)
             shared += 1
     if not shared:
         return (0.0, 0.0, 0.0)

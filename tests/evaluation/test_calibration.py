@@ -1,4 +1,4 @@
-"""Calibrated confidences: the fit by hand, monotone on anything, better than what it is given, judged on what it has not seen."""
+"""Calibrated confidences: the fit by hand, its monotonicity, its gain, and its cross-validation."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def answers(confidence: float, right: int, wrong: int) -> list[Judged]:
 
 
 def overconfident(name: str, seed: int, n: int = 400) -> Source:
-    """Answers that are right half as often as they say."""
+    """Answers that are right half as often as their confidence."""
     chance = random.Random(seed)
     raw = [chance.random() for _ in range(n)]
-    return Source(name, n + 100, tuple(Judged(one, correct=chance.random() < one / 2) for one in raw))
+    return Source(name, n + 100, tuple(Judged(answer, correct=chance.random() < answer / 2) for answer in raw))
 
 
 def knots_of(judged: list[Judged]) -> list[float]:
-    """Raw and calibrated confidence of one knot after the other."""
+    """The raw and calibrated confidences of all knots, in order."""
     return [value for knot in fit_map(judged).knots for value in knot]
 
 
@@ -32,18 +32,18 @@ def knots_of(judged: list[Judged]) -> list[float]:
 
 
 def test_groups_that_rise_are_kept_as_they_are() -> None:
-    """With one right and one wrong more each: 6 of 22 and 19 of 22."""
+    """With one right and one wrong answer added to each: 6 of 22 and 19 of 22."""
     assert knots_of([*answers(0.9, 18, 2), *answers(0.2, 5, 15)]) == pytest.approx([0.2, 6 / 22, 0.9, 19 / 22])
 
 
 def test_groups_that_fall_are_pooled() -> None:
-    """The second is right less often than the first, so both are one: 9 + 6 right of 44."""
+    """The second is right less often than the first, so they are pooled: 9 + 6 right of 44."""
     judged = [*answers(0.2, 8, 12), *answers(0.4, 5, 15), *answers(0.8, 15, 5)]
     assert knots_of(judged) == pytest.approx([0.3, 15 / 44, 0.8, 16 / 22])
 
 
 def test_pooling_goes_back_as_far_as_it_must() -> None:
-    """The third falls below the first two together."""
+    """The third falls below the first two pooled."""
     judged = [*answers(0.1, 9, 11), *answers(0.2, 10, 10), *answers(0.3, 0, 20)]
     assert knots_of(judged) == pytest.approx([0.2, 22 / 66])
 
@@ -80,9 +80,9 @@ def test_the_map_never_falls(seed: int) -> None:
 def test_a_folder_is_calibrated_by_the_others_alone() -> None:
     sources = [Source("a", 30, tuple(answers(0.9, 0, 20))), Source("b", 30, tuple(answers(0.9, 20, 0)))]
     first, second = held_out(sources)
-    assert {one.confidence for one in first.judged} == {21 / 22}
-    assert {one.confidence for one in second.judged} == {1 / 22}
-    assert [one.correct for one in first.judged] == [False] * 20
+    assert {answer.confidence for answer in first.judged} == {21 / 22}
+    assert {answer.confidence for answer in second.judged} == {1 / 22}
+    assert [answer.correct for answer in first.judged] == [False] * 20
     assert (first.name, first.questions) == ("a", 30)
 
 

@@ -1,4 +1,4 @@
-"""The map from raw confidences to probabilities: between knots, beyond them, and what is refused."""
+"""The map from raw confidences to probabilities: between knots, beyond them, and invalid knots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders of somebody's own documents: what is read, and everything that can be wrong with one."""
+"""Folders of own documents: valid ones, and everything that can be wrong with one."""
 
 from __future__ import annotations
 

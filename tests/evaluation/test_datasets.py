@@ -1,4 +1,4 @@
-"""Evaluation folders: a small world of our own, and everything that can be wrong with it."""
+"""Evaluation folders: a small valid one, and everything that can be wrong with one."""
 
 from __future__ import annotations
 

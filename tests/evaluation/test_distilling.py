@@ -1,4 +1,4 @@
-"""A training set holds the prompt as it was sent and what the passage bears out of the reply; documents never straddle it."""
+"""A training set has the prompt as sent and the supported part of the reply; no document is in both splits."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def fake() -> Iterator[FakeAI]:
 
 @pytest.fixture
 def ask(fake: FakeAI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Asking:
-    """Have the model extract from passages, its replies kept under `tmp_path`."""
+    """Lets the model extract from passages and stores its replies under `tmp_path`."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
     def asking(*passages: Unit, brain: Callable[[Body], str] | None = None, **changes: Any) -> None:
@@ -99,19 +99,19 @@ def test_an_example_has_the_prompt_as_sent_and_the_supported_reply(fake: FakeAI,
 
 def test_no_model_is_called(fake: FakeAI, ask: Asking, tmp_path: Path) -> None:
     ask(FINCH)
-    asked = len(fake.log)
+    requests = len(fake.log)
     assert write(fake, tmp_path, FINCH, ISK, make_passage(make_document("Blank", " "))).without_reply == 2
-    assert len(fake.log) == asked
+    assert len(fake.log) == requests
 
 
 def test_a_repaired_reply_gives_the_prompt_and_the_last_reply(fake: FakeAI, ask: Asking, tmp_path: Path) -> None:
     ask(FINCH, brain=lambda body: json.dumps(TEACHES) if len(body["messages"]) > 2 else "no idea what you mean")
     assert len(fake.log) > 1
     assert write(fake, tmp_path, FINCH, validation_share=0.0) == TrainingCounts(train=1)
-    ((*asked, answered),) = examples(tmp_path)
-    assert [message["role"] for message in asked] == ["system", "user"]
-    assert "no idea" not in json.dumps(asked)
-    assert "Orla Finch was born" in answered["content"]
+    ((*prompt, reply),) = examples(tmp_path)
+    assert [message["role"] for message in prompt] == ["system", "user"]
+    assert "no idea" not in json.dumps(prompt)
+    assert "Orla Finch was born" in reply["content"]
 
 
 @pytest.mark.parametrize(

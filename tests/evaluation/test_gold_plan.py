@@ -1,4 +1,4 @@
-"""Gold decompositions as plans: triples give no earlier answer away, and what cannot be followed is one step."""
+"""Gold decompositions as plans: triples reveal no earlier answer, and an unusable decomposition is one step."""
 
 from __future__ import annotations
 

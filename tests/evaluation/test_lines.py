@@ -1,4 +1,4 @@
-"""JSON lines and their places, well and badly formed."""
+"""JSON lines and their places, valid and malformed."""
 
 from __future__ import annotations
 

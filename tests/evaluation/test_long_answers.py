@@ -1,4 +1,4 @@
-"""Yes or no, STR-EM, Disambig-F1, ROUGE-L and DR: by hand, and against a second way of counting."""
+"""Yes or no, STR-EM, Disambig-F1, ROUGE-L and DR: by hand, and against a second implementation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outcomes, clause by clause: what is right, what is shown, what is missed, what is wrong."""
+"""Outcomes, rule by rule: right, shown, missed and wrong answers."""
 
 from __future__ import annotations
 
@@ -94,15 +94,15 @@ def test_every_item_in_any_spelling_makes_a_list_right() -> None:
 
 @pytest.mark.parametrize(("given", "right"), [(3, True), (5, True), (6, False)])
 def test_a_list_has_at_most_half_as_many_again_and_one(given: int, *, right: bool) -> None:
-    """Of three items: up to five and a half."""
+    """With three items: up to five and a half."""
     items = ("Halden", "Castellan", "Forth Circuits", "Acme", "Bolt", "Cog")[:given]
     assert is_right(SUPPLIERS, "; ".join(items), AnswerKind.LIST, items) is right
     assert is_right(SUPPLIERS, "; ".join(items), AnswerKind.STEPS, items)
 
 
 def test_a_passage_holds_every_item_however_long_it_is() -> None:
-    said = "Cause: the vent membrane was glued on the wrong side in the first batch, which is known since the winter."
-    assert outcome_of(REASON, answer(said, AnswerKind.PASSAGE)) is Outcome.RIGHT
+    text = "Cause: the vent membrane was glued on the wrong side in the first batch, which is known since the winter."
+    assert outcome_of(REASON, answer(text, AnswerKind.PASSAGE)) is Outcome.RIGHT
     assert outcome_of(REASON, answer("The membrane was glued on.", AnswerKind.PASSAGE)) is Outcome.WRONG
 
 

@@ -1,4 +1,4 @@
-"""`evaluate` on somebody's own documents: outcomes by hand, what an index holds, the table, the comparison of two runs."""
+"""`evaluate` on own documents: outcomes by hand, the content of the index, the table, the comparison of two runs."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ FILES = {
 }
 
 
-def asked(
+def question_line(
     number: int, question: str, kind: str, accepted: str = "", document: str = "", settling: str = ""
 ) -> dict[str, Any]:
-    """A line of questions.jsonl; empty texts: it has none of the kind."""
+    """A line of questions.jsonl; an empty string stands for no value."""
     lists = {"answers": accepted, "documents": document, "shows": settling}
     return {"id": f"n{number}", "question": question, "type": kind} | {
         key: [text] for key, text in lists.items() if text
@@ -40,11 +40,13 @@ def asked(
 
 
 QUESTIONS = [
-    asked(1, "Unit cost of the pump?", "one-hop", "212 GBP", "pump.md", "Unit cost: 212 GBP"),
-    asked(2, "Who leads the workshop?", "one-hop", "Orla Finch", "people/team.md", "Orla Finch leads the workshop."),
-    asked(3, "When was the boiler mended?", "one-hop", "May", "log.jsonl", "The boiler was mended in May."),
-    asked(4, "Who earns what?", "unanswerable"),
-    asked(5, "Is the Finch a bird?", "yes-no", "no", "people/team.md", "nothing of the kind"),
+    question_line(1, "Unit cost of the pump?", "one-hop", "212 GBP", "pump.md", "Unit cost: 212 GBP"),
+    question_line(
+        2, "Who leads the workshop?", "one-hop", "Orla Finch", "people/team.md", "Orla Finch leads the workshop."
+    ),
+    question_line(3, "When was the boiler mended?", "one-hop", "May", "log.jsonl", "The boiler was mended in May."),
+    question_line(4, "Who earns what?", "unanswerable"),
+    question_line(5, "Is the Finch a bird?", "yes-no", "no", "people/team.md", "nothing of the kind"),
 ]
 REPLIES = [
     {"task": "answer", "reply": {"answer": "212 GBP", "confidence": 0.9}},
@@ -67,7 +69,7 @@ def own(tmp_path: Path) -> Bench:
 
 
 def test_outcomes_by_hand(own: Bench) -> None:
-    """Right, wrong, missed, rightly nothing, failed; sure are the first two. The last has nothing that settles it in the hits."""
+    """Right, wrong, missed, rightly unanswered, failed. The first two are sure; no hit settles the last."""
     found = own.result(replies=REPLIES)
     assert found["outcomes"] == {"right": 2 / 5, "shown": 1 / 5, "missed": 1 / 5, "wrong": 1 / 5}
     third = pytest.approx(1 / 3)

@@ -1,4 +1,4 @@
-"""Scoring a file of answers from anywhere."""
+"""Scoring a file of answers from any system."""
 
 from __future__ import annotations
 

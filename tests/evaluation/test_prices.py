@@ -1,4 +1,4 @@
-"""Money: by hand, the table that comes along, unknown models, what is refused."""
+"""Money: by hand, the shipped table, unknown models, malformed tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results: lines that survive a kill, a file that goes on where it stood, and the report's exact keys."""
+"""Results: crash-safe lines, a file that resumes, and the report's exact keys."""
 
 from __future__ import annotations
 
@@ -275,10 +275,10 @@ GIVEN = {result.question: result for result in (ANSWERED, ABSTAINED, FAILED, rep
 def test_a_report_has_exactly_the_documented_keys_and_counts_missing_results() -> None:
     report = summarise_recipe(QUESTIONS, GIVEN, pool_size=5, fingerprint="f1")
 
-    given = EvaluationReport("musique", 5, "offline", (("bm25", report),)).to_json()
+    report_json = EvaluationReport("musique", 5, "offline", (("bm25", report),)).to_json()
 
-    recipe = given["recipes"].pop("bm25")
-    assert given == {"data": "musique", "questions": 5, "language": "offline", "recipes": {}}
+    recipe = report_json["recipes"].pop("bm25")
+    assert report_json == {"data": "musique", "questions": 5, "language": "offline", "recipes": {}}
     intervals = recipe.pop("intervals")
     assert list(intervals) == ["em", "f1"]
     assert all(low <= 0.4 <= high for low, high in intervals.values())

@@ -1,4 +1,4 @@
-"""Recall and full: by hand, against ir-measures, and through provenance."""
+"""Retrieval measures: by hand, against ir-measures, and by provenance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Risk, coverage and calibration: small cases by hand, every order of equal confidences, what is refused."""
+"""Risk, coverage and calibration: small cases by hand, every order of equal confidences, invalid confidences."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_the_area_by_hand() -> None:
 
 
 def test_equal_confidences_average_over_all_orders() -> None:
-    """The mean over all orders of answers of one confidence, each order as if told apart."""
+    """The area equals its mean over all orders of the answers with equal confidence."""
     outcomes = [True, False, False, True, True]
     areas = [
         area_under_risk([Judged(-place, correct=outcome) for place, outcome in enumerate(order)])

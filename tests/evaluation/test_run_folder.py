@@ -1,4 +1,4 @@
-"""Run folders: what they hold, that they stand alone, go on after a stop, and say what is wrong with them."""
+"""Run folders: their content, independence, resumption, and errors."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def test_results_and_trails_of_every_question(bench: Bench) -> None:
     bench.run()
     run = only_run(bench)
     assert list(run.results) == ["q1", "q2", "q3", "q4"]
-    kept = [{key: value for key, value in row.items() if key != "fingerprint"} for row in bench.kept()]
-    assert [json.loads(json.dumps(asdict(result))) for result in run.results.values()] == kept
+    stored = [{key: value for key, value in row.items() if key != "fingerprint"} for row in bench.stored_results()]
+    assert [json.loads(json.dumps(asdict(result))) for result in run.results.values()] == stored
     assert run.results["q4"].error
     trail = run.trails["q2"]
     (hop,) = trail.hops
@@ -129,7 +129,7 @@ def test_a_run_with_fewer_questions_loses_no_results(bench: Bench) -> None:
     assert len(run.questions) == len(run.results) == len(run.trails) == 2
     bench.run(replies=None)
     assert len(only_run(bench).trails) == 4
-    assert len(bench.kept()) == 4
+    assert len(bench.stored_results()) == 4
 
 
 def test_the_same_run_writes_the_same_bytes(bench: Bench, tmp_path: Path) -> None:
@@ -149,8 +149,10 @@ def test_the_same_run_writes_the_same_bytes(bench: Bench, tmp_path: Path) -> Non
 
 
 def test_a_stopped_run_is_unfinished_and_resumes(bench: Bench) -> None:
-    asked: list[int] = []
-    watcher = Watcher(lambda what, done, _: asked.append(done) if what == "bm25" else None, lambda: len(asked) >= 2)
+    progress: list[int] = []
+    watcher = Watcher(
+        lambda what, done, _: progress.append(done) if what == "bm25" else None, lambda: len(progress) >= 2
+    )
     with pytest.raises(Interrupted):
         bench.run(replies=None, watcher=watcher)
     (folder,) = runs(bench)
@@ -163,11 +165,11 @@ def test_a_stopped_run_is_unfinished_and_resumes(bench: Bench) -> None:
 
 
 def test_a_finished_run_stopped_over_other_questions_is_unfinished(bench: Bench) -> None:
-    """Not the results of then beside the questions of now: those that were not reached would count as wrong."""
+    """Old results beside new questions would count the questions not asked as wrong."""
     bench.run(replies=None, limit=1)
     assert list(only_run(bench).results) == ["q1"]
-    asked: list[int] = []
-    watcher = Watcher(lambda what, done, _: asked.append(done) if what == "bm25" else None, lambda: bool(asked))
+    progress: list[int] = []
+    watcher = Watcher(lambda what, done, _: progress.append(done) if what == "bm25" else None, lambda: bool(progress))
     with pytest.raises(Interrupted):
         bench.run(replies=None, watcher=watcher)
     (folder,) = runs(bench)
@@ -197,7 +199,7 @@ def test_files_that_were_altered_are_named(bench: Bench, tmp_path: Path) -> None
     bench.run(replies=None)
     (folder,) = runs(bench)
     header = json.loads((folder / "run.json").read_text())
-    for name, content, said in (
+    for name, content, message in (
         ("run.json", json.dumps({**header, "format": 99}), "format 99"),
         ("run.json", "{", r"run\.json was altered"),
         ("run.json", json.dumps({**header, "pool_size": "many"}), r"run\.json was altered"),
@@ -205,7 +207,7 @@ def test_files_that_were_altered_are_named(bench: Bench, tmp_path: Path) -> None
     ):
         copy = Path(shutil.copytree(folder, tmp_path / "copy", dirs_exist_ok=True))
         (copy / name).write_text(content)
-        with pytest.raises(DataError, match=said):
+        with pytest.raises(DataError, match=message):
             open_run(copy)
         shutil.rmtree(copy)
     copy = Path(shutil.copytree(folder, tmp_path / "copy"))
@@ -228,7 +230,7 @@ def test_paths_without_a_run(bench: Bench, tmp_path: Path) -> None:
 
 
 def test_trails_survive_being_torn_at_any_byte(tmp_path: Path) -> None:
-    """Whatever a kill leaves of the last trail, those before it are read, and the next one is added behind them."""
+    """Whatever a kill leaves of the last trail, the earlier ones are read, and the next one is appended to them."""
     path = tmp_path / "trails.jsonl.gz"
     file = TrailsFile(path)
     records = [TrailRecord(f"q{number}", "x" * number) for number in range(3)]
@@ -262,7 +264,7 @@ def test_a_trail_larger_than_the_unpacking_buffer(tmp_path: Path) -> None:
 
 
 def comparable(bench: Bench) -> tuple[Any, ...]:
-    """Everything that a run keeps but the seconds and the order in which questions were done."""
+    """Everything that a run stores, apart from seconds and the order of questions."""
     run = only_run(bench)
     timeless = {
         name: replace(result, seconds_retrieval=0.0, seconds_language=0.0) for name, result in run.results.items()
@@ -283,7 +285,7 @@ def test_threads_change_nothing(recipe: str, language: str, bench: Bench, tmp_pa
 
 
 def test_threads_work_concurrently_with_separate_meters(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two questions meet inside their answering, or the test would wait for ever."""
+    """Two questions wait for each other while they are answered; without concurrency the test would hang."""
     meeting = threading.Barrier(2, timeout=20)
     answer = Bm25.answer
 
@@ -311,17 +313,19 @@ def test_a_fatal_error_stops_the_run_and_keeps_other_results(bench: Bench, monke
     monkeypatch.setattr(Bm25, "answer", refusing)
     with pytest.raises(EndpointRefused, match="no credit"):
         bench.run(replies=None, threads=2)
-    assert [row["question"] for row in bench.kept()] == ["q1"]
+    assert [row["question"] for row in bench.stored_results()] == ["q1"]
 
 
 def test_a_stop_with_threads_keeps_what_is_finished(bench: Bench) -> None:
-    asked: list[int] = []
-    watcher = Watcher(lambda what, done, _: asked.append(done) if what == "bm25" else None, lambda: len(asked) >= 1)
+    progress: list[int] = []
+    watcher = Watcher(
+        lambda what, done, _: progress.append(done) if what == "bm25" else None, lambda: len(progress) >= 1
+    )
     with pytest.raises(Interrupted, match="same --work"):
         bench.run(replies=None, watcher=watcher, threads=2)
-    assert 1 <= len(bench.kept()) < 4
+    assert 1 <= len(bench.stored_results()) < 4
     bench.run(replies=None, threads=2)
-    assert len(bench.kept()) == 4
+    assert len(bench.stored_results()) == 4
 
 
 def test_invalid_numbers_of_threads(bench: Bench) -> None:

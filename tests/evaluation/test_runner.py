@@ -1,4 +1,4 @@
-"""Evaluation runs: values worked out by hand, the report's keys, what is refused, the command."""
+"""Evaluation runs: values worked out by hand, the report's keys, invalid calls, the command."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SELFASK = [
 
 
 def test_a_tiny_case_by_hand(bench: Bench) -> None:
-    """Keyword search finds [a], [b, b2], [] and [c]; the answers score (1, 1), (0, 2/3), nothing, and one fails."""
+    """Keyword search finds [a], [b, b2], [] and [c]; the answers score (1, 1), (0, 2/3) and zero, and one fails."""
     report = bench.run()
     given = report.to_json()
     assert {key: given[key] for key in REPORT[:3]} == {"data": "tiny", "questions": 4, "language": given["language"]}
@@ -70,16 +70,16 @@ def test_a_failed_question_is_reported_with_its_reason_and_counts_as_zero(bench:
     ((question, reason),) = report.failures
     assert question == "q4"
     assert "overloaded" in reason
-    assert [row["error"] is None for row in bench.kept()] == [True, True, True, False]
+    assert [row["error"] is None for row in bench.stored_results()] == [True, True, True, False]
 
 
 def test_a_failed_question_has_found_nothing_and_has_the_cost_of_its_tasks(bench: Bench) -> None:
-    """Its passages are kept, for whoever looks into it."""
+    """Its passages are stored for inspection."""
     failing = [*SELFASK[:2], {"task": "decompose", "fail": "overloaded"}]
     result = bench.result("selfask", replies=failing, limit=1)
     assert (result["failed"], result["calls"], result["tokens"]) == (1, 2, 14)
     assert set(result["retrieval"].values()) == set(result["packed"].values()) == {0.0}
-    ((kept),) = bench.kept("selfask")
+    ((kept),) = bench.stored_results("selfask")
     assert kept["passages"]
 
 
@@ -91,7 +91,7 @@ def test_retrieval_alone_has_the_cost_of_its_tasks(bench: Bench) -> None:
 
 
 def test_the_cost_of_a_recipe_does_not_depend_on_earlier_runs(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two recipes that ask the same are told the same price, and one asked again under other settings, too; it is paid once."""
+    """Two recipes with the same requests report the same cost, as does a repeat under other settings; it is paid once."""
     bench.write("corpus.jsonl", CORPUS[:1])
     bench.write("questions.jsonl", [{**QUESTIONS[0], "supporting": ["a"]}])
     with serving(FakeAI(by_task({"answer": {"steps": [], "answer": "Isk", "confidence": 0.5}}))) as fake:
@@ -107,7 +107,7 @@ def test_the_cost_of_a_recipe_does_not_depend_on_earlier_runs(bench: Bench, monk
 def test_an_incomplete_structure_is_reported_and_its_results_are_separate(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Extractions that failed are made by the next run: what it finds is not mixed with what was found without them."""
+    """The next run repeats failed extractions; its results are not mixed with those without them."""
     bench.write("corpus.jsonl", CORPUS[:2])
     bench.write("questions.jsonl", QUESTIONS[:1])
     bench.settings = Settings(language="chat", chat=ChatSettings(attempts=1))
@@ -119,7 +119,7 @@ def test_an_incomplete_structure_is_reported_and_its_results_are_separate(
         second = bench.run("sirerag", replies=None)
     assert any("Wrenmouth" in note for note in first.notes)
     assert second.notes == ()
-    assert len({row["fingerprint"] for row in bench.kept("sirerag")}) == 2
+    assert len({row["fingerprint"] for row in bench.stored_results("sirerag")}) == 2
 
 
 def test_an_invalid_question_does_not_affect_others(bench: Bench) -> None:
@@ -132,7 +132,7 @@ def test_an_invalid_question_does_not_affect_others(bench: Bench) -> None:
 
 
 def test_a_failed_hop_is_no_failed_question(bench: Bench) -> None:
-    """selfask goes on after a failed hop; what it answers counts."""
+    """selfask continues after a failed hop, and its answer counts."""
     replies = [
         {"task": "decompose", "reply": {"questions": ["Isk?"]}},
         {"task": "answer", "reply": {"answer": "Isk"}},
@@ -148,7 +148,7 @@ def test_passages_that_repeat_under_two_ids_count_for_both(bench: Bench) -> None
         bench.write("questions.jsonl", [{**QUESTIONS[1], "supporting": gold}])
         result = bench.result(retrieval_only=True)
         assert result["retrieval"] == dict.fromkeys(MEASURES, 1.0)
-    assert [row["passages"] for row in bench.kept()] == [["b", "b2"]] * 3
+    assert [row["passages"] for row in bench.stored_results()] == [["b", "b2"]] * 3
 
 
 def test_units_made_from_several_documents_count_for_the_passages_of_each() -> None:
@@ -251,7 +251,7 @@ def test_questions_limit_work_and_retrieval_only(bench: Bench, command: Hoptrail
     assert command("evaluate", bench.data, *options, "--questions", other, "--limit", 3).code == 0
     given = json.loads(out.read_text(encoding="utf-8"))
     assert given["questions"] == 3
-    assert [row["question"] for row in bench.kept()] == ["q4", "q3", "q2"]
+    assert [row["question"] for row in bench.stored_results()] == ["q4", "q3", "q2"]
     assert "em" not in given["recipes"]["dense"]
     encoded = len(bench.encoder.texts)
     before = out.read_bytes()
@@ -291,7 +291,7 @@ def test_a_signal_keeps_finished_results(
         ended = command("evaluate", bench.data, *options)
     assert (ended.code, ended.out) == (3, "")
     assert "same --work" in ended.err
-    assert [row["question"] for row in bench.kept()] == ["q1", "q2"]
+    assert [row["question"] for row in bench.stored_results()] == ["q1", "q2"]
     assert not (tmp_path / "out.json").exists()
     assert command("evaluate", bench.data, *options).code == 0
-    assert [row["question"] for row in bench.kept()] == ["q1", "q2", "q3", "q4"]
+    assert [row["question"] for row in bench.stored_results()] == ["q1", "q2", "q3", "q4"]

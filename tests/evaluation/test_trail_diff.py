@@ -1,4 +1,4 @@
-"""Where trails part: one pair for each stage, what the second gained, the command."""
+"""Divergence of trails: one pair for each stage, the gain of the second run, the command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Templates of measures, money, ships and links: whole, or not at all."""
+"""Templates of measures, money, ships and links: complete or empty."""
 
 from __future__ import annotations
 
