@@ -1,9 +1,9 @@
-r"""What a parser gives, as lines to be read and compared.
+r"""Renders a parsed file as text lines, for reading and comparison.
 
-`python tests/documents/block_lines.py FILE...` writes those of each file into `FILE.blocks`: read them before they are committed.
+`python tests/documents/block_lines.py FILE...` writes the lines of each file to `FILE.blocks`. Review them before you commit.
 
-The first lines are the title, the date with where it was found, and the notes, where there are any. Then each block has a line
-of its own, with fields parted by ` | `:
+The first lines are the title, the date with its origin, and the notes, if there are any. Then each block has one line, with
+fields separated by ` | `:
 
     heading 1 | | line 1 | Stores
     paragraph | Stores | line 3 | It opened on 5 March:
@@ -11,9 +11,9 @@ of its own, with fields parted by ` | `:
     row header | Stores | line 6 | City ¦ Land
     row | Stores | line 8 | City=Bern ¦ Land=Switzerland @2024-03
 
-These are the kind with its level (of a table's row: whether it holds the headers), the headings above it, its place in the file,
-and its text: of a row, the cells, each after its header. `<-` comes before the lead of an item, `@` before the date of the
-heading above. Line breaks in a text are written `\n`, tabs `\t`, and a backslash `\\`.
+The fields are the kind with its level (for a table row whether it is a header), the headings above it, its place in the file, and
+its text (for a row the cells, each after its header). `<-` precedes the lead of an item, `@` the date of the heading above. Line
+breaks are written `\n`, tabs `\t`, and a backslash `\\`.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from hoptrail.types import Block, BlockKind
 
 
 def parse(path: Path) -> Parsed:
-    """The file, by the parser that its name tells."""
+    """Parse a file by the parser for its ending."""
     form = form_of(path)
-    assert form is not None, f"{path} has the ending of no form"
+    assert form is not None, f"{path} has no known ending"
     return parser_of(form.name)(path.read_bytes(), DEFAULT_LIMITS)
 
 
 def block_lines(parsed: Parsed) -> str:
-    """The lines, each with its line end."""
+    """The lines of a parsed file, each with its line end."""
     return "".join(f"{line}\n" for line in _lines(parsed))
 
 

@@ -1,4 +1,4 @@
-"""Builds small PDF and DOCX files by hand, sound and hostile ones."""
+"""Builds small PDF and DOCX files by hand, valid and hostile ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FONT = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsi
 
 
 def pdf_of(objects: Sequence[bytes], trailer: bytes = b"") -> bytes:
-    """A PDF of numbered objects, the first being the catalogue, with a correct cross-reference table."""
+    """A PDF of numbered objects with a correct cross-reference table. The first object is the catalogue."""
     out = bytearray(b"%PDF-1.7\n")
     offsets = []
     for number, body in enumerate(objects, 1):
@@ -33,15 +33,15 @@ def stream(data: bytes, *, packed: bool = False) -> bytes:
     return b"<< /Length %d >>\nstream\n%s\nendstream" % (len(data), data)
 
 
-def drawn(lines: Sequence[str]) -> bytes:
+def content_stream(lines: Sequence[str]) -> bytes:
     """A content stream that draws lines of Latin-1 text below each other."""
     escaped = (line.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)").encode("cp1252") for line in lines)
     return b"BT /F1 12 Tf 14 TL 72 720 Td " + b" ".join(b"(%s) Tj T*" % line for line in escaped) + b" ET"
 
 
 def text_pdf(pages: Sequence[Sequence[str]], title: str = "", box: bytes = b"0 0 612 792") -> bytes:
-    """A sound PDF with one page for each list of lines."""
-    return pdf_with_contents([stream(drawn(lines)) for lines in pages], title, box)
+    """A valid PDF with one page for each list of lines."""
+    return pdf_with_contents([stream(content_stream(lines)) for lines in pages], title, box)
 
 
 def pdf_with_contents(contents: Sequence[bytes], title: str = "", box: bytes = b"0 0 612 792") -> bytes:
@@ -72,7 +72,7 @@ def word_file(path: Path, paragraphs: Sequence[tuple[str, str]], title: str = ""
 
 
 def word_body(path: Path, xml: str) -> Path:
-    """A DOCX file with this body, `w:` being the prefix of its elements."""
+    """A DOCX file with this body, whose elements have the prefix `w:`."""
     from docx import Document
     from docx.oxml import parse_xml
     from docx.oxml.ns import nsdecls
@@ -98,7 +98,7 @@ def with_member(path: Path, name: str, data: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Text that begins at a place in points from the lower left corner, in the font F1 (Helvetica), F2 (bold) or F3 (Courier)."""
+    """Text at a position in points from the lower left corner, in the font F1 (Helvetica), F2 (bold) or F3 (Courier)."""
 
     x: float
     y: float
@@ -108,7 +108,7 @@ class Placed:
 
 
 def placed_pdf(pages: Sequence[Sequence[Placed]], rules: Sequence[tuple[float, float, float, float]] = ()) -> bytes:
-    """A PDF whose text stands where it is told, with lines from point to point on every page."""
+    """A PDF of positioned text, with lines from point to point on every page."""
     fonts = [_FONT, *(_FONT.replace(b"Helvetica", name) for name in (b"Helvetica-Bold", b"Courier"))]
     first = 3 + len(fonts)
     kids = b" ".join(b"%d 0 R" % (first + 2 * number) for number in range(len(pages)))
@@ -119,17 +119,17 @@ def placed_pdf(pages: Sequence[Sequence[Placed]], rules: Sequence[tuple[float, f
     ]
     lines = " ".join("{} {} m {} {} l S".format(*rule) for rule in rules)
     for number, page in enumerate(pages):
-        shown = [
+        operators = [
             f"BT /{piece.font} {piece.size} Tf {piece.x} {piece.y} Td ({_escaped(piece.text)}) Tj ET" for piece in page
         ]
         resources = b"/Resources << /Font << /F1 3 0 R /F2 4 0 R /F3 5 0 R >> >>"
         head = b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents %d 0 R %s >>"
-        objects += [head % (first + 2 * number + 1, resources), stream(" ".join([*shown, lines]).encode("cp1252"))]
+        objects += [head % (first + 2 * number + 1, resources), stream(" ".join([*operators, lines]).encode("cp1252"))]
     return pdf_of(objects)
 
 
 def column(x: float, y: float, lines: Sequence[str], size: float = 10, font: str = "F1") -> list[Placed]:
-    """Lines below each other, at the usual distance."""
+    """Lines below each other with a leading of 1.2."""
     return [Placed(x, y - 1.2 * size * number, line, size, font) for number, line in enumerate(lines)]
 
 

@@ -1,4 +1,4 @@
-"""Pieces become a text with blocks that know their headings, what introduces them, their cells and their date."""
+"""Pieces become a text with blocks that have their headings, lead, cells and date."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ def texts(parsed: Parsed) -> list[str]:
     return [parsed.text[block.start : block.end] for block in parsed.blocks]
 
 
-def assembled(*pieces: Piece) -> Parsed:
+def assemble_pieces(*pieces: Piece) -> Parsed:
     return assemble("", pieces)
 
 
 def leads(*pieces: Piece) -> list[str]:
-    return [block.lead for block in assembled(*pieces).blocks]
+    return [block.lead for block in assemble_pieces(*pieces).blocks]
 
 
 def test_blocks_stand_apart_and_rows_and_items_below_each_other() -> None:
     row = Piece(ROW, cells=(("City", "Bern"), ("Land", "Swiss")))
-    parsed = assembled(
+    parsed = assemble_pieces(
         *(Piece(HEADING, "Ports", 1), Piece(PARAGRAPH, "It opened.")),
         *(Piece(ITEM, "Rope", 1), Piece(ITEM, "Oak", 1), row, row, Piece(CODE, "x = 1")),
     )
@@ -45,19 +45,19 @@ def test_blocks_stand_apart_and_rows_and_items_below_each_other() -> None:
 
 
 @pytest.mark.parametrize("pieces", [[], [Piece(PARAGRAPH, " \n ")], [Piece(ROW, cells=(("A", ""), ("B", " ")))]])
-def test_pieces_without_text_are_passed_over(pieces: Sequence[Piece]) -> None:
+def test_pieces_without_text_are_skipped(pieces: Sequence[Piece]) -> None:
     parsed = assemble("", [*pieces, Piece(PARAGRAPH, "Text."), *pieces])
     assert texts(parsed) == ["Text."]
     assert (assemble("", pieces).text, assemble("", pieces).blocks) == ("", ())
 
 
-def test_the_text_is_as_it_is_stored() -> None:
-    parsed = assembled(Piece(CODE, "\n\n  a\r\n  b\0\n\n"), Piece(PARAGRAPH, "c  \n"))
+def test_the_text_is_cleaned_for_storage() -> None:
+    parsed = assemble_pieces(Piece(CODE, "\n\n  a\r\n  b\0\n\n"), Piece(PARAGRAPH, "c  \n"))
     assert texts(parsed) == ["  a\n  b\N{REPLACEMENT CHARACTER}\n\n", "c"]
 
 
 def test_a_block_stands_under_its_headings() -> None:
-    parsed = assembled(
+    parsed = assemble_pieces(
         *(Piece(PARAGRAPH, "Before."), Piece(HEADING, "A", 1), Piece(HEADING, "Deep", 4), Piece(PARAGRAPH, "Text.")),
         *(Piece(HEADING, "B\nb", 2), Piece(HEADING, "C", 2), Piece(PARAGRAPH, "Text."), Piece(HEADING, "D", 1)),
     )
@@ -65,11 +65,11 @@ def test_a_block_stands_under_its_headings() -> None:
         *((), (), ("A",), ("A", "Deep")),
         *(("A",), ("A",), ("A", "C"), ()),
     ]
-    assert assembled(Piece(HEADING, "B\n b", 1), Piece(PARAGRAPH, "x")).blocks[1].path == ("B b",)
+    assert assemble_pieces(Piece(HEADING, "B\n b", 1), Piece(PARAGRAPH, "x")).blocks[1].path == ("B b",)
 
 
 def test_the_date_of_the_nearest_dated_heading_counts() -> None:
-    parsed = assembled(
+    parsed = assemble_pieces(
         *(Piece(HEADING, "Minutes of 5 March 2024", 1), Piece(PARAGRAPH, "Yes."), Piece(HEADING, "Prices", 2)),
         *(
             Piece(PARAGRAPH, "12 EUR."),
@@ -93,7 +93,7 @@ def test_a_sentence_with_a_colon_introduces_the_list_after_it() -> None:
     assert leads(Piece(HEADING, "We need:", 2), *items) == ["", "", "Rope", ""]
 
 
-def test_what_goes_on_an_item_keeps_the_list_together() -> None:
+def test_continuations_of_an_item_keep_the_list_together() -> None:
     code, more = Piece(CODE, "apt install", 1), Piece(PARAGRAPH, "It takes long:", 2)
     assert leads(
         *(
@@ -115,9 +115,11 @@ def test_an_item_deeper_by_two_belongs_to_the_item_above() -> None:
     assert leads(Piece(ITEM, "b", 3), Piece(ITEM, "c", 3)) == ["", ""]
 
 
-def test_cells_know_their_header_and_where_they_stand() -> None:
+def test_cells_have_their_header_and_offsets() -> None:
     head = Piece(ROW, level=1, cells=(("", "City\nname"), ("", "Land")))
-    parsed = assembled(Piece(PARAGRAPH, "x"), head, Piece(ROW, cells=(("City\nname", ""), ("Land", " two\twords "))))
+    parsed = assemble_pieces(
+        Piece(PARAGRAPH, "x"), head, Piece(ROW, cells=(("City\nname", ""), ("Land", " two\twords ")))
+    )
     _, header, row = parsed.blocks
     assert header.is_header
     assert not row.is_header
@@ -128,9 +130,9 @@ def test_cells_know_their_header_and_where_they_stand() -> None:
     ]
 
 
-def test_a_row_without_a_row_of_headers_has_them_in_its_text() -> None:
+def test_a_labelled_row_has_headers_in_its_text() -> None:
     labelled = Piece(ROW, cells=(("name", "Ada"), ("", "here"), ("since", "2018-09")), labelled=True)
-    parsed = assembled(labelled, Piece(ROW, cells=(("name", "Ben"),)))
+    parsed = assemble_pieces(labelled, Piece(ROW, cells=(("name", "Ben"),)))
     assert parsed.text == "name: Ada\there\tsince: 2018-09\nBen"
     assert [parsed.text[cell.start : cell.end] for block in parsed.blocks for cell in block.cells] == [
         *("Ada", "here", "2018-09"),
@@ -140,19 +142,19 @@ def test_a_row_without_a_row_of_headers_has_them_in_its_text() -> None:
 
 
 def test_assembling_stops_beyond_the_largest_text() -> None:
-    taken: list[int] = []
+    consumed: list[int] = []
 
     def pieces() -> Iterator[Piece]:
         for number in range(100):
-            taken.append(number)
+            consumed.append(number)
             yield Piece(PARAGRAPH, "x" * 11)
 
     assert len(assemble("", pieces(), largest=10).text) == 11
-    assert taken == [0]
+    assert consumed == [0]
 
 
-def test_no_sentence_crosses_a_block_and_a_heading_or_row_is_one() -> None:
-    parsed = assembled(
+def test_sentences_stay_within_blocks() -> None:
+    parsed = assemble_pieces(
         *(Piece(HEADING, "Who? What? Where?", 1), Piece(PARAGRAPH, "One. Two"), Piece(PARAGRAPH, "three. Four.")),
         *(Piece(ROW, cells=(("", "A. B."), ("", "C. D."))), Piece(CODE, "if x. Y:\n\n    z\nend")),
     )
@@ -164,7 +166,7 @@ def test_no_sentence_crosses_a_block_and_a_heading_or_row_is_one() -> None:
 
 
 def test_long_blocks_are_cut_at_the_limit() -> None:
-    parsed = assembled(Piece(HEADING, "word " * 100, 1), Piece(ROW, cells=(("", "word " * 100), ("", "x"))))
+    parsed = assemble_pieces(Piece(HEADING, "word " * 100, 1), Piece(ROW, cells=(("", "word " * 100), ("", "x"))))
     ends = (0, *ends_within(parsed.text, parsed.blocks, 100))
     assert all(len(parsed.text[start:end].strip()) <= 100 for start, end in pairwise(ends))
     assert {block.end for block in parsed.blocks} <= set(ends)

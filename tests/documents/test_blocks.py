@@ -1,4 +1,4 @@
-"""Every file in `blocks/` gives the blocks that are written beside it in `NAME.blocks`; see `block_lines` for how they read."""
+"""Every file in `blocks/` gives the blocks in `NAME.blocks` beside it; `block_lines` explains the format."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MARKS = {
     "org": r"^\*+ |\[\[|#\+|^\s*:\w+:|(?<!\w)[=*/]\w+[=*/](?!\w)|[<\[]\d{4}-",
 }
 MARKS |= {"ipynb": MARKS["markdown"], "epub": MARKS["html"]}
-"""Marks that must not be left in the text of a form, code apart."""
+"""Markup that must not remain in the text of a format, except in code."""
 
 SOURCES = [
     pattern.strip()
@@ -33,7 +33,7 @@ SOURCES = [
     if line[:1].strip() and not line.startswith(("Where", "The others"))
     for pattern in line.split("  ")[0].split(",")
 ]
-"""Of the page of sources, which files were made by programs in use, or taken from packages."""
+"""Patterns of the files that common programs made or that come from packages, as listed in SOURCES."""
 
 every_file = pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 
@@ -95,12 +95,12 @@ def test_cells_lie_within_their_row(path: Path) -> None:
 
 
 @every_file
-def test_every_block_says_where_it_is(path: Path) -> None:
+def test_every_block_has_a_place(path: Path) -> None:
     assert [block for block in parsed_once(path).blocks if not block.place] == []
 
 
 @every_file
-def test_no_marks_of_the_form_are_left(path: Path) -> None:
+def test_no_markup_is_left(path: Path) -> None:
     parsed = parsed_once(path)
     marks = MARKS.get(form_name(path))
     for block in parsed.blocks:
@@ -112,7 +112,7 @@ def test_no_marks_of_the_form_are_left(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if form_name(path) == "html"], ids=lambda path: path.name)
-def test_what_a_page_says_begins_on_the_line_that_its_block_names(path: Path) -> None:
+def test_a_block_of_a_page_has_the_line_of_its_text(path: Path) -> None:
     parsed, lines = parsed_once(path), path.read_text("utf-8").splitlines()
     for block in parsed.blocks:
         spans = [(cell.start, cell.end) for cell in block.cells] or [(block.start, block.end)]
@@ -121,11 +121,11 @@ def test_what_a_page_says_begins_on_the_line_that_its_block_names(path: Path) ->
         assert any(word in line for word in first), block
 
 
-def test_there_are_files_of_every_form_and_enough_that_programs_made() -> None:
-    made = {path for path in FILES for pattern in SOURCES if path.match(pattern)}
+def test_there_are_files_of_every_format_and_enough_from_programs() -> None:
+    by_programs = {path for path in FILES for pattern in SOURCES if path.match(pattern)}
     assert {form.name for form in FORMS if form.parser} == {form_name(path) for path in FILES}
     assert len(FILES) >= 60
-    assert len(made) >= 20
+    assert len(by_programs) >= 20
 
 
 def test_every_expectation_belongs_to_a_file() -> None:
@@ -134,6 +134,6 @@ def test_every_expectation_belongs_to_a_file() -> None:
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
-def test_every_form_is_on_the_page_of_formats(form: Form) -> None:
+def test_every_format_is_documented(form: Form) -> None:
     page = (Path(__file__).parents[2] / "docs" / "formats.md").read_text("utf-8")
     assert [ending for ending in form.endings if f"`{ending}`" not in page] == []

@@ -1,4 +1,4 @@
-"""Every encoding that can be told is decoded with a record of how; what is not text is refused."""
+"""Every detectable encoding is decoded with a note; binary data is refused."""
 
 from __future__ import annotations
 
@@ -49,21 +49,19 @@ def test_c7_wide_encodings_without_a_mark(encoding: str) -> None:
     ],
 )
 @pytest.mark.parametrize("declared", [None, "iso-2022-jp"])
-def test_c7_what_is_all_ascii_bytes_is_told_by_its_escapes(
-    text: str, encoding: str, named: str, declared: str | None
-) -> None:
-    assert decode(text.encode(encoding), declared) == Decoded(text, (f"read as {named}, told by its escapes",))
+def test_c7_iso_2022_is_detected_by_its_escapes(text: str, encoding: str, named: str, declared: str | None) -> None:
+    assert decode(text.encode(encoding), declared) == Decoded(text, (f"read as {named}, by its escape sequences",))
 
 
-def test_c7_a_character_that_is_none_costs_only_itself() -> None:
-    """As ① in Japanese mail from Windows."""
+def test_c7_one_undecodable_character_is_replaced() -> None:
+    """Such as ① in Japanese mail from Windows."""
     decoded = decode(b"\x1b$B-!El5~\x1b(B is old.")
     assert decoded.text == "\ufffd東京 is old."
     assert "1 byte sequences are not iso2022_jp_ext" in decoded.notes[1]
 
 
 @pytest.mark.parametrize("text", ["\x1b[1mBold\x1b[0m $B", "Press \x1b$Bxyz to go on, it costs $B 5.", "Grün: \x1b$B"])
-def test_c7_an_escape_of_another_kind_leaves_a_text_as_it_is(text: str) -> None:
+def test_c7_other_escapes_change_nothing(text: str) -> None:
     assert decode(text.encode()) == Decoded(text)
 
 
@@ -83,7 +81,7 @@ def test_c7_other_encodings_are_guessed_with_a_note(text: str, encoding: str) ->
     assert "guess" in decoded.notes[0]
 
 
-def test_c7_a_declared_encoding_is_believed_where_utf8_does_not_fit() -> None:
+def test_c7_a_declared_encoding_is_used_if_utf8_does_not_fit() -> None:
     assert decode("Ödön".encode("iso8859-2"), "iso8859-2").text == "Ödön"
     assert decode("Ödön".encode(), "iso8859-2").text == "Ödön"
     assert decode("Ödön".encode(), "no-such-codec").text == "Ödön"
@@ -101,7 +99,7 @@ def test_c7_a_declared_encoding_is_believed_where_utf8_does_not_fit() -> None:
         ("euc-kr", "cp949", "똠방각하"),
     ],
 )
-def test_c7_a_declared_encoding_is_what_browsers_take_it_for(label: str, encoding: str, text: str) -> None:
+def test_c7_declared_encodings_are_read_as_browsers_read_them(label: str, encoding: str, text: str) -> None:
     assert decode(text.encode(encoding), label) == Decoded(
         text, (f"read as {encoding}, because the file declares {label}",)
     )
@@ -110,7 +108,7 @@ def test_c7_a_declared_encoding_is_what_browsers_take_it_for(label: str, encodin
 @pytest.mark.parametrize(
     "label", ["utf-16", "utf-16le", "unicode_escape", "rot13", "idna", "undefined", "utf-7", "cp500"]
 )
-def test_c7_what_no_page_can_be_in_is_not_believed(label: str) -> None:
+def test_c7_encodings_that_a_page_cannot_declare_are_ignored(label: str) -> None:
     assert decode(r"The “café” \u0041 is a fine place for +AGE- and x.".encode("cp1252"), label) == Decoded(
         r"The “café” \u0041 is a fine place for +AGE- and x.", ("not UTF-8; read as cp1252, a guess from its bytes",)
     )
@@ -142,7 +140,7 @@ def test_c7_bytes_that_are_unusual_in_windows_1252_are_left_to_the_guess(text: s
     assert decode(text.encode(encoding)).text == text
 
 
-def test_c7_mixed_encodings_keep_what_is_utf8() -> None:
+def test_c7_mixed_encodings_keep_the_utf8_part() -> None:
     decoded = decode(("Zürich, Élan, naïve, " * 10).encode() + "café".encode("latin-1"))
     assert decoded.text.startswith("Zürich")
     assert decoded.text.endswith("caf\N{REPLACEMENT CHARACTER}")
@@ -158,7 +156,7 @@ def test_c7_mixed_encodings_keep_what_is_utf8() -> None:
         (codecs.BOM_UTF8 + b"# Title\nText \xe9 bad", "# Title\nText \ufffd bad"),
     ],
 )
-def test_c7_one_bad_byte_costs_only_itself(data: bytes, text: str) -> None:
+def test_c7_one_bad_byte_is_replaced(data: bytes, text: str) -> None:
     assert decode(data) == Decoded(text, ("1 byte sequences are not UTF-8 and were replaced by U+FFFD",))
 
 
@@ -194,7 +192,7 @@ def test_c8_nothing_is_normalised() -> None:
 
 
 @given(st.binary(max_size=200))
-def test_c7_any_bytes_give_storable_text_or_a_reason(data: bytes) -> None:
+def test_c7_any_bytes_give_storable_text_or_an_error(data: bytes) -> None:
     with contextlib.suppress(Unreadable):
         text = decode(data).text
         assert "\0" not in text

@@ -1,4 +1,4 @@
-"""Word files give paragraphs, tables and a title; archives and XML made to harm are refused before they are unpacked."""
+"""Word files give paragraphs, tables and a title; hostile archives and XML are refused before they are unpacked."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def row(*cells: str) -> str:
     return f"<w:tr>{''.join(cells)}</w:tr>"
 
 
-def controlled(content: str) -> str:
+def content_control(content: str) -> str:
     return f"<w:sdt><w:sdtPr/><w:sdtContent>{content}</w:sdtContent></w:sdt>"
 
 
@@ -87,16 +87,16 @@ def controlled(content: str) -> str:
         paragraph(f'<w:fldSimple w:instr="REF x">{run("kept")}</w:fldSimple>'),
         paragraph(f'<w:smartTag w:element="City">{run("kept")}</w:smartTag>'),
         paragraph(f'<w:customXml w:element="x">{run("kept")}</w:customXml>'),
-        paragraph(f"<w:hyperlink>{controlled(run('kept'))}</w:hyperlink>"),
+        paragraph(f"<w:hyperlink>{content_control(run('kept'))}</w:hyperlink>"),
         paragraph(f"<w:r><w:ruby><w:rt>{run('said')}</w:rt><w:rubyBase>{run('kept')}</w:rubyBase></w:ruby></w:r>"),
-        paragraph(controlled(f'<w:ins w:id="1" w:author="a">{run("kept")}</w:ins>')),
-        controlled(paragraph(run("kept"))),
-        controlled(f'<w:customXml w:element="x">{paragraph(run("kept"))}</w:customXml>'),
-        controlled(table(row(cell(paragraph(run("kept")))))),
-        table(controlled(row(controlled(cell(controlled(paragraph(run("kept")))))))),
+        paragraph(content_control(f'<w:ins w:id="1" w:author="a">{run("kept")}</w:ins>')),
+        content_control(paragraph(run("kept"))),
+        content_control(f'<w:customXml w:element="x">{paragraph(run("kept"))}</w:customXml>'),
+        content_control(table(row(cell(paragraph(run("kept")))))),
+        table(content_control(row(content_control(cell(content_control(paragraph(run("kept")))))))),
     ],
 )
-def test_text_is_read_through_whatever_wraps_it(tmp_path: Path, wrapped: str) -> None:
+def test_text_in_wrapper_elements_is_read(tmp_path: Path, wrapped: str) -> None:
     gone = f'<w:del w:id="1" w:author="a">{run("no")}</w:del><w:moveFrom w:id="2" w:author="a">{run("no")}</w:moveFrom>'
     body = paragraph(run("before")) + wrapped + paragraph(run("after"), gone)
     assert (
@@ -105,7 +105,7 @@ def test_text_is_read_through_whatever_wraps_it(tmp_path: Path, wrapped: str) ->
 
 
 def test_a_title_may_stand_in_a_content_control(tmp_path: Path) -> None:
-    styled = controlled(paragraph('<w:pPr><w:pStyle w:val="Title"/></w:pPr>', controlled(run("In the text"))))
+    styled = content_control(paragraph('<w:pPr><w:pStyle w:val="Title"/></w:pPr>', content_control(run("In the text"))))
     assert parse_docx(word_body(tmp_path / "a.docx", styled).read_bytes(), DEFAULT_LIMITS).title == "In the text"
 
 
@@ -116,16 +116,16 @@ def test_a_table_in_a_cell_is_part_of_its_text(tmp_path: Path) -> None:
     assert parsed.text == "outer key value last\tbeside"
 
 
-def test_merged_cells_are_said_once_in_every_row(tmp_path: Path) -> None:
-    def told(text: str, merge: str = "", span: int = 1) -> str:
+def test_a_merged_cell_is_repeated_in_every_row(tmp_path: Path) -> None:
+    def start_cell(text: str, merge: str = "", span: int = 1) -> str:
         return cell(paragraph(run(text)), merge=merge, span=span)
 
     rows = [
-        row(told("wide", span=2), told("tall", "restart")),
-        row(told("one"), told("two"), cell(merge="continue")),
-        row(told("both", span=2), cell(merge="continue")),
-        row(told("short")),
-        row(told("a"), told("b"), cell(merge="continue")),
+        row(start_cell("wide", span=2), start_cell("tall", "restart")),
+        row(start_cell("one"), start_cell("two"), cell(merge="continue")),
+        row(start_cell("both", span=2), cell(merge="continue")),
+        row(start_cell("short")),
+        row(start_cell("a"), start_cell("b"), cell(merge="continue")),
     ]
     parsed = parse_docx(word_body(tmp_path / "a.docx", table(*rows)).read_bytes(), DEFAULT_LIMITS)
     assert parsed.text == "wide\ttall\none\ttwo\ttall\nboth\ttall\nshort\na\tb\t"
@@ -167,7 +167,7 @@ def test_c5_zip_bomb(plain: Path) -> None:
     assert "unpacks to" in refusal(plain.read_bytes(), ReadingLimits(unpacked=1000))
 
 
-def test_c5_a_member_that_lies_about_its_size(plain: Path) -> None:
+def test_c5_a_member_with_a_false_size(plain: Path) -> None:
     data = bytearray(with_member(plain, "word/document.xml", b"<w>" + b" " * 100_000 + b"</w>"))
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         place = archive.start_dir
@@ -181,7 +181,7 @@ def test_c5_too_many_members(plain: Path) -> None:
     assert "more than the limit of 3" in refusal(plain.read_bytes(), ReadingLimits(members=3))
 
 
-def test_c5_names_that_climb_out_write_nothing(plain: Path, tmp_path: Path) -> None:
+def test_c5_member_names_with_parent_folders_write_nothing(plain: Path, tmp_path: Path) -> None:
     data = with_member(plain, "../../escaped.txt", b"out")
     before = sorted(tmp_path.rglob("*"))
     assert parse_docx(data, DEFAULT_LIMITS).text.startswith("Ports")
@@ -190,7 +190,7 @@ def test_c5_names_that_climb_out_write_nothing(plain: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("data", [b"", b"PK\x03\x04", b"not a zip at all"])
-def test_c7_what_is_no_archive(data: bytes) -> None:
+def test_c7_files_that_are_no_archive(data: bytes) -> None:
     assert "is not a Word file" in refusal(data)
 
 

@@ -1,4 +1,4 @@
-"""Footnotes, endnotes, comments and text boxes of Word files are part of the text, each where a reader looks for it."""
+"""Footnotes, endnotes, comments and text boxes of Word files are part of the text, at the place where readers expect them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def paragraph(*runs: str) -> str:
     return f"<w:p>{''.join(runs)}</w:p>"
 
 
-def refers(number: int, kind: str = "footnote", own_mark: str = "") -> str:
+def reference(number: int, kind: str = "footnote", own_mark: str = "") -> str:
     own = f' w:customMarkFollows="1"/><w:t>{own_mark}</w:t>' if own_mark else "/>"
     return f'<w:r><w:{kind}Reference w:id="{number}"{own}</w:r>'
 
@@ -65,9 +65,13 @@ def note(number: int, *paragraphs: str, kind: str = "footnote") -> str:
 def test_a_footnote_follows_its_paragraph_and_an_endnote_ends_the_text(tmp_path: Path) -> None:
     body = (
         paragraph(
-            text("The bridge is 40 m long."), refers(7), text(" It is open"), refers(3, "endnote"), text(" daily.")
+            text("The bridge is 40 m long."),
+            reference(7),
+            text(" It is open"),
+            reference(3, "endnote"),
+            text(" daily."),
         )
-        + paragraph(text("The ferry is slower."), refers(2))
+        + paragraph(text("The ferry is slower."), reference(2))
         + paragraph(text("The end."))
     )
     parsed = with_notes(
@@ -94,7 +98,7 @@ def test_a_footnote_follows_its_paragraph_and_an_endnote_ends_the_text(tmp_path:
 
 def test_two_notes_of_a_table_follow_it_in_order(tmp_path: Path) -> None:
     rows = "".join(
-        f"<w:tr><w:tc><w:tcPr/>{paragraph(text(name), refers(number))}</w:tc></w:tr>"
+        f"<w:tr><w:tc><w:tcPr/>{paragraph(text(name), reference(number))}</w:tc></w:tr>"
         for name, number in (("Ada", 5), ("Ben", 4))
     )
     body = f"<w:tbl><w:tblPr/><w:tblGrid/>{rows}</w:tbl>{paragraph(text('After.'))}"
@@ -103,14 +107,14 @@ def test_two_notes_of_a_table_follow_it_in_order(tmp_path: Path) -> None:
     assert [block.kind for block in parsed.blocks] == [BlockKind.ROW] * 2 + [BlockKind.PARAGRAPH] * 3
 
 
-def test_a_mark_of_its_own_is_kept(tmp_path: Path) -> None:
-    body = paragraph(text("Free entry"), refers(1, own_mark="*"), text(" on Sunday."))
+def test_a_custom_mark_is_kept(tmp_path: Path) -> None:
+    body = paragraph(text("Free entry"), reference(1, own_mark="*"), text(" on Sunday."))
     parsed = with_notes(tmp_path / "a.docx", body, note(1, "* Not at Easter."))
     assert parsed.text == "Free entry* on Sunday.\n\n* Not at Easter."
 
 
-def test_the_title_has_no_mark_of_a_note(tmp_path: Path) -> None:
-    body = paragraph('<w:pPr><w:pStyle w:val="Title"/></w:pPr>', text("Tides"), refers(1)) + paragraph(
+def test_the_title_has_no_note_number(tmp_path: Path) -> None:
+    body = paragraph('<w:pPr><w:pStyle w:val="Title"/></w:pPr>', text("Tides"), reference(1)) + paragraph(
         text("They turn.")
     )
     parsed = with_notes(tmp_path / "a.docx", body, note(1, "Second edition."))
@@ -121,25 +125,25 @@ def test_the_title_has_no_mark_of_a_note(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "reference",
     [
-        f'<w:del w:id="1" w:author="a">{refers(1)}</w:del>',
-        refers(9),
+        f'<w:del w:id="1" w:author="a">{reference(1)}</w:del>',
+        reference(9),
     ],
 )
-def test_a_note_that_nothing_in_the_text_refers_to_is_none(tmp_path: Path, reference: str) -> None:
+def test_a_note_without_a_reference_is_left_out(tmp_path: Path, reference: str) -> None:
     parsed = with_notes(tmp_path / "a.docx", paragraph(text("Kept."), reference), note(1, "Gone."))
     assert parsed.text == "Kept."
 
 
-def test_two_references_to_one_note_give_it_once(tmp_path: Path) -> None:
+def test_a_note_with_two_references_is_read_once(tmp_path: Path) -> None:
     parsed = with_notes(
-        tmp_path / "a.docx", paragraph(text("One"), refers(1), text(" two"), refers(1)), note(1, "Note.")
+        tmp_path / "a.docx", paragraph(text("One"), reference(1), text(" two"), reference(1)), note(1, "Note.")
     )
     assert parsed.text == "One[1] two\n\n[1] Note."
 
 
-def test_damaged_notes_cost_the_file_and_are_named(tmp_path: Path) -> None:
+def test_damaged_notes_make_the_file_unreadable(tmp_path: Path) -> None:
     path = tmp_path / "a.docx"
-    with_notes(path, paragraph(text("Kept."), refers(1)), note(1, "Note."))
+    with_notes(path, paragraph(text("Kept."), reference(1)), note(1, "Note."))
     out = io.BytesIO()
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(out, "w") as new:
         for member in old.infolist():
@@ -158,14 +162,14 @@ OLD_SHAPE = """<w:r><w:pict xmlns:v="urn:schemas-microsoft-com:vml"><v:textbox><
 </w:pict></w:r>"""
 
 
-def test_text_boxes_follow_the_paragraph_they_are_fixed_to_once_each(tmp_path: Path) -> None:
+def test_each_text_box_follows_its_paragraph_once(tmp_path: Path) -> None:
     inner = DRAWING.format(*[paragraph(text("Closed at Easter."))] * 2)
     rows = (
         f"<w:tbl><w:tblPr/><w:tblGrid/><w:tr><w:tc><w:tcPr/>{paragraph(text('Mooring 12 EUR'))}</w:tc></w:tr></w:tbl>"
     )
-    box = paragraph(text("Call the harbour office."), refers(1), inner) + rows
+    box = paragraph(text("Call the harbour office."), reference(1), inner) + rows
     body = (
-        paragraph(text("Berths are let by the week."), DRAWING.format(box, box), refers(2))
+        paragraph(text("Berths are let by the week."), DRAWING.format(box, box), reference(2))
         + paragraph(text("They face south."), OLD_SHAPE.format(paragraph(text("Bring ropes."))))
         + paragraph(f'<w:del w:id="1" w:author="a">{OLD_SHAPE.format(paragraph(text("Gone.")))}</w:del>')
     )
@@ -184,15 +188,15 @@ def test_text_boxes_follow_the_paragraph_they_are_fixed_to_once_each(tmp_path: P
     assert parsed.blocks[-1].place == "text box 3"
 
 
-def test_comments_say_who_made_them_and_when(tmp_path: Path) -> None:
+def test_comments_have_author_and_date(tmp_path: Path) -> None:
     document = Document()
     first = document.add_paragraph("The quay is rented until May.")
     listed = [document.add_paragraph(words, style="List Bullet") for words in ("Ropes", "Buoys")]
-    said = (
+    comments = (
         document.add_comment(first.runs, "Extended to June?\nAsk the town.", author="Ada Brun"),
         document.add_comment(listed[0].runs, "Twelve of them.", author=""),
     )
-    for comment, date in zip(said, ("2024-03-05T10:00:00Z", "2024-03-06T10:00:00Z"), strict=True):
+    for comment, date in zip(comments, ("2024-03-05T10:00:00Z", "2024-03-06T10:00:00Z"), strict=True):
         comment._comment_elm.set(qn("w:date"), date)
     path = tmp_path / "a.docx"
     document.save(str(path))

@@ -1,4 +1,4 @@
-"""EPUB books are read in the order of their spine; broken, protected and hostile ones are refused with the reason."""
+"""EPUB books are read in the order of their spine; broken, protected and hostile ones are refused with a reason."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ def book(members: Mapping[str, str] = BOOK) -> bytes:
     return out.getvalue()
 
 
-def parsed(members: Mapping[str, str]) -> Parsed:
+def parse_members(members: Mapping[str, str]) -> Parsed:
     return parse_epub(book(members), DEFAULT_LIMITS)
 
 
 def test_parts_are_read_in_order() -> None:
-    document = parsed(BOOK)
+    document = parse_members(BOOK)
     assert document.text == "First\n\nOne.\nTwo.\n\nLast é."
     assert [block.place for block in document.blocks] == ["part 1, line 1", "part 1, line 1", "part 2, line 1"]
     assert (document.title, document.date, document.date_from, document.notes) == ("First", "1850", "book metadata", ())
 
 
-def test_a_part_that_is_missing_is_told() -> None:
-    document = parsed({name: text for name, text in BOOK.items() if name != "c.xhtml"})
+def test_a_missing_part_is_noted() -> None:
+    document = parse_members({name: text for name, text in BOOK.items() if name != "c.xhtml"})
     assert document.text == "Last é."
     assert document.notes == ("part 1 of the book is missing (c.xhtml)",)
 
@@ -62,7 +62,7 @@ def test_entities_of_a_document_type_are_not_expanded() -> None:
         "c.xhtml": bomb + PAGE.format("<p>&a;&b;x</p>"),
         "book/content.opf": bomb + BOOK["book/content.opf"],
     }
-    text = parsed(hostile).text
+    text = parse_members(hostile).text
     assert "haha" not in text
     assert "root:" not in text
 
@@ -83,12 +83,12 @@ def test_entities_of_a_document_type_are_not_expanded() -> None:
 def test_broken_and_protected_books_are_refused(name: str, content: str | None, reason: str) -> None:
     members = {**BOOK, name: content}
     with pytest.raises(Unreadable, match=reason):
-        parsed({name: text for name, text in members.items() if text is not None})
+        parse_members({name: text for name, text in members.items() if text is not None})
 
 
-def test_scrambled_fonts_do_not_protect_a_book() -> None:
+def test_a_book_with_obfuscated_fonts_is_read() -> None:
     fonts = '<encryption><EncryptedData><CipherReference URI="book/font.otf"/></EncryptedData></encryption>'
-    assert parsed(BOOK | {"META-INF/encryption.xml": fonts}).text.endswith("Last é.")
+    assert parse_members(BOOK | {"META-INF/encryption.xml": fonts}).text.endswith("Last é.")
 
 
 def test_archives_beyond_a_limit_are_refused() -> None:

@@ -1,4 +1,4 @@
-"""Pages give their readable text; what is not for reading stays out; nesting and size are bounded."""
+"""Pages give their readable text only; nesting and size are bounded."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_blocks_become_paragraphs_and_entities_characters() -> None:
     assert text_of(page) == "Ports\n\nOne boldword and more.\nNext line é中\n\na\nb"
 
 
-def test_what_is_not_for_reading_stays_out() -> None:
+def test_scripts_and_navigation_are_left_out() -> None:
     page = "<nav>Home</nav><script>x()</script><style>p{}</style><p>Text</p><p hidden>no</p><template>no</template><noscript>no"
     assert text_of(page) == "Text"
 
@@ -51,7 +51,7 @@ def test_tables_and_preformatted_text_keep_their_shape() -> None:
         ("<tr><td>1<br>2<td><pre>one\ntwo</pre>", "1\n2\n\none\ntwo"),
     ],
 )
-def test_blocks_in_cells_leave_rows_whole_but_for_layout(table: str, text: str) -> None:
+def test_blocks_in_cells_form_rows_except_in_layout_tables(table: str, text: str) -> None:
     assert text_of(f"<table>{table}</table>") == text
 
 
@@ -61,7 +61,7 @@ def test_a_button_that_is_a_heading_keeps_its_text() -> None:
     assert text_of(page + folded) == "What is the refund period?\n\n30 days.\n\nMore\n\nText"
 
 
-def test_what_is_not_for_reading_stays_out_of_preformatted_text() -> None:
+def test_hidden_elements_are_left_out_of_preformatted_text() -> None:
     assert text_of("<pre>a\n<script>x()</script><b>b</b><div>c</div></pre><pre hidden>no</pre>d") == "a\nbc\n\nd"
 
 
@@ -119,7 +119,7 @@ ATTRIBUTES = " ".join(f"a{number}='>'" for number in range(200_000))
     ],
     ids=["attributes", "open elements", "closed elements", "open fonts", "tables"],
 )
-def test_d14_shapes_that_take_the_parser_long_are_refused_before_it_begins(page: str, reason: str) -> None:
+def test_d14_slow_shapes_are_refused_before_parsing(page: str, reason: str) -> None:
     with pytest.raises(Unreadable, match=reason):
         parse_html(page.encode(), DEFAULT_LIMITS)
 
@@ -143,12 +143,12 @@ def test_long_pages_of_a_usual_shape_are_read(page: str) -> None:
     assert "text" in parse_html(page.encode(), DEFAULT_LIMITS).text
 
 
-def test_d14_so_many_small_files_cannot_hold_a_machine_for_long() -> None:
+def test_d14_many_small_files_cannot_occupy_a_machine_for_long() -> None:
     assert 100 * ReadingLimits().cpu_seconds(2_200_000) < 3600
     assert ReadingLimits().cpu_seconds(100_000_000) == 60
 
 
-def test_the_time_that_a_parser_takes_to_start_is_not_the_page_s(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_start_of_a_parser_does_not_count_against_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = "import time; time.sleep(3); from hoptrail.documents.child import main; main()"
     popen = subprocess.Popen
 
@@ -174,7 +174,7 @@ def test_a_page_over_the_limit_is_refused() -> None:
         parse_html(b"<p>" + b"x" * 10, ReadingLimits(text=10))
 
 
-def test_marks_of_lines_are_put_before_texts_alone() -> None:
+def test_line_marks_are_put_before_texts_only() -> None:
     page = (
         "<title>A > b</title>\n<script>\nif (a < b) {}\n</script><!-- no\ntext -->\n"
         "<p title='x > y'>One\n<b>two</b> < 3\n<p\nclass=x>Four"
@@ -187,7 +187,7 @@ def test_marks_of_lines_are_put_before_texts_alone() -> None:
     ]
 
 
-def test_a_page_that_holds_a_mark_of_lines_loses_nothing() -> None:
+def test_a_page_with_a_line_mark_loses_nothing() -> None:
     assert text_of("<p>One\ufdd05\ufdd1 two") == "One\N{REPLACEMENT CHARACTER}5\ufdd1 two"
 
 

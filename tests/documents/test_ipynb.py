@@ -1,4 +1,4 @@
-"""Notebooks of all formats give their cells; what is no notebook is refused."""
+"""Notebooks of all formats give their cells; other files are refused."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from hoptrail.documents.ipynb import parse_ipynb
 from hoptrail.documents.limits import DEFAULT_LIMITS
 
 
-def parsed(notebook: object) -> Parsed:
+def parse_cells(notebook: object) -> Parsed:
     return parse_ipynb(json.dumps(notebook).encode(), DEFAULT_LIMITS)
 
 
-def shown(document: Parsed) -> list[tuple[str, str, str]]:
+def block_texts(document: Parsed) -> list[tuple[str, str, str]]:
     return [(block.kind, block.place, document.text[block.start : block.end].strip()) for block in document.blocks]
 
 
@@ -27,8 +27,8 @@ def test_outputs_are_left_out() -> None:
         {"cell_type": "code", "source": "print(fee)\n", "outputs": [output]},
         {"cell_type": "raw", "source": "As it is."},
     ]
-    document = parsed({"cells": cells, "nbformat": 4})
-    assert shown(document) == [
+    document = parse_cells({"cells": cells, "nbformat": 4})
+    assert block_texts(document) == [
         *(("heading", "cell 1", "Fees"), ("item", "cell 1", "a")),
         *(("code", "cell 2", "print(fee)"), ("paragraph", "cell 3", "As it is.")),
     ]
@@ -37,8 +37,8 @@ def test_outputs_are_left_out() -> None:
 
 def test_a_notebook_of_format_3() -> None:
     cells = [{"cell_type": "heading", "level": 2, "source": "Fees"}, {"cell_type": "code", "input": ["x = 1"]}]
-    document = parsed({"worksheets": [{"cells": cells}], "metadata": {"title": "Harbour"}})
-    assert shown(document) == [("heading", "cell 1", "Fees"), ("code", "cell 2", "x = 1")]
+    document = parse_cells({"worksheets": [{"cells": cells}], "metadata": {"title": "Harbour"}})
+    assert block_texts(document) == [("heading", "cell 1", "Fees"), ("code", "cell 2", "x = 1")]
     assert document.title == "Harbour"
 
 
@@ -46,11 +46,11 @@ def test_a_notebook_of_format_3() -> None:
     "notebook",
     [{"cells": [None, 1, {}, {"cell_type": []}, {"source": 3}]}, {"cells": []}, {"worksheets": [None, {"cells": 1}]}],
 )
-def test_odd_cells_are_passed_over(notebook: object) -> None:
-    assert parsed(notebook).text == ""
+def test_malformed_cells_are_skipped(notebook: object) -> None:
+    assert parse_cells(notebook).text == ""
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b"{}", b'{"cells": {}}', b"[" * 100_000, b"not json"])
-def test_what_is_no_notebook_is_refused(data: bytes) -> None:
+def test_files_that_are_no_notebook_are_refused(data: bytes) -> None:
     with pytest.raises(Unreadable, match="is not a notebook"):
         parse_ipynb(data, DEFAULT_LIMITS)

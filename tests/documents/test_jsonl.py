@@ -1,4 +1,4 @@
-"""JSON lines: two layouts, broken lines named, nothing held that need not be."""
+"""JSON lines: two layouts, broken lines reported, bounded memory."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from hoptrail.documents.read_sources import read_sources
 from hoptrail.types import Document
 
 
-def written(path: Path, *lines: object) -> Path:
+def write_jsonl(path: Path, *lines: object) -> Path:
     path.write_text("".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines), "utf-8")
     return path
 
 
 def test_both_layouts_and_missing_keys(tmp_path: Path) -> None:
-    path = written(
+    path = write_jsonl(
         tmp_path / "a.jsonl",
         {"id": "p1", "title": "One", "text": "A. B.", "sentences": ["A.", "B."], "other": 1},
         {"_id": 7, "title": None, "text": "C.", "metadata": {}},
@@ -48,7 +48,7 @@ def test_both_layouts_and_missing_keys(tmp_path: Path) -> None:
     ],
 )
 def test_a_broken_line_is_named_and_the_others_are_read(tmp_path: Path, line: str, reason: str) -> None:
-    path = written(tmp_path / "a.jsonl", {"id": "1", "text": "A."}, line, {"id": "3", "text": "C."})
+    path = write_jsonl(tmp_path / "a.jsonl", {"id": "1", "text": "A."}, line, {"id": "3", "text": "C."})
     first, bad, last = read_lines(path, ReadingLimits(text=100_001 if line[0] == "[" else 1000))
     assert isinstance(first, Line)
     assert isinstance(last, Line)
@@ -67,20 +67,20 @@ def test_c7_lines_that_are_not_utf8_and_a_byte_order_mark(tmp_path: Path) -> Non
     assert last == Line("line-3", "", "C.", ())
 
 
-def test_another_kind_of_file_is_given_up_early(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.jsonl", *(["just words"] * 1000))
+def test_reading_another_kind_of_file_stops_early(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "a.jsonl", *(["just words"] * 1000))
     problems = list(read_lines(path, DEFAULT_LIMITS))
     assert len(problems) == 21
     assert problems[-1] == BadLine(0, "none of its first 20 lines is a document: not JSON lines")
 
 
-def test_gzip_is_told_by_content(tmp_path: Path) -> None:
+def test_gzip_is_detected_by_content(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(gzip.compress(b'{"id": "1", "text": "A."}\n'))
     assert list(read_lines(path, DEFAULT_LIMITS)) == [Line("1", "", "A.", ())]
 
 
-def test_a_truncated_gzip_file_keeps_what_was_whole(tmp_path: Path) -> None:
+def test_a_truncated_gzip_file_gives_its_complete_lines(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl.gz"
     noise = [{"id": str(number), "text": os.urandom(4000).hex()} for number in range(20)]
     whole = gzip.compress("".join(json.dumps(line) + "\n" for line in noise).encode())
@@ -121,7 +121,7 @@ def test_c3_a_large_file_is_streamed(tmp_path: Path) -> None:
 
 
 def test_c3_the_first_document_comes_before_the_last_is_read(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.jsonl", {"text": "A."}, *({"text": f"{n}. " * 1000} for n in range(500)), "broken")
+    path = write_jsonl(tmp_path / "a.jsonl", {"text": "A."}, *({"text": f"{n}. " * 1000} for n in range(500)), "broken")
     items = read_sources([path, tmp_path / "missing.txt"])
     first = next(items)
     assert isinstance(first, Document)
@@ -144,7 +144,7 @@ def test_c3_the_first_document_comes_before_the_last_is_read(tmp_path: Path) -> 
         ("", [], None),
     ],
 )
-def test_given_sentences_count_where_they_tile_the_text(
+def test_given_sentences_are_used_if_they_tile_the_text(
     text: str, sentences: list[str], ends: tuple[int, ...] | None
 ) -> None:
     assert tiling_ends(text, sentences) == ends

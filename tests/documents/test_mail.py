@@ -1,4 +1,4 @@
-"""Mails that are made to harm, or are no mails: each costs at most itself, and is named."""
+"""Hostile mails and files that are no mails: each is reported and affects no other."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_hostile_names_are_cleaned(given: str, shown: str) -> None:
     assert parsed.text.endswith("Rope is sold.")
 
 
-def test_what_is_wrong_with_one_attachment_leaves_the_others(tmp_path: Path) -> None:
+def test_a_bad_attachment_does_not_affect_the_others(tmp_path: Path) -> None:
     word = word_file(tmp_path / "a.docx", [("Heading 1", "Ports"), ("Normal", "It opened.")]).read_bytes()
     locked = (Path(__file__).parent / "refused" / "password.pdf").read_bytes()
     parts = [
@@ -67,12 +67,12 @@ def test_what_is_wrong_with_one_attachment_leaves_the_others(tmp_path: Path) -> 
     assert [note.split(" (")[0] for note in parsed.notes] == [
         "attachment locked.pdf: is encrypted and needs a password: save it unencrypted",
         "attachment bad.docx: is not a Word file, or a damaged one",
-        "attachment odd.bin: is of no form that is read",
+        "attachment odd.bin: is of no known format",
         "attachment rows.csv: has more than 5 rows: split it, or raise the limit `rows`",
     ]
 
 
-def test_mails_within_mails_are_read_so_deep() -> None:
+def test_mails_within_mails_are_read_to_a_limit() -> None:
     inner = f"{HEADER}\nThe bell is broken.".encode()
     for _ in range(6):
         inner = mail(attachment("inner.eml", inner))
@@ -87,7 +87,7 @@ def test_very_many_attachments() -> None:
     assert parsed.notes == ("attachments after the first 200 were left out",)
 
 
-def test_parts_nested_very_deep_end_only_their_mail() -> None:
+def test_very_deep_parts_affect_only_their_mail() -> None:
     deep = HEADER + "".join(f'Content-Type: multipart/mixed; boundary="b{n}"\n\n--b{n}\n' for n in range(3000))
     with Parsing(ReadingLimits(parsing_seconds=20)) as parsing:
         with pytest.raises(Unreadable):
@@ -95,7 +95,7 @@ def test_parts_nested_very_deep_end_only_their_mail() -> None:
         assert parsing.parse("mail", f"{HEADER}\nAll is well.".encode()).text.endswith("All is well.")
 
 
-def test_odd_headers_and_encodings_are_read_as_far_as_they_go() -> None:
+def test_malformed_headers_and_encodings_are_read_as_far_as_possible() -> None:
     header = b"From: =?utf-8?B?A?=\nSubject: =?no-such-charset?Q?Gr=FC=DFe?=\nDate: yesterday\n"
     data = header + b"Content-Type: text/plain; charset=no-such\n\nCaf\xc3\xa9."
     parsed = parse_mail(data, DEFAULT_LIMITS)
@@ -105,7 +105,7 @@ def test_odd_headers_and_encodings_are_read_as_far_as_they_go() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"just a text\n", b"\x00\x01", b"<html>"])
-def test_what_is_no_mail(data: bytes) -> None:
+def test_files_that_are_no_mail(data: bytes) -> None:
     with pytest.raises(Unreadable, match="is not a mail"):
         parse_mail(data, DEFAULT_LIMITS)
     with pytest.raises(Unreadable, match="is not a file of mails"):
@@ -113,7 +113,7 @@ def test_what_is_no_mail(data: bytes) -> None:
 
 
 def test_more_mails_than_the_limit() -> None:
-    one = f"From a Tue Mar  5 09:30:00 2024\n{HEADER}\nText.\n\n".encode()
-    assert len(headings(parse_mbox(one * 3, ReadingLimits(rows=3)))) == 3
+    single = f"From a Tue Mar  5 09:30:00 2024\n{HEADER}\nText.\n\n".encode()
+    assert len(headings(parse_mbox(single * 3, ReadingLimits(rows=3)))) == 3
     with pytest.raises(Unreadable, match="holds more than 3 mails: split it, or raise the limit `rows`"):
-        parse_mbox(one * 4, ReadingLimits(rows=3))
+        parse_mbox(single * 4, ReadingLimits(rows=3))

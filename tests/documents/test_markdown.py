@@ -1,4 +1,4 @@
-"""What Markdown means beside its blocks (see `blocks/markdown`): dates, front matter, hostile input, many lines."""
+"""Markdown apart from its blocks (see `blocks/markdown`): dates, front matter, hostile input, many lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hoptrail.documents.markdown import parse_markdown
 from hoptrail.types import BlockKind
 
 
-def parsed(text: str) -> Parsed:
+def parse_text(text: str) -> Parsed:
     return parse_markdown(text.encode(), DEFAULT_LIMITS)
 
 
@@ -31,33 +31,33 @@ def parsed(text: str) -> Parsed:
     ],
 )
 def test_dates_of_front_matter(fields: str, date: str) -> None:
-    document = parsed(f"---\n{fields}\n---\nText.")
+    document = parse_text(f"---\n{fields}\n---\nText.")
     assert (document.date, document.date_from) == (date, "front matter" if date else "")
 
 
-def test_front_matter_makes_no_objects_and_no_bombs() -> None:
-    assert parsed("---\ntitle: !!python/object/apply:os.getcwd []\n---\nText.").title == ""
+def test_front_matter_constructs_no_objects_and_expands_no_aliases() -> None:
+    assert parse_text("---\ntitle: !!python/object/apply:os.getcwd []\n---\nText.").title == ""
     bomb = "a: &a [x, x]\n" + "".join(
         f"{name}: &{name} [*{above}, *{above}]\n" for above, name in zip("abcdefgh", "bcdefghi", strict=True)
     )
-    assert len(parsed(f"---\n{bomb}---\nText.").text) < 100
-    assert "valid YAML" in parsed("---\na: " + "[" * 5000 + "\n---\nText.").notes[0]
+    assert len(parse_text(f"---\n{bomb}---\nText.").text) < 100
+    assert "valid YAML" in parse_text("---\na: " + "[" * 5000 + "\n---\nText.").notes[0]
 
 
 @pytest.mark.parametrize("mark", ["> ", "- ", "1. "])
-def test_what_is_nested_too_deep_is_refused(mark: str) -> None:
+def test_deep_nesting_is_refused(mark: str) -> None:
     with pytest.raises(Unreadable, match="nested too deep"):
-        parsed("First.\n\n" + mark * 500 + "deep\n\nLast.")
-    assert parsed("First.\n\n" + mark * 25 + "deep\n\nLast.").text == "First.\n\ndeep\n\nLast."
+        parse_text("First.\n\n" + mark * 500 + "deep\n\nLast.")
+    assert parse_text("First.\n\n" + mark * 25 + "deep\n\nLast.").text == "First.\n\ndeep\n\nLast."
 
 
 def test_emphasis_nested_deep_does_not_exhaust_the_stack() -> None:
-    assert "x" in parsed("*a **b " * 2000 + "x" + " b** a*" * 2000).text
-    assert "x" in parsed("[" * 300 + "x" + "](y)" * 300).text
-    assert "x" in parsed("![" * 300 + "x" + "](y)" * 300).text
+    assert "x" in parse_text("*a **b " * 2000 + "x" + " b** a*" * 2000).text
+    assert "x" in parse_text("[" * 300 + "x" + "](y)" * 300).text
+    assert "x" in parse_text("![" * 300 + "x" + "](y)" * 300).text
 
 
-def test_a_hostile_text_costs_only_itself() -> None:
+def test_a_hostile_text_does_not_affect_others() -> None:
     with Parsing(ReadingLimits(parsing_seconds=2)) as parsing:
         with pytest.raises(Unreadable, match="took longer than 2 seconds"):
             parsing.parse("markdown", b"![" * 400_000)
@@ -68,9 +68,9 @@ def test_time_grows_with_the_text() -> None:
     part = "# Heading\n\nSome *text* with a [link](x).\n\n- one\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n"
 
     def work(times: int) -> int:
-        return steps(lambda: parsed(part * times))
+        return steps(lambda: parse_text(part * times))
 
-    parsed(part)
+    parse_text(part)
     assert work(160) < 10 * work(20), "eight times as much, not sixty-four times"
 
 
@@ -88,12 +88,12 @@ def test_time_grows_with_the_text() -> None:
         ("`` ` ``", "`"),
     ],
 )
-def test_text_is_shown_as_it_reads(text: str, shown: str) -> None:
-    assert parsed(text).text == shown
+def test_markup_becomes_readable_text(text: str, shown: str) -> None:
+    assert parse_text(text).text == shown
 
 
 def test_a_wide_table_row_keeps_its_cells() -> None:
-    document = parsed("|a|b|\n|-|-|\n|1|\n|1|2|3|")
+    document = parse_text("|a|b|\n|-|-|\n|1|\n|1|2|3|")
     assert [[cell.header for cell in block.cells] for block in document.blocks if block.kind is BlockKind.ROW] == [
         *(["", ""], ["a", "b"], ["a", "b"]),
     ]

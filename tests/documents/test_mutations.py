@@ -1,4 +1,4 @@
-"""Damaged files of every form give a document or a reason, in time, with blocks that tile it, and files beside them are read.
+"""Damaged files of every format give a document or an error in time, and the files beside them are read.
 
 A small sample of `python -m benchmarks.reading --only mutations`, which takes thousands.
 """
@@ -17,6 +17,6 @@ NUMBER = 8
 
 @pytest.mark.parametrize("form", sorted(CONTENTS))
 def test_a_damaged_file_harms_nothing(form: str) -> None:
-    found = measure_mutations(form, CONTENTS[form], NUMBER, seed=31)
-    assert found.read + found.refused == found.files == NUMBER, found
-    assert found.lost == 0, found
+    outcome = measure_mutations(form, CONTENTS[form], NUMBER, seed=31)
+    assert outcome.read + outcome.refused == outcome.files == NUMBER, outcome
+    assert outcome.lost == 0, outcome

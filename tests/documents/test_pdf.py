@@ -1,4 +1,4 @@
-"""C4: sound PDFs give their text; hostile ones are stopped in the child, named, and cost only themselves."""
+"""C4: valid PDFs give their text; hostile ones are stopped in the child process and reported, and affect no other file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from documents.file_makers import drawn, pdf_of, pdf_with_contents, stream, text_pdf
+from documents.file_makers import content_stream, pdf_of, pdf_with_contents, stream, text_pdf
 from hoptrail.documents.child_parsing import Parsing
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
@@ -41,7 +41,7 @@ def test_text_and_title_of_several_pages(parsing: Parsing) -> None:
 
 
 @pytest.mark.parametrize("title", ["", "untitled", "Microsoft Word - draft.docx", "report_final.pdf", "Document1"])
-def test_titles_that_mean_nothing_are_left_out(parsing: Parsing, title: str) -> None:
+def test_meaningless_titles_are_left_out(parsing: Parsing, title: str) -> None:
     assert parsing.parse("pdf", text_pdf([["Text."]], title)).title == ""
 
 
@@ -87,7 +87,7 @@ def test_c4_circular_form(parsing: Parsing) -> None:
 
 
 def test_c4_stream_bomb() -> None:
-    """Some 600 KB that unpack to 600 MB, more than the child's memory."""
+    """Some 600 KB that unpack to 600 MB, which exceeds the child's memory."""
     bomb = stream(b" " * 60_000_000, packed=True)
     with Parsing(ReadingLimits(parsing_memory=200 * 1024 * 1024, parsing_seconds=5)) as parsing:
         assert refusal(parsing, pdf_with_contents([bomb] * 10))
@@ -95,7 +95,7 @@ def test_c4_stream_bomb() -> None:
 
 
 def test_c4_endless_drawing_is_stopped_by_the_clock() -> None:
-    endless = stream(drawn(["Over and over."]) * 200_000, packed=True)
+    endless = stream(content_stream(["Over and over."]) * 200_000, packed=True)
     with Parsing(ReadingLimits(parsing_seconds=3)) as parsing:
         assert "took longer than 3 seconds" in refusal(parsing, pdf_with_contents([endless]))
         assert parsing.parse("pdf", text_pdf([["The next one."]])).text == "The next one."
@@ -126,7 +126,7 @@ def test_c4_more_text_than_allowed() -> None:
 
 
 def without_page(data: bytes, number: int) -> bytes:
-    """The PDF with one of its page objects being a number."""
+    """The PDF with one of its page objects replaced by a number."""
     page = rb"(?<!\d)%d 0 R" % (3 + 2 * number)
     assert re.search(page, data)
     return re.sub(page, b"1 0 R", data, count=1)
@@ -139,7 +139,7 @@ def test_one_broken_page_is_noted_and_the_others_are_read(parsing: Parsing) -> N
 
 
 def test_a_page_whose_content_cannot_be_unpacked_is_counted(parsing: Parsing) -> None:
-    parsed = parsing.parse("pdf", pdf_with_contents([stream(drawn(["Whole."])), BROKEN]))
+    parsed = parsing.parse("pdf", pdf_with_contents([stream(content_stream(["Whole."])), BROKEN]))
     assert parsed.text == "Whole."
     assert parsed.notes == ("1 of 2 pages hold no text: if they are scanned, run OCR first",)
 
@@ -150,7 +150,7 @@ def test_pages_without_text_among_others_are_counted(parsing: Parsing) -> None:
     assert parsed.notes == ("2 of 4 pages hold no text: if they are scanned, run OCR first",)
 
 
-def test_of_many_notes_the_number_is_told(parsing: Parsing) -> None:
+def test_many_notes_are_counted(parsing: Parsing) -> None:
     data = text_pdf([["Whole."], *[["Lost."]] * 30])
     for number in range(2, 32):
         data = without_page(data, number)

@@ -1,4 +1,4 @@
-"""What stands where on a PDF page makes its reading order, headings, paragraphs, list items, code and tables."""
+"""The positions of text on a PDF page determine reading order, headings, paragraphs, list items, code and tables."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def lines_of(pages: list[list[Placed]], rules: list[tuple[float, float, float, f
 
 
 def interleaved() -> list[Placed]:
-    """Two columns, drawn line by line over both, under a title that reaches over them."""
+    """Two columns, drawn line by line across both, under a title across both."""
     left, right = column(60, 700, LEFT), column(320, 700, RIGHT)
     both = [piece for pair in zip(left, right, strict=True) for piece in pair]
     return [Placed(150, 740, "The harbour and its quay in the old town", 16), *both]
@@ -49,7 +49,7 @@ def test_columns_are_read_one_after_the_other_and_words_are_whole() -> None:
     assert text == " ".join([*LEFT, *RIGHT]).replace("mer- chants", "merchants")
 
 
-def test_a_hyphen_stays_where_the_document_has_the_word_with_it() -> None:
+def test_a_hyphen_stays_if_the_document_has_the_hyphenated_word() -> None:
     lines = [
         "A well-known rope was sold on the market by the well-",
         "known trader of the harbour, who is a non-",
@@ -75,7 +75,7 @@ def test_running_heads_and_page_numbers_are_left_out() -> None:
     ]
 
 
-def test_a_paragraph_goes_on_over_the_page_and_a_note_at_its_foot() -> None:
+def test_a_paragraph_continues_after_a_page_break_and_a_footnote() -> None:
     first = column(60, 700, [*LEFT[:3], "and it burnt down in the long war of the"])
     note = [Placed(60, 60, "1 So the chronicle says.", 7)]
     second = column(60, 700, ["northern kings.", "", "A new one was made of stone and was longer."])
@@ -148,7 +148,7 @@ def test_a_ruled_table_gives_rows_and_cells_of_several_lines() -> None:
     ]
 
 
-def test_columns_that_stand_below_each_other_are_a_table() -> None:
+def test_aligned_columns_are_a_table() -> None:
     rows = [
         ("Ship", "Length", "Fee"),
         ("Ferry", "82 m", "1,200 EUR"),
@@ -169,7 +169,7 @@ def test_lines_that_begin_with_the_same_mark_are_no_table() -> None:
     assert [line.split(" | ")[0] for line in lines_of([page])] == ["paragraph"]
 
 
-def test_a_cell_may_go_on_below_and_a_rule_of_dashes_is_no_text() -> None:
+def test_a_cell_may_continue_below_and_a_rule_of_dashes_is_no_text() -> None:
     rows = [
         (700, "Name", "Meaning"),
         (688, "-" * 20, "-" * 30),
@@ -186,18 +186,18 @@ def test_a_cell_may_go_on_below_and_a_rule_of_dashes_is_no_text() -> None:
     ]
 
 
-def test_a_table_goes_on_over_the_page_under_the_same_headers() -> None:
+def test_a_table_continues_on_the_next_page_with_the_same_headers() -> None:
     header = [Placed(60, 700, "Ship"), Placed(160, 700, "Fee")]
     rows = [
         [Placed(60, 686 - 14 * n, f"Boat {'abcdef'[n]}"), Placed(160, 686 - 14 * n, f"{n + 3} EUR")] for n in range(3)
     ]
     body = [piece for row in rows for piece in row]
-    found = lines_of([[*header, *body], [*header, *body]])
-    assert [line.split(" | ")[0] for line in found] == ["row header", "row", "row", "row", "row", "row", "row"]
-    assert found[-1] == "row |  | page 2 | Ship=Boat c ¦ Fee=5 EUR"
+    lines = lines_of([[*header, *body], [*header, *body]])
+    assert [line.split(" | ")[0] for line in lines] == ["row header", "row", "row", "row", "row", "row", "row"]
+    assert lines[-1] == "row |  | page 2 | Ship=Boat c ¦ Fee=5 EUR"
 
 
-def test_words_that_run_together_are_told() -> None:
+def test_words_that_run_together_are_noted() -> None:
     glued = "Theharbourwasbuiltintheyearswhenshipscamefromtheislandswithsaltandherring"
     assert parse_pdf(text_pdf([[glued], ["This page is as it should be."]]), DEFAULT_LIMITS).notes == (
         "words run together on page 1: export the file anew",
@@ -205,7 +205,7 @@ def test_words_that_run_together_are_told() -> None:
 
 
 def scanned(lines: list[str]) -> bytes:
-    """A PDF of one page that is a picture of a page with these lines."""
+    """A PDF with one page that is a picture of these lines."""
     import pypdfium2
 
     page = pypdfium2.PdfDocument(placed_pdf([column(72, 700, lines, 14)]))[0]
@@ -223,21 +223,21 @@ def scanned(lines: list[str]) -> bytes:
     return pdf_of(objects)
 
 
-def test_a_scanned_page_is_named_where_nothing_can_read_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scanned_pages_are_noted_without_tesseract(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(Unreadable, match="no text found in 1 pages: probably scanned, run OCR first"):
         parse_pdf(scanned(["The harbour is closed."]), DEFAULT_LIMITS)
 
 
 @pytest.mark.skipif(shutil.which("tesseract") is None, reason="tesseract is not on this machine")
-def test_a_scanned_page_is_read_where_tesseract_is() -> None:
+def test_scanned_pages_are_read_with_tesseract() -> None:
     parsed = parse_pdf(scanned(["The harbour is closed", "on Sunday morning."]), ReadingLimits(parsing_seconds=100))
     assert parsed.text == "The harbour is closed on Sunday morning."
     assert parsed.notes == ("1 scanned pages were read by OCR (tesseract): expect mistakes",)
 
 
-def test_a_page_that_is_set_turned_is_read_as_one_that_stands_upright() -> None:
-    """Each line runs upwards, the next one to the right of it, as on a page that is to be turned to the right."""
+def test_a_rotated_page_is_read_like_an_upright_one() -> None:
+    """Each line runs upwards, and the next line is to its right, as on a page to be rotated clockwise."""
     lines = [f"BT /F1 10 Tf 0 1 -1 0 {100 + 12 * number} 100 Tm ({line}) Tj ET" for number, line in enumerate(LEFT[:3])]
     stamp = "BT /F1 10 Tf 30 30 Td (Copy) Tj ET"
     parsed = parse_pdf(pdf_with_contents([stream(" ".join([*lines, stamp]).encode())]), DEFAULT_LIMITS)

@@ -1,4 +1,4 @@
-"""The blocks of plain text: what is a heading, of which level, and what only looks like one."""
+"""The blocks of plain text: headings, their levels, and lines that only look like headings."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ def test_headings_and_their_levels(text: str, expected: list[tuple[int, str]]) -
         "A paragraph about 2.1\nthat goes on\n\nA paragraph about 2.0\nthat goes on",
     ],
 )
-def test_what_only_looks_like_a_heading(text: str) -> None:
+def test_lines_that_only_look_like_a_heading(text: str) -> None:
     assert headings(text) == []
 
 
-def test_what_stands_under_a_dated_heading_has_its_date() -> None:
+def test_blocks_under_a_dated_heading_have_its_date() -> None:
     text = "Version 2 (2024-03-05)\n----------------------\n\nFaster.\n\nVersion 1\n---------\n\nFirst."
     assert [(block.path, block.date) for block in plain_blocks(text)] == [
         ((), ""),
@@ -96,7 +96,7 @@ def test_what_stands_under_a_dated_heading_has_its_date() -> None:
         ("Title\n=====\n", ""),
     ],
 )
-def test_the_only_heading_of_the_first_level_is_the_title_if_it_comes_first(text: str, title: str) -> None:
+def test_a_single_top_heading_at_the_start_is_the_title(text: str, title: str) -> None:
     assert parse_plain(text.encode(), DEFAULT_LIMITS).title == title
 
 
@@ -120,7 +120,7 @@ wren (2.0-2) unstable; urgency=low
 """
 
 
-def test_the_entries_of_a_changelog_are_headings_with_the_dates_they_are_signed_with() -> None:
+def test_changelog_entries_are_headings_with_the_date_of_their_signature() -> None:
     parsed = parse_plain(CHANGELOG.encode(), DEFAULT_LIMITS)
     assert headings(CHANGELOG) == [
         (1, "wren (2.1-1) unstable; urgency=medium"),
@@ -136,7 +136,7 @@ def test_the_entries_of_a_changelog_are_headings_with_the_dates_they_are_signed_
     assert (parsed.title, parsed.date, parsed.date_from) == ("", "2024-03-02", "latest entry")
 
 
-def test_the_entries_of_a_changelog_of_gnu_have_their_days() -> None:
+def test_gnu_changelog_entries_are_headings_with_their_day() -> None:
     text = "2024-03-02  Ada Brun  <ada@wren.example>\n\n\t* tide.c: Faster.\n\n"
     text += "2024-01-15  Karl Holm <karl@wren.example>\n\n\t* sea.c: New.\n"
     parsed = parse_plain(text.encode(), DEFAULT_LIMITS)
@@ -148,13 +148,13 @@ def test_the_entries_of_a_changelog_of_gnu_have_their_days() -> None:
     assert (parsed.title, parsed.date, parsed.date_from) == ("", "2024-03-02", "latest entry")
 
 
-def test_the_path_of_a_release_leaves_its_frame_out() -> None:
+def test_the_path_of_a_release_has_no_frame() -> None:
     blocks = plain_blocks("*** Version 2.1 ***\n\n- Faster.\n\n*** Version 2.0 ***\n\n- First.\n")
     assert [block.path for block in blocks if block.kind is BlockKind.ITEM] == [("Version 2.1",), ("Version 2.0",)]
 
 
 def test_a_whole_number_before_a_colon_makes_a_release() -> None:
-    """As in systemd's NEWS; by itself, or within a sentence, a number makes none."""
+    """As in systemd's NEWS. A single such line, or a number within a sentence, makes none."""
     releases = "CHANGES WITH 252:\n\n    * Faster.\n\nCHANGES WITH 251:\n\n    * First.\n\n"
     blocks = plain_blocks(f"{releases}We saw 12:\n\nOnly 14 came.\n\nOnly 15 came.\n")
     assert [block.path for block in blocks if block.kind is BlockKind.ITEM] == [
@@ -164,7 +164,7 @@ def test_a_whole_number_before_a_colon_makes_a_release() -> None:
     assert len(headings(releases)) == len([block for block in blocks if block.kind is BlockKind.HEADING]) == 2
 
 
-def test_a_rule_of_marks_is_no_item() -> None:
+def test_a_rule_of_bullets_is_no_item() -> None:
     blocks = plain_blocks("Before.\n\n- - - - -\n\nAfter.\n")
     assert {block.kind for block in blocks} == {BlockKind.PARAGRAPH}
 
@@ -174,7 +174,7 @@ def test_a_text_that_quotes_an_entry_is_no_changelog() -> None:
     assert (headings(f"What changed last:\n\n{CHANGELOG}"), parsed.date) == ([], "")
 
 
-def test_a_changelog_without_signatures_takes_no_longer() -> None:
+def test_a_changelog_without_signatures_is_as_fast() -> None:
     text = "wren (2.0-2) unstable; urgency=low\n\n" * 50_000
     before = time.process_time()
     assert len(plain_blocks(text)) == 50_000

@@ -1,4 +1,4 @@
-"""PowerPoint files that are none, or made to harm."""
+"""Hostile PowerPoint files, and files that are none."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def refusal(data: bytes, limits: ReadingLimits = DEFAULT_LIMITS) -> str:
     return str(raised.value)
 
 
-def test_what_is_no_presentation() -> None:
+def test_files_that_are_no_presentation() -> None:
     assert "is not a PowerPoint file" in refusal(b"not a zip at all")
     assert "save it as .pptx without a password" in refusal(bytes.fromhex("d0cf11e0a1b11ae1") + b"\0" * 100)
     assert "damaged" in refusal(PLAN.read_bytes()[:-100])

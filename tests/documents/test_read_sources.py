@@ -1,4 +1,4 @@
-"""Files and folders become documents; what cannot be read is named in its place; ids depend on content alone."""
+"""Files and folders become documents; errors come in their place; ids depend only on content."""
 
 from __future__ import annotations
 
@@ -98,9 +98,9 @@ def test_given_sentences_are_used(tmp_path: Path) -> None:
     line = {"text": "Dr. A. came. b left.", "sentences": ["Dr. A. came.", "b left."]}
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps(line) + "\n" + json.dumps({**line, "sentences": ["else"]}))
-    (given, found), _ = read(path)
-    assert given.sentence_ends == (13, 20)
-    assert found.sentence_ends == (20,)
+    (annotated, plain), _ = read(path)
+    assert annotated.sentence_ends == (13, 20)
+    assert plain.sentence_ends == (20,)
 
 
 @pytest.mark.parametrize("text", ["", " \n\t\n "])
@@ -155,7 +155,7 @@ def test_folders_are_walked_in_order_without_hidden_files(tmp_path: Path) -> Non
     assert len(read(tmp_path / ".hidden.txt")[0]) == 1
 
 
-def test_c5_links_that_leave_the_folder_are_named_and_not_followed(tmp_path: Path) -> None:
+def test_c5_links_out_of_the_folder_are_reported_and_not_followed(tmp_path: Path) -> None:
     inside, outside = tmp_path / "inside", tmp_path / "outside"
     inside.mkdir()
     outside.mkdir()
@@ -181,7 +181,7 @@ def test_c5_links_that_leave_the_folder_are_named_and_not_followed(tmp_path: Pat
     assert "leads nowhere" in findings.notes[3]
 
 
-def test_what_is_missing_or_unknown_is_named(tmp_path: Path) -> None:
+def test_missing_and_unknown_files_are_reported(tmp_path: Path) -> None:
     put(tmp_path, b__txt="Text.")
     (tmp_path / "picture.png").write_bytes(PICTURE)
     os.mkfifo(tmp_path / "pipe.txt")
@@ -190,11 +190,11 @@ def test_what_is_missing_or_unknown_is_named(tmp_path: Path) -> None:
     reasons = [error.reason for error in errors]
     assert "does not exist" in reasons[0]
     assert "neither a file nor a folder" in reasons[1]
-    assert "is not text, and of no form that is read" in reasons[2]
+    assert "is not text, and of no known format" in reasons[2]
     assert "cannot be reached" in reasons[3]
 
 
-def test_a_folder_is_read_for_its_text_and_what_is_none_is_left_out(tmp_path: Path) -> None:
+def test_text_files_of_a_folder_are_read_and_others_left_out(tmp_path: Path) -> None:
     put(tmp_path, notes__xyz="Under an unknown ending.", b__txt="Text.")
     (tmp_path / "README").write_text("Without an ending.")
     (tmp_path / "picture.png").write_bytes(PICTURE)
@@ -215,13 +215,13 @@ def test_lines_of_records_without_texts_are_one_document(tmp_path: Path) -> None
     assert [block.place for block in document.blocks] == ["record 1", "record 2"]
 
 
-@pytest.mark.parametrize(("name", "told"), [("glued.md", True), ("code.md", False), ("whole.md", False)])
-def test_words_that_run_together_are_told_of_any_form(tmp_path: Path, name: str, told: bool) -> None:
+@pytest.mark.parametrize(("name", "noted"), [("glued.md", True), ("code.md", False), ("whole.md", False)])
+def test_words_that_run_together_are_noted_in_any_format(tmp_path: Path, name: str, noted: bool) -> None:
     sentence = "The harbour master closed the east quay because of the storm of last night. "
     texts = {"glued.md": sentence.replace(" ", "") * 9, "whole.md": sentence * 9}
     (tmp_path / name).write_text(texts.get(name, f"```\n{texts['glued.md']}\n```\n{sentence * 9}"))
     (document,), _ = read(tmp_path)
-    assert any("words run together" in note for note in document.notes) == told
+    assert any("words run together" in note for note in document.notes) == noted
 
 
 @pytest.mark.parametrize(
@@ -256,14 +256,14 @@ def test_a_document_has_a_date(tmp_path: Path, name: str, text: str, date: str, 
         ("2024-03-05.txt", "Forty spaces.\n\nThirty.", "|"),
     ],
 )
-def test_the_date_that_a_document_says_holds_for_its_blocks(tmp_path: Path, name: str, text: str, dates: str) -> None:
-    """But for what it quotes; that of a file's name is not in the blocks, which are the same under another name."""
+def test_the_date_in_a_document_applies_to_its_blocks(tmp_path: Path, name: str, text: str, dates: str) -> None:
+    """Except for quotes. A date in a file's name is not in the blocks, which are the same under another name."""
     (tmp_path / name).write_text(text)
     (document,), _ = read(tmp_path)
     assert [block.date for block in document.blocks] == dates.split("|")
 
 
-def test_a_file_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_without_read_permission_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(tmp_path, a__txt="A.", b__txt="B.")
     true_read = file_contents._read_bytes
 
@@ -290,12 +290,12 @@ def test_a_folder_of_evaluation_data_gives_its_corpus(tmp_path: Path, beside: st
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "questions-for-later.txt", "queries.md", "extra_thoughts.html"])
-def test_a_corpus_beside_no_data_hides_nothing(tmp_path: Path, name: str) -> None:
+def test_a_corpus_file_without_data_files_hides_nothing(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("B.")
     assert len(read(put(tmp_path, corpus__jsonl='{"text": "A."}'))[0]) == 2
 
 
-def test_a_broken_line_is_named_with_file_and_number(tmp_path: Path) -> None:
+def test_a_broken_line_is_reported_with_file_and_number(tmp_path: Path) -> None:
     documents, (error,) = read(put(tmp_path, a__jsonl='{"text": "A."}\n{oops\n{"text": "C."}'))
     assert [document.text for document in documents] == ["A.", "C."]
     assert error.source == f"{tmp_path.resolve().as_posix()}/a.jsonl, line 2"
@@ -311,7 +311,7 @@ def test_c7_lone_surrogates_in_json_are_replaced_everywhere(tmp_path: Path) -> N
     assert "2 lone surrogates or NUL" in document.notes[0]
 
 
-def test_c7_wrong_endings_are_told_by_content_where_that_is_safe(tmp_path: Path) -> None:
+def test_c7_wrong_endings_are_detected_by_content_if_certain(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(text_pdf([["Printed."]]))
     word_file(tmp_path / "b.docx", [("Normal", "Typed.")]).rename(tmp_path / "b.pdf")
     (tmp_path / "c.pdf").write_text("<html>not found</html>")
@@ -364,7 +364,7 @@ def test_markdown_titles(tmp_path: Path, text: str, title: str) -> None:
     assert document.title == title
 
 
-def test_names_that_are_not_utf8_can_be_stored_and_told_apart(tmp_path: Path) -> None:
+def test_names_that_are_not_utf8_can_be_stored_and_stay_distinct(tmp_path: Path) -> None:
     for name, text in ((b"/caf\xe8.txt", "One."), (b"/caf\xe9.txt", "Another.")):
         Path(os.fsdecode(os.fsencode(tmp_path) + name)).write_text(text)
     documents, _ = read(tmp_path)
@@ -391,10 +391,10 @@ def test_c11_a_file_that_changes_once_is_read_again(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("leaves_its_time", [False, True], ids=["another-time", "the-same-time"])
-def test_c11_a_file_that_never_rests_is_named(
+def test_c11_a_file_that_keeps_changing_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leaves_its_time: bool
 ) -> None:
-    """Also one whose time of change does not show it: two writes may fall within one tick of the clock."""
+    """Also if its times do not change: two writes may fall within one tick of the clock."""
     path = tmp_path / "a.txt"
     path.write_text("Version 000.")
     true_read = file_contents._read_bytes
@@ -413,7 +413,7 @@ def test_c11_a_file_that_never_rests_is_named(
         snapshot(path, 100)
 
 
-def test_c11_a_file_that_is_deleted_under_way_is_named(tmp_path: Path) -> None:
+def test_c11_a_file_deleted_meanwhile_is_reported(tmp_path: Path) -> None:
     put(tmp_path, a__txt="A.", b__txt="B.", c__txt="C.")
     items = read_sources([tmp_path])
     next(items)
@@ -424,7 +424,7 @@ def test_c11_a_file_that_is_deleted_under_way_is_named(tmp_path: Path) -> None:
     assert isinstance(last, Document)
 
 
-def test_c11_json_lines_that_change_under_way_are_named(tmp_path: Path) -> None:
+def test_c11_a_jsonl_file_that_changes_is_reported(tmp_path: Path) -> None:
     path = put(tmp_path, a__jsonl='{"text": "A."}\n' * 3) / "a.jsonl"
     items = read_sources([path])
     next(items)
@@ -435,7 +435,7 @@ def test_c11_json_lines_that_change_under_way_are_named(tmp_path: Path) -> None:
     assert "changed while it was being read" in last.reason
 
 
-def test_leaving_early_ends_the_child(tmp_path: Path) -> None:
+def test_closing_the_stream_early_ends_the_child(tmp_path: Path) -> None:
     for name in "ab":
         (tmp_path / f"{name}.pdf").write_bytes(text_pdf([["Text."]]))
     items = read_sources([tmp_path])
@@ -457,7 +457,7 @@ SLOW = "<select>" + "<option>x" * 200_000
 
 
 @pytest.mark.parametrize("executor", [LOCAL_EXECUTOR, LocalExecutor()], ids=["one parser", "batches"])
-def test_a_file_that_takes_long_does_not_hold_others(tmp_path: Path, executor: Executor) -> None:
+def test_a_slow_file_does_not_delay_others(tmp_path: Path, executor: Executor) -> None:
     put(tmp_path, a__html=SLOW, b__txt="Text.", c__html="<p>Page.", d__html="<p>Last.")
     items = read_sources([tmp_path], ReadingLimits(parsing_seconds=3), executor)
     others = [item.text for item in islice(items, 3) if isinstance(item, Document)]
@@ -468,9 +468,7 @@ def test_a_file_that_takes_long_does_not_hold_others(tmp_path: Path, executor: E
     assert "took longer than 3 seconds" in failure.reason
 
 
-def test_a_file_that_takes_longer_than_its_first_try_is_read_after_the_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_slower_than_its_first_try_is_read_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(child_parsing, "FIRST_TRY", 0.25)
     put(tmp_path, a__html="<p>long text" * 100_000, b__html="<p>Page.")
     documents, errors = read(tmp_path)
@@ -479,7 +477,7 @@ def test_a_file_that_takes_longer_than_its_first_try_is_read_after_the_others(
     assert documents[1].text.count("long text") == 100_000
 
 
-def test_a_slow_file_that_is_gone_at_its_second_try_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_file_deleted_before_its_second_try_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(child_parsing, "FIRST_TRY", 0.25)
     put(tmp_path, a__html="<p>long text" * 100_000, b__html="<p>Page.")
     items = read_sources([tmp_path])
@@ -517,7 +515,7 @@ def test_a_file_packed_with_gzip_is_read_as_the_file_within(tmp_path: Path) -> N
     }
 
 
-def test_gzip_files_that_hold_no_text_are_left_out_and_bad_ones_are_named(tmp_path: Path) -> None:
+def test_gzip_files_without_text_are_left_out_and_damaged_ones_reported(tmp_path: Path) -> None:
     (tmp_path / "archive.tar.gz").write_bytes(gzip.compress(b"name" + bytes(508)))
     (tmp_path / "picture.gz").write_bytes(gzip.compress(PICTURE))
     (tmp_path / "manual.ps.gz").write_bytes(gzip.compress(b"%!PS-Adobe-3.0\n(Wo) show (rds) show\n"))

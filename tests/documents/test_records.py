@@ -1,4 +1,4 @@
-"""JSON and YAML files that are broken, or made to take all memory and time."""
+"""Broken JSON and YAML files, and files that would take all memory or time."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def yaml_refusal(text: str, limits: ReadingLimits = DEFAULT_LIMITS) -> str:
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b'{"a": 1', b"not json", b'{"a": 1}\nnot json\n'])
-def test_what_is_not_json(data: bytes) -> None:
+def test_files_that_are_not_json(data: bytes) -> None:
     assert "is not JSON (" in json_refusal(data)
 
 
-def test_a_broken_line_among_lines_of_json_costs_only_itself() -> None:
+def test_a_broken_line_among_lines_of_json_is_skipped() -> None:
     parsed = parse_json(b'{"port": "Foss"}\n{"port": \n{"port": "Holm"}\n', DEFAULT_LIMITS)
     assert parsed.text == "port: Foss\nport: Holm"
     assert parsed.notes == ("line 2 is not JSON and was left out",)
@@ -49,7 +49,7 @@ def test_more_records_than_the_limit() -> None:
     assert "more than 3 records: split it, or raise the limit `rows`" in json_refusal(records, ReadingLimits(rows=3))
 
 
-def test_aliases_that_multiply_are_followed_to_a_limit() -> None:
+def test_aliases_are_followed_to_a_limit() -> None:
     assert "gives more than 500 values" in yaml_refusal(ALIASES, ReadingLimits(rows=10))
     with Parsing(ReadingLimits(parsing_seconds=30, rows=1000)) as parsing, pytest.raises(Unreadable, match="values"):
         parsing.parse("yaml", ALIASES.encode())
@@ -65,9 +65,9 @@ def test_an_alias_of_itself() -> None:
 
 
 @pytest.mark.parametrize("text", ["a: [", "a: b: c", "\tx: 1", "a: *nobody"])
-def test_what_is_not_yaml(text: str) -> None:
+def test_texts_that_are_not_yaml(text: str) -> None:
     assert "is not YAML (" in yaml_refusal(text)
 
 
-def test_tags_make_nothing_but_plain_values() -> None:
+def test_tags_construct_only_plain_values() -> None:
     assert parse_yaml(b'a: !!python/object/apply:os.system ["exit 1"]', DEFAULT_LIMITS).text == "a\n\nexit 1"

@@ -1,4 +1,4 @@
-"""reStructuredText opens no file, runs nothing, depends on no file before, and loses no text to what it does not know."""
+"""reStructuredText opens no file, runs nothing, does not depend on earlier files, and keeps the text of unknown directives."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ def test_no_other_file_is_opened(tmp_path: Path) -> None:
     assert shown.endswith("End.")
 
 
-def test_raw_parts_are_not_shown() -> None:
+def test_raw_parts_are_left_out() -> None:
     assert text_of(".. raw:: html\n\n   <script>x()</script>\n\nText.") == "Text."
 
 
-def test_today_stands_in_no_text() -> None:
+def test_the_date_directive_gives_no_text() -> None:
     assert time.strftime("%Y") not in text_of("On |today|.\n\n.. |today| date::")
 
 
-def test_roles_of_a_file_are_gone_with_the_next() -> None:
+def test_roles_of_one_file_do_not_affect_the_next() -> None:
     raw = ".. role:: shout(raw)\n   :format: html\n\n.. default-role:: shout\n\n:shout:`one` `two`"
     with Parsing(DEFAULT_LIMITS) as parsing:
         first = parsing.parse("rst", b":shout:`one` `two`").text
@@ -66,11 +66,11 @@ def test_roles_of_a_file_are_gone_with_the_next() -> None:
         ("a [1]_\n\n.. [1] Note.", "a [1]\n\n[1] Note."),
     ],
 )
-def test_text_is_shown_as_it_reads(text: str, shown: str) -> None:
+def test_markup_becomes_readable_text(text: str, shown: str) -> None:
     assert text_of(text) == shown
 
 
-def test_what_is_nested_too_deep_is_refused() -> None:
+def test_deep_nesting_is_refused() -> None:
     deep = "\n\n".join(" " * depth + "x" for depth in range(400))
     with pytest.raises(Unreadable, match="nested too deep"):
         text_of(deep)

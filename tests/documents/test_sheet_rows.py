@@ -1,4 +1,4 @@
-"""CSV, TSV and Excel files: how numbers are written, which row is the header, and what is refused."""
+"""CSV, TSV and Excel files: formats of numbers, header rows, and refused files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 from hoptrail.documents.sheet_rows import has_header
 from hoptrail.documents.xlsx import parse_xlsx
-from hoptrail.documents.xlsx_formats import formatted
+from hoptrail.documents.xlsx_formats import apply_format
 
 SPREADSHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -23,17 +23,17 @@ PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 
 
 def rows_of(parsed: Parsed) -> list[dict[str, str] | list[str] | str]:
-    """Each block: a row as its values by header, a header row or one without headers as a list, others as their text."""
-    found: list[dict[str, str] | list[str] | str] = []
+    """Each block: a row as a dict by header, a row without headers or a header row as a list, other blocks as text."""
+    rows: list[dict[str, str] | list[str] | str] = []
     for block in parsed.blocks:
         values = [parsed.text[cell.start : cell.end] for cell in block.cells]
         if not block.cells:
-            found.append(parsed.text[block.start : block.end].strip())
+            rows.append(parsed.text[block.start : block.end].strip())
         elif any(cell.header for cell in block.cells):
-            found.append({cell.header: value for cell, value in zip(block.cells, values, strict=True)})
+            rows.append({cell.header: value for cell, value in zip(block.cells, values, strict=True)})
         else:
-            found.append(values)
-    return found
+            rows.append(values)
+    return rows
 
 
 def csv_rows(text: str) -> list[dict[str, str] | list[str] | str]:
@@ -41,7 +41,7 @@ def csv_rows(text: str) -> list[dict[str, str] | list[str] | str]:
 
 
 def workbook(rows: str, *, name: str = "Prices", sheet_xml: bytes | None = None) -> bytes:
-    """An Excel file of one sheet with this XML of rows, built by hand."""
+    """An Excel file with one sheet of these rows (XML), built by hand."""
     main = f'<worksheet xmlns="{SPREADSHEET}"><sheetData>{rows}</sheetData></worksheet>'
     members = {
         "[Content_Types].xml": f'<Types xmlns="{PACKAGE}/content-types"/>',
@@ -67,7 +67,7 @@ def refusal(data: bytes, limits: ReadingLimits = DEFAULT_LIMITS) -> str:
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-def test_the_rows_tell_the_delimiter(delimiter: str) -> None:
+def test_the_delimiter_is_detected(delimiter: str) -> None:
     lines = [("Item", "Price", "Note"), ("Rope", "12", "thin"), ("Buoy", "3", "red")]
     assert csv_rows("\n".join(delimiter.join(line) for line in lines)) == [
         ["Item", "Price", "Note"],
@@ -99,7 +99,7 @@ def test_a_quotation_mark_that_is_never_closed_loses_no_row() -> None:
     assert "never closed" in parsed.notes[0]
 
 
-def test_lines_before_a_table_are_paragraphs_and_blank_rows_part_tables() -> None:
+def test_lines_before_a_table_are_paragraphs_and_blank_rows_separate_tables() -> None:
     text = "Stock of March\n\nItem,Price\nRope,12\n\nBuoy,3\n\nTown,People,Since\nBern,133000,1191\n"
     assert csv_rows(text) == [
         "Stock of March",
@@ -150,7 +150,7 @@ def test_when_the_first_row_is_a_header(rows: Sequence[Sequence[str]], expected:
     ],
 )
 def test_numbers_are_written_as_their_cells_show_them(value: float, code: str, shown: str) -> None:
-    assert formatted(value, code) == shown
+    assert apply_format(value, code) == shown
 
 
 def test_more_rows_than_the_limit() -> None:
@@ -162,19 +162,19 @@ def test_more_rows_than_the_limit() -> None:
     assert len(parse_xlsx(workbook("".join(map(row.format, range(1, 4)))), limits).blocks) == 4
 
 
-def test_a_cell_far_out_is_refused_before_all_cells_up_to_it_are_made() -> None:
+def test_a_distant_cell_is_refused_before_its_range_is_allocated() -> None:
     data = workbook('<row r="90000"><c r="XFD90000"><v>1</v></c></row>')
     assert "reaches to row 90000 and column 16384" in refusal(data)
 
 
-def test_formulas_that_nobody_computed_are_counted() -> None:
+def test_formulas_without_a_value_are_counted() -> None:
     cells = '<c r="A1"><v>1</v></c><c r="B1"><f>A1*2</f><v></v></c><c r="C1"><f>A1*3</f></c><c r="D1"><f>A1*4</f><v>4</v></c>'
     parsed = parse_xlsx(workbook(f'<row r="1">{cells}</row>'), DEFAULT_LIMITS)
     assert parsed.text == "Prices\n\n1\t4"
     assert parsed.notes == ("2 formulas hold no value: open the file in a spreadsheet program and save it",)
 
 
-def test_what_is_no_workbook() -> None:
+def test_files_that_are_no_workbook() -> None:
     assert "is not an Excel file" in refusal(b"not a zip at all")
     assert "save it as .xlsx without a password" in refusal(bytes.fromhex("d0cf11e0a1b11ae1") + b"\0" * 100)
     assert "damaged" in refusal(workbook("")[:-60])
@@ -184,7 +184,7 @@ def test_what_is_no_workbook() -> None:
     assert "zip bomb" in refusal(workbook("", sheet_xml=b"<worksheet>" + b" " * 40_000_000))
 
 
-def test_a_million_rows_cost_only_their_own_file() -> None:
+def test_a_million_rows_do_not_affect_other_files() -> None:
     with Parsing(DEFAULT_LIMITS) as parsing:
         with pytest.raises(Unreadable, match="more than 100000 rows: split it, or raise the limit `rows`"):
             parsing.parse("csv", b"a,b\n" * 1_000_000)

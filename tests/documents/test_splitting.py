@@ -1,4 +1,4 @@
-"""Sentences tile the text, passages keep exact spans; good breaks are checked on hard cases."""
+"""Sentences tile the text and passages have exact spans; hard cases check the sentence ends."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ PROVOKING = st.text(
 ANY = st.text(st.characters(exclude_categories=()), max_size=300)
 
 
-def made(text: str, ends: tuple[int, ...] | None = None) -> Document:
+def make_document(text: str, ends: tuple[int, ...] | None = None) -> Document:
     ends = sentence_ends(text) if ends is None else ends
     return Document(content_id("d", "", text), "A title", text, ends, ("/a",))
 
 
 def sentences(text: str) -> list[str]:
-    document = made(text)
+    document = make_document(text)
     return [document.slice(span).strip() for span in document.sentences()]
 
 
@@ -155,17 +155,17 @@ def test_c8_any_text_is_tiled(text: str, longest: int) -> None:
 
 @given(st.one_of(ANY, PROVOKING), st.integers(1, 12), st.integers(0, 20))
 def test_c8_passages_are_exact_and_lose_only_white_space(text: str, words: int, short: int) -> None:
-    document = made(text)
-    found = passages(document, PassageLimits(words, short))
+    document = make_document(text)
+    units = passages(document, PassageLimits(words, short))
     place = 0
-    for unit in found:
+    for unit in units:
         (span,) = unit.sources
         assert unit.text == text[span.start : span.end] == unit.text.strip() != ""
         assert not text[place : span.start].strip()
         assert unit.id == content_id("p", document.id, str(span.start), str(span.end))
         place = span.end
     assert not text[place:].strip()
-    assert (found == ()) == (not text.strip())
+    assert (units == ()) == (not text.strip())
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_c8_passages_are_exact_and_lose_only_white_space(text: str, words: int, 
          "wide stops"],
 )  # fmt: skip
 def test_c1_time_is_linear_whatever_the_text(text: str) -> None:
-    passages(made(text))  # a quadratic pattern takes longer than a test may
+    passages(make_document(text))  # a quadratic pattern takes longer than a test may
 
 
 def test_c1_a_long_line_is_cut_at_white_space() -> None:
@@ -208,7 +208,7 @@ def test_c9_scripts_without_spaces_count_characters() -> None:
     assert words_in("今日は雨") == 4
     assert words_in("ภาษาไทย") == 2
     assert words_in("x" * 48) == 2
-    chinese = made("他来了，她也来了。" * 100)
+    chinese = make_document("他来了，她也来了。" * 100)
     assert [words_in(unit.text) <= 200 for unit in passages(chinese)] == [True] * 5
 
 
@@ -223,27 +223,27 @@ def test_c9_mixed_languages_tile() -> None:
 
 def test_a_short_document_stays_whole() -> None:
     text = "Five words are in here. " * 80
-    (only,) = passages(made(text), PassageLimits(words=10, short_document_words=400))
+    (only,) = passages(make_document(text), PassageLimits(words=10, short_document_words=400))
     assert only.text == text.strip()
-    assert len(passages(made(text + "More."), PassageLimits(words=10, short_document_words=400))) > 1
+    assert len(passages(make_document(text + "More."), PassageLimits(words=10, short_document_words=400))) > 1
 
 
 def test_passages_hold_whole_sentences_up_to_the_limit() -> None:
-    found = passages(made("Five words are in here. " * 9), PassageLimits(words=12, short_document_words=0))
-    assert [words_in(unit.text) for unit in found] == [10, 10, 10, 10, 5]
+    units = passages(make_document("Five words are in here. " * 9), PassageLimits(words=12, short_document_words=0))
+    assert [words_in(unit.text) for unit in units] == [10, 10, 10, 10, 5]
 
 
 def test_passages_prefer_paragraph_ends() -> None:
     paragraphs = ["Six words are in this one. " * 2, "Six words are in that one. " * 3]
-    found = passages(made("\n\n".join(paragraphs)), PassageLimits(words=20, short_document_words=0))
-    assert [unit.text for unit in found] == [paragraph.strip() for paragraph in paragraphs]
+    units = passages(make_document("\n\n".join(paragraphs)), PassageLimits(words=20, short_document_words=0))
+    assert [unit.text for unit in units] == [paragraph.strip() for paragraph in paragraphs]
 
 
 def test_one_sentence_above_the_limit_is_its_own_passage() -> None:
-    found = passages(
-        made("Short. Very " + "long " * 29 + "end. Short."), PassageLimits(words=5, short_document_words=0)
+    units = passages(
+        make_document("Short. Very " + "long " * 29 + "end. Short."), PassageLimits(words=5, short_document_words=0)
     )
-    assert [words_in(unit.text) for unit in found] == [1, 31, 1]
+    assert [words_in(unit.text) for unit in units] == [1, 31, 1]
 
 
 def test_a_passage_that_begins_within_a_list_is_searched_with_what_introduces_it() -> None:

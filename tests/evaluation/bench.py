@@ -1,4 +1,4 @@
-"""A tiny data set whose values are worked out by hand, and runs over it."""
+"""A tiny data set with values worked out by hand, and runs over it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ REPLIES = [
 
 @dataclass
 class Bench:
-    """A data folder, a work folder, and evaluations over them with the recipe bm25 unless said otherwise."""
+    """A data folder, a work folder, and evaluations over them, by default with the recipe bm25."""
 
     folder: Path
     settings: Settings = field(default_factory=Settings)
@@ -58,7 +58,7 @@ class Bench:
         return path
 
     def run(self, *recipes: str, replies: Sequence[object] | None = REPLIES, **more: Any) -> EvaluationReport:
-        """`replies` are what the language will say, None for the offline language."""
+        """Evaluate recipes. `replies` are those of a scripted language, None for the offline language."""
         unscripted = more.pop("language", "offline")
         language = unscripted if replies is None else f"scripted:{self.write('script.jsonl', replies)}"
         index = Index(self.work / "index", self.settings)
@@ -68,12 +68,12 @@ class Bench:
         return evaluate(dataset, recipes or ("bm25",), index, self.work, language, watcher, **more)
 
     def result(self, *recipes: str, **more: Any) -> dict[str, Any]:
-        """The report under the one recipe's name."""
+        """The report of a single recipe."""
         (result,) = self.run(*recipes, **more).to_json()["recipes"].values()
         assert isinstance(result, dict)
         return result
 
-    def kept(self, recipe: str = "bm25") -> list[dict[str, Any]]:
-        """Every result that was ever written down for it."""
+    def stored_results(self, recipe: str = "bm25") -> list[dict[str, Any]]:
+        """Every result ever stored for a recipe."""
         path = self.work / "results" / f"tiny-{recipe}.jsonl"
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

@@ -1,4 +1,4 @@
-"""What the evaluation tests share: a way to write small files, and a bench."""
+"""Fixtures of the evaluation tests: a writer of small files, and a bench."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WriteLines = Callable[[str, Iterable[object]], Path]
 
 @pytest.fixture
 def write_lines(tmp_path: Path) -> WriteLines:
-    """Write objects as JSON lines (texts as they stand) under a name in the test's folder."""
+    """Writes objects as JSON lines (strings unchanged) to a file in the test's folder."""
 
     def write(name: str, lines: Iterable[object]) -> Path:
         path = tmp_path / name

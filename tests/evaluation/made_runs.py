@@ -1,4 +1,4 @@
-"""Runs that were never run: results and trails as a test wants them."""
+"""Builders for runs with given results and trails, without evaluating anything."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def question(
 
 
 def result(name: str, score: float, *passages: str, confidence: float | None = None) -> QuestionResult:
-    """An answer of that score, after one second in retrieval and two in the language."""
+    """A result with this score, one second in retrieval and two in the language."""
     return QuestionResult(
         name,
         prediction="said",
@@ -51,11 +51,13 @@ def made_run(recipe: str, questions: Iterable[Question], results: Iterable[Quest
         encoder=EncoderRecord("hashing", "0", 64),
         versions=Versions("0", "3"),
     )
-    return Run(Path("/runs") / f"tiny-{recipe}", header, tuple(questions), {one.question: one for one in results})
+    return Run(
+        Path("/runs") / f"tiny-{recipe}", header, tuple(questions), {result.question: result for result in results}
+    )
 
 
 def hop(question: str, passages: Sequence[str], answer: str | None) -> HopRecord:
-    """Asked as it stands; one unit a passage."""
+    """A hop asked in its own words, with one unit per passage."""
     hits = tuple(HitRecord(f"u-{name}", Kind.PASSAGE, 1.0, "dense", f"d-{name}", (name,)) for name in passages)
     return HopRecord(question, question, hits, answer, Verdict.UNANSWERED if answer is None else Verdict.ANSWERED)
 
@@ -65,6 +67,6 @@ def reading(question: str, passages: Sequence[str], answer: str | None) -> Readi
 
 
 def with_trails(run: Run, *trails: TrailRecord) -> Run:
-    """The run with these trails in place of those in its folder, which is not there."""
-    vars(run)["trails"] = {one.question: one for one in trails}
+    """The run with these trails in place of those of its folder, which does not exist."""
+    vars(run)["trails"] = {trail.question: trail for trail in trails}
     return run

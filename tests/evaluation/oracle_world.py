@@ -1,4 +1,4 @@
-"""A chain of four documents that we wrote, questions on it with gold annotations, and an oracle that follows one of them."""
+"""A chain of four documents, questions on it with gold annotations, and an oracle that follows one of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PASSAGES = {
     "song": ("Which river", "Which river flows through Wrenmouth? The Isk, says the song."),
     "arrow": ("Arrow", "The Arrow is 40 km long."),
 }
-"""`song` holds the third hop's answer, and better words than the gold passage, but is not gold."""
+"""`song` has the third hop's answer, and matches its words better than the gold passage, but is not gold."""
 
 STEPS = (
     GoldStep("Who designed the Tallow Bridge?", "Orla Finch", "bridge"),
@@ -76,6 +76,6 @@ def cited(reading: Reading) -> list[str]:
     return [texts[span.document].slice(span) for step in reading.steps for span in step.support]
 
 
-def told(*answers: str | None) -> tuple[Finding, ...]:
+def make_findings(*answers: str | None) -> tuple[Finding, ...]:
     """Findings of the chain's first hops."""
     return tuple(Finding(step.question, "", answer) for step, answer in zip(STEPS, answers, strict=False))

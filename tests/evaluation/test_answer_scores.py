@@ -1,4 +1,4 @@
-"""Answer scores: a table of values by the official rules, and a second writing of the rules."""
+"""Answer scores: a table of values by the official rules, and a second implementation of the rules."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_each_rule(prediction: str, answers: list[str], rule: Rule, expected: An
 
 
 @pytest.mark.parametrize("rule", ALL_RULES)
-def test_an_abstention_scores_nothing_even_where_the_gold_answer_is_empty(rule: Rule) -> None:
+def test_an_abstention_scores_zero_even_if_the_gold_answer_is_empty(rule: Rule) -> None:
     assert score_answer(None, ["the"], rule) == MISSED
 
 
@@ -169,7 +169,7 @@ def test_without_a_gold_answer_nothing_is_scored(prediction: str | None, rule: R
         ("anything", "the", False),
     ],
 )
-def test_cover_wants_the_gold_tokens_next_to_each_other(prediction: str, answer: str, covered: bool) -> None:
+def test_cover_needs_the_gold_tokens_next_to_each_other(prediction: str, answer: str, covered: bool) -> None:
     assert score_answer(prediction, [answer], Rule.COVER).em == covered
 
 
@@ -177,17 +177,17 @@ def test_cover_wants_the_gold_tokens_next_to_each_other(prediction: str, answer:
 
 
 def reference_words(text: str) -> list[str]:
-    kept = "".join(character for character in text.lower() if character not in string.punctuation)
-    runs = ["".join(run) for _, run in itertools.groupby(kept, key=lambda character: character.isalnum())]
+    letters = "".join(character for character in text.lower() if character not in string.punctuation)
+    runs = ["".join(run) for _, run in itertools.groupby(letters, key=lambda character: character.isalnum())]
     return "".join(" " if run in ("a", "an", "the") else run for run in runs).split()
 
 
 def reference_overlap(predicted: list[str], gold: list[str]) -> tuple[float, float, float]:
-    left = list(gold)
+    remaining = list(gold)
     shared = 0
     for word in predicted:
-        if word in left:
-            left.remove(word)
+        if word in remaining:
+            remaining.remove(word)
             shared += 1
     if not shared:
         return (0.0, 0.0, 0.0)
@@ -246,7 +246,7 @@ ANSWERS = st.one_of(
 
 @pytest.mark.parametrize("rule", ALL_RULES)
 @given(prediction=ANSWERS, answers=st.lists(ANSWERS, min_size=1, max_size=4))
-def test_equal_to_a_second_writing_of_the_rules(rule: Rule, prediction: str, answers: list[str]) -> None:
+def test_equal_to_a_second_implementation_of_the_rules(rule: Rule, prediction: str, answers: list[str]) -> None:
     assert score_answer(prediction, answers, rule) == reference_score(prediction, answers, rule)
 
 
@@ -280,7 +280,7 @@ def test_an_interval_is_the_same_for_the_same_seed() -> None:
     assert mean_interval(values, seed=7) != mean_interval(values, seed=8)
 
 
-def test_an_interval_is_as_wide_as_theory_says() -> None:
+def test_the_width_of_an_interval_agrees_with_theory() -> None:
     interval = mean_interval([1.0] * 300 + [0.0] * 700, seed=7)
 
     # The normal approximation: 0.3 -+ 1.96 * sqrt(0.3 * 0.7 / 1000) = 0.2716 to 0.3284.
@@ -288,7 +288,7 @@ def test_an_interval_is_as_wide_as_theory_says() -> None:
     assert interval.high == pytest.approx(0.3284, abs=0.0025)
 
 
-def test_an_interval_covers_the_true_mean_as_often_as_it_says() -> None:
+def test_an_interval_covers_the_true_mean_at_its_level() -> None:
     samples = np.random.default_rng(3).random((60, 80)) < 0.4
     intervals = [mean_interval(sample.astype(float).tolist(), seed=number) for number, sample in enumerate(samples)]
 

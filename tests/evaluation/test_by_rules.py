@@ -1,4 +1,4 @@
-"""What the papers' tables come to by rules: which cells are measured, over which questions, and how they get into the file."""
+"""The papers' tables by rules: which cells are measured, over which questions, and how values enter the file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def question(name: str, *candidates: str) -> str:
 
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A data set whose first question comes without passages, and one without any."""
+    """A data set whose first question has no candidates, and one without any."""
     for name in ("2wiki_context", "hotpotqa", "musique", "multihoprag"):
         folder = tmp_path / "data" / name
         folder.mkdir(parents=True)
@@ -42,13 +42,13 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_small_set_is_the_first_questions_that_come_with_passages_over_these(data: Path) -> None:
+def test_a_small_set_has_the_first_questions_with_candidates_over_these(data: Path) -> None:
     small = small_set("hotpotqa", data / "work", 2)
-    assert [one.id for one in small.questions] == ["q1", "q2"]
+    assert [item.id for item in small.questions] == ["q1", "q2"]
     assert [json.loads(line)["id"] for line in small.corpus.read_text().splitlines()] == ["p1", "p2", "p3"]
     assert small.name == "hotpotqa", "which is scored by the rule of its name"
     whole = small_set("multihoprag", data / "work", 2)
-    assert ([one.id for one in whole.questions], whole.passages) == (["q0", "q1"], 4)
+    assert ([item.id for item in whole.questions], whole.passages) == (["q0", "q1"], 4)
 
 
 def test_cells_are_run_in_the_way_of_their_paper(data: Path) -> None:
@@ -67,56 +67,56 @@ def test_cells_are_run_in_the_way_of_their_paper(data: Path) -> None:
 def values_of(
     table: Table, name: str, work: Path, rules: dict[str, float] | None = None, rules_by: str = "made long ago"
 ) -> tuple[dict[str, float], str]:
-    """What a row of a table gets, which has the values `rules` already."""
+    """The values of a table row that already has the values `rules`."""
     [row] = [row for row in table.row if row.name == name]
     cells = [cell for cell in cells_by_rules(table) if cell.row == name]
     return rules_of(table, replace(row, rules=rules or {}, rules_by=rules_by), cells, work, 2)
 
 
-def test_data_sets_that_were_not_measured_keep_their_values(data: Path) -> None:
+def test_unmeasured_data_sets_keep_their_values(data: Path) -> None:
     (table,) = tables_named(["sirerag-8"])
     work = data / "work"
     work.mkdir()
     (work / "musique-sirerag.json").write_text(json.dumps({"sirerag:paper": {"n": 2, "em": 0.1, "f1": 0.2}}))
     before = {"musique em": 1.0, "2wiki em": 2.0, "2wiki f1": 3.0, "average em": 1.5}
-    values, told = values_of(table, "SiReRAG", work, before)
+    values, notes = values_of(table, "SiReRAG", work, before)
     assert values == {"musique em": 10.0, "musique f1": 20.0, "2wiki em": 2.0, "2wiki f1": 3.0}
-    assert told.endswith("; 2wiki before: made long ago")
+    assert notes.endswith("; 2wiki before: made long ago")
 
 
-def test_data_sets_that_the_same_command_measured_earlier_count_as_if_measured_now(data: Path) -> None:
+def test_earlier_measurements_of_the_same_command_count(data: Path) -> None:
     (table,) = tables_named(["sirerag-8"])
     report = {"sirerag:paper": {"n": 2, "em": 0.1, "f1": 0.2}}
     files = [
         data / name / f"{run}-sirerag.json"
         for name, run in (("a", "musique"), ("b", "hotpotqa"), ("c", "2wiki_context"))
     ]
-    told, values = "", dict[str, float]()
+    notes, values = "", dict[str, float]()
     for file in files:
         file.parent.mkdir()
         file.write_text(json.dumps(report))
-        values, told = values_of(table, "SiReRAG", file.parent, values, told)
+        values, notes = values_of(table, "SiReRAG", file.parent, values, notes)
     assert list(values) == list(table.columns), "with the averages"
-    assert told.count("development questions") == 3
-    assert told.count("benchmarks.by_rules") == 1
-    assert by_rules.BEFORE not in told
+    assert notes.count("development questions") == 3
+    assert notes.count("benchmarks.by_rules") == 1
+    assert by_rules.BEFORE not in notes
     assert (
         by_rules.BEFORE
-        in values_of(table, "SiReRAG", files[0].parent, values, told.replace("--limit 2", "--limit 3"))[1]
+        in values_of(table, "SiReRAG", files[0].parent, values, notes.replace("--limit 2", "--limit 3"))[1]
     )
 
 
-def test_a_row_gets_what_its_runs_gave_and_the_means(data: Path) -> None:
+def test_a_row_gets_the_values_of_its_runs_and_their_means(data: Path) -> None:
     (table,) = tables_named(["sirerag-8"])
     work = data / "work"
     work.mkdir()
     for name, em in (("musique", 0.1), ("2wiki_context", 0.3), ("hotpotqa", 0.2)):
         report = {"sirerag:paper": {"n": 2, "em": em, "f1": em + 0.012345}}
         (work / f"{name}-sirerag.json").write_text(json.dumps(report))
-    values, told = values_of(table, "SiReRAG", work)
+    values, notes = values_of(table, "SiReRAG", work)
     assert list(values) == list(table.columns)
     assert (values["2wiki em"], values["2wiki f1"], values["average em"]) == (30.0, 31.23, 20.0)
-    assert "hotpotqa: 2 development questions, over 3 passages" in told
+    assert "hotpotqa: 2 development questions, over 3 passages" in notes
     others = [row.name for row in table.row if row.name != "SiReRAG"]
     assert others
     assert not any(values_of(table, name, work)[0] for name in others)
@@ -131,7 +131,7 @@ def test_turns_without_a_question_have_no_value(data: Path) -> None:
     assert values_of(table, "MuSiQue", work)[0] == {"2": 50.0}
 
 
-def test_values_are_entered_in_place_of_those_that_were_there() -> None:
+def test_new_values_replace_old_ones() -> None:
     before = by_rules.PUBLISHED.read_text(encoding="utf-8")
     after = entered(before, "sirerag-8", "SiReRAG", {"musique em": 1.5}, 'of "two" questions')
     after = entered(after, "sirerag-8", "SiReRAG", {"musique em": 2.5}, 'of "two" questions')

@@ -15,7 +15,7 @@ from hoptrail.evaluation.datasets import Question
 GROUPS = st.lists(st.sets(st.sampled_from("abcdefgh"), max_size=6), max_size=5)
 
 
-def asked(*supporting: str, candidates: tuple[str, ...] = ()) -> Question:
+def make_question(*supporting: str, candidates: tuple[str, ...] = ()) -> Question:
     return Question("q", "Who?", ("she",), supporting=supporting, candidates=candidates)
 
 
@@ -28,7 +28,7 @@ def test_a_pair_counts_once_whatever_the_order_and_never_with_itself() -> None:
 
 
 def test_gold_pairs_are_within_a_question() -> None:
-    questions = [asked("b", "a"), asked("c", "d", candidates=("e", "d")), asked("f")]
+    questions = [make_question("b", "a"), make_question("c", "d", candidates=("e", "d")), make_question("f")]
     assert gold_pairs(questions) == {("a", "b"), ("c", "d")}
     assert gold_pairs(questions, with_candidates=True) == {("a", "b"), ("c", "d"), ("c", "e"), ("d", "e")}
 
@@ -51,17 +51,17 @@ def test_overlap_is_taken_over_the_correct_pairs_of_the_first() -> None:
 def test_overlap_both_ways_counts_the_same_pairs(
     one: list[set[str]], other: list[set[str]], gold: list[set[str]]
 ) -> None:
-    first, second, wanted = pairs_of(one), pairs_of(other), pairs_of(gold)
-    if first & wanted and second & wanted:
-        there = overlap(first, second, wanted) * coverage(first, wanted)
-        back = overlap(second, first, wanted) * coverage(second, wanted)
+    first, second, target = pairs_of(one), pairs_of(other), pairs_of(gold)
+    if first & target and second & target:
+        there = overlap(first, second, target) * coverage(first, target)
+        back = overlap(second, first, target) * coverage(second, target)
         assert math.isclose(there, back)
-        assert math.isclose(there, coverage(first & second, wanted))
+        assert math.isclose(there, coverage(first & second, target))
 
 
-def test_what_is_not_defined_is_refused() -> None:
+def test_undefined_measures_are_refused() -> None:
     with pytest.raises(UsageError, match="no question has two gold passages"):
-        coverage({("a", "b")}, gold_pairs([asked("a")]))
+        coverage({("a", "b")}, gold_pairs([make_question("a")]))
     with pytest.raises(UsageError, match="covers no gold pair"):
         overlap({("a", "c")}, {("a", "b")}, {("a", "b")})
     with pytest.raises(UsageError, match="above 0"):
@@ -76,5 +76,5 @@ def test_what_is_not_defined_is_refused() -> None:
 def test_the_published_ratios(
     seconds: float, pool: int, seconds_before: float, pool_before: int, published: float
 ) -> None:
-    """SiReRAG beside RAPTOR: queries from table 7, pools from appendix C."""
+    """SiReRAG against RAPTOR: queries from table 7, pools from appendix C."""
     assert round(tper(seconds, pool, seconds_before, pool_before), 3) == published

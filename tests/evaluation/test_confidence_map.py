@@ -1,4 +1,4 @@
-"""The map from raw confidences to probabilities: between knots, beyond them, and what is refused."""
+"""The map from raw confidences to probabilities: between knots, beyond them, and invalid knots."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ MAP = ConfidenceMap(((0.2, 0.1), (0.4, 0.5), (0.8, 0.5)))
 @pytest.mark.parametrize(
     ("raw", "calibrated"), [(0.0, 0.1), (0.2, 0.1), (0.3, 0.3), (0.4, 0.5), (0.6, 0.5), (0.8, 0.5), (1.0, 0.5)]
 )
-def test_straight_between_knots_and_flat_beyond(raw: float, calibrated: float) -> None:
+def test_linear_between_knots_and_constant_beyond(raw: float, calibrated: float) -> None:
     assert MAP.of(raw) == pytest.approx(calibrated)
 
 
-def test_a_single_knot_says_the_same_of_all() -> None:
+def test_a_single_knot_is_a_constant() -> None:
     assert ConfidenceMap(((0.5, 0.3),)).of(0.9) == 0.3
 
 

@@ -1,4 +1,4 @@
-"""Folders of somebody's own documents: what is read, and everything that can be wrong with one."""
+"""Folders of own documents: valid ones, and everything that can be wrong with one."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_limit_keeps_the_first_and_checks_all(notes: Path, write_lines: WriteL
     with pytest.raises(UsageError, match="at least 1"):
         load_data(notes, limit=0)
     write_lines("notes/questions.jsonl", [COST, COST])
-    with pytest.raises(DataError, match="line 2: question id n1 stands there a second time"):
+    with pytest.raises(DataError, match="line 2: question id n1 occurs twice"):
         load_data(notes, limit=1)
 
 
@@ -125,7 +125,7 @@ def test_a_further_passage_not_as_documented_is_named(
         load_data(notes)
 
 
-def test_what_is_missing_is_named(tmp_path: Path, write_lines: WriteLines) -> None:
+def test_missing_files_are_reported(tmp_path: Path, write_lines: WriteLines) -> None:
     with pytest.raises(DataError, match="none is not a folder"):
         load_data(tmp_path / "none")
     with pytest.raises(DataError, match=r"has neither corpus\.jsonl of a data set nor a folder documents/"):

@@ -1,4 +1,4 @@
-"""Evaluation folders: a small world of our own, and everything that can be wrong with it."""
+"""Evaluation folders: a small valid one, and everything that can be wrong with one."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_full_and_a_lean_question(world: Path) -> None:
     assert dataset.rule is Rule.HOTPOTQA
 
 
-def test_a_lone_surrogate_is_kept_as_it_stands(world: Path, write_lines: WriteLines) -> None:
+def test_a_lone_surrogate_is_kept(world: Path, write_lines: WriteLines) -> None:
     write_lines("world/questions.jsonl", [LEAN | {"question": "What is \ud83d?"}])
 
     assert load_dataset(world).questions[0].question == "What is \ud83d?"
@@ -107,10 +107,10 @@ def test_a_limit_below_one_is_refused(world: Path, limit: int) -> None:
         load_dataset(world, limit=limit)
 
 
-def test_what_a_limit_leaves_out_is_still_checked(world: Path, write_lines: WriteLines) -> None:
+def test_questions_beyond_the_limit_are_checked(world: Path, write_lines: WriteLines) -> None:
     write_lines("world/questions.jsonl", [LEAN, LEAN])
 
-    with pytest.raises(DataError, match="second time"):
+    with pytest.raises(DataError, match="occurs twice"):
         load_dataset(world, limit=1)
 
 
@@ -179,14 +179,14 @@ def test_a_question_needs_its_keys(world: Path, write_lines: WriteLines, key: st
 def test_a_repeated_question_is_refused(world: Path, write_lines: WriteLines) -> None:
     write_lines("world/questions.jsonl", [LEAN, FULL, LEAN])
 
-    with pytest.raises(DataError, match="line 3: question id q2 stands there a second time"):
+    with pytest.raises(DataError, match="line 3: question id q2 occurs twice"):
         load_dataset(world)
 
 
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([*CORPUS, CORPUS[0]], "line 4: passage id p1 stands there a second time"),
+        ([*CORPUS, CORPUS[0]], "line 4: passage id p1 occurs twice"),
         ([*CORPUS, {"title": "no id"}], "line 4: a passage needs an id .*, not None"),
         ([*CORPUS, {"id": 7}], "line 4: a passage needs an id .*, not 7"),
         ([*CORPUS, "{"], "line 4: not JSON"),
@@ -217,7 +217,7 @@ def test_missing_files_are_named(tmp_path: Path, write_lines: WriteLines) -> Non
         load_dataset(tmp_path)
 
 
-def test_abstaining_is_right_only_where_the_data_say_so() -> None:
+def test_abstaining_is_right_only_for_unanswerable_questions() -> None:
     null = Question("q", "Which letter?", ("Insufficient information.",), type="null_query")
     plain = Question("q", "Which letter?", ("Insufficient information.",), type="inference_query")
     perfect = AnswerScore(1, 1, 1, 1)

@@ -1,4 +1,4 @@
-"""A training set holds the prompt as it was sent and what the passage bears out of the reply; documents never straddle it."""
+"""A training set has the prompt as sent and the supported part of the reply; no document is in both splits."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def fake() -> Iterator[FakeAI]:
 
 @pytest.fixture
 def ask(fake: FakeAI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Asking:
-    """Have the model extract from passages, its replies kept under `tmp_path`."""
+    """Lets the model extract from passages and stores its replies under `tmp_path`."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
     def asking(*passages: Unit, brain: Callable[[Body], str] | None = None, **changes: Any) -> None:
@@ -71,9 +71,7 @@ def examples(folder: Path, name: str = "train.jsonl") -> list[list[dict[str, str
     return [json.loads(line)["messages"] for line in lines]
 
 
-def test_an_example_is_the_prompt_as_sent_and_what_the_passage_bears_out(
-    fake: FakeAI, ask: Asking, tmp_path: Path
-) -> None:
+def test_an_example_has_the_prompt_as_sent_and_the_supported_reply(fake: FakeAI, ask: Asking, tmp_path: Path) -> None:
     ask(FINCH, brain=lambda _: f"Certainly!\n```json\n{json.dumps(TEACHES)}\n```")
     assert write(fake, tmp_path, FINCH, validation_share=0.0) == TrainingCounts(train=1)
     ((system, user, assistant),) = examples(tmp_path)
@@ -99,23 +97,21 @@ def test_an_example_is_the_prompt_as_sent_and_what_the_passage_bears_out(
     assert parse_reply(assistant["content"], ExtractReply).facts[0].sentence == [1]
 
 
-def test_nothing_is_asked_to_make_it(fake: FakeAI, ask: Asking, tmp_path: Path) -> None:
+def test_no_model_is_called(fake: FakeAI, ask: Asking, tmp_path: Path) -> None:
     ask(FINCH)
-    asked = len(fake.log)
+    requests = len(fake.log)
     assert write(fake, tmp_path, FINCH, ISK, make_passage(make_document("Blank", " "))).without_reply == 2
-    assert len(fake.log) == asked
+    assert len(fake.log) == requests
 
 
-def test_of_a_repaired_reply_the_question_and_the_last_answer_are_taught(
-    fake: FakeAI, ask: Asking, tmp_path: Path
-) -> None:
+def test_a_repaired_reply_gives_the_prompt_and_the_last_reply(fake: FakeAI, ask: Asking, tmp_path: Path) -> None:
     ask(FINCH, brain=lambda body: json.dumps(TEACHES) if len(body["messages"]) > 2 else "no idea what you mean")
     assert len(fake.log) > 1
     assert write(fake, tmp_path, FINCH, validation_share=0.0) == TrainingCounts(train=1)
-    ((*asked, answered),) = examples(tmp_path)
-    assert [message["role"] for message in asked] == ["system", "user"]
-    assert "no idea" not in json.dumps(asked)
-    assert "Orla Finch was born" in answered["content"]
+    ((*prompt, reply),) = examples(tmp_path)
+    assert [message["role"] for message in prompt] == ["system", "user"]
+    assert "no idea" not in json.dumps(prompt)
+    assert "Orla Finch was born" in reply["content"]
 
 
 @pytest.mark.parametrize(
@@ -126,15 +122,13 @@ def test_of_a_repaired_reply_the_question_and_the_last_answer_are_taught(
         json.dumps({"entities": [], "facts": [{"text": "Pigs fly.", "entities": [], "sentence": 7}]}),
     ],
 )
-def test_a_reply_that_failed_or_is_not_borne_out_is_not_taught(
-    fake: FakeAI, ask: Asking, tmp_path: Path, reply: str
-) -> None:
+def test_failed_and_unsupported_replies_give_no_example(fake: FakeAI, ask: Asking, tmp_path: Path, reply: str) -> None:
     ask(ISK, brain=lambda _: reply)
     assert write(fake, tmp_path, ISK) == TrainingCounts(unusable=1)
     assert examples(tmp_path) == examples(tmp_path, "validation.jsonl") == []
 
 
-def test_that_there_is_nothing_to_find_is_taught_too(fake: FakeAI, ask: Asking, tmp_path: Path) -> None:
+def test_an_empty_extraction_gives_an_example(fake: FakeAI, ask: Asking, tmp_path: Path) -> None:
     ask(ISK, brain=lambda _: '{"entities": ["Isk"], "facts": []}')
     assert write(fake, tmp_path, ISK, validation_share=0.0) == TrainingCounts(train=1)
     assert json.loads(examples(tmp_path)[0][-1]["content"]) == {
@@ -143,19 +137,19 @@ def test_that_there_is_nothing_to_find_is_taught_too(fake: FakeAI, ask: Asking, 
     }
 
 
-def test_replies_to_another_prompt_are_not_taught(fake: FakeAI, ask: Asking, tmp_path: Path) -> None:
+def test_replies_to_another_prompt_give_no_example(fake: FakeAI, ask: Asking, tmp_path: Path) -> None:
     ask(FINCH, max_output_tokens=77)
     assert write(fake, tmp_path, FINCH) == TrainingCounts(without_reply=1)
 
 
-def test_the_same_prompt_is_taught_once(fake: FakeAI, ask: Asking, tmp_path: Path) -> None:
+def test_the_same_prompt_gives_one_example(fake: FakeAI, ask: Asking, tmp_path: Path) -> None:
     ask(FINCH)
     twin = Unit("other", FINCH.kind, FINCH.title, FINCH.text, FINCH.sources)
     counts = write(fake, tmp_path, FINCH, twin)
     assert (counts.train + counts.validation, counts.repeated) == (1, 1)
 
 
-def test_a_document_is_on_one_side_for_ever() -> None:
+def test_the_split_of_a_document_never_changes() -> None:
     documents = [f"d{number}" for number in range(2000)]
     settings = DistillingSettings(validation_share=0.2)
     held_out = {document for document in documents if is_held_out(document, settings)}
@@ -167,7 +161,7 @@ def test_a_document_is_on_one_side_for_ever() -> None:
     assert not any(is_held_out(document, DistillingSettings(validation_share=0.0)) for document in documents)
 
 
-def test_every_passage_of_a_document_is_on_its_side(fake: FakeAI, ask: Asking, tmp_path: Path) -> None:
+def test_all_passages_of_a_document_are_in_one_split(fake: FakeAI, ask: Asking, tmp_path: Path) -> None:
     documents = [make_document(f"Orla Finch {n}", FACTS["Orla Finch"].replace("Finch", f"Finch {n}")) for n in range(6)]
     passages = []
     for document in documents:
@@ -189,7 +183,7 @@ def test_every_passage_of_a_document_is_on_its_side(fake: FakeAI, ask: Asking, t
     assert counts.train + counts.validation == len(passages)
 
 
-def test_the_manifest_says_how_it_was_made_and_the_bytes_are_always_the_same(
+def test_the_manifest_describes_the_set_and_the_bytes_are_reproducible(
     fake: FakeAI, ask: Asking, tmp_path: Path
 ) -> None:
     ask(FINCH, ISK)
@@ -211,7 +205,7 @@ def test_the_manifest_says_how_it_was_made_and_the_bytes_are_always_the_same(
         assert manifest["sha256"][name] == hashlib.sha256(contents[0][name]).hexdigest()
 
 
-def test_one_model_is_taught_from(fake: FakeAI, ask: Asking, tmp_path: Path) -> None:
+def test_replies_of_several_models_need_a_choice(fake: FakeAI, ask: Asking, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"there are none\. Index documents with the language chat first"):
         write(fake, tmp_path, FINCH)
     ask(FINCH)
@@ -222,7 +216,7 @@ def test_one_model_is_taught_from(fake: FakeAI, ask: Asking, tmp_path: Path) -> 
     assert json.loads((tmp_path / "set" / "manifest.json").read_text())["model"] == "other"
 
 
-def test_replies_to_other_tasks_are_no_teachers(fake: FakeAI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replies_to_other_tasks_are_ignored(fake: FakeAI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     fake.brain = lambda _: '{"summary": "A river."}'
     open_language("chat", context_at(fake, tmp_path)).perform(Summarise((ISK,), 10))
@@ -231,7 +225,7 @@ def test_replies_to_other_tasks_are_no_teachers(fake: FakeAI, tmp_path: Path, mo
         write(fake, tmp_path, ISK)
 
 
-def test_a_share_is_a_share_and_a_folder_a_folder(fake: FakeAI, ask: Asking, tmp_path: Path) -> None:
+def test_invalid_share_and_folder(fake: FakeAI, ask: Asking, tmp_path: Path) -> None:
     for share in (-0.1, 1.0):
         with pytest.raises(UsageError, match="validation_share"):
             DistillingSettings(validation_share=share)

@@ -1,4 +1,4 @@
-"""The first cause of every error: one trail for each cause, made by hand over a chain of four passages, and real runs."""
+"""The first cause of errors: one trail for each cause, made by hand over a chain of four passages, and real runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def diagnose(
     abstained: bool = False,
     outside: tuple[str, ...] = (),
 ) -> Diagnosis:
-    """Of a wrong answer at the end of these hops; each was read with all that it found, unless said otherwise."""
+    """Diagnose a wrong answer after these hops; by default each was read with all that it found."""
     wrong = result(question.id, 0)
     if abstained:
         wrong = replace(wrong, prediction=None, abstained=True)
@@ -80,7 +80,7 @@ def test_not_read(answer: str | None) -> None:
 
 
 def test_wrong_decomposition() -> None:
-    """Nothing asks for the designer; or nothing is asked any more once the birthplace is known."""
+    """No sub-question asks for the designer, or none follows once the birthplace is known."""
     other = hop("How long is the sea wall of Dunmere?", ["song"], "40 km")
     assert cause_of(other) == (Cause.WRONG_DECOMPOSITION, "Who designed the Tallow Bridge?")
     assert cause_of(BRIDGE, FINCH) == (Cause.WRONG_DECOMPOSITION, "Which river flows through #2?")
@@ -94,8 +94,8 @@ def test_wrong_completion() -> None:
     assert cause_of(BRIDGE, FINCH, kept)[0] is Cause.NOT_RANKED  # it has the step's own words
 
 
-def test_naming_the_answer_before_is_not_asking_the_step_unless_it_is_a_relation() -> None:
-    """It names the town, and asks for something else: nothing was lost on the way, the question was cut up wrongly."""
+def test_naming_the_needed_answer_asks_only_a_relation() -> None:
+    """The sub-question names the town but asks for something else, so the decomposition was wrong, not the completion."""
     other = hop("How many people live in Wrenmouth?", ["town"], "40")
     assert cause_of(BRIDGE, FINCH, other) == (Cause.WRONG_DECOMPOSITION, "Which river flows through #2?")
     related = [
@@ -113,7 +113,7 @@ def test_the_question_in_another_order_is_no_sub_question() -> None:
 
 
 def test_articles_do_not_make_a_sub_question_ask_a_step() -> None:
-    """Of "Who designed the Tallow Bridge?" it has one word in three."""
+    """It has one of three content words of "Who designed the Tallow Bridge?"."""
     other = hop("Who painted the bridge of the town?", ["bridge"], "Ada")
     assert cause_of(other) == (Cause.WRONG_DECOMPOSITION, "Who designed the Tallow Bridge?")
 
@@ -125,7 +125,7 @@ def test_partly_right(said: str) -> None:
     assert (diagnosis.cause, diagnosis.why) == (Cause.PARTLY_RIGHT, f"{said!r} for 'Grey Hills'")
 
 
-def test_a_verdict_is_right_or_wrong() -> None:
+def test_yes_and_no_are_never_partly_right() -> None:
     wrong = replace(result(LONGER.id, 0), prediction="yes or no")
     (diagnosis,) = analyse_errors(with_trails(made_run("bm25", [LONGER], [wrong]))).diagnoses
     assert diagnosis.cause is not Cause.PARTLY_RIGHT
@@ -135,8 +135,8 @@ def test_wrong_integration() -> None:
     assert cause_of(BRIDGE, FINCH, TOWN, RIVER) == (Cause.WRONG_INTEGRATION, "every step was answered")
 
 
-def test_a_later_step_vouches_for_those_it_rests_on() -> None:
-    """The bridge's designer was never named, but the river was found: the chain broke behind it."""
+def test_a_later_step_implies_the_steps_it_needs() -> None:
+    """The bridge's designer was never named, but the river was found, so the chain broke after it."""
     skipping = hop("Which river flows through the birthplace of the designer of the Tallow Bridge?", ["town"], "Isk")
     assert cause_of(skipping) == (Cause.WRONG_DECOMPOSITION, "Where does #3 rise?")
     lost = hop("Where does this river rise?", ["song"], None)
@@ -157,7 +157,7 @@ def test_one_reading_is_judged_by_the_gold_passages_of_the_question() -> None:
 # --- what cannot be told
 
 
-def test_without_gold_steps_what_can_be_told_is_told() -> None:
+def test_causes_without_gold_steps() -> None:
     isk, arrow = hop("How long is the Isk?", ["river"], "90 km"), hop("How long is the Arrow?", ["arrow"], "40 km")
     cause, why = cause_of(isk, arrow, question=LONGER)
     assert (cause, "without gold steps" in why) == (Cause.UNKNOWN, True)
@@ -174,7 +174,7 @@ def test_without_gold_steps_what_can_be_told_is_told() -> None:
     assert cause_of(right, question=LONGER)[0] is Cause.WRONG_INTEGRATION
 
 
-def test_without_gold_or_trail_nothing_can_be_told() -> None:
+def test_the_cause_is_unknown_without_gold_or_trail() -> None:
     bare = replace(LONGER, supporting=())
     assert cause_of(BRIDGE, question=bare) == (Cause.UNKNOWN, "the question has no gold passages")
     (diagnosis,) = analyse_errors(with_trails(made_run("bm25", [CHAIN], [result("chain", 0)]))).diagnoses
@@ -198,7 +198,7 @@ def test_right_and_failed_answers_have_no_cause() -> None:
 
 
 def test_causes_in_a_real_run(bench: Bench) -> None:
-    """q1's second passage is not found by words, q2 is near but not exact, q3 finds nothing, and q4 fails."""
+    """Keyword search misses q1's second passage, q2 is partly right, q3 finds nothing, and q4 fails."""
     bench.run()
     (folder,) = (bench.work / "runs").iterdir()
     analysis = analyse_errors(open_run(folder))

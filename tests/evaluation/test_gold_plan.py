@@ -1,4 +1,4 @@
-"""Gold decompositions as plans: triples give no earlier answer away, and what cannot be followed is one step."""
+"""Gold decompositions as plans: triples reveal no earlier answer, and an unusable decomposition is one step."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class TestPlans:
         assert oracle.perform(Integrate("Which towns?", findings)).value.answer == "both"
 
 
-def test_a_number_sign_that_names_no_earlier_step_is_no_reference() -> None:
+def test_a_number_sign_without_an_earlier_step_is_no_reference() -> None:
     steps = (GoldStep("Who sang two #1 hits?", "Bo", "p"), GoldStep("When did #1 sing #7?", "1901", "p"))
     plan = gold_plan(Question("q", "When?", ("1901",), decomposition=steps))
     assert [step.needs for step in plan.steps] == [frozenset(), frozenset({0})]
@@ -71,5 +71,5 @@ def test_a_number_sign_that_names_no_earlier_step_is_no_reference() -> None:
         ("When did #1 die?", "When did #1 die?"),
     ],
 )
-def test_a_triple_can_be_put_as_a_question(step: str, question: str) -> None:
+def test_a_triple_becomes_a_question(step: str, question: str) -> None:
     assert as_question(step) == question

@@ -1,4 +1,4 @@
-"""JSON lines and their places, well and badly formed."""
+"""JSON lines and their places, valid and malformed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hoptrail.errors import DataError
 from hoptrail.evaluation.lines import read_lines
 
 
-def test_lines_know_their_places_and_blank_ones_are_skipped(tmp_path: Path) -> None:
+def test_lines_have_places_and_blank_ones_are_skipped(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'\xef\xbb\xbf{"a": 1}\r\n\n  \n{"a": 2}')
 
@@ -83,6 +83,6 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         list(read_lines(tmp_path / "none.jsonl"))
 
 
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
+def test_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be read: Is a directory"):
         list(read_lines(tmp_path))

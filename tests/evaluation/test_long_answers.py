@@ -1,4 +1,4 @@
-"""Yes or no, STR-EM, Disambig-F1, ROUGE-L and DR: by hand, and against a second way of counting."""
+"""Yes or no, STR-EM, Disambig-F1, ROUGE-L and DR: by hand, and against a second implementation."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _is_subsequence(part: tuple[str, ...], whole: list[str]) -> bool:
     return all(word in rest for word in part)
 
 
-def test_what_cannot_be_scored_is_refused() -> None:
+def test_invalid_arguments_are_refused() -> None:
     with pytest.raises(UsageError, match="yes or no"):
         yes_no_accuracy("yes", "perhaps")
     with pytest.raises(UsageError, match="at least one reading"):

@@ -1,4 +1,4 @@
-"""The probe on a chain of four sub-questions, its values worked out by hand from what each wording shares with the passages."""
+"""The probe on a chain of four sub-questions, with values worked out by hand from the words shared with the passages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Names = Mapping[str, list[str]]
 
 
 @pytest.fixture(scope="module")
-def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Corpus, Names]:
+def probe_index(tmp_path_factory: pytest.TempPathFactory) -> tuple[Corpus, Names]:
     folder, encoder = tmp_path_factory.mktemp("probe"), HashingEncoder()
     rows = ({"id": name, "title": title, "text": text} for name, (title, text) in PASSAGES.items())
     source = folder / "corpus.jsonl"
@@ -40,18 +40,18 @@ def dataset(*questions: Question) -> Dataset:
     return Dataset("tiny", Path("corpus.jsonl"), len(PASSAGES), questions, Rule.MUSIQUE)
 
 
-def rows(found: LostInRetrieval, retriever: str) -> dict[tuple[int | None, Wording], tuple[int, float]]:
-    """By place (None: the later ones together) and wording, whether or not titles are named."""
+def rows(result: LostInRetrieval, retriever: str) -> dict[tuple[int | None, Wording], tuple[int, float]]:
+    """Rows by place (None: the later ones together) and wording, regardless of named titles."""
     return {
         (None if row.place == LATER else int(row.place), row.wording): (row.questions, row.recall)
-        for row in found.rows
+        for row in result.rows
         if row.retriever == retriever and row.named is None
     }
 
 
-def test_a_sub_question_without_its_name_is_lost_and_with_it_is_found(searched: tuple[Corpus, Names]) -> None:
-    found = probe_lost_in_retrieval(searched[0], dataset(CHAIN), searched[1], k=1)
-    keyword = rows(found, "hybrid")
+def test_a_sub_question_without_its_name_is_lost_and_with_it_is_found(probe_index: tuple[Corpus, Names]) -> None:
+    result = probe_lost_in_retrieval(probe_index[0], dataset(CHAIN), probe_index[1], k=1)
+    keyword = rows(result, "hybrid")
     assert keyword[1, Wording.STAND_ALONE] == (1, 1.0)
     assert keyword[2, Wording.COMPLETED] == (1, 1.0)
     assert keyword[3, Wording.REMOVED] == (1, 0.0)  # the song asks it in the same words
@@ -62,58 +62,60 @@ def test_a_sub_question_without_its_name_is_lost_and_with_it_is_found(searched: 
     }
 
 
-def test_later_places_are_also_taken_together(searched: tuple[Corpus, Names]) -> None:
-    found = rows(probe_lost_in_retrieval(searched[0], dataset(CHAIN, CHAIN), searched[1]), "dense")
+def test_later_places_are_also_summarised_together(probe_index: tuple[Corpus, Names]) -> None:
+    result = rows(probe_lost_in_retrieval(probe_index[0], dataset(CHAIN, CHAIN), probe_index[1]), "dense")
     for wording in (Wording.REMOVED, Wording.POINTED, Wording.COMPLETED):
-        single = [found[number, wording] for number in (2, 3, 4)]
-        questions, recall = found[None, wording]
+        single = [result[number, wording] for number in (2, 3, 4)]
+        questions, recall = result[None, wording]
         assert questions == 6
         assert recall == pytest.approx(sum(recall for _, recall in single) / 3)
-    assert (None, Wording.STAND_ALONE) not in found
+    assert (None, Wording.STAND_ALONE) not in result
 
 
-def test_sub_questions_that_rest_on_none_stand_alone_wherever_they_are(searched: tuple[Corpus, Names]) -> None:
-    found = rows(probe_lost_in_retrieval(searched[0], dataset(LENGTHS), searched[1], k=1), "dense")
-    assert set(found) == {(1, Wording.STAND_ALONE), (2, Wording.STAND_ALONE), (None, Wording.STAND_ALONE)}
+def test_independent_sub_questions_stand_alone_at_any_place(probe_index: tuple[Corpus, Names]) -> None:
+    result = rows(probe_lost_in_retrieval(probe_index[0], dataset(LENGTHS), probe_index[1], k=1), "dense")
+    assert set(result) == {(1, Wording.STAND_ALONE), (2, Wording.STAND_ALONE), (None, Wording.STAND_ALONE)}
 
 
-def test_first_and_later_places_are_taken_apart_by_whether_the_gold_title_is_named(
-    searched: tuple[Corpus, Names],
+def test_places_are_split_by_whether_the_gold_title_is_named(
+    probe_index: tuple[Corpus, Names],
 ) -> None:
     unnamed = GoldStep("Who says so of #3?", "the song", "song")
     question = replace(CHAIN, decomposition=(*CHAIN.decomposition, unnamed), supporting=(*CHAIN.supporting, "song"))
-    found = probe_lost_in_retrieval(searched[0], dataset(question), searched[1])
+    result = probe_lost_in_retrieval(probe_index[0], dataset(question), probe_index[1])
     counts = {
-        label(row): row.questions for row in found.rows if row.retriever == "dense" and row.wording is Wording.COMPLETED
+        label(row): row.questions
+        for row in result.rows
+        if row.retriever == "dense" and row.wording is Wording.COMPLETED
     }
     assert (counts["later"], counts["later, title named"], counts["later, title not named"]) == (4, 3, 1)
-    assert [row.named for row in found.rows if row.place == "1" and row.retriever == "dense"] == [None, True]
+    assert [row.named for row in result.rows if row.place == "1" and row.retriever == "dense"] == [None, True]
 
 
-def test_more_passages_never_find_less(searched: tuple[Corpus, Names]) -> None:
-    shallow = probe_lost_in_retrieval(searched[0], dataset(CHAIN), searched[1], k=1)
-    deep = probe_lost_in_retrieval(searched[0], dataset(CHAIN), searched[1], k=len(PASSAGES))
+def test_more_passages_never_find_less(probe_index: tuple[Corpus, Names]) -> None:
+    shallow = probe_lost_in_retrieval(probe_index[0], dataset(CHAIN), probe_index[1], k=1)
+    deep = probe_lost_in_retrieval(probe_index[0], dataset(CHAIN), probe_index[1], k=len(PASSAGES))
     assert all(one.recall <= other.recall for one, other in zip(shallow.rows, deep.rows, strict=True))
     assert {row.recall for row in deep.rows if row.retriever == "dense"} == {1.0}
 
 
-def test_questions_without_a_decomposition_are_counted_and_passed_over(searched: tuple[Corpus, Names]) -> None:
-    found = probe_lost_in_retrieval(searched[0], dataset(LONGER, CHAIN), searched[1])
-    assert (found.questions, found.of) == (1, 2)
-    with pytest.raises(UsageError, match="tiny has no question whose decomposition"):
-        probe_lost_in_retrieval(searched[0], dataset(LONGER), searched[1])
+def test_questions_without_a_decomposition_are_counted_and_skipped(probe_index: tuple[Corpus, Names]) -> None:
+    result = probe_lost_in_retrieval(probe_index[0], dataset(LONGER, CHAIN), probe_index[1])
+    assert (result.questions, result.of) == (1, 2)
+    with pytest.raises(UsageError, match="tiny has no question with a decomposition"):
+        probe_lost_in_retrieval(probe_index[0], dataset(LONGER), probe_index[1])
     with pytest.raises(UsageError, match="at 1 or more passages, not 0"):
-        probe_lost_in_retrieval(searched[0], dataset(CHAIN), searched[1], k=0)
+        probe_lost_in_retrieval(probe_index[0], dataset(CHAIN), probe_index[1], k=0)
 
 
-def test_a_step_that_is_nothing_but_a_reference_does_not_break_it(searched: tuple[Corpus, Names]) -> None:
+def test_a_step_that_is_only_a_reference_is_allowed(probe_index: tuple[Corpus, Names]) -> None:
     bare = replace(CHAIN, decomposition=(CHAIN.decomposition[0], replace(CHAIN.decomposition[1], question="#1")))
-    found = rows(probe_lost_in_retrieval(searched[0], dataset(bare), searched[1], k=1), "hybrid")
-    assert found[2, Wording.COMPLETED] == (1, 1.0)
+    result = rows(probe_lost_in_retrieval(probe_index[0], dataset(bare), probe_index[1], k=1), "hybrid")
+    assert result[2, Wording.COMPLETED] == (1, 1.0)
 
 
-def test_the_json_names_retriever_place_and_wording(searched: tuple[Corpus, Names]) -> None:
-    content = json.loads(json.dumps(probe_lost_in_retrieval(searched[0], dataset(CHAIN), searched[1]).to_json()))
+def test_the_json_names_retriever_place_and_wording(probe_index: tuple[Corpus, Names]) -> None:
+    content = json.loads(json.dumps(probe_lost_in_retrieval(probe_index[0], dataset(CHAIN), probe_index[1]).to_json()))
     assert {key: content[key] for key in ("data", "k", "questions", "of")} == {
         "data": "tiny",
         "k": 2,

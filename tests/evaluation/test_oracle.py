@@ -21,7 +21,7 @@ from hoptrail.evaluation.datasets import Dataset, Question, load_dataset
 from hoptrail.evaluation.oracle import OracleLanguage
 from hoptrail.evaluation.oracle_share import OracleShare, summarise_oracle
 from hoptrail.evaluation.question_meter import PerQuestion
-from hoptrail.evaluation.runner import Running
+from hoptrail.evaluation.runner import RecipeRun
 from hoptrail.indexing import Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import (
@@ -135,7 +135,7 @@ class TestReporting:
         held = PerQuestion(language.name, lambda: language)
         recipe = open_recipe("selfask", corpus, held, RecipeSettings(), limit=1)
         only = options.get("retrieval_only", False)
-        return Running("selfask", recipe, held, dataset, work).run(Watcher(), retrieval_only=only).to_json()
+        return RecipeRun("selfask", recipe, held, dataset, work).run(Watcher(), retrieval_only=only).to_json()
 
     def test_the_share_that_a_perfect_reader_would_answer(
         self, corpus: Corpus, dataset: Dataset, tmp_path: Path

@@ -1,4 +1,4 @@
-"""The oracle task by task: it answers what gold passages in the evidence show, and nothing else."""
+"""The oracle task by task: it answers only what gold passages in the evidence show."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from evaluation.oracle_world import (
     UNITS,
     cited,
     evidence,
+    make_findings,
     oracle_of,
     read,
-    told,
 )
 from hoptrail.errors import TaskFailed, UsageError
 from hoptrail.evaluation.datasets import GoldStep, Question
@@ -41,27 +41,27 @@ from world import make_document, make_passage
 class TestReading:
     def test_the_right_words_elsewhere_are_not_the_gold_passage(self) -> None:
         oracle = oracle_of(CHAIN)
-        asked = "Which river flows through Wrenmouth?"
-        assert read(oracle, asked, "song", "river", "bridge") is None
-        assert read(oracle, asked, "song", "town") == "Isk"
+        text = "Which river flows through Wrenmouth?"
+        assert read(oracle, text, "song", "river", "bridge") is None
+        assert read(oracle, text, "song", "town") == "Isk"
 
     def test_a_reference_left_open_is_unanswered_even_with_the_gold_passage(self) -> None:
         oracle = oracle_of(CHAIN)
-        oracle.perform(Decompose(CHAIN.question, told("Orla Finch", "Wrenmouth", None), one_at_a_time=True))
+        oracle.perform(Decompose(CHAIN.question, make_findings("Orla Finch", "Wrenmouth", None), one_at_a_time=True))
         assert read(oracle, "Where does #3 rise?", "river") is None
-        oracle.perform(Decompose(CHAIN.question, told("Orla Finch", "Wrenmouth", "Isk"), one_at_a_time=True))
+        oracle.perform(Decompose(CHAIN.question, make_findings("Orla Finch", "Wrenmouth", "Isk"), one_at_a_time=True))
         assert read(oracle, "Where does #3 rise?", "river") is None
         assert read(oracle, "where does ISK rise", "river") == "Grey Hills"
 
     def test_own_words_mean_the_step_that_the_recipe_is_at(self) -> None:
         oracle = oracle_of(CHAIN)
-        oracle.perform(Decompose(CHAIN.question, told("Orla Finch"), one_at_a_time=True))
+        oracle.perform(Decompose(CHAIN.question, make_findings("Orla Finch"), one_at_a_time=True))
         assert read(oracle, "Birthplace of the bridge's designer?", "finch") == "Wrenmouth"
         assert read(oracle, "Birthplace of the bridge's designer?", "bridge", "town", "river") is None
 
     def test_own_words_for_a_step_that_rests_on_nothing_are_unanswered(self) -> None:
         oracle = oracle_of(CHAIN)
-        oracle.perform(Decompose(CHAIN.question, told("Orla Finch", None), one_at_a_time=True))
+        oracle.perform(Decompose(CHAIN.question, make_findings("Orla Finch", None), one_at_a_time=True))
         assert read(oracle, "The river of the birthplace?", "town") is None
 
     def test_words_that_fit_nothing_are_unanswered(self) -> None:
@@ -135,10 +135,12 @@ class TestDecomposing:
         oracle = oracle_of(CHAIN)
         assert oracle.perform(Decompose(CHAIN.question)).value.questions == tuple(step.question for step in STEPS)
         for hops, step in enumerate(STEPS):
-            findings = told(*(["x"] * hops))
+            findings = make_findings(*(["x"] * hops))
             given = oracle.perform(Decompose(CHAIN.question, findings, one_at_a_time=True)).value.questions
             assert given == (step.question,)
-        assert oracle.perform(Decompose(CHAIN.question, told(*"abcd"), one_at_a_time=True)).value.questions == ()
+        assert (
+            oracle.perform(Decompose(CHAIN.question, make_findings(*"abcd"), one_at_a_time=True)).value.questions == ()
+        )
 
     def test_findings_in_other_words_count_by_their_place(self) -> None:
         findings = (Finding("Bridge maker?", "Bridge maker?", "Orla Finch"),)
@@ -146,7 +148,7 @@ class TestDecomposing:
         assert given.questions == (STEPS[1].question,)
 
     def test_a_step_asked_again_is_not_a_further_step(self) -> None:
-        findings = (*told(None), *told("Orla Finch"))
+        findings = (*make_findings(None), *make_findings("Orla Finch"))
         given = oracle_of(CHAIN).perform(Decompose(CHAIN.question, findings, one_at_a_time=True)).value
         assert given.questions == (STEPS[1].question,)
 
@@ -158,10 +160,10 @@ class TestDecomposing:
 
     def test_a_sub_question_is_not_split_further(self) -> None:
         oracle = oracle_of(CHAIN)
-        asked = "Where was Orla Finch born?"
-        assert oracle.perform(Decompose(asked)).value.questions == (asked,)
-        once = (Finding(asked, asked, None),)
-        assert oracle.perform(Decompose(asked, once, one_at_a_time=True)).value.questions == ()
+        text = "Where was Orla Finch born?"
+        assert oracle.perform(Decompose(text)).value.questions == (text,)
+        once = (Finding(text, text, None),)
+        assert oracle.perform(Decompose(text, once, one_at_a_time=True)).value.questions == ()
 
 
 class TestCompleting:
@@ -180,25 +182,25 @@ class TestCompleting:
             ((None, "Wrenmouth"), "How did #1 leave Wrenmouth, by #7?"),
             ((None, None), "How did #1 leave #2, by #7?"),
         ):
-            assert oracle.perform(Complete("How did #1 leave #2, by #7?", told(*answers))).value == words
+            assert oracle.perform(Complete("How did #1 leave #2, by #7?", make_findings(*answers))).value == words
 
     def test_own_words_become_the_gold_words(self) -> None:
         oracle = oracle_of(CHAIN)
         assert (
-            oracle.perform(Complete("And where was she born?", told("Orla Finch"))).value
+            oracle.perform(Complete("And where was she born?", make_findings("Orla Finch"))).value
             == "Where was Orla Finch born?"
         )
-        assert oracle.perform(Complete("And where was she born?", told(None))).value == "Where was #1 born?"
+        assert oracle.perform(Complete("And where was she born?", make_findings(None))).value == "Where was #1 born?"
 
     def test_what_stands_alone_stays(self) -> None:
         oracle = oracle_of(CHAIN)
-        assert oracle.perform(Complete(CHAIN.question, told("Orla Finch"))).value == CHAIN.question
-        assert oracle.perform(Complete("Further?", told(*"abcd"))).value == "Further?"
+        assert oracle.perform(Complete(CHAIN.question, make_findings("Orla Finch"))).value == CHAIN.question
+        assert oracle.perform(Complete("Further?", make_findings(*"abcd"))).value == "Further?"
 
 
 class TestAssessingAndIntegrating:
     @pytest.mark.parametrize(
-        ("asked", "seen", "answer", "expected"),
+        ("text", "seen", "answer", "expected"),
         [
             ("Where was Orla Finch born?", ("finch",), None, 1.0),
             ("Where was Orla Finch born?", ("finch",), "the Wrenmouth", 1.0),
@@ -209,9 +211,9 @@ class TestAssessingAndIntegrating:
             ("What else?", tuple(UNITS), None, 0.0),
         ],
     )
-    def test_assess(self, asked: str, seen: tuple[str, ...], answer: str | None, expected: float) -> None:
+    def test_assess(self, text: str, seen: tuple[str, ...], answer: str | None, expected: float) -> None:
         shown = evidence(*seen)
-        task = Assess(asked, shown) if answer is None else Verify(asked, shown, answer)
+        task = Assess(text, shown) if answer is None else Verify(text, shown, answer)
         assert oracle_of(CHAIN).perform(task).value == expected
 
     @pytest.mark.parametrize(
@@ -225,7 +227,7 @@ class TestAssessingAndIntegrating:
         ],
     )
     def test_integrate(self, answers: tuple[str | None, ...], seen: tuple[str, ...], expected: str | None) -> None:
-        reading = oracle_of(CHAIN).perform(Integrate(CHAIN.question, told(*answers), evidence(*seen))).value
+        reading = oracle_of(CHAIN).perform(Integrate(CHAIN.question, make_findings(*answers), evidence(*seen))).value
         assert reading.answer == expected
 
     def test_a_plan_of_one_step_may_be_settled_by_the_evidence(self) -> None:

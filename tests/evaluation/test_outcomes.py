@@ -1,4 +1,4 @@
-"""Outcomes, clause by clause: what is right, what is shown, what is missed, what is wrong."""
+"""Outcomes, rule by rule: right, shown, missed and wrong answers."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ def test_words_are_compared_without_case_marks_and_ways_to_store_accents() -> No
     assert not is_right(Question("q", "Which?", ("HR-90",)), "HR-901")
 
 
-def test_scripts_without_spaces_have_a_word_a_character() -> None:
+def test_scripts_without_spaces_have_one_word_per_character() -> None:
     question = Question("q", "どこ?", ("東京",))
     assert is_right(question, "東京です")
     assert not is_right(question, "東京にありますよ")
 
 
-def test_an_accepted_answer_without_words_is_looked_for_as_it_is() -> None:
+def test_an_accepted_answer_without_words_is_searched_for_literally() -> None:
     question = Question("q", "Which operator?", ("->",))
     assert is_right(question, "the ->")
     assert not is_right(question, "the >-")
@@ -77,7 +77,7 @@ def test_of_yes_and_no_the_first_word_counts_alone(given: str, *, right: bool) -
     assert is_right(WATERPROOF, given, AnswerKind.YES_NO) is right
 
 
-def test_an_accepted_yes_is_compared_so_whatever_the_type() -> None:
+def test_an_accepted_yes_is_compared_by_first_word_whatever_the_type() -> None:
     assert is_right(
         Question("q", "Older than?", ("yes",), "comparison"), "Yes, by all means, by far more than ten years"
     )
@@ -94,15 +94,15 @@ def test_every_item_in_any_spelling_makes_a_list_right() -> None:
 
 @pytest.mark.parametrize(("given", "right"), [(3, True), (5, True), (6, False)])
 def test_a_list_has_at_most_half_as_many_again_and_one(given: int, *, right: bool) -> None:
-    """Of three items: up to five and a half."""
+    """With three items: up to five and a half."""
     items = ("Halden", "Castellan", "Forth Circuits", "Acme", "Bolt", "Cog")[:given]
     assert is_right(SUPPLIERS, "; ".join(items), AnswerKind.LIST, items) is right
     assert is_right(SUPPLIERS, "; ".join(items), AnswerKind.STEPS, items)
 
 
 def test_a_passage_holds_every_item_however_long_it_is() -> None:
-    said = "Cause: the vent membrane was glued on the wrong side in the first batch, which is known since the winter."
-    assert outcome_of(REASON, answer(said, AnswerKind.PASSAGE)) is Outcome.RIGHT
+    text = "Cause: the vent membrane was glued on the wrong side in the first batch, which is known since the winter."
+    assert outcome_of(REASON, answer(text, AnswerKind.PASSAGE)) is Outcome.RIGHT
     assert outcome_of(REASON, answer("The membrane was glued on.", AnswerKind.PASSAGE)) is Outcome.WRONG
 
 
@@ -112,7 +112,7 @@ def test_items_are_whole_words() -> None:
     assert not is_right(buses, "numbers 18 and 47", AnswerKind.PASSAGE)
 
 
-def test_where_there_are_items_they_decide_and_not_the_answers() -> None:
+def test_items_decide_before_answers() -> None:
     both = Question("q", "With whom and where?", ("Priya, Dundee",), "two-hop", items=(("Priya",), ("Dundee",)))
     assert is_right(both, "The intern will sit with Priya Raman, and she is based in Dundee")
     assert not is_right(both, "Priya")
@@ -121,12 +121,12 @@ def test_where_there_are_items_they_decide_and_not_the_answers() -> None:
 # --- nothing given
 
 
-def test_nothing_is_right_where_there_is_no_answer_and_anything_is_wrong() -> None:
+def test_only_an_abstention_is_right_for_an_unanswerable_question() -> None:
     assert outcome_of(UNKNOWN, answer(None)) is Outcome.RIGHT
     assert outcome_of(UNKNOWN, answer("4,000 GBP")) is Outcome.WRONG
 
 
-def test_what_is_not_given_is_shown_or_missed() -> None:
+def test_an_abstention_is_shown_or_missed() -> None:
     assert outcome_of(COST, answer(None)) is Outcome.MISSED
     assert outcome_of(COST, answer(None, AnswerKind.NONE, (), "Unit cost: 212 GBP")) is Outcome.SHOWN
     assert outcome_of(COST, answer("213", AnswerKind.SHORT, (), "Unit cost: 212 GBP")) is Outcome.WRONG
@@ -153,13 +153,13 @@ def test_four_fifths_of_the_distinct_words_settle(has: int, *, settled: bool) ->
     assert settles(question, [" ".join(reversed(words))]) is settled
 
 
-def test_one_text_must_settle_and_one_string_is_enough() -> None:
+def test_one_text_with_one_string_settles() -> None:
     question = Question("q", "?", ("x",), shows=("alpha beta gamma delta", "one two three four five"))
     assert not settles(question, ["alpha beta", "gamma delta"])
     assert settles(question, ["none", "five four three two"])
 
 
-def test_readers_may_part_cells_by_other_marks() -> None:
+def test_cells_may_be_separated_by_other_marks() -> None:
     question = Question("q", "How many?", ("310",), shows=("UT-4,310,B7",))
     assert settles(question, ["part: UT-4; stock: 310; bin: B7"])
 

@@ -1,4 +1,4 @@
-"""Each question over its own passages, and sub-questions that stand alone as questions."""
+"""Each question over its own passages, and stand-alone sub-questions as questions."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def test_a_question_finds_its_own_passages_and_no_others(bench: Bench) -> None:
     assert (report["data"], report["questions"]) == ("tiny-own", 2)
     assert report["recipes"]["dense"]["pool_size"] == 2
     assert report["recipes"]["dense"]["retrieval"]["recall@2"] == 1.0
-    kept = [line for line in bench.kept("own-dense") if line["question"] == "q1"]
-    assert set(kept[0]["passages"]) == {"a", "c"}, "never b, which is nearest to the river"
+    stored = [line for line in bench.stored_results("own-dense") if line["question"] == "q1"]
+    assert set(stored[0]["passages"]) == {"a", "c"}, "never b, which is nearest to the river"
 
 
 def test_every_recipe_has_the_structures_of_its_own_corpus(bench: Bench) -> None:
@@ -54,18 +54,18 @@ def test_every_recipe_has_the_structures_of_its_own_corpus(bench: Bench) -> None
     assert [one["failed"] for one in report["recipes"].values()] == [0, 0]
 
 
-def test_a_run_that_was_stopped_goes_on(bench: Bench) -> None:
+def test_a_stopped_run_resumes(bench: Bench) -> None:
     calls = iter([False, *[True] * 99])
     with pytest.raises(Interrupted):
         run(bench, "bm25", retrieval_only=True, watcher=Watcher(stopped=lambda: next(calls)))
-    before = len(bench.kept("own-bm25")) if (bench.work / "results" / "tiny-own-bm25.jsonl").exists() else 0
+    before = len(bench.stored_results("own-bm25")) if (bench.work / "results" / "tiny-own-bm25.jsonl").exists() else 0
     run(bench, "bm25", retrieval_only=True)
     assert before < 2
     run(bench, "bm25", retrieval_only=True)
-    assert len(bench.kept("own-bm25")) == 2, "what was done is not done again"
+    assert len(bench.stored_results("own-bm25")) == 2, "what was done is not done again"
 
 
-def test_questions_without_candidates_are_told(bench: Bench) -> None:
+def test_questions_without_candidates_are_refused(bench: Bench) -> None:
     bench.write("questions.jsonl", QUESTIONS)
     with pytest.raises(DataError, match="no question of tiny has candidates"):
         run(bench)
@@ -77,7 +77,7 @@ def test_the_command_asks_own_contexts(bench: Bench, hoptrail: Hoptrail) -> None
     assert hoptrail("evaluate", str(bench.data), "--recipes", "bm25", "--own-context", "--threads", "2").code == 2
 
 
-def test_sub_questions_that_stand_alone_are_questions(bench: Bench) -> None:
+def test_stand_alone_sub_questions_become_questions(bench: Bench) -> None:
     steps = [
         {"question": "Orla Finch >> place of birth", "answer": "Wrenmouth", "supporting": "a"},
         {"question": "Which river flows through #1?", "answer": "Isk", "supporting": "b"},
@@ -92,7 +92,7 @@ def test_sub_questions_that_stand_alone_are_questions(bench: Bench) -> None:
         single_hops_of(load_data(bench.data))
 
 
-def test_scores_are_told_by_the_turns_of_the_trail(bench: Bench) -> None:
+def test_scores_by_turns(bench: Bench) -> None:
     (report,) = run(bench, "bm25")["recipes"].values()
     turns = report["answers_by_turns"]
     assert set(turns) == {"1"}

@@ -1,4 +1,4 @@
-"""`evaluate` on somebody's own documents: outcomes by hand, what an index holds, the table, the comparison of two runs."""
+"""`evaluate` on own documents: outcomes by hand, the content of the index, the table, the comparison of two runs."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ FILES = {
 }
 
 
-def asked(
+def question_line(
     number: int, question: str, kind: str, accepted: str = "", document: str = "", settling: str = ""
 ) -> dict[str, Any]:
-    """A line of questions.jsonl; empty texts: it has none of the kind."""
+    """A line of questions.jsonl; an empty string stands for no value."""
     lists = {"answers": accepted, "documents": document, "shows": settling}
     return {"id": f"n{number}", "question": question, "type": kind} | {
         key: [text] for key, text in lists.items() if text
@@ -40,11 +40,13 @@ def asked(
 
 
 QUESTIONS = [
-    asked(1, "Unit cost of the pump?", "one-hop", "212 GBP", "pump.md", "Unit cost: 212 GBP"),
-    asked(2, "Who leads the workshop?", "one-hop", "Orla Finch", "people/team.md", "Orla Finch leads the workshop."),
-    asked(3, "When was the boiler mended?", "one-hop", "May", "log.jsonl", "The boiler was mended in May."),
-    asked(4, "Who earns what?", "unanswerable"),
-    asked(5, "Is the Finch a bird?", "yes-no", "no", "people/team.md", "nothing of the kind"),
+    question_line(1, "Unit cost of the pump?", "one-hop", "212 GBP", "pump.md", "Unit cost: 212 GBP"),
+    question_line(
+        2, "Who leads the workshop?", "one-hop", "Orla Finch", "people/team.md", "Orla Finch leads the workshop."
+    ),
+    question_line(3, "When was the boiler mended?", "one-hop", "May", "log.jsonl", "The boiler was mended in May."),
+    question_line(4, "Who earns what?", "unanswerable"),
+    question_line(5, "Is the Finch a bird?", "yes-no", "no", "people/team.md", "nothing of the kind"),
 ]
 REPLIES = [
     {"task": "answer", "reply": {"answer": "212 GBP", "confidence": 0.9}},
@@ -67,7 +69,7 @@ def own(tmp_path: Path) -> Bench:
 
 
 def test_outcomes_by_hand(own: Bench) -> None:
-    """Right, wrong, missed, rightly nothing, failed; sure are the first two. The last has nothing that settles it in the hits."""
+    """Right, wrong, missed, rightly unanswered, failed. The first two are sure; no hit settles the last."""
     found = own.result(replies=REPLIES)
     assert found["outcomes"] == {"right": 2 / 5, "shown": 1 / 5, "missed": 1 / 5, "wrong": 1 / 5}
     third = pytest.approx(1 / 3)
@@ -92,7 +94,7 @@ def test_outcomes_by_hand(own: Bench) -> None:
     assert "em" not in found
 
 
-def test_what_stands_in_a_run_is_read_again(own: Bench) -> None:
+def test_outcomes_survive_writing_and_reading(own: Bench) -> None:
     own.run(replies=REPLIES)
     (folder,) = (own.work / "runs").iterdir()
     run = open_run(folder)
@@ -116,7 +118,7 @@ def test_retrieval_alone_has_no_outcomes(own: Bench) -> None:
     assert not {"outcomes", "by_type", "sure", "em"} & set(found)
 
 
-def test_a_kept_index_forgets_what_the_folder_no_longer_holds(own: Bench) -> None:
+def test_a_reused_index_drops_deleted_documents(own: Bench) -> None:
     own.run(replies=None, retrieval_only=True)
     (own.data / "documents" / "pump.md").unlink()
     own.write("questions.jsonl", QUESTIONS[2:4])
@@ -124,7 +126,7 @@ def test_a_kept_index_forgets_what_the_folder_no_longer_holds(own: Bench) -> Non
     assert (found["pool_size"], found["shows@5"]) == (2, 1.0)
 
 
-def test_what_cannot_be_read_is_named_and_the_rest_goes_on(own: Bench) -> None:
+def test_unreadable_documents_are_reported_and_the_others_evaluated(own: Bench) -> None:
     (own.data / "documents" / "broken.jsonl").write_text("{\n", encoding="utf-8")
     report = own.run(replies=None, retrieval_only=True)
     assert [failure.source.rpartition("/")[2] for failure in report.unread] == ["broken.jsonl, line 1"]
@@ -135,7 +137,7 @@ def test_what_cannot_be_read_is_named_and_the_rest_goes_on(own: Bench) -> None:
         own.run(replies=None, retrieval_only=True)
 
 
-def test_the_oracle_has_nothing_to_go_by(own: Bench) -> None:
+def test_the_oracle_is_refused(own: Bench) -> None:
     with pytest.raises(UsageError, match="own documents"):
         own.run(replies=None, language="oracle")
 

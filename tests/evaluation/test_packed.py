@@ -19,7 +19,7 @@ DOCUMENTS = {title: make_document(title, text) for title, text in FACTS.items()}
 BY_ID = {document.id: document for document in DOCUMENTS.values()}
 
 
-def given(ids: set[str]) -> Mapping[str, Document]:
+def fetch(ids: set[str]) -> Mapping[str, Document]:
     return {name: BY_ID[name] for name in ids}
 
 
@@ -34,19 +34,19 @@ def titles(found: tuple[str, ...]) -> list[str]:
 
 def test_a_summary_shows_only_what_it_keeps_word_for_word() -> None:
     kept = summary("Dunmere is a port. Rivers flow.", "Isk", "Dunmere", "Lindeth")
-    assert titles(shown_documents(kept, given)) == ["Dunmere"]
-    assert shown_documents(summary("All of them are places.", "Isk", "Dunmere"), given) == ()
+    assert titles(shown_documents(kept, fetch)) == ["Dunmere"]
+    assert shown_documents(summary("All of them are places.", "Isk", "Dunmere"), fetch) == ()
 
 
-def test_a_title_in_place_of_a_pronoun_is_no_other_sentence() -> None:
+def test_a_title_in_place_of_a_pronoun_counts_as_the_same_sentence() -> None:
     turned = summary("Orla Finch designed the Tallow Bridge in 1871.", "Orla Finch", "Dunmere")
-    assert titles(shown_documents(turned, given)) == ["Orla Finch"]
-    assert shown_documents(summary("Orla Finch is a port.", "Orla Finch", "Dunmere"), given) == ()
+    assert titles(shown_documents(turned, fetch)) == ["Orla Finch"]
+    assert shown_documents(summary("Orla Finch is a port.", "Orla Finch", "Dunmere"), fetch) == ()
 
 
-def test_other_kinds_show_what_they_were_made_from() -> None:
+def test_other_kinds_show_their_sources() -> None:
     spans = tuple(Span(DOCUMENTS[title].id, 0, 5) for title in ("Isk", "Dunmere", "Isk"))
-    assert titles(shown_documents(Unit("a1", Kind.AGGREGATE, "x", "1\n2\n3", spans), given)) == ["Isk", "Dunmere"]
+    assert titles(shown_documents(Unit("a1", Kind.AGGREGATE, "x", "1\n2\n3", spans), fetch)) == ["Isk", "Dunmere"]
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def showing(tmp_path: Path) -> Showing:
     return Showing(corpus, {document.id: [title] for title, document in DOCUMENTS.items()})
 
 
-def test_what_does_not_fit_the_budget_is_not_found(showing: Showing) -> None:
+def test_units_beyond_the_budget_do_not_count(showing: Showing) -> None:
     long = "word " * 4 * TOKEN_BUDGETS[0]
     units = [make_passage(DOCUMENTS["Isk"]), Unit("p0", Kind.PASSAGE, "", long, (Span("d0", 0, len(long)),))]
     units.append(make_passage(DOCUMENTS["Dunmere"]))

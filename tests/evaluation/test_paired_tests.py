@@ -1,4 +1,4 @@
-"""Paired tests: small cases by hand, SciPy's permutation test and bootstrap as oracles, what is refused."""
+"""Paired tests: small cases by hand, SciPy's permutation test and bootstrap as oracles, invalid input."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hoptrail.evaluation.paired_tests import (
 def scipy_p(differences: np.ndarray[Any, Any], resamples: int) -> float:
     from scipy.stats import permutation_test
 
-    found = permutation_test(
+    result = permutation_test(
         (differences, np.zeros_like(differences)),
         lambda first, second, axis: np.mean(first - second, axis=axis),
         permutation_type="samples",
@@ -29,11 +29,11 @@ def scipy_p(differences: np.ndarray[Any, Any], resamples: int) -> float:
         vectorized=True,
         rng=np.random.default_rng(1),
     )
-    return float(found.pvalue)
+    return float(result.pvalue)
 
 
 def test_small_cases_by_hand() -> None:
-    """Of the 2^n changes of sign, all plus and all minus depart as far as all wins do."""
+    """Of the 2^n changes of sign, only all plus and all minus are as extreme as all wins."""
     assert randomisation_p([1.0], 0) == 1.0
     assert randomisation_p([1.0] * 5, 0) == 2 / 32
     assert randomisation_p([-1.0] * 5 + [0.0] * 100, 0) == 2 / 32
@@ -65,12 +65,12 @@ def test_exact_p_is_scipys(size: int) -> None:
 
 def test_random_p_is_near_scipys_and_the_same_for_the_same_seed() -> None:
     differences = np.random.default_rng(5).choice([-1.0, 0.0, 1.0], 200, p=[0.12, 0.7, 0.18])
-    given = randomisation_p(differences, 0)
-    assert given == randomisation_p(differences, 0) != randomisation_p(differences, 1)
-    assert given == pytest.approx(scipy_p(differences, 9_999), abs=0.02)
+    ours = randomisation_p(differences, 0)
+    assert ours == randomisation_p(differences, 0) != randomisation_p(differences, 1)
+    assert ours == pytest.approx(scipy_p(differences, 9_999), abs=0.02)
 
 
-def test_p_is_never_zero_and_sees_a_difference() -> None:
+def test_p_is_never_zero_and_small_for_a_clear_difference() -> None:
     assert randomisation_p([1.0] * 60, 0) == 1 / 10_001
 
 
@@ -81,26 +81,26 @@ def test_the_direction_is_second_minus_first() -> None:
     assert paired_difference([1.0] * 20 + [0.0] * 10, [0.0] * 30, seed=0).mean == pytest.approx(-2 / 3)
 
 
-def test_the_interval_is_near_scipys_and_holds_the_truth_as_often_as_it_says() -> None:
+def test_the_interval_is_near_scipys_and_covers_the_truth_at_its_level() -> None:
     from scipy.stats import bootstrap
 
     values = np.random.default_rng(3).normal(0.2, 1, 80)
     oracle = bootstrap(
         (values,), np.mean, method="percentile", n_resamples=5000, rng=np.random.default_rng(4)
     ).confidence_interval
-    given = mean_interval(values.tolist(), 0)
-    assert (given.low, given.high) == pytest.approx((oracle.low, oracle.high), abs=0.03)
+    ours = mean_interval(values.tolist(), 0)
+    assert (ours.low, ours.high) == pytest.approx((oracle.low, oracle.high), abs=0.03)
     generator = np.random.default_rng(6)
     intervals = [mean_interval(generator.normal(0, 1, 60).tolist(), 0) for _ in range(100)]
-    assert 85 <= sum(one.low <= 0 <= one.high for one in intervals) <= 100
+    assert 85 <= sum(interval.low <= 0 <= interval.high for interval in intervals) <= 100
 
 
 def test_the_size_of_portions_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     differences = np.random.default_rng(7).normal(0.05, 1, 101)
-    given = randomisation_p(differences, 0), mean_interval(differences.tolist(), 0)
+    ours = randomisation_p(differences, 0), mean_interval(differences.tolist(), 0)
     monkeypatch.setattr("hoptrail.evaluation.paired_tests._PORTION", 777)
     monkeypatch.setattr("hoptrail.evaluation.answer_scores._PORTION", 777)
-    assert (randomisation_p(differences, 0), mean_interval(differences.tolist(), 0)) == given
+    assert (randomisation_p(differences, 0), mean_interval(differences.tolist(), 0)) == ours
 
 
 def test_holm() -> None:

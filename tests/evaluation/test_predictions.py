@@ -1,4 +1,4 @@
-"""Scoring a file of answers from anywhere."""
+"""Scoring a file of answers from any system."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hoptrail.evaluation.predictions import ScoreSummary, score_predictions, sum
 WriteLines = Callable[[str, Iterable[object]], Path]
 
 
-def test_lines_are_scored_in_order_and_other_keys_passed_over(write_lines: WriteLines) -> None:
+def test_lines_are_scored_in_order_and_other_keys_ignored(write_lines: WriteLines) -> None:
     path = write_lines(
         "predictions.jsonl",
         [
@@ -31,7 +31,7 @@ def test_lines_are_scored_in_order_and_other_keys_passed_over(write_lines: Write
     assert summarise_scores(scores) == ScoreSummary(3, 1 / 3, (1 + 2 / 3) / 3, 0.5, 2 / 3)
 
 
-def test_the_rule_is_the_one_asked_for(write_lines: WriteLines) -> None:
+def test_the_given_rule_is_used(write_lines: WriteLines) -> None:
     path = write_lines("predictions.jsonl", [{"prediction": "yes, both", "answers": ["yes"]}])
 
     by_rule = {rule: (scores[0].em, scores[0].f1) for rule in Rule if (scores := score_predictions(path, rule))}

@@ -1,4 +1,4 @@
-"""Money: by hand, the table that comes along, unknown models, what is refused."""
+"""Money: by hand, the shipped table, unknown models, malformed tables."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_by_hand() -> None:
     assert TABLE.money("small", 10, 1) is None
 
 
-def test_the_table_that_comes_along() -> None:
+def test_the_shipped_table() -> None:
     table = load_prices()
     assert table.date
     assert table.of("gpt-4o-mini") == Price(0.15, 0.60)
@@ -58,7 +58,7 @@ def test_notes() -> None:
 PRICES = '{date}\ncurrency = "EUR"\n[models]\n"m" = {{ prompt = {prompt}, completion = 1 }}\n'
 
 
-def test_a_table_of_ones_own_replaces_ours(tmp_path: Path) -> None:
+def test_an_own_table_replaces_the_shipped_one(tmp_path: Path) -> None:
     path = tmp_path / "prices.toml"
     for written, read in (('"2030"', "2030"), ('"2030-01"', "2030-01"), ("2030-01-31", "2030-01-31")):
         path.write_text(PRICES.format(date=f"date = {written}", prompt=0))
@@ -70,13 +70,13 @@ def test_a_table_of_ones_own_replaces_ours(tmp_path: Path) -> None:
     ["date = 1", "nonsense", PRICES.format(date="", prompt=0), PRICES.format(date='date = "lately"', prompt=0)]
     + [PRICES.format(date='date = "2030"', prompt=prompt) for prompt in ("-1", "nan", "inf", '"dear"')],
 )
-def test_what_is_no_price_table_is_refused(text: str, tmp_path: Path) -> None:
+def test_malformed_price_tables_are_refused(text: str, tmp_path: Path) -> None:
     path = tmp_path / "prices.toml"
     path.write_text(text)
     with pytest.raises(DataError, match="no price table"):
         load_prices(path)
 
 
-def test_a_table_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_table(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be read"):
         load_prices(tmp_path / "none.toml")

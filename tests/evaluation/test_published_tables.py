@@ -1,4 +1,4 @@
-"""The papers' tables: the file is whole, its runs can be typed, statuses follow from the values, and the command shows them."""
+"""The papers' tables: the file is complete, its commands are valid, statuses follow from the values, and the command works."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ WANTED += ["chainrag-retrieval", *(f"hirag-{number}" for number in range(2, 8)),
 
 
 def cell(table: str, row: str, column: str) -> Cell:
-    (found,) = [one for one in CELLS if (one.table, one.row, one.column) == (table, row, column)]
-    return found
+    (match,) = [item for item in CELLS if (item.table, item.row, item.column) == (table, row, column)]
+    return match
 
 
 # --- the file
@@ -75,10 +75,10 @@ def test_recipes_and_settings_exist() -> None:
 
 
 def test_every_run_can_be_typed() -> None:
-    """Its command and options are ours; its places are the three that the page explains."""
+    """Commands and options exist; placeholders are the three that the docs explain."""
     group = typer.main.get_command(app)
     commands = getattr(group, "commands", {})
-    for run in {one.run for one in CELLS if one.run}:
+    for run in {item.run for item in CELLS if item.run}:
         words = shlex.split(run, comments=True)
         assert words[0] == "hoptrail"
         command = commands[words[1]]
@@ -94,17 +94,17 @@ def test_every_run_can_be_typed() -> None:
 
 def test_only_cells_with_a_recipe_have_a_run() -> None:
     assert CELLS
-    for one in CELLS:
-        assert bool(one.run) == bool(one.recipe)
-        if one.status is Status.NO_RECIPE:
-            assert not one.run
+    for item in CELLS:
+        assert bool(item.run) == bool(item.recipe)
+        if item.status is Status.NO_RECIPE:
+            assert not item.run
 
 
 # --- statuses
 
 
-def test_values_that_cannot_be_are_found() -> None:
-    """Those that the specification names: shares of 500 or 125 questions, and an F1 above the mean of P and R."""
+def test_impossible_values_are_detected() -> None:
+    """Those named in the specification: shares of 500 or 125 questions, and an F1 above the mean of P and R."""
     for row, column in (
         ("HiRAG (local)", "hotpotqa em"),
         ("HiRAG (online)", "hotpotqa em"),
@@ -121,19 +121,19 @@ def test_values_that_cannot_be_are_found() -> None:
     for row in ("Direct without retrieval", "CoT", "HiRAG w/o Ret"):
         assert cell("hirag-2", row, "hotpotqa em").status is not Status.IMPOSSIBLE
     assert not [
-        one for one in CELLS if one.status is Status.IMPOSSIBLE and one.table.startswith(("sirerag", "chainrag"))
+        item for item in CELLS if item.status is Status.IMPOSSIBLE and item.table.startswith(("sirerag", "chainrag"))
     ]
 
 
 def test_tper_is_computed_from_the_table() -> None:
     for column, value in (("musique", 0.600), ("2wiki", 0.499), ("hotpotqa", 0.517), ("average", 0.539)):
-        found = cell("sirerag-7", "SiReRAG", f"{column} tper")
-        assert (found.value, found.status) == (value, Status.REPRODUCED)
-        assert found.measured == pytest.approx(value, abs=0.0006)
-    assert not [one for one in CELLS if one.row == "RAPTOR" and one.column.endswith("tper")]
+        published = cell("sirerag-7", "SiReRAG", f"{column} tper")
+        assert (published.value, published.status) == (value, Status.REPRODUCED)
+        assert published.measured == pytest.approx(value, abs=0.0006)
+    assert not [item for item in CELLS if item.row == "RAPTOR" and item.column.endswith("tper")]
 
 
-def made(*values: float, **more: object) -> Table:
+def make_table(*values: float, **more: object) -> Table:
     row = Row("one", values, recipe="bm25")
     columns = ("musique em", "2wiki em", "average em")
     table = Table("t", "p", "t", "s", "h", columns, 1.0, Need.MODEL, (row,), {"musique": 200})
@@ -141,34 +141,34 @@ def made(*values: float, **more: object) -> Table:
 
 
 def test_statuses_by_hand() -> None:
-    statuses = [one.status for one in cells_of(made(40.5, 20.0, 30.25))]
+    statuses = [item.status for item in cells_of(make_table(40.5, 20.0, 30.25))]
     assert statuses == [Status.NEEDS_MODEL] * 3
-    assert [one.status for one in cells_of(made(40.3, 20.0, 31.0))] == [
+    assert [item.status for item in cells_of(make_table(40.3, 20.0, 31.0))] == [
         Status.IMPOSSIBLE,
         Status.NEEDS_MODEL,
         Status.IMPOSSIBLE,
     ]
-    found = {("one", "musique em"): 41.5, ("one", "2wiki em"): 21.1}
-    statuses = [one.status for one in cells_of(made(40.5, 20.0, 30.25), found)]
+    values = {("one", "musique em"): 41.5, ("one", "2wiki em"): 21.1}
+    statuses = [item.status for item in cells_of(make_table(40.5, 20.0, 30.25), values)]
     assert statuses == [Status.REPRODUCED, Status.DIFFERS, Status.NEEDS_MODEL]
-    assert [one.status for one in cells_of(made(40.5, 20.0, 30.25, lacking=("2wiki",)))][1] is Status.NEEDS_DATA
-    bare = made(40.5, 20.0, 30.25)
+    assert [item.status for item in cells_of(make_table(40.5, 20.0, 30.25, lacking=("2wiki",)))][1] is Status.NEEDS_DATA
+    bare = make_table(40.5, 20.0, 30.25)
     bare = replace(bare, row=(replace(bare.row[0], recipe=""),))
-    assert {one.status for one in cells_of(bare)} == {Status.NO_RECIPE}
-    dashed = made(40.5, float("nan"), 40.5)
-    assert [one.column for one in cells_of(replace(dashed, columns=("musique em", "2wiki em", "x em")))] == [
+    assert {item.status for item in cells_of(bare)} == {Status.NO_RECIPE}
+    dashed = make_table(40.5, float("nan"), 40.5)
+    assert [item.column for item in cells_of(replace(dashed, columns=("musique em", "2wiki em", "x em")))] == [
         "musique em",
         "x em",
     ]
 
 
-def test_what_rules_give_is_told_beside_what_a_model_would_have_to() -> None:
+def test_values_by_rules_are_shown_beside_the_status() -> None:
     """It is neither a reproduction nor a difference."""
-    table = made(40.5, 20.0, 30.25)
+    table = make_table(40.5, 20.0, 30.25)
     table = replace(table, row=(replace(table.row[0], rules={"2wiki em": 20.0}, rules_by="how"),))
-    found = [(one.status, one.measured, one.by_rules, one.why) for one in cells_of(table)]
-    assert found[1] == (Status.NEEDS_MODEL, None, 20.0, "by rules: how")
-    assert found[0] == (Status.NEEDS_MODEL, None, None, "")
+    values = [(item.status, item.measured, item.by_rules, item.why) for item in cells_of(table)]
+    assert values[1] == (Status.NEEDS_MODEL, None, 20.0, "by rules: how")
+    assert values[0] == (Status.NEEDS_MODEL, None, None, "")
     measured = cells_of(table, {("one", "2wiki em"): 20.5})[1]
     assert (measured.status, measured.measured, measured.by_rules) == (Status.REPRODUCED, 20.5, 20.0)
 
@@ -184,7 +184,7 @@ def test_counts_leave_no_cell_out() -> None:
 
 
 def test_results_are_of_one_model_and_one_set_of_questions(tmp_path: Path) -> None:
-    """What one model answered does not stand in another's row, nor one set of questions for another."""
+    """Results of one model do not fill another model's row, nor results of one set of questions those of another."""
     data, work = tmp_path / "data", tmp_path / "work"
     folder = data / "bamboogle"
     folder.mkdir(parents=True)
@@ -195,8 +195,8 @@ def test_results_are_of_one_model_and_one_set_of_questions(tmp_path: Path) -> No
     assert "qwen27b" in planned.out.name
     planned.out.parent.mkdir(parents=True)
     planned.out.write_text(json.dumps({"recipes": {"hirag:paper": {"em": 0.5, "f1": 0.5}}}))
-    found = found_values(table, work, "qwen2:7b", data)
-    assert {row for row, _ in found} == {"Qwen2-7B, local"}, "what one run gives is no other row's"
+    values = found_values(table, work, "qwen2:7b", data)
+    assert {row for row, _ in values} == {"Qwen2-7B, local"}, "what one run gives is no other row's"
     assert not found_values(table, work, "llama3:70b", data)
     (folder / "questions.jsonl").write_text("{}\n{}\n")
     assert not found_values(table, work, "qwen2:7b", data), "other questions"
@@ -207,7 +207,7 @@ def test_results_are_of_one_model_and_one_set_of_questions(tmp_path: Path) -> No
 
 
 def test_results_are_of_the_settings_that_they_were_made_under(tmp_path: Path) -> None:
-    """The endpoint's address and prices change nothing; what shapes an index, a search or a reply does."""
+    """The endpoint's address and prices do not count; settings that change an index, a search or a reply do."""
     (tmp_path / "musique").mkdir()
     (table,) = tables_named(["sirerag-9"])
 
@@ -222,8 +222,8 @@ def test_results_are_of_the_settings_that_they_were_made_under(tmp_path: Path) -
         "[structures.similarity_tree]\nlevels = 2",
         "[recipes.selfask]\nhops = 2",
     ]
-    assert [digest(one) for one in same] == ["", "", ""]
-    digests = [digest(one) for one in other]
+    assert [digest(item) for item in same] == ["", "", ""]
+    digests = [digest(item) for item in other]
     assert all(digests)
     assert len(set(digests)) == len(other)
     planned = planned_runs(table, tmp_path, tmp_path, "m", digests[0])[0]
@@ -256,24 +256,24 @@ def test_chunks_on_two_levels_are_the_papers_tree_in_another_order() -> None:
     two = settings_from(tomllib.loads(row.settings), row.name).structures.similarity_tree
     flat = load_settings("paper:sirerag").structures.similarity_tree
     assert two == replace(flat, leaf_placement=LeafPlacement.TWO_LEVEL)
-    found = cell("sirerag-2", row.name, "accuracy")
-    assert (found.status, found.data) == (Status.NEEDS_DATA, "quality")
+    published = cell("sirerag-2", row.name, "accuracy")
+    assert (published.status, published.data) == (Status.NEEDS_DATA, "quality")
 
 
-def test_what_is_missing_is_said() -> None:
-    missing = {(one.table, one.why) for one in CELLS if one.status is Status.NEEDS_DATA}
+def test_missing_requirements_are_reported() -> None:
+    missing = {(item.table, item.why) for item in CELLS if item.status is Status.NEEDS_DATA}
     assert ("sirerag-2", "QuALITY") in missing
     assert any("Wikipedia" in why for table, why in missing if table == "hirag-4")
     assert all(why for _, why in missing)
-    corpora = {one.why for one in CELLS if one.table == "hirag-5" and one.status is Status.NEEDS_DATA}
+    corpora = {item.why for item in CELLS if item.table == "hirag-5" and item.status is Status.NEEDS_DATA}
     assert len(corpora) == 2, "a row for each corpus, by the same command"
     assert "Qwen2-7B; Wikipedia" in cell("hirag-3", "Qwen2-7B, local", "2wiki f1").why
 
 
-def test_a_system_without_a_recipe_is_no_lack_of_data() -> None:
+def test_a_missing_recipe_is_not_reported_as_missing_data() -> None:
     for row in ("CoT", "CoT-SC", "Self-Ask w/o Ret", "ReAct", "MetaRAG"):
         assert cell("hirag-2", row, "2wiki f1").status is Status.NO_RECIPE
-    lacking = {one.row: one.why for one in CELLS if one.status is Status.NO_RECIPE}
+    lacking = {item.row: item.why for item in CELLS if item.status is Status.NO_RECIPE}
     assert all(lacking.values())
     assert len(set(lacking.values())) == len(lacking), "each says what it is that is missing, not that something is"
     assert cell("hirag-6", "Direct", "2wiki f1").status is Status.NEEDS_MODEL, "it reads no corpus"
@@ -292,7 +292,7 @@ def test_em_by_turns_is_read_from_the_turns(tmp_path: Path) -> None:
     assert found_values(table, tmp_path, "m", tmp_path) == {("HotpotQA", "2"): 50.0}
 
 
-def test_rows_that_have_a_recipe_say_what_is_missing() -> None:
+def test_rows_with_a_recipe_report_missing_requirements() -> None:
     assert cell("hirag-2", "HiRAG (online)", "hotpotqa f1").status is Status.NEEDS_ENGINE
     assert cell("hirag-2", "Flare", "hotpotqa f1").recipe == "flare"
     assert cell("sirerag-9", "Closed-book", "musique em").recipe == "sirerag:closed-book"
@@ -312,7 +312,7 @@ def test_runs_are_planned_once_and_read_back(tmp_path: Path) -> None:
         f"musique-{recipe}-paper.sirerag-no-model-{none}.json"
         for recipe in ("hipporag.one", "graphrag", "raptor.paper", "sirerag.paper")
     ]
-    assert [one.out.name for one in planned] == names
+    assert [item.out.name for item in planned] == names
     assert planned[0].asks_model
     assert planned[0].arguments[:2] == ("evaluate", str(data / "musique"))
     assert planned[0].arguments[-2:] == ("--out", str(planned[0].out))
@@ -320,10 +320,10 @@ def test_runs_are_planned_once_and_read_back(tmp_path: Path) -> None:
     planned[1].out.parent.mkdir(parents=True)
     report = {"em": 0.395, "f1": 0.5, "seconds_per_question": {"retrieval": 1, "language": 2}, "pool_size": 7}
     planned[1].out.write_text(json.dumps({"recipes": {"sirerag:paper": report}}))
-    found = found_values(table, work)
-    assert found["SiReRAG (GPT-4o)", "musique em"] == 39.5
-    assert not [row for row, _ in found if row != "SiReRAG (GPT-4o)"], "nor another index's"
-    statuses = {(one.row, one.column): one.status for one in cells_of(table, found)}
+    values = found_values(table, work)
+    assert values["SiReRAG (GPT-4o)", "musique em"] == 39.5
+    assert not [row for row, _ in values if row != "SiReRAG (GPT-4o)"], "nor another index's"
+    statuses = {(item.row, item.column): item.status for item in cells_of(table, values)}
     assert statuses["SiReRAG (GPT-4o)", "musique em"] is Status.REPRODUCED
     assert statuses["SiReRAG (GPT-4o)", "musique f1"] is Status.DIFFERS
     assert statuses["SiReRAG (GPT-4o)", "2wiki em"] is Status.NEEDS_MODEL
@@ -336,7 +336,7 @@ def test_pools_are_measured_without_a_model(tmp_path: Path) -> None:
     (tmp_path / "2wiki").mkdir()
     (table,) = tables_named(["sirerag-pools"])
     planned = planned_runs(table, tmp_path, tmp_path)
-    assert [(one.out.name, one.asks_model) for one in planned] == [
+    assert [(item.out.name, item.asks_model) for item in planned] == [
         ("2wiki-raptor-retrieval-e3b0c442.json", False),
         ("2wiki-sirerag.paper-retrieval-e3b0c442.json", False),
     ]
@@ -350,14 +350,14 @@ def test_the_command(hoptrail: Hoptrail) -> None:
     assert "reproduced" in ended.out
     assert "hoptrail evaluate DATA/musique --recipes raptor:paper --language chat --settings paper:sirerag" in ended.out
     given = hoptrail("reproduce", "comprag", "--json").json
-    assert [one["value"] for one in given] == [12.2, 13.2, 4.9, 7.0]
+    assert [item["value"] for item in given] == [12.2, 13.2, 4.9, 7.0]
     assert hoptrail("reproduce", "nothing").code == 2
     assert hoptrail("reproduce", "--run").code == 2
     with pytest.raises(UsageError, match="there is no table nothing"):
         tables_named(["nothing"])
 
 
-def test_without_an_endpoint_nothing_that_asks_a_model_is_run(
+def test_without_an_endpoint_no_run_with_a_model_starts(
     hoptrail: Hoptrail, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "HOPTRAIL_MODEL"):
@@ -372,7 +372,7 @@ def test_without_an_endpoint_nothing_that_asks_a_model_is_run(
     assert f"hoptrail evaluate {tmp_path / 'musique'} --recipes raptor:paper" in ended.err
 
 
-def test_what_is_not_run_is_told_with_its_reason(hoptrail: Hoptrail, tmp_path: Path) -> None:
+def test_skipped_runs_are_reported_with_reasons(hoptrail: Hoptrail, tmp_path: Path) -> None:
     def told(table: str, data: Path) -> Ended:
         return hoptrail("reproduce", table, "--run", "--data", data, "--work", tmp_path / "work")
 

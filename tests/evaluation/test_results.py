@@ -1,4 +1,4 @@
-"""Results: lines that survive a kill, a file that goes on where it stood, and the report's exact keys."""
+"""Results: crash-safe lines, a file that resumes, and the report's exact keys."""
 
 from __future__ import annotations
 
@@ -78,12 +78,12 @@ def test_a_record_goes_through_its_line_unchanged(result: QuestionResult, finger
     "line",
     ["", "{", "[]", "7", "{}", '{"fingerprint": "f"}', ANSWERED.to_line("f").replace("calls", "costs"), "[" * 100_000],
 )
-def test_what_is_no_record_is_refused(line: str) -> None:
+def test_malformed_records_are_refused(line: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         QuestionResult.from_line(line)
 
 
-def test_a_file_goes_on_where_it_stood(tmp_path: Path) -> None:
+def test_a_reopened_file_continues(tmp_path: Path) -> None:
     path = tmp_path / "new" / "results.jsonl"
     with ResultsFile(path, "f") as results:
         assert results.finished == {}
@@ -97,14 +97,14 @@ def test_a_file_goes_on_where_it_stood(tmp_path: Path) -> None:
         assert results.finished == {"q1": ANSWERED, "q2": ABSTAINED, "q3": FAILED}
 
 
-def test_looking_creates_no_results(tmp_path: Path) -> None:
+def test_opening_creates_no_results(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     with ResultsFile(path, "f") as results:
         assert results.finished == {}
     assert not path.exists()
 
 
-def test_a_question_done_again_replaces_its_record(tmp_path: Path) -> None:
+def test_a_question_asked_again_replaces_its_record(tmp_path: Path) -> None:
     again = replace(FAILED, error=None, prediction="Visby", score=PERFECT)
     with ResultsFile(tmp_path / "results.jsonl", "f") as results:
         results.append(FAILED)
@@ -113,7 +113,7 @@ def test_a_question_done_again_replaces_its_record(tmp_path: Path) -> None:
         assert results.finished == {"q3": again}
 
 
-def test_records_of_other_settings_are_kept_but_not_seen(tmp_path: Path) -> None:
+def test_records_of_other_settings_are_kept_but_invisible(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     with ResultsFile(path, "before") as results:
         results.append(ANSWERED)
@@ -124,7 +124,7 @@ def test_records_of_other_settings_are_kept_but_not_seen(tmp_path: Path) -> None
         assert results.finished == {"q1": ANSWERED}
 
 
-def test_a_torn_last_line_is_dropped_and_done_again(tmp_path: Path) -> None:
+def test_a_torn_last_line_is_dropped_and_asked_again(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     with ResultsFile(path, "f") as results:
         results.append(ANSWERED)
@@ -161,7 +161,7 @@ def test_an_altered_line_is_named_and_nothing_is_lost(tmp_path: Path, line: byte
     assert path.read_bytes() == altered
 
 
-def test_only_one_may_write(tmp_path: Path) -> None:
+def test_only_one_process_may_open_the_file(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     opened = ResultsFile(path, "f")
     try:
@@ -172,14 +172,14 @@ def test_only_one_may_write(tmp_path: Path) -> None:
     ResultsFile(path, "f").close()
 
 
-def test_another_thread_may_close(tmp_path: Path) -> None:
+def test_another_thread_may_close_the_file(tmp_path: Path) -> None:
     opened = ResultsFile(tmp_path / "results.jsonl", "f")
     with ThreadPoolExecutor(1) as pool:
         pool.submit(opened.close).result()
     ResultsFile(tmp_path / "results.jsonl", "f").close()
 
 
-def test_a_place_that_cannot_hold_results_is_named(tmp_path: Path) -> None:
+def test_an_unusable_path_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="cannot be kept in"):
         ResultsFile(tmp_path / "file" / "results.jsonl", "f")
@@ -189,7 +189,7 @@ def test_a_place_that_cannot_hold_results_is_named(tmp_path: Path) -> None:
             ResultsFile(tmp_path / "folder", "f")
 
 
-def test_threads_may_append(tmp_path: Path) -> None:
+def test_append_is_thread_safe(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     many = [replace(ANSWERED, question=f"q{number}") for number in range(60)]
     with ResultsFile(path, "f") as results, ThreadPoolExecutor(8) as pool:
@@ -272,13 +272,13 @@ QUESTIONS = [
 GIVEN = {result.question: result for result in (ANSWERED, ABSTAINED, FAILED, replace(ANSWERED, question="q5"))}
 
 
-def test_a_report_has_exactly_the_documented_keys_and_counts_what_is_missing() -> None:
+def test_a_report_has_exactly_the_documented_keys_and_counts_missing_results() -> None:
     report = summarise_recipe(QUESTIONS, GIVEN, pool_size=5, fingerprint="f1")
 
-    given = EvaluationReport("musique", 5, "offline", (("bm25", report),)).to_json()
+    report_json = EvaluationReport("musique", 5, "offline", (("bm25", report),)).to_json()
 
-    recipe = given["recipes"].pop("bm25")
-    assert given == {"data": "musique", "questions": 5, "language": "offline", "recipes": {}}
+    recipe = report_json["recipes"].pop("bm25")
+    assert report_json == {"data": "musique", "questions": 5, "language": "offline", "recipes": {}}
     intervals = recipe.pop("intervals")
     assert list(intervals) == ["em", "f1"]
     assert all(low <= 0.4 <= high for low, high in intervals.values())
@@ -338,7 +338,7 @@ def test_without_any_gold_passage_retrieval_is_null_not_zero() -> None:
     assert recipe["packed"] is None
 
 
-def test_a_failed_question_scores_nothing_whatever_its_record_says() -> None:
+def test_a_failed_question_scores_zero_whatever_its_record_says() -> None:
     results = {"q1": replace(ANSWERED, error="the evidence could not be verified")}
 
     report = summarise_recipe(QUESTIONS[:1], results, pool_size=5, fingerprint="f1")

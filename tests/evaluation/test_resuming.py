@@ -1,4 +1,4 @@
-"""Evaluation runs that were stopped go on, and nothing old is passed off as new."""
+"""Stopped evaluation runs resume, and outdated results are not reused."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ from hoptrail.recipes.settings import RecipeSettings
 
 
 class Stop:
-    """A watcher that says stop after so many questions; the corpus is indexed by then."""
+    """A watcher that stops after a number of questions, when the corpus is already indexed."""
 
     def __init__(self, after: int) -> None:
-        self.left = after
+        self.remaining = after
 
     def report(self, what: str, *_: int) -> None:
-        self.left -= what in RECIPES
+        self.remaining -= what in RECIPES
 
     def __call__(self) -> bool:
-        return self.left <= 0
+        return self.remaining <= 0
 
     @property
     def watcher(self) -> Watcher:
         return Watcher(self.report, self)
 
 
-def test_a_stopped_run_asks_only_what_is_left(bench: Bench) -> None:
+def test_a_resumed_run_asks_only_the_remaining_questions(bench: Bench) -> None:
     with pytest.raises(Interrupted, match="same --work"):
         bench.run(watcher=Stop(2).watcher)
-    assert [row["question"] for row in bench.kept()] == ["q1", "q2"]
+    assert [row["question"] for row in bench.stored_results()] == ["q1", "q2"]
     result = bench.result()
-    assert [row["question"] for row in bench.kept()] == ["q1", "q2", "q3", "q4"]
+    assert [row["question"] for row in bench.stored_results()] == ["q1", "q2", "q3", "q4"]
     # The same script from its beginning, so the third question gets the first reply.
     assert (result["em"], result["calls"], result["tokens"]) == (1 / 4, 4, 2 * 35)
     assert sum("\n" in text for text in bench.encoder.texts) == 3, "passages, with their titles, are encoded once"
@@ -54,15 +54,15 @@ def test_a_stopped_run_asks_only_what_is_left(bench: Bench) -> None:
 def test_finished_questions_are_not_asked_again_but_failed_ones_are(bench: Bench) -> None:
     bench.run()
     result = bench.result()
-    assert [row["question"] for row in bench.kept()] == ["q1", "q2", "q3", "q4", "q4"]
-    assert (result["failed"], result["em"], bench.kept()[-1]["prediction"]) == (0, 1 / 4, "Isk")
+    assert [row["question"] for row in bench.stored_results()] == ["q1", "q2", "q3", "q4", "q4"]
+    assert (result["failed"], result["em"], bench.stored_results()[-1]["prediction"]) == (0, 1 / 4, "Isk")
     before = (bench.work / "results" / "tiny-bm25.jsonl").read_bytes()
     assert bench.result()["em"] == 1 / 4
     assert (bench.work / "results" / "tiny-bm25.jsonl").read_bytes() == before
 
 
-def test_a_run_that_breaks_in_the_middle_keeps_what_is_finished(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Anything that is no error of ours ends the run, as a kill would."""
+def test_a_crashed_run_keeps_finished_results(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An unexpected exception ends the run as a kill would."""
     from hoptrail.language.scripted import ScriptedLanguage
 
     perform = ScriptedLanguage.perform
@@ -76,23 +76,21 @@ def test_a_run_that_breaks_in_the_middle_keeps_what_is_finished(bench: Bench, mo
         patched.setattr(ScriptedLanguage, "perform", breaking)
         with pytest.raises(MemoryError):
             bench.run()
-    assert [row["question"] for row in bench.kept()] == ["q1", "q2"]
+    assert [row["question"] for row in bench.stored_results()] == ["q1", "q2"]
     assert bench.result()["calls"] == 4
 
 
-def test_an_index_that_lacks_what_a_recipe_searches_ends_the_run_at_its_first_question(
+def test_an_index_without_a_needed_structure_ends_the_run_at_its_first_question(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every question would meet the same, and none is to blame."""
+    """Every question would meet the same error, and none causes it."""
     monkeypatch.setattr(Building, "check", lambda *_: None)
     with pytest.raises(IndexUnavailable, match="Set lemmas = true"):
         bench.run("comprag:lemmatised", replies=None)
     assert list((bench.work / "results").glob("*.jsonl")) == []
 
 
-def test_an_index_that_breaks_in_the_middle_keeps_what_is_finished(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failing_index_keeps_finished_results(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = Bm25.answer
 
     def breaking(self: Bm25, question: str) -> Answer:
@@ -104,63 +102,63 @@ def test_an_index_that_breaks_in_the_middle_keeps_what_is_finished(
         patched.setattr(Bm25, "answer", breaking)
         with pytest.raises(IndexDamaged, match="went away"):
             bench.run()
-    assert [row["question"] for row in bench.kept()] == ["q1", "q2"]
+    assert [row["question"] for row in bench.stored_results()] == ["q1", "q2"]
     assert bench.result()["failed"] == 0
 
 
 def test_more_questions_later_ask_only_the_new_ones(bench: Bench) -> None:
     assert bench.result(limit=2)["n"] == 2
     assert bench.result()["calls"] == 4
-    assert [row["question"] for row in bench.kept()] == ["q1", "q2", "q3", "q4"]
+    assert [row["question"] for row in bench.stored_results()] == ["q1", "q2", "q3", "q4"]
 
 
 # --- nothing old passed off as new
 
 
-def asked_again(bench: Bench, **more: Any) -> list[str]:
+def repeated_questions(bench: Bench, **more: Any) -> list[str]:
     """The questions that a second run asks."""
-    before = len(bench.kept())
+    before = len(bench.stored_results())
     bench.run(replies=None, **more)
-    return [row["question"] for row in bench.kept()[before:]]
+    return [row["question"] for row in bench.stored_results()[before:]]
 
 
 @pytest.fixture
 def finished(bench: Bench) -> Bench:
     bench.run(replies=None)
-    assert asked_again(bench) == []
+    assert repeated_questions(bench) == []
     return bench
 
 
 def test_another_setting_of_the_recipe(finished: Bench) -> None:
     finished.settings = Settings(recipes=replace(RecipeSettings(), bm25=Bm25Settings(k=1)))
-    assert asked_again(finished) == ["q1", "q2", "q3", "q4"]
+    assert repeated_questions(finished) == ["q1", "q2", "q3", "q4"]
     finished.settings = Settings()
-    assert asked_again(finished) == []
+    assert repeated_questions(finished) == []
 
 
 def test_another_setting_of_another_recipe_changes_nothing(finished: Bench) -> None:
     finished.settings = Settings(
         recipe="dense", recipes=replace(RecipeSettings(), selfask=replace(RecipeSettings().selfask, k=1))
     )
-    assert asked_again(finished) == []
+    assert repeated_questions(finished) == []
 
 
 def test_other_passage_limits(finished: Bench) -> None:
     finished.settings = Settings(passages=replace(Settings().passages, words=3, short_document_words=0))
-    assert asked_again(finished) == ["q1", "q2", "q3", "q4"]
+    assert repeated_questions(finished) == ["q1", "q2", "q3", "q4"]
 
 
 def test_another_language_and_retrieval_only(finished: Bench) -> None:
-    assert asked_again(finished, retrieval_only=True) == ["q1", "q2", "q3", "q4"]
-    before = len(finished.kept())
+    assert repeated_questions(finished, retrieval_only=True) == ["q1", "q2", "q3", "q4"]
+    before = len(finished.stored_results())
     finished.run(replies=REPLIES)
-    assert len(finished.kept()) == before + 4
+    assert len(finished.stored_results()) == before + 4
 
 
 def test_another_content_of_the_scripted_file(bench: Bench) -> None:
     bench.run()
     bench.run(replies=REPLIES[:3] * 2)
-    assert [row["question"] for row in bench.kept()] == ["q1", "q2", "q3", "q4"] * 2
+    assert [row["question"] for row in bench.stored_results()] == ["q1", "q2", "q3", "q4"] * 2
 
 
 @pytest.mark.parametrize("language", ["offline", "oracle"])
@@ -169,7 +167,7 @@ def test_another_code(bench: Bench, monkeypatch: pytest.MonkeyPatch, language: s
         index = Index(bench.work / "index", settings)
         index.encoder = bench.encoder
         evaluate(load_dataset(bench.data), ["bm25"], index, bench.work, language, Watcher())
-        return len(bench.kept())
+        return len(bench.stored_results())
 
     assert run(Settings()) == run(Settings()) == 4
     with monkeypatch.context() as patched:
@@ -181,36 +179,36 @@ def test_another_code(bench: Bench, monkeypatch: pytest.MonkeyPatch, language: s
 
 def test_a_passage_more(finished: Bench) -> None:
     finished.write("corpus.jsonl", [*CORPUS, {"id": "e", "title": "Zeppelin", "text": "A zeppelin flies."}])
-    assert asked_again(finished) == ["q1", "q2", "q3", "q4"]
-    assert finished.kept()[-2]["passages"] == ["e"]
+    assert repeated_questions(finished) == ["q1", "q2", "q3", "q4"]
+    assert finished.stored_results()[-2]["passages"] == ["e"]
 
 
 def test_a_passage_less(finished: Bench) -> None:
-    """It must not be found any more, though the index of the last run held it."""
+    """It must not be found any more, although the index of the last run has it."""
     finished.write("corpus.jsonl", CORPUS[1:])
     finished.write("questions.jsonl", [{**QUESTIONS[0], "supporting": ["b"]}, *QUESTIONS[1:]])
     result = finished.result(replies=None)
     assert result["pool_size"] == 2
-    assert [row["passages"] for row in finished.kept()[4:]] == [[], ["b", "b2"], [], ["c"]]
+    assert [row["passages"] for row in finished.stored_results()[4:]] == [[], ["b", "b2"], [], ["c"]]
 
 
 def test_one_of_two_equal_passages_less(finished: Bench) -> None:
     finished.write("corpus.jsonl", [*CORPUS[:2], CORPUS[3]])
     finished.write("questions.jsonl", [{**QUESTIONS[1], "supporting": ["b"]}])
     assert finished.result(replies=None)["retrieval"]["recall@2"] == 1.0
-    assert finished.kept()[-1]["passages"] == ["b"]
+    assert finished.stored_results()[-1]["passages"] == ["b"]
 
 
 def test_another_text_of_a_passage(finished: Bench) -> None:
     finished.write("corpus.jsonl", [{**CORPUS[0], "text": "Orla Finch was born in Lindeth."}, *CORPUS[1:]])
-    assert asked_again(finished) == ["q1", "q2", "q3", "q4"]
+    assert repeated_questions(finished) == ["q1", "q2", "q3", "q4"]
 
 
 @pytest.mark.parametrize("change", [{"question": "Finch Orla?"}, {"answers": ["Arrow"]}, {"supporting": ["c"]}])
 def test_a_corrected_question(finished: Bench, change: dict[str, Any]) -> None:
     finished.write("questions.jsonl", [{**QUESTIONS[0], **change}, *QUESTIONS[1:]])
-    assert asked_again(finished) == ["q1"]
-    assert asked_again(finished) == []
+    assert repeated_questions(finished) == ["q1"]
+    assert repeated_questions(finished) == []
 
 
 def test_another_data_set_of_the_same_name(finished: Bench, tmp_path: Path) -> None:
@@ -222,4 +220,4 @@ def test_another_data_set_of_the_same_name(finished: Bench, tmp_path: Path) -> N
     report = evaluate(load_dataset(elsewhere.data), ["bm25"], index, finished.work, "offline", Watcher())
     ((_, result),) = report.recipes
     assert result.pool_size == 1
-    assert finished.kept()[-1]["passages"] == ["z"]
+    assert finished.stored_results()[-1]["passages"] == ["z"]

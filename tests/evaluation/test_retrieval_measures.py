@@ -1,4 +1,4 @@
-"""Recall and full: by hand, against ir-measures, and through provenance."""
+"""Retrieval measures: by hand, against ir-measures, and by provenance."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_hits_map_and_mrr_equal_ir_measures(found: list[str], gold: set[str]) ->
 
 
 @given(found=RANKED, gold=GOLD)
-def test_full_means_that_nothing_gold_is_missing(found: list[str], gold: set[str]) -> None:
+def test_full_is_one_if_no_gold_passage_is_missing(found: list[str], gold: set[str]) -> None:
     expected = tuple(float(all(passage in found[:k] for passage in gold)) for k in FULL_CUTOFFS)
 
     assert score_retrieval(found, gold).full == expected
@@ -135,7 +135,7 @@ def test_units_count_for_the_passages_they_were_made_from() -> None:
     assert passages == ["d3", "d1", "d2", "d4"]
 
 
-def test_a_unit_whose_passage_is_not_judged_takes_no_place() -> None:
+def test_a_unit_without_a_passage_takes_no_rank() -> None:
     ranking = tuple(Hit(unit(name, Kind.PASSAGE, [name]), 1.0, "test") for name in ("known", "foreign", "other"))
 
     passages = project_to_passages(ranking, lambda unit: [] if unit.id == "foreign" else [unit.id])

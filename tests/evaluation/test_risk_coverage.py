@@ -1,4 +1,4 @@
-"""Risk, coverage and calibration: small cases by hand, every order of equal confidences, what is refused."""
+"""Risk, coverage and calibration: small cases by hand, every order of equal confidences, invalid confidences."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def test_the_area_by_hand() -> None:
         area_under_risk([])
 
 
-def test_equal_confidences_are_in_every_order_at_once() -> None:
-    """The mean over all orders of answers of one confidence, each order as if told apart."""
+def test_equal_confidences_average_over_all_orders() -> None:
+    """The area equals its mean over all orders of the answers with equal confidence."""
     outcomes = [True, False, False, True, True]
     areas = [
         area_under_risk([Judged(-place, correct=outcome) for place, outcome in enumerate(order)])
@@ -55,6 +55,6 @@ def test_the_calibration_table_by_hand() -> None:
     assert calibration_error(()) == 0.0
 
 
-def test_confidences_that_are_no_probabilities_have_no_calibration() -> None:
+def test_calibration_needs_probabilities() -> None:
     with pytest.raises(UsageError, match="between 0 and 1, not 7"):
         calibration_table([Judged(7, correct=True)])

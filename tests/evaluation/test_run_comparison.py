@@ -1,4 +1,4 @@
-"""Comparing runs: values by hand, which questions count, corrections, the tables, the page, the command."""
+"""Comparison of runs: values by hand, the questions that count, corrections, the tables, the page, the command."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def overall(comparison: Comparison, run: str, measure: str) -> float | None:
 
 
 def two_runs() -> Comparison:
-    """The second finds b too, and answers the chains."""
-    first = made_run("bm25", EVERYTHING, [result(one.id, 0, "a") for one in EVERYTHING])
+    """The second also finds b, and answers the chains."""
+    first = made_run("bm25", EVERYTHING, [result(item.id, 0, "a") for item in EVERYTHING])
     second = made_run(
-        "hybrid", EVERYTHING, [result(one.id, float(one in CHAINS), "a", "b", confidence=0.5) for one in EVERYTHING]
+        "hybrid", EVERYTHING, [result(item.id, float(item in CHAINS), "a", "b", confidence=0.5) for item in EVERYTHING]
     )
     return compare([first, second])
 
@@ -68,8 +68,10 @@ def test_values_by_hand() -> None:
 def test_differences_are_paired_and_corrected_within_a_breakdown() -> None:
     """Six wins without a loss have p = 2/64, twelve 2/4096; four measures are tested overall: em, f1, recall@5, full@5."""
     comparison = two_runs()
-    found = {score.measure: score.difference for score in comparison.scores if score.group is comparison.groups[0]}
-    em, recall = found["em"], found["recall@5"]
+    differences = {
+        score.measure: score.difference for score in comparison.scores if score.group is comparison.groups[0]
+    }
+    em, recall = differences["em"], differences["recall@5"]
     assert em is not None
     assert recall is not None
     assert em.paired == paired_difference([0.0] * 12, [1.0] * 6 + [0.0] * 6, seed=0)
@@ -79,19 +81,19 @@ def test_differences_are_paired_and_corrected_within_a_breakdown() -> None:
     assert recall.paired.p == 2 / 4096
     assert recall.corrected == pytest.approx(4 * 2 / 4096)
     assert recall.significant
-    assert found["answered"] is None
+    assert differences["answered"] is None
     assert all(score.difference is None for score in comparison.scores if score.run == "bm25")
 
 
-def test_failed_and_missing_questions_count_as_nothing() -> None:
-    good = [result(one.id, 1, "a", "b") for one in CHAINS]
+def test_failed_and_missing_questions_count_as_zero() -> None:
+    good = [result(item.id, 1, "a", "b") for item in CHAINS]
     failed = replace(good[0], error="overloaded", prediction=None, score=None, passages=())
     comparison = compare([made_run("bm25", CHAINS, good), made_run("dense", CHAINS, [failed, *good[2:]])])
     assert overall(comparison, "dense", "em") == overall(comparison, "dense", "recall@5") == pytest.approx(4 / 6)
 
 
-def test_a_question_that_failed_has_found_nothing_whatever_it_had() -> None:
-    good = [result(one.id, 1, "a", "b") for one in CHAINS]
+def test_a_failed_question_has_found_nothing_whatever_its_record_says() -> None:
+    good = [result(item.id, 1, "a", "b") for item in CHAINS]
     failed = replace(good[0], error="overloaded", prediction=None, score=None)
     runs = [made_run("bm25", CHAINS, good), made_run("dense", CHAINS, [failed, *good[1:]])]
     comparison = compare(runs)
@@ -100,7 +102,7 @@ def test_a_question_that_failed_has_found_nothing_whatever_it_had() -> None:
 
 
 def test_answers_by_different_rules_are_not_compared() -> None:
-    runs = [made_run(name, CHAINS, [result(one.id, 1, "a") for one in CHAINS]) for name in ("bm25", "dense")]
+    runs = [made_run(name, CHAINS, [result(item.id, 1, "a") for item in CHAINS]) for name in ("bm25", "dense")]
     runs[1] = replace(runs[1], header=replace(runs[1].header, rule=Rule.MUSIQUE))
     with pytest.raises(UsageError, match=r"different rules \(hotpotqa, musique\)"):
         compare(runs)
@@ -111,8 +113,8 @@ def test_answers_by_different_rules_are_not_compared() -> None:
 def test_only_questions_that_all_runs_have_with_the_same_gold_count() -> None:
     corrected = [replace(CHAINS[0], answers=("other",)), *CHAINS[1:4]]
     runs = [
-        made_run("bm25", CHAINS, [result(one.id, 1, "a") for one in CHAINS]),
-        made_run("dense", corrected, [result(one.id, 1, "a") for one in corrected]),
+        made_run("bm25", CHAINS, [result(item.id, 1, "a") for item in CHAINS]),
+        made_run("dense", corrected, [result(item.id, 1, "a") for item in corrected]),
     ]
     comparison = compare(runs)
     assert (comparison.questions, comparison.left_out) == (3, 3)
@@ -123,7 +125,7 @@ def test_only_questions_that_all_runs_have_with_the_same_gold_count() -> None:
 
 
 def test_retrieval_alone_leaves_answers_out() -> None:
-    runs = [made_run(name, CHAINS, [result(one.id, 0, "a") for one in CHAINS]) for name in ("bm25", "dense")]
+    runs = [made_run(name, CHAINS, [result(item.id, 0, "a") for item in CHAINS]) for name in ("bm25", "dense")]
     runs[1] = replace(runs[1], header=replace(runs[1].header, retrieval_only=True))
     comparison = compare(runs)
     assert not {"em", "f1", "answered"} & set(comparison.measures)
@@ -138,12 +140,12 @@ def test_questions_without_gold_passages_have_no_recall() -> None:
     assert [group.by for group in comparison.groups] == [Breakdown.ALL]
 
 
-def test_what_runs_are_called() -> None:
-    one, two = made_run("bm25", CHAINS, []), made_run("bm25", CHAINS, [])
+def test_labels_of_runs() -> None:
+    item, two = made_run("bm25", CHAINS, []), made_run("bm25", CHAINS, [])
     other = replace(two, header=replace(two.header, language="oracle"))
-    assert labels_of([one, other]) == ("bm25 (offline)", "bm25 (oracle)")
-    assert labels_of([one, replace(two, path=Path("/runs/other"))]) == ("tiny-bm25", "other")
-    assert labels_of([one, two]) == ("/runs/tiny-bm25", "/runs/tiny-bm25")
+    assert labels_of([item, other]) == ("bm25 (offline)", "bm25 (oracle)")
+    assert labels_of([item, replace(two, path=Path("/runs/other"))]) == ("tiny-bm25", "other")
+    assert labels_of([item, two]) == ("/runs/tiny-bm25", "/runs/tiny-bm25")
 
 
 def test_confidence_by_hand() -> None:
@@ -158,7 +160,7 @@ def test_confidence_by_hand() -> None:
 # --- tables
 
 
-def test_tables_hold_what_was_measured() -> None:
+def test_tables_have_the_measured_values() -> None:
     tables = {table.title: table for table in tables_of(two_runs())}
     assert list(tables) == ["tiny: 12 questions", "Differences from bm25", "By hops", "By type", "Confidence"]
     means = tables["tiny: 12 questions"]
@@ -168,8 +170,8 @@ def test_tables_hold_what_was_measured() -> None:
 
 
 def test_a_type_with_a_line_break_stays_in_its_row() -> None:
-    questions = [replace(one, type="x\ny|z") for one in CHAINS] + PAIRS
-    runs = [made_run(name, questions, [result(one.id, 1, "a") for one in questions]) for name in ("bm25", "dense")]
+    questions = [replace(item, type="x\ny|z") for item in CHAINS] + PAIRS
+    runs = [made_run(name, questions, [result(item.id, 1, "a") for item in questions]) for name in ("bm25", "dense")]
     assert "| x y\\|z |" in to_markdown(compare(runs))
 
 
@@ -181,7 +183,9 @@ def test_markdown_and_csv() -> None:
     assert "| bm25 | 0.000 [0.00 0.00] |" in text
     values = list(csv.DictReader(to_csv(comparison).splitlines()))
     assert len(values) == len(comparison.scores)
-    (row,) = [one for one in values if (one["run"], one["breakdown"], one["measure"]) == ("hybrid", "all", "recall@5")]
+    (row,) = [
+        item for item in values if (item["run"], item["breakdown"], item["measure"]) == ("hybrid", "all", "recall@5")
+    ]
     assert float(row["mean"]) == overall(comparison, "hybrid", "recall@5")
     assert (row["baseline"], float(row["p"])) == ("bm25", 2 / 4096)
 
@@ -203,9 +207,9 @@ def test_curves_by_hand() -> None:
 # --- the page
 
 
-def test_the_page_brings_its_own_library_and_names_nothing_outside() -> None:
-    questions = [replace(one, type="</script><b>") for one in CHAINS]
-    runs = [made_run(name, questions, [result(one.id, 1, "a", confidence=0.5) for one in questions]) for name in "ab"]
+def test_the_page_includes_its_library_and_has_no_external_references() -> None:
+    questions = [replace(item, type="</script><b>") for item in CHAINS]
+    runs = [made_run(name, questions, [result(item.id, 1, "a", confidence=0.5) for item in questions]) for name in "ab"]
     runs[0] = replace(runs[0], header=replace(runs[0].header, recipe="<img src=x>"))
     page = to_page(compare(runs), runs)
     assert "Reliability" in page
@@ -216,16 +220,16 @@ def test_the_page_brings_its_own_library_and_names_nothing_outside() -> None:
     assert closing
     assert not re.search(r"<(?:script|link|img)|https?:", before + after)
     drawn = re.findall(r"vegaEmbed\('#plot\d', (\{.*\}), \{actions: false\}\);", page)
-    assert [json.loads(one)["$schema"].rpartition("/")[2][:2] for one in drawn] == ["v6"] * 6
+    assert [json.loads(item)["$schema"].rpartition("/")[2][:2] for item in drawn] == ["v6"] * 6
 
 
-def test_a_page_of_questions_without_gold_passages_draws_what_there_is() -> None:
+def test_a_page_without_gold_passages_draws_the_remaining_plots() -> None:
     questions = [question("q1"), question("q2")]
     answered = [made_run(name, questions, [result("q1", 1)]) for name in ("bm25", "dense")]
     assert recall_by_k(answered) == []
     assert to_page(compare(answered), answered).count('<div id="plot') == 2
-    found = [replace(run, header=replace(run.header, retrieval_only=True)) for run in answered]
-    assert '<div id="plot' not in to_page(compare(found), found)
+    retrieval_runs = [replace(run, header=replace(run.header, retrieval_only=True)) for run in answered]
+    assert '<div id="plot' not in to_page(compare(retrieval_runs), retrieval_runs)
 
 
 def test_a_page_without_the_extra_says_what_to_install() -> None:

@@ -1,4 +1,4 @@
-"""Run folders: what they hold, that they stand alone, go on after a stop, and say what is wrong with them."""
+"""Run folders: their content, independence, resumption, and errors."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def only_run(bench: Bench) -> Run:
     return open_run(folder)
 
 
-def test_a_run_holds_what_was_run(bench: Bench) -> None:
+def test_the_header_of_a_run(bench: Bench) -> None:
     ((_, report),) = bench.run(replies=None).recipes
     run = only_run(bench)
     assert run.name == report.run
@@ -64,8 +64,8 @@ def test_results_and_trails_of_every_question(bench: Bench) -> None:
     bench.run()
     run = only_run(bench)
     assert list(run.results) == ["q1", "q2", "q3", "q4"]
-    kept = [{key: value for key, value in row.items() if key != "fingerprint"} for row in bench.kept()]
-    assert [json.loads(json.dumps(asdict(result))) for result in run.results.values()] == kept
+    stored = [{key: value for key, value in row.items() if key != "fingerprint"} for row in bench.stored_results()]
+    assert [json.loads(json.dumps(asdict(result))) for result in run.results.values()] == stored
     assert run.results["q4"].error
     trail = run.trails["q2"]
     (hop,) = trail.hops
@@ -110,7 +110,7 @@ def test_other_settings_and_presets_are_other_runs(bench: Bench) -> None:
     assert open_run(bench.work / "runs" / "tiny-hirag.no").header.recipe == "hirag:no-rethink"
 
 
-def test_a_run_stands_alone(bench: Bench, tmp_path: Path) -> None:
+def test_a_run_folder_is_self_contained(bench: Bench, tmp_path: Path) -> None:
     bench.run(replies=None)
     (folder,) = runs(bench)
     before = open_run(folder)
@@ -122,14 +122,14 @@ def test_a_run_stands_alone(bench: Bench, tmp_path: Path) -> None:
     assert moved.trails["q1"].hops
 
 
-def test_fewer_questions_later_leave_those_in_the_run_and_nothing_is_lost(bench: Bench) -> None:
+def test_a_run_with_fewer_questions_loses_no_results(bench: Bench) -> None:
     bench.run(replies=None)
     bench.run(replies=None, limit=2)
     run = only_run(bench)
     assert len(run.questions) == len(run.results) == len(run.trails) == 2
     bench.run(replies=None)
     assert len(only_run(bench).trails) == 4
-    assert len(bench.kept()) == 4
+    assert len(bench.stored_results()) == 4
 
 
 def test_the_same_run_writes_the_same_bytes(bench: Bench, tmp_path: Path) -> None:
@@ -148,9 +148,11 @@ def test_the_same_run_writes_the_same_bytes(bench: Bench, tmp_path: Path) -> Non
 # --- stopping and harm
 
 
-def test_a_stopped_run_is_not_finished_and_goes_on(bench: Bench) -> None:
-    asked: list[int] = []
-    watcher = Watcher(lambda what, done, _: asked.append(done) if what == "bm25" else None, lambda: len(asked) >= 2)
+def test_a_stopped_run_is_unfinished_and_resumes(bench: Bench) -> None:
+    progress: list[int] = []
+    watcher = Watcher(
+        lambda what, done, _: progress.append(done) if what == "bm25" else None, lambda: len(progress) >= 2
+    )
     with pytest.raises(Interrupted):
         bench.run(replies=None, watcher=watcher)
     (folder,) = runs(bench)
@@ -162,12 +164,12 @@ def test_a_stopped_run_is_not_finished_and_goes_on(bench: Bench) -> None:
     assert list(only_run(bench).trails) == ["q1", "q2", "q3", "q4"]
 
 
-def test_a_finished_run_over_other_questions_that_is_stopped_is_not_finished(bench: Bench) -> None:
-    """Not the results of then beside the questions of now: those that were not reached would count as wrong."""
+def test_a_finished_run_stopped_over_other_questions_is_unfinished(bench: Bench) -> None:
+    """Old results beside new questions would count the questions not asked as wrong."""
     bench.run(replies=None, limit=1)
     assert list(only_run(bench).results) == ["q1"]
-    asked: list[int] = []
-    watcher = Watcher(lambda what, done, _: asked.append(done) if what == "bm25" else None, lambda: bool(asked))
+    progress: list[int] = []
+    watcher = Watcher(lambda what, done, _: progress.append(done) if what == "bm25" else None, lambda: bool(progress))
     with pytest.raises(Interrupted):
         bench.run(replies=None, watcher=watcher)
     (folder,) = runs(bench)
@@ -177,14 +179,14 @@ def test_a_finished_run_over_other_questions_that_is_stopped_is_not_finished(ben
     assert list(only_run(bench).results) == list(only_run(bench).trails) == ["q1", "q2", "q3", "q4"]
 
 
-def test_a_finished_run_that_is_asked_again_stays_finished_while_it_is(bench: Bench) -> None:
+def test_a_finished_run_stays_finished_while_it_is_repeated(bench: Bench) -> None:
     bench.run()
     with pytest.raises(Interrupted):
         bench.run(watcher=Watcher(stopped=lambda: True))
     assert list(only_run(bench).results) == ["q1", "q2", "q3", "q4"]
 
 
-def test_the_trail_of_a_corrected_question_is_not_passed_off(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_old_trail_of_a_corrected_question_is_ignored(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.run(replies=None)
     bench.write("questions.jsonl", [{**QUESTIONS[0], "answers": ["Arrow"]}, *QUESTIONS[1:]])
     with monkeypatch.context() as patched:
@@ -197,26 +199,26 @@ def test_files_that_were_altered_are_named(bench: Bench, tmp_path: Path) -> None
     bench.run(replies=None)
     (folder,) = runs(bench)
     header = json.loads((folder / "run.json").read_text())
-    for name, content, said in (
+    for name, content, message in (
         ("run.json", json.dumps({**header, "format": 99}), "format 99"),
-        ("run.json", "{", r"run\.json is not as it was written"),
-        ("run.json", json.dumps({**header, "pool_size": "many"}), r"run\.json is not as it was written"),
+        ("run.json", "{", r"run\.json was altered"),
+        ("run.json", json.dumps({**header, "pool_size": "many"}), r"run\.json was altered"),
         ("results.jsonl", '{"question": "q1"}\n', "line 1: not a question's result"),
     ):
         copy = Path(shutil.copytree(folder, tmp_path / "copy", dirs_exist_ok=True))
         (copy / name).write_text(content)
-        with pytest.raises(DataError, match=said):
+        with pytest.raises(DataError, match=message):
             open_run(copy)
         shutil.rmtree(copy)
     copy = Path(shutil.copytree(folder, tmp_path / "copy"))
     import gzip
 
     (copy / "trails.jsonl.gz").write_bytes(gzip.compress(b'{"question": 1}'))
-    with pytest.raises(DataError, match="trail 1: not as it was written"):
+    with pytest.raises(DataError, match="trail 1: the file was altered"):
         _ = open_run(copy).trails
 
 
-def test_places_without_a_run(bench: Bench, tmp_path: Path) -> None:
+def test_paths_without_a_run(bench: Bench, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"not a run. `hoptrail evaluate"):
         open_run(tmp_path / "nothing")
     bench.run("bm25", "dense", replies=None)
@@ -228,7 +230,7 @@ def test_places_without_a_run(bench: Bench, tmp_path: Path) -> None:
 
 
 def test_trails_survive_being_torn_at_any_byte(tmp_path: Path) -> None:
-    """Whatever a kill leaves of the last trail, those before it are read, and the next one is added behind them."""
+    """Whatever a kill leaves of the last trail, the earlier ones are read, and the next one is appended to them."""
     path = tmp_path / "trails.jsonl.gz"
     file = TrailsFile(path)
     records = [TrailRecord(f"q{number}", "x" * number) for number in range(3)]
@@ -245,7 +247,7 @@ def test_trails_survive_being_torn_at_any_byte(tmp_path: Path) -> None:
         assert path.read_bytes() == last
 
 
-def test_a_trail_larger_than_what_is_unpacked_at_once(tmp_path: Path) -> None:
+def test_a_trail_larger_than_the_unpacking_buffer(tmp_path: Path) -> None:
     import random
 
     draw = random.Random(0)
@@ -262,7 +264,7 @@ def test_a_trail_larger_than_what_is_unpacked_at_once(tmp_path: Path) -> None:
 
 
 def comparable(bench: Bench) -> tuple[Any, ...]:
-    """Everything that a run keeps but the seconds and the order in which questions were done."""
+    """Everything that a run stores, apart from seconds and the order of questions."""
     run = only_run(bench)
     timeless = {
         name: replace(result, seconds_retrieval=0.0, seconds_language=0.0) for name, result in run.results.items()
@@ -282,8 +284,8 @@ def test_threads_change_nothing(recipe: str, language: str, bench: Bench, tmp_pa
     assert comparable(bench) == comparable(other)
 
 
-def test_threads_really_work_at_once_and_each_has_its_own_meter(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two questions meet inside their answering, or the test would wait for ever."""
+def test_threads_work_concurrently_with_separate_meters(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two questions wait for each other while they are answered; without concurrency the test would hang."""
     meeting = threading.Barrier(2, timeout=20)
     answer = Bm25.answer
 
@@ -297,9 +299,7 @@ def test_threads_really_work_at_once_and_each_has_its_own_meter(bench: Bench, mo
     assert all(len(trail.readings) == 1 for trail in only_run(bench).trails.values())
 
 
-def test_what_stops_one_question_stops_the_run_and_keeps_the_others(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fatal_error_stops_the_run_and_keeps_other_results(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = Bm25.answer
     refused = threading.Event()
 
@@ -313,20 +313,22 @@ def test_what_stops_one_question_stops_the_run_and_keeps_the_others(
     monkeypatch.setattr(Bm25, "answer", refusing)
     with pytest.raises(EndpointRefused, match="no credit"):
         bench.run(replies=None, threads=2)
-    assert [row["question"] for row in bench.kept()] == ["q1"]
+    assert [row["question"] for row in bench.stored_results()] == ["q1"]
 
 
 def test_a_stop_with_threads_keeps_what_is_finished(bench: Bench) -> None:
-    asked: list[int] = []
-    watcher = Watcher(lambda what, done, _: asked.append(done) if what == "bm25" else None, lambda: len(asked) >= 1)
+    progress: list[int] = []
+    watcher = Watcher(
+        lambda what, done, _: progress.append(done) if what == "bm25" else None, lambda: len(progress) >= 1
+    )
     with pytest.raises(Interrupted, match="same --work"):
         bench.run(replies=None, watcher=watcher, threads=2)
-    assert 1 <= len(bench.kept()) < 4
+    assert 1 <= len(bench.stored_results()) < 4
     bench.run(replies=None, threads=2)
-    assert len(bench.kept()) == 4
+    assert len(bench.stored_results()) == 4
 
 
-def test_threads_that_cannot_be(bench: Bench) -> None:
+def test_invalid_numbers_of_threads(bench: Bench) -> None:
     with pytest.raises(UsageError, match="one thread only"):
         bench.run(threads=2)
     with pytest.raises(UsageError, match="at least one thread"):

@@ -1,4 +1,4 @@
-"""Evaluation runs: values worked out by hand, the report's keys, what is refused, the command."""
+"""Evaluation runs: values worked out by hand, the report's keys, invalid calls, the command."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SELFASK = [
 
 
 def test_a_tiny_case_by_hand(bench: Bench) -> None:
-    """Keyword search finds [a], [b, b2], [] and [c]; the answers score (1, 1), (0, 2/3), nothing, and one fails."""
+    """Keyword search finds [a], [b, b2], [] and [c]; the answers score (1, 1), (0, 2/3) and zero, and one fails."""
     report = bench.run()
     given = report.to_json()
     assert {key: given[key] for key in REPORT[:3]} == {"data": "tiny", "questions": 4, "language": given["language"]}
@@ -65,35 +65,33 @@ def test_a_tiny_case_by_hand(bench: Bench) -> None:
     assert json.loads(json.dumps(given)) == given
 
 
-def test_a_failed_question_is_named_with_its_reason_and_counts_as_nothing(bench: Bench) -> None:
+def test_a_failed_question_is_reported_with_its_reason_and_counts_as_zero(bench: Bench) -> None:
     ((_, report),) = bench.run().recipes
     ((question, reason),) = report.failures
     assert question == "q4"
     assert "overloaded" in reason
-    assert [row["error"] is None for row in bench.kept()] == [True, True, True, False]
+    assert [row["error"] is None for row in bench.stored_results()] == [True, True, True, False]
 
 
-def test_a_failed_question_has_found_nothing_and_has_cost_what_its_tasks_took(bench: Bench) -> None:
-    """Its passages are kept, for whoever looks into it."""
+def test_a_failed_question_has_found_nothing_and_has_the_cost_of_its_tasks(bench: Bench) -> None:
+    """Its passages are stored for inspection."""
     failing = [*SELFASK[:2], {"task": "decompose", "fail": "overloaded"}]
     result = bench.result("selfask", replies=failing, limit=1)
     assert (result["failed"], result["calls"], result["tokens"]) == (1, 2, 14)
     assert set(result["retrieval"].values()) == set(result["packed"].values()) == {0.0}
-    ((kept),) = bench.kept("selfask")
+    ((kept),) = bench.stored_results("selfask")
     assert kept["passages"]
 
 
-def test_retrieval_alone_has_cost_what_its_tasks_took(bench: Bench) -> None:
+def test_retrieval_alone_has_the_cost_of_its_tasks(bench: Bench) -> None:
     replies = [*SELFASK, {"task": "decompose", "reply": {"questions": []}, "prompt_tokens": 5}]
     result = bench.result("selfask", replies=replies, limit=1, retrieval_only=True)
     assert result["calls"] == result["tasks"] > 0
     assert result["tokens"] == 19
 
 
-def test_what_a_recipe_costs_does_not_hang_on_what_was_asked_before(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Two recipes that ask the same are told the same price, and one asked again under other settings, too; it is paid once."""
+def test_the_cost_of_a_recipe_does_not_depend_on_earlier_runs(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two recipes with the same requests report the same cost, as does a repeat under other settings; it is paid once."""
     bench.write("corpus.jsonl", CORPUS[:1])
     bench.write("questions.jsonl", [{**QUESTIONS[0], "supporting": ["a"]}])
     with serving(FakeAI(by_task({"answer": {"steps": [], "answer": "Isk", "confidence": 0.5}}))) as fake:
@@ -106,10 +104,10 @@ def test_what_a_recipe_costs_does_not_hang_on_what_was_asked_before(
     assert fake.bill.calls == 1
 
 
-def test_what_could_not_be_built_is_told_and_its_results_are_not_those_of_the_whole(
+def test_an_incomplete_structure_is_reported_and_its_results_are_separate(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Extractions that failed are made by the next run: what it finds is not mixed with what was found without them."""
+    """The next run repeats failed extractions; its results are not mixed with those without them."""
     bench.write("corpus.jsonl", CORPUS[:2])
     bench.write("questions.jsonl", QUESTIONS[:1])
     bench.settings = Settings(language="chat", chat=ChatSettings(attempts=1))
@@ -121,10 +119,10 @@ def test_what_could_not_be_built_is_told_and_its_results_are_not_those_of_the_wh
         second = bench.run("sirerag", replies=None)
     assert any("Wrenmouth" in note for note in first.notes)
     assert second.notes == ()
-    assert len({row["fingerprint"] for row in bench.kept("sirerag")}) == 2
+    assert len({row["fingerprint"] for row in bench.stored_results("sirerag")}) == 2
 
 
-def test_a_question_that_cannot_be_asked_harms_only_itself(bench: Bench) -> None:
+def test_an_invalid_question_does_not_affect_others(bench: Bench) -> None:
     bench.write("questions.jsonl", [{**QUESTIONS[0], "question": "Why? " * 3000}, QUESTIONS[1]])
     ((_, report),) = bench.run(replies=REPLIES[:1]).recipes
     assert [(name, "at most 8,000" in reason) for name, reason in report.failures] == [("q1", True)]
@@ -133,8 +131,8 @@ def test_a_question_that_cannot_be_asked_harms_only_itself(bench: Bench) -> None
     assert report.to_json()["retrieval"]["recall@20"] == 1 / 2
 
 
-def test_a_failure_on_the_way_to_an_answer_is_none(bench: Bench) -> None:
-    """selfask goes on after a failed hop; what it answers counts."""
+def test_a_failed_hop_is_no_failed_question(bench: Bench) -> None:
+    """selfask continues after a failed hop, and its answer counts."""
     replies = [
         {"task": "decompose", "reply": {"questions": ["Isk?"]}},
         {"task": "answer", "reply": {"answer": "Isk"}},
@@ -150,7 +148,7 @@ def test_passages_that_repeat_under_two_ids_count_for_both(bench: Bench) -> None
         bench.write("questions.jsonl", [{**QUESTIONS[1], "supporting": gold}])
         result = bench.result(retrieval_only=True)
         assert result["retrieval"] == dict.fromkeys(MEASURES, 1.0)
-    assert [row["passages"] for row in bench.kept()] == [["b", "b2"]] * 3
+    assert [row["passages"] for row in bench.stored_results()] == [["b", "b2"]] * 3
 
 
 def test_units_made_from_several_documents_count_for_the_passages_of_each() -> None:
@@ -161,7 +159,7 @@ def test_units_made_from_several_documents_count_for_the_passages_of_each() -> N
     assert corpus_ids(replace(summary, sources=spans[3:]), ids) == []
 
 
-def test_several_recipes_stand_in_the_order_asked_for_each_with_its_own_results(bench: Bench) -> None:
+def test_several_recipes_are_reported_in_order_with_separate_results(bench: Bench) -> None:
     report = bench.run("hybrid", "bm25", "dense", replies=None).to_json()
     assert list(report["recipes"]) == ["hybrid", "bm25", "dense"]
     assert report["language"] == "offline"
@@ -170,7 +168,7 @@ def test_several_recipes_stand_in_the_order_asked_for_each_with_its_own_results(
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_with_retrieval_only_nothing_is_answered(bench: Bench, recipe: str) -> None:
+def test_retrieval_only_gives_no_answers(bench: Bench, recipe: str) -> None:
     result = bench.result(recipe, replies=None, retrieval_only=True)
     assert list(result) == COUNTS + RETRIEVAL + COSTS
     assert [result[key] for key in COUNTS] == [4, 0, 0]
@@ -185,7 +183,7 @@ def test_retrieval_is_the_same_with_answers_and_without(bench: Bench) -> None:
         assert {key: alone[key] for key in RETRIEVAL} == {key: answered[key] for key in RETRIEVAL}
 
 
-def test_seconds_of_language_and_retrieval_are_told_apart(bench: Bench) -> None:
+def test_seconds_of_language_and_retrieval_are_separate(bench: Bench) -> None:
     assert bench.result(replies=None, retrieval_only=True)["seconds_per_question"]["language"] == 0.0
     assert bench.result(replies=None)["seconds_per_question"]["language"] > 0.0
 
@@ -206,7 +204,7 @@ def test_a_passage_that_cannot_be_read_stops_the_run(bench: Bench) -> None:
         bench.run()
 
 
-def test_two_runs_at_once_are_told(bench: Bench) -> None:
+def test_two_runs_at_once_are_refused(bench: Bench) -> None:
     met: list[str] = []
 
     def again(what: str, *_: int) -> None:
@@ -230,7 +228,7 @@ def command(bench: Bench, hoptrail: Hoptrail, monkeypatch: pytest.MonkeyPatch) -
     return hoptrail
 
 
-def test_evaluate_writes_what_the_contract_says(bench: Bench, command: Hoptrail, tmp_path: Path) -> None:
+def test_evaluate_follows_the_contract(bench: Bench, command: Hoptrail, tmp_path: Path) -> None:
     out = tmp_path / "deep" / "out.json"
     script = bench.write("script.jsonl", REPLIES)
     ended = command("evaluate", bench.data, "--recipes", "bm25", "--language", f"scripted:{script}", "--out", out)
@@ -253,7 +251,7 @@ def test_questions_limit_work_and_retrieval_only(bench: Bench, command: Hoptrail
     assert command("evaluate", bench.data, *options, "--questions", other, "--limit", 3).code == 0
     given = json.loads(out.read_text(encoding="utf-8"))
     assert given["questions"] == 3
-    assert [row["question"] for row in bench.kept()] == ["q4", "q3", "q2"]
+    assert [row["question"] for row in bench.stored_results()] == ["q4", "q3", "q2"]
     assert "em" not in given["recipes"]["dense"]
     encoded = len(bench.encoder.texts)
     before = out.read_bytes()
@@ -275,7 +273,7 @@ def test_one_work_folder_serves_several_data_sets(bench: Bench, command: Hoptrai
     assert len(bench.encoder.texts) == 4
 
 
-def test_a_signal_in_the_middle_keeps_what_is_finished(
+def test_a_signal_keeps_finished_results(
     bench: Bench, command: Hoptrail, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from hoptrail.recipes.bm25 import Bm25
@@ -293,7 +291,7 @@ def test_a_signal_in_the_middle_keeps_what_is_finished(
         ended = command("evaluate", bench.data, *options)
     assert (ended.code, ended.out) == (3, "")
     assert "same --work" in ended.err
-    assert [row["question"] for row in bench.kept()] == ["q1", "q2"]
+    assert [row["question"] for row in bench.stored_results()] == ["q1", "q2"]
     assert not (tmp_path / "out.json").exists()
     assert command("evaluate", bench.data, *options).code == 0
-    assert [row["question"] for row in bench.kept()] == ["q1", "q2", "q3", "q4"]
+    assert [row["question"] for row in bench.stored_results()] == ["q1", "q2", "q3", "q4"]

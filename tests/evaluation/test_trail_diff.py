@@ -1,4 +1,4 @@
-"""Where trails part: one pair for each stage, what the second gained, the command."""
+"""Divergence of trails: one pair for each stage, the gain of the second run, the command."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_the_command(bench: Bench, hoptrail: Hoptrail) -> None:
     runs = [bench.work / "runs" / f"tiny-{name}" for name in ("bm25", "dense")]
     ended = hoptrail("trail", "diff", *runs, "--examples", 1)
     assert ended.code == 0, ended.err
-    assert ended.out.startswith("Where bm25 and dense part")
+    assert ended.out.startswith("Where bm25 and dense diverge")
     given = hoptrail("trail", "diff", *runs, "--json").json
     assert given["runs"] == ["bm25", "dense"]
     assert sum(given["stages"].values()) == len(given["departures"]) == len(QUESTIONS)
@@ -112,7 +112,7 @@ def test_the_command(bench: Bench, hoptrail: Hoptrail) -> None:
 
 
 @pytest.mark.parametrize("exact", [False, True])
-def test_a_run_never_parts_from_itself(bench: Bench, exact: bool) -> None:
+def test_a_run_never_diverges_from_itself(bench: Bench, exact: bool) -> None:
     from hoptrail.evaluation.run_folder import open_run
 
     bench.run("selfask", replies=None)

@@ -43,9 +43,9 @@ def test_items_under_two_headings_are_two_groups() -> None:
     assert [len(group.members) for group in groups_of([unit("u", text, (one, moved))])] == [1, 1]
 
 
-def test_a_table_that_was_cut_in_two_is_one_group_in_the_order_of_the_document() -> None:
+def test_a_table_split_over_two_passages_is_one_group_in_document_order() -> None:
     first, second = "Gull\tArden\nTern\tFoss\n", "Auk\tDunmere\n"
-    cut = [unit("b", second, rows(second, len(first)), len(first)), unit("a", first, rows(first, 0))]
-    (group,) = groups_of(cut)
+    parts = [unit("b", second, rows(second, len(first)), len(first)), unit("a", first, rows(first, 0))]
+    (group,) = groups_of(parts)
     assert [said.text.split("\t")[0] for said in group.members] == ["Gull", "Tern", "Auk"]
     assert "boat" in group.headers

@@ -1,4 +1,4 @@
-"""Dates and places of the parenthesis after a name."""
+"""Dates and places of birth and death in the parenthesis after a name."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def roles(text: str) -> dict[str, str]:
         ("Ida Berg was born on 3 May 1850.", set(), set()),
     ],
 )
-def test_what_stands_before_the_turn_is_of_the_birth(text: str, birth: set[str], death: set[str]) -> None:
-    found = roles(text)
-    assert {name for name, role in found.items() if role == "birth"} == birth
-    assert {name for name, role in found.items() if role == "death"} == death
+def test_birth_stands_before_the_dash_and_death_after_it(text: str, birth: set[str], death: set[str]) -> None:
+    role_by_name = roles(text)
+    assert {name for name, role in role_by_name.items() if role == "birth"} == birth
+    assert {name for name, role in role_by_name.items() if role == "death"} == death

@@ -1,4 +1,4 @@
-"""Which words share a stem with a question, without cutting them all."""
+"""Words that share a stem with a question, found without stemming every word."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ WORDS = st.one_of(
 
 
 @given(st.lists(WORDS, max_size=30), st.lists(WORDS, max_size=8))
-def test_words_with_a_stem_are_those_that_have_it(words: list[str], asked: list[str]) -> None:
-    stems = [stem(word) for word in asked]
+def test_with_stems_agrees_with_stemming_every_word(words: list[str], question: list[str]) -> None:
+    stems = [stem(word) for word in question]
     assert with_stems(words, stems) == {word: stem(word) for word in words if stem(word) in stems}

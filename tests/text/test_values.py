@@ -1,3 +1,5 @@
+"""Values read from short answers, and comparisons decided by them."""
+
 from __future__ import annotations
 
 import pytest
@@ -28,7 +30,7 @@ def test_dates_are_read(text: str, date: tuple[int, int, int] | None) -> None:
     assert read_date(text) == date
 
 
-def test_dates_are_ordered_only_as_far_as_they_say() -> None:
+def test_dates_with_unknown_parts_may_have_no_order() -> None:
     assert date_order((1900, 5, 1), (1901, 0, 0)) == -1
     assert date_order((1900, 5, 1), (1900, 4, 30)) == 1
     assert date_order((1900, 5, 1), (1900, 5, 1)) == 0
@@ -60,7 +62,7 @@ def test_numbers_are_read(text: str, number: float | None) -> None:
     assert read_number(text) == number
 
 
-def test_countries_are_known_by_name_and_by_people() -> None:
+def test_countries_are_read_from_names_and_demonyms() -> None:
     assert country_of("Norwegian") == country_of("Oslo, Norway") == "norway"
     assert country_of("Cambodians") == country_of("Cambodian-born") == "cambodia"
     assert country_of("Vellamar") is None
@@ -71,7 +73,7 @@ def test_countries_are_known_by_name_and_by_people() -> None:
 
 
 @pytest.mark.parametrize("place", ["Tirana", "Perugia", "Indianapolis", "Chinatown", "San Francesco", "East Prussia"])
-def test_a_country_is_a_word_of_its_own(place: str) -> None:
+def test_a_country_within_a_longer_word_is_not_read(place: str) -> None:
     assert country_of(place) is None
 
 

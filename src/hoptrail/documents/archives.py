@@ -1,7 +1,6 @@
-"""Archives of files (zip), checked before anything in them is unpacked: their sizes, and what their XML declares.
+"""Checks ZIP archives for their sizes and XML declarations before anything is unpacked.
 
-Knows nothing of what the files mean. XML with a document type is refused where a format needs none, so no entity is ever
-expanded and nothing is fetched.
+Office files whose XML declares a document type are refused, so no entity is ever expanded and nothing is fetched.
 """
 
 from __future__ import annotations
@@ -19,15 +18,15 @@ from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import MIB, ReadingLimits
 
 _COMPOUND_FILE = bytes.fromhex("d0cf11e0a1b11ae1")
-"""How the binary formats of old Office programs begin, and their encrypted files of today."""
+"""The first bytes of old binary Office files and of encrypted new ones."""
 
 
 @contextmanager
 def opened_archive(data: bytes, limits: ReadingLimits, what: str) -> Iterator[zipfile.ZipFile]:
-    """The archive, its sizes checked; `what` names the kind of file (`a Word file`) in messages.
+    """Open an archive and check its sizes. `what` names the kind of file (`a Word file`) in messages.
 
     Raises:
-        Unreadable: no archive, a damaged one (also when it turns out while it is read), or one beyond a limit.
+        Unreadable: it is no archive, damaged (even if that shows only while it is read), or beyond a limit.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -38,27 +37,23 @@ def opened_archive(data: bytes, limits: ReadingLimits, what: str) -> Iterator[zi
 
 
 def check_office_file(data: bytes, limits: ReadingLimits, program: str, ending: str) -> None:
-    """Refuse a file of an Office program (`Word`, `.docx`) that is not safe to hand to its parser.
+    """Refuse a file of an Office program (`Word`, `.docx`) that is not safe to parse.
 
     Raises:
-        Unreadable: an old or encrypted file, no archive, a damaged one, beyond a limit, or with a document type.
+        Unreadable: it is old, encrypted, no archive, damaged, beyond a limit, or declares a document type.
     """
     if data.startswith(_COMPOUND_FILE):
         raise Unreadable(f"is an old or an encrypted {program} file: save it as {ending} without a password")
-    with opened_archive(data, limits, f"{_article(program)} {program} file") as archive:
-        for (
-            name
-        ) in archive.namelist():  # whatever its name: the archive's own list of types decides what is parsed as XML
+    article = "an" if program[0] in "AEIOU" else "a"
+    with opened_archive(data, limits, f"{article} {program} file") as archive:
+        # Every member: a list of types inside the archive, not the name, decides which are parsed as XML.
+        for name in archive.namelist():
             with archive.open(name) as member:
-                refuse_document_type(name, member)
-
-
-def _article(word: str) -> str:
-    return "an" if word[0] in "AEIOU" else "a"
+                _refuse_document_type(name, member)
 
 
 def _check_sizes(archive: zipfile.ZipFile, limits: ReadingLimits) -> None:
-    """What the archive says of itself; `zipfile` gives up on a member that unpacks to more than it says."""
+    """Check the sizes that the archive declares; `zipfile` stops reading a member at its declared size."""
     members = archive.infolist()
     unpacked = sum(member.file_size for member in members)
     packed = sum(member.compress_size for member in members)
@@ -73,14 +68,14 @@ def _check_sizes(archive: zipfile.ZipFile, limits: ReadingLimits) -> None:
 
 
 class _RootReached(Exception):
-    """Nothing before the first element was wrong; a document type cannot come later."""
+    """The first element starts: no document type can follow."""
 
 
-def refuse_document_type(name: str, member: IO[bytes]) -> None:
-    """Refuse XML with a document type. What is not XML is let pass: whether that matters is for the format's parser to say.
+def _refuse_document_type(name: str, member: IO[bytes]) -> None:
+    """Refuse XML with a document type. Members that are not XML pass; the format's parser judges them.
 
     Raises:
-        Unreadable: the file, which is called `name`, declares a document type.
+        Unreadable: the member called `name` declares a document type.
     """
 
     def refuse(*_: object) -> None:

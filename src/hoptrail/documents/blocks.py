@@ -1,8 +1,7 @@
-"""From the pieces that a format's parser gives to a document's text with its blocks.
+"""Assembles the pieces that a parser yields into a document's text with its blocks, independent of the file format.
 
-A parser knows a format; here nothing is known of any. It says in order what it found (`Piece`), and `assemble` writes the text,
-places every block in it by exact offsets, and works out what each stands under: its headings, the sentence that introduces its
-list, the date of its heading. `pack` and `unpack` are the form in which blocks are stored and sent between processes.
+`assemble` writes the text, places every block by exact offsets, and adds its context: its headings, the sentence that introduces
+its list, the date of its heading. `pack` and `unpack` convert blocks for storage and transfer between processes.
 """
 
 from __future__ import annotations
@@ -17,21 +16,21 @@ from hoptrail.text.sentences import sentence_ends, shortened_ends
 from hoptrail.types import Block, BlockKind, Cell
 
 _LONGEST_LEAD = 300
-"""Characters of the sentence that introduces a list, and of a heading, that what stands below repeats."""
+"""Characters that blocks repeat of the sentence that introduces their list, and of a heading."""
 
-_GOES_ON = {BlockKind.PARAGRAPH, BlockKind.CODE, BlockKind.QUOTE}
-"""What may stand in a list item after its first words."""
+_CONTINUES_AN_ITEM = {BlockKind.PARAGRAPH, BlockKind.CODE, BlockKind.QUOTE}
+"""Kinds of blocks that may continue a list item."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A block as a parser gives it: its text without marks of the format, and where it is in the file.
+    """A block as a parser yields it: its text without markup, and its place in the file.
 
-    A table row has `cells`, pairs of its column's header (empty: none) and its value, and no text of its own; a row that holds
-    the headers has `level` 1 and cells without headers. A row is `labelled` where no row of headers stands above it (the fields
-    of a record, or of a mail's header): its text has each header before its value. `level` of a heading is 1 to 6, of a list item
-    its depth from 1, of a paragraph, code or quote that goes on an item the depth of that item. `date` of a heading (ISO) is that
-    of what stands under it, whatever its text says.
+    `level` is 1 to 6 for a heading, the depth from 1 for a list item, and for a paragraph, code or quote that continues an item
+    the depth of that item. A table row has no text but `cells`, pairs of column header (empty: none) and value; a header row has
+    `level` 1 and cells without headers. A row is `labelled` if no header row stands above it, as with the fields of a record or
+    mail header: its text then has each header before its value. The `date` of a heading (ISO 8601) applies to the blocks under
+    it and overrides a date in its text.
     """
 
     kind: BlockKind
@@ -46,9 +45,8 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What a file gave: the title that stands in its content (empty: none), its text, notes, blocks, and its date if it says one.
-
-    `date_from` says where the date was found (`mail header`, `front matter`, ...).
+    """A parsed file. `title` and `date` are those in its content, or empty; `date_from` is the origin of the date (`mail header`,
+    `front matter`, ...).
     """
 
     title: str
@@ -60,21 +58,21 @@ class Parsed:
 
 
 def assemble(title: str, pieces: Iterable[Piece], notes: Sequence[str] = (), largest: int | None = None) -> Parsed:
-    """The document that pieces make, in order; pieces without text are passed over.
+    """Assemble pieces in order; pieces without text are skipped.
 
-    `largest`: stop reading after so many characters (whoever asks refuses the text then).
+    `largest`: stop once the text has more characters. The caller is expected to refuse such a text.
     """
-    writing = _Writing()
+    writer = _Writer()
     for piece in pieces:
-        writing.add(piece)
-        if largest is not None and writing.length > largest:
+        writer.add(piece)
+        if largest is not None and writer.length > largest:
             break
-    return Parsed(title, writing.text, tuple(notes), writing.blocks)
+    return Parsed(title, writer.text, tuple(notes), writer.blocks)
 
 
 @dataclass(frozen=True, slots=True)
 class _Heading:
-    """A heading that what follows stands under; `date` is its own, else that of the heading above it."""
+    """An open heading; `date` is its own, else that of the heading above it."""
 
     level: int
     text: str
@@ -82,7 +80,7 @@ class _Heading:
 
 
 def pieces_of(parsed: Parsed) -> Iterator[Piece]:
-    """The pieces that a parsed file is made of, to be put into another document."""
+    """Yield the pieces of a parsed file, for use within another document."""
     for block in parsed.blocks or (Block(BlockKind.PARAGRAPH, 0, len(parsed.text)),):
         cells = tuple((cell.header, parsed.text[cell.start : cell.end]) for cell in block.cells)
         text = "" if cells else parsed.text[block.start : block.end].strip("\n")
@@ -92,8 +90,8 @@ def pieces_of(parsed: Parsed) -> Iterator[Piece]:
 
 
 @dataclass(slots=True)
-class _Writing:
-    """The text so far, and the headings and list items that the next piece stands under."""
+class _Writer:
+    """The text so far, with the open headings and list items."""
 
     length: int = 0
     _parts: list[str] = field(default_factory=list)
@@ -108,7 +106,7 @@ class _Writing:
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """With their ends moved to where the next one starts, so that they tile the text."""
+        """The blocks, each extended to the start of the next, so that they tile the text."""
         ends = [*(block.start for block in self._blocks), self.length][1:]
         return tuple(replace(block, end=end) for block, end in zip(self._blocks, ends, strict=True))
 
@@ -119,7 +117,7 @@ class _Writing:
         text = row if piece.cells else cleaned(piece.text).text.strip("\n").rstrip()
         if not text.strip():
             return
-        self._part(piece.kind)
+        self._separate(piece.kind)
         if piece.kind is BlockKind.HEADING:
             self._headings = [heading for heading in self._headings if heading.level < piece.level]
         above = self._headings[-1].date if self._headings else ""
@@ -138,8 +136,8 @@ class _Writing:
             self._headings.append(_Heading(piece.level, heading, piece.date or find_date(heading) or above))
         self._write(text)
 
-    def _part(self, kind: BlockKind) -> None:
-        """Rows of a table and items of a list stand on lines below each other, other blocks after a blank line."""
+    def _separate(self, kind: BlockKind) -> None:
+        """A line break between rows of a table and items of a list, a blank line between other blocks."""
         before = self._blocks[-1].kind if self._blocks else None
         if before is not None:
             self._write("\n" if before is kind and kind in {BlockKind.ROW, BlockKind.ITEM} else "\n\n")
@@ -149,11 +147,10 @@ class _Writing:
         self.length += len(text)
 
     def _lead_of(self, piece: Piece, text: str) -> str:
-        """What introduces an item: the item above a nested one, else the sentence before the list if it ends with a colon.
-
-        Of what goes on an item, that item.
+        """The lead of a piece: for a nested item the item above it, for another item the sentence before the list if that ends
+        with a colon, for the continuation of an item that item.
         """
-        if piece.level and self._items and piece.kind in _GOES_ON:
+        if piece.level and self._items and piece.kind in _CONTINUES_AN_ITEM:
             self._items = self._items[: piece.level]
             return self._items[-1]
         if piece.kind is not BlockKind.ITEM:
@@ -181,22 +178,22 @@ def _line(text: str) -> str:
 
 
 def ends_within(text: str, blocks: Sequence[Block], longest: int) -> tuple[int, ...]:
-    """Sentence ends of a text with blocks: none crosses a block; a heading and a row are one sentence, code one for each line."""
+    """Sentence ends of a text with blocks. No sentence crosses a block; a heading, a row and a line of code are one sentence."""
     ends: list[int] = []
     for block in blocks or (Block(BlockKind.PARAGRAPH, 0, len(text)),):
-        within = text[block.start : block.end]
+        body = text[block.start : block.end]
         if block.kind in {BlockKind.HEADING, BlockKind.ROW}:
-            found = shortened_ends(within, [len(within)], longest)
+            body_ends = shortened_ends(body, [len(body)], longest)
         elif block.kind is BlockKind.CODE:
-            found = shortened_ends(within, _line_ends(within), longest)
+            body_ends = shortened_ends(body, _line_ends(body), longest)
         else:
-            found = sentence_ends(within, longest)
-        ends += [block.start + end for end in found]
+            body_ends = sentence_ends(body, longest)
+        ends += [block.start + end for end in body_ends]
     return tuple(ends)
 
 
 def _line_ends(text: str) -> list[int]:
-    """A blank line belongs to the line before it."""
+    """The ends of the lines; a blank line belongs to the line before it."""
     starts = [0]
     place = 0
     for line in text.splitlines(keepends=True):
@@ -207,7 +204,7 @@ def _line_ends(text: str) -> list[int]:
 
 
 def pack(blocks: Sequence[Block]) -> str:
-    """Blocks as JSON, with every string that is repeated written once; empty for no blocks."""
+    """Blocks as JSON with every repeated string written once; empty for no blocks."""
     if not blocks:
         return ""
     known: dict[str, int] = {}
@@ -215,11 +212,11 @@ def pack(blocks: Sequence[Block]) -> str:
     def number(text: str) -> int:
         return known.setdefault(text, len(known))
 
-    rows = [_packed(block, number) for block in blocks]
+    rows = [_pack_block(block, number) for block in blocks]
     return json.dumps([list(known), blocks[0].start, rows], ensure_ascii=False, separators=(",", ":"))
 
 
-def _packed(block: Block, number: Callable[[str], int]) -> list[object]:
+def _pack_block(block: Block, number: Callable[[str], int]) -> list[object]:
     return [
         *(number(block.kind), block.end, [number(heading) for heading in block.path], block.level, int(block.ordered)),
         *(number(block.lead), number(block.place), number(block.date)),
@@ -228,7 +225,7 @@ def _packed(block: Block, number: Callable[[str], int]) -> list[object]:
 
 
 def unpack(packed: str) -> tuple[Block, ...]:
-    """What `pack` made."""
+    """The blocks that `pack` packed."""
     if not packed:
         return ()
     known, first, rows = json.loads(packed)
@@ -246,10 +243,10 @@ def unpack(packed: str) -> tuple[Block, ...]:
 
 
 def unpack_for(text: str, packed: object) -> tuple[Block, ...]:
-    """The blocks of `text` from what may not be ours; none for None.
+    """The blocks of `text` from untrusted input; empty for None.
 
     Raises:
-        ValueError: they are not packed blocks, or do not tile the text.
+        ValueError: `packed` is not packed blocks, or they do not tile the text.
     """
     if packed is None:
         return ()

@@ -1,8 +1,8 @@
-"""The entries of changelogs, Debian's (and its NEWS files) and GNU's.
+"""The entries of Debian changelogs and NEWS files, and of GNU ChangeLogs.
 
-An entry of Debian's begins with a line that has package, version and distribution, and ends with one that says who signed it and
-when: deb-changelog(5). One of GNU's begins with a line that has the day, who made the change, and an address. A text is a
-changelog where it begins with such a line.
+A Debian entry begins with package, version and distribution, and ends with a line that has its author and date
+(deb-changelog(5)). A GNU entry begins with a line that has the day, the author and an address. A text that begins with such a
+line is a changelog.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LINE = re.compile(rf"^(?:{_HEADING}| -- [^\n]*>  ?(?P<signed>[^\n]*))", re.MULT
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The heading of an entry and where its line ends; `date` is its day, or that on which it is signed, empty if it is not."""
+    """The heading of an entry and the end of its line. `date` is the day in the heading or signature, or empty."""
 
     title: str
     end: int
@@ -31,20 +31,20 @@ class Entry:
 
 
 def entries_of(text: str) -> dict[int, Entry]:
-    """The entries by where their headings begin, in order; none where the text does not begin with one."""
+    """The entries by the start of their headings, in order; empty if the text does not begin with one."""
     if _BEGINS_DATED.match(text):
         return {
-            found.start(): Entry(found["title"], found.end(), find_date(found["day"]))
-            for found in _DATED_LINE.finditer(text)
+            match.start(): Entry(match["title"], match.end(), find_date(match["day"]))
+            for match in _DATED_LINE.finditer(text)
         }
     if not _BEGINS.match(text):
         return {}
     entries: dict[int, Entry] = {}
     last = -1
-    for found in _LINE.finditer(text):
-        if found["title"]:
-            last = found.start()
-            entries[last] = Entry(found["title"].rstrip(), found.end(), "")
+    for match in _LINE.finditer(text):
+        if match["title"]:
+            last = match.start()
+            entries[last] = Entry(match["title"].rstrip(), match.end(), "")
         elif not entries[last].date:
-            entries[last] = Entry(entries[last].title, entries[last].end, find_date(found["signed"]))
+            entries[last] = Entry(entries[last].title, entries[last].end, find_date(match["signed"]))
     return entries

@@ -1,9 +1,8 @@
-"""The child process that parses files under limits on memory and time; `parsing` is the parent's side.
+"""The child process that parses files under limits on memory and time; `child_parsing` is the parent's side.
 
-Run as `python -m hoptrail.documents.child LIMITS`, LIMITS being ReadingLimits as JSON. A message, either way, is a line of
-JSON and then as many bytes as its `size` says; the first one says that the child is ready. The child gets bytes and gives text,
-opens no file for writing, and ends when its input ends. Where there are no such limits (Windows) the parent's clock is the only
-one.
+Run as `python -m hoptrail.documents.child LIMITS`, where LIMITS is ReadingLimits as JSON. In both directions a message is a line
+of JSON followed by as many bytes as its `size` says; the child's first message says that it is ready. The child opens no file for
+writing, and ends when its input ends. On Windows, which has no such limits, only the parent's clock limits it.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from hoptrail.documents.limits import ReadingLimits
 Header = dict[str, Any]
 
 NOTES = 20
-"""Notes on a file that are passed on; of others, their number."""
+"""Notes on a file that are passed on; further notes are only counted."""
 
 
 def send(stream: IO[bytes], header: Header, payload: bytes = b"") -> None:
@@ -34,7 +33,7 @@ def send(stream: IO[bytes], header: Header, payload: bytes = b"") -> None:
 
 
 def receive(stream: IO[bytes], largest: int) -> tuple[Header, bytes] | None:
-    """Read one message; None at the end of the stream, or if the other side ended or broke off within a message."""
+    """Read one message. Returns None at the end of the stream, and for a message that is truncated or above `largest` bytes."""
     line = stream.readline(1 << 20)
     if not line.endswith(b"\n"):
         return None
@@ -48,11 +47,11 @@ def receive(stream: IO[bytes], largest: int) -> tuple[Header, bytes] | None:
 def main() -> None:
     """Answer requests until the input ends."""
     limits = ReadingLimits(**json.loads(sys.argv[1]))
-    # What a parser prints must not end up between the messages.
+    # Parsers may print; keep that out of the messages.
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     _limit_memory(limits)
-    send(replies, {})  # ready: from here on it is the files that take time
+    send(replies, {})  # ready
     while request := receive(sys.stdin.buffer, limits.file):
         header, data = request
         del request
@@ -63,7 +62,7 @@ def main() -> None:
 
 
 def _reply(form: str, data: bytes, limits: ReadingLimits) -> tuple[Header, bytes]:
-    """`retire` tells the parent that this process is no longer to be trusted with another file."""
+    """Parse a file. `retire` in the reply tells the parent to use this process for no further file."""
     try:
         parsed = parser_of(form)(data, limits)
         if len(parsed.text) > limits.text:
@@ -75,10 +74,10 @@ def _reply(form: str, data: bytes, limits: ReadingLimits) -> tuple[Header, bytes
     except MemoryError:
         needs = f"needs more than {limits.parsing_memory} bytes of memory to parse: the limit `parsing_memory`"
         return {"reason": needs, "retire": True}, b""
-    except Exception as error:  # noqa: BLE001 - the border of the process: whatever a parser raises costs this file only
+    except Exception as error:  # noqa: BLE001 - process border: any error of a parser costs this file only
         return {"reason": f"is damaged or not supported ({type(error).__name__}: {error})"[:300], "retire": True}, b""
-    said = {"title": parsed.title[:2000], "notes": _bounded(parsed.notes), "date": [parsed.date, parsed.date_from]}
-    return {**said, "text": len(text)}, text + blocks
+    header = {"title": parsed.title[:2000], "notes": _bounded(parsed.notes), "date": [parsed.date, parsed.date_from]}
+    return {**header, "text": len(text)}, text + blocks
 
 
 def _bounded(notes: tuple[str, ...]) -> tuple[str, ...]:
@@ -98,7 +97,7 @@ def _limit_memory(limits: ReadingLimits) -> None:
 
 
 def _address_space() -> int:
-    """Bytes that this process has mapped before it parses anything; libraries with threads map much and use little of it."""
+    """Bytes mapped by this process before it parses anything. Libraries with threads map far more than they use."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError):
@@ -106,7 +105,7 @@ def _address_space() -> int:
 
 
 def _limit_time(seconds: float) -> None:
-    """CPU seconds from now, after which the system ends the process with SIGPROF; 0 for no limit."""
+    """Let the system end the process with SIGPROF after `seconds` of CPU time from now; 0 for no limit."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_PROF, seconds)
 

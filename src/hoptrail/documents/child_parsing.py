@@ -1,8 +1,8 @@
-"""Parses files in a child process, so that a hostile file costs only itself.
+"""Parses files in a child process, so that a hostile file harms no other.
 
-One child takes file after file, and is replaced after any trouble: starting Python for every file would cost more than parsing
-it. The limits on memory and CPU time are the child's own (see `child`), the clock is kept here. A limited process is no sandbox
-against a file that takes over the interpreter.
+One child parses many files and is replaced after any failure: starting Python for every file would cost more than parsing it. The
+child limits its memory and CPU time (see `child`); the wall clock is checked here. A limited process is no sandbox against a file
+that takes over the interpreter.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ STARTING_SECONDS = 120
 """For Python to start and to import the parsers."""
 
 FIRST_TRY = 2.0
-"""CPU seconds of a file's first try, where others wait behind it; ten times as many by the clock, for a busy machine."""
+"""CPU seconds for a first try, while other files wait. The wall clock allows ten times as many, for a busy machine."""
 
 Answer = tuple[Header, bytes]
 
@@ -37,7 +37,7 @@ class TookTooLong(Unreadable):
 
 
 class Parsing:
-    """A context manager that holds the child; it starts with the first file. Not for several threads at once."""
+    """A context manager for the child process, which starts with the first file. Not thread-safe."""
 
     def __init__(self, limits: ReadingLimits) -> None:
         self._limits = limits
@@ -52,25 +52,25 @@ class Parsing:
         self._end()
 
     def parse(self, form: str, data: bytes, *, first_try: bool = False) -> Parsed:
-        """What a file in the form of this name says. A `first_try` is stopped after FIRST_TRY.
+        """Parse a file of the format with this name. A `first_try` is stopped after FIRST_TRY.
 
         Raises:
             TookTooLong: the parser was stopped at a limit on time.
             Unreadable: the parser refused the file, or was stopped at another limit.
         """
         child = self._child
-        if child is None:  # what starting takes, on a machine that does much else, is no fault of the file
-            child = self._child = _started(self._limits)
-            ready, _ = _within(STARTING_SECONDS, child, partial(_answer, child, 0))
+        if child is None:  # starting does not count against the time of the file
+            child = self._child = _start_child(self._limits)
+            ready, _ = _within(STARTING_SECONDS, child, partial(_receive_answer, child, 0))
             if ready is None:
                 raise Unreadable(f"its parser did not start (exit status {self._end()})")
         seconds, clock = self._limits.cpu_seconds(len(data)), float(self._limits.parsing_seconds)
         if first_try:
             seconds, clock = min(seconds, FIRST_TRY), min(clock, 10 * FIRST_TRY)
-        asked = partial(_ask, child, {"form": form, "seconds": seconds}, data, 16 * self._limits.text)
-        reply, late = _within(clock, child, asked)
+        request = partial(_request, child, {"form": form, "seconds": seconds}, data, 16 * self._limits.text)
+        reply, late = _within(clock, child, request)
         if reply is None:
-            raise self._why_it_ended(seconds, clock if late else 0.0)
+            raise self._end_error(seconds, clock if late else 0.0)
         header, content = reply
         if header.get("retire"):
             self._end()
@@ -81,8 +81,8 @@ class Parsing:
         )
         return Parsed(header["title"], text, tuple(header["notes"]), unpack(blocks), *header["date"])
 
-    def _why_it_ended(self, seconds: float, clock: float) -> Unreadable:
-        """`seconds`: of CPU that it had; `clock`: seconds by the clock after which it was stopped, 0 if it was not."""
+    def _end_error(self, seconds: float, clock: float) -> Unreadable:
+        """The error for a child that ended. `seconds`: its CPU limit; `clock`: wall-clock limit that stopped it, else 0."""
         status = self._end()
         if clock:
             return TookTooLong(f"took longer than {clock:.3g} seconds to parse: the limit `parsing_seconds`")
@@ -94,7 +94,7 @@ class Parsing:
         return Unreadable(f"ended its parser (exit status {status}): {needs}")
 
     def _end(self) -> int | None:
-        """End the child, if there is one; its exit status. One that does not end with its input is killed."""
+        """End the child, if there is one, and return its exit status. A child that outlives its input is killed."""
         child, self._child = self._child, None
         if child is None:
             return None
@@ -109,8 +109,8 @@ class Parsing:
             return child.wait()
 
 
-def _started(limits: ReadingLimits) -> subprocess.Popen[bytes]:
-    """A session of its own keeps Ctrl-C away from the child: the parent decides what is finished before it stops."""
+def _start_child(limits: ReadingLimits) -> subprocess.Popen[bytes]:
+    """A new session keeps Ctrl-C away from the child: the parent decides what to finish before it stops."""
     command = [sys.executable, "-P", "-m", "hoptrail.documents.child", json.dumps(asdict(limits))]
     return subprocess.Popen(
         command,
@@ -124,7 +124,7 @@ def _started(limits: ReadingLimits) -> subprocess.Popen[bytes]:
 def _within(
     seconds: float, child: subprocess.Popen[bytes], act: Callable[[], Answer | None]
 ) -> tuple[Answer | None, bool]:
-    """What the child says, or None if it ended instead; and whether it was late, and ended for that."""
+    """The child's answer, None if the child ended; and whether it was killed because it was late."""
     late = threading.Event()
 
     def stop() -> None:
@@ -135,24 +135,24 @@ def _within(
     clock.start()
     try:
         return act(), late.is_set()
-    except BaseException:
+    except BaseException:  # also on Ctrl-C: no child may survive with a request under way
         child.kill()
         raise
     finally:
         clock.cancel()
 
 
-def _ask(child: subprocess.Popen[bytes], request: Header, data: bytes, largest: int) -> Answer | None:
+def _request(child: subprocess.Popen[bytes], header: Header, data: bytes, largest: int) -> Answer | None:
     try:
         if child.stdin is not None:
-            send(child.stdin, request, data)
+            send(child.stdin, header, data)
     except (BrokenPipeError, ConnectionResetError):
         return None
-    return _answer(child, largest)
+    return _receive_answer(child, largest)
 
 
-def _answer(child: subprocess.Popen[bytes], largest: int) -> Answer | None:
-    """The child's next message, or None if it ended instead."""
+def _receive_answer(child: subprocess.Popen[bytes], largest: int) -> Answer | None:
+    """The child's next message, or None if the child ended."""
     try:
         return None if child.stdout is None else receive(child.stdout, largest)
     except (BrokenPipeError, ConnectionResetError):

@@ -1,7 +1,6 @@
-"""The rows of a CSV or TSV file, each with the headers of its columns.
+"""Parses CSV and TSV files into rows, each with the headers of its columns.
 
-The delimiter is told by the rows themselves: comma, semicolon, tab or bar. Lines without a delimiter
-before the table are paragraphs.
+The delimiter (comma, semicolon, tab or bar) is detected from the rows. Lines without a delimiter before the table are paragraphs.
 """
 
 from __future__ import annotations
@@ -20,18 +19,18 @@ from hoptrail.documents.sheet_rows import Row, bounded, sheet_pieces
 
 _DELIMITERS = ",;\t|"
 _SAMPLE = 100
-"""Rows by which a delimiter is judged."""
+"""Rows examined to detect the delimiter."""
 _DECLARATION = "sep="
-"""How a first line begins that tells Excel the delimiter."""
+"""The start of a first line that declares the delimiter to Excel."""
 _LONGEST_CELL = 20
-"""Lines in a cell; with more of them, a quotation mark was meant as it stands (inches, say) and never closed."""
+"""Lines in a cell. More mean that a quotation mark was literal (as for inches) and never closed."""
 
 
 def parse_csv(data: bytes, limits: ReadingLimits) -> Parsed:
-    """The rows, with their numbers as a spreadsheet counts them.
+    """Parse a file into rows, numbered as in a spreadsheet.
 
     Raises:
-        Unreadable: the bytes are not text, or there are more rows than the limit.
+        Unreadable: the bytes are not text, or there are more rows than the limit `rows`.
     """
     decoded = decode(data)
     text, declared = decoded.text, ""
@@ -40,9 +39,7 @@ def parse_csv(data: bytes, limits: ReadingLimits) -> Parsed:
     csv.field_size_limit(limits.text)
     delimiter = declared or _delimiter(text)
     closed = all(cell.count("\n") <= _LONGEST_CELL for row in _rows(text, delimiter) for cell in row)
-    notes = (
-        decoded.notes if closed else (*decoded.notes, "a quotation mark is never closed: all were read as they stand")
-    )
+    notes = decoded.notes if closed else (*decoded.notes, "a quotation mark is never closed: all were read literally")
     numbered = enumerate(_rows(text, delimiter, quoted=closed), 1)
     rows: Iterator[Row] = ((f"row {number}", cells) for number, cells in numbered)
     return assemble("", sheet_pieces(bounded(rows, limits)), notes, limits.text)
@@ -55,11 +52,12 @@ def _rows(text: str, delimiter: str, *, quoted: bool = True) -> Iterator[list[st
 
 
 def _delimiter(text: str) -> str:
-    """The one by which the most rows have the same number of cells; of equals, the one that gives more cells."""
+    """The delimiter that gives the most rows the same number of cells; among equals, the one that gives more cells."""
     return max(_DELIMITERS, key=lambda delimiter: _regularity(text, delimiter))
 
 
 def _regularity(text: str, delimiter: str) -> tuple[float, int]:
+    """The share of rows with the most common number of cells, and that number."""
     sample = text[: text.find("\n", 200_000) + 1 or 200_000]
     rows = [len(row) for row in islice(_rows(sample, delimiter), _SAMPLE) if row]
     counts = Counter(cells for cells in rows if cells > 1)

@@ -1,7 +1,7 @@
-"""Bytes to text, and text to what is stored: offsets count in what comes out of here.
+"""Decodes bytes, and cleans text for storage. All offsets count in the cleaned text.
 
-Decides on an encoding and says so when it was a guess. Every line end becomes U+000A; lone surrogates and NUL become U+FFFD.
-Nothing else is altered: no normalisation of accents or widths, no trimming.
+A guessed encoding is noted. Every line end becomes U+000A; lone surrogates and NUL become U+FFFD. Nothing else changes: accents
+and widths are not normalised, and nothing is trimmed.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ from dataclasses import dataclass
 
 
 class Unreadable(Exception):
-    """These bytes give no document; the message is a reason for the user. Becomes a DocumentError where the source is known."""
+    """These bytes give no document, for the reason in the message. Becomes a DocumentError where the source is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """Text ready to be stored, and what reading had to decide."""
+    """Text ready to be stored, with notes on decisions made."""
 
     text: str
     notes: tuple[str, ...] = ()
 
 
-# UTF-32 first: its little-endian mark begins with that of UTF-16.
+# UTF-32 first: its little-endian byte order mark begins with that of UTF-16.
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-# What turns ASCII bytes into characters of two bytes each, and stands in no other text.
+# Escape sequences that start two-byte characters in ISO-2022 and occur in no other text.
 _ESCAPES = ((b"\x1b$B", "iso2022_jp_ext"), (b"\x1b$@", "iso2022_jp_ext"), (b"\x1b$)C", "iso2022_kr"))
 _SAMPLE = 256 * 1024
-# Windows-1252 among ASCII. Not in it are ð, þ, ý and ÿ: rare in western texts, and in other encodings the bytes of common
+# Windows-1252 among ASCII, without ð, þ, ý and ÿ: these are rare in western texts, and in other encodings their bytes are common
 # Turkish, Baltic and Russian letters.
 _CAPITALS = "À-ÏÑ-ÖØ-ÜŒŠŽ"
 _SMALL = "ß-ïñ-öø-üœšž"
@@ -47,9 +47,9 @@ _NOT_WESTERN = re.compile(
     rf"[^\0-\x7f{_LETTERS}{_WITHIN_WORDS}{_BEFORE_WORDS}{_BETWEEN_WORDS}{_SIGNS}]"
     rf"|[{_LETTERS}]{{3}}|[a-z{_SMALL}][{_CAPITALS}]"  # Cyrillic; Mac Roman
     rf"|[A-Za-z{_LETTERS}][{_BETWEEN_WORDS}{_SIGNS}][A-Za-z{_LETTERS}]|\w[{_BEFORE_WORDS}]|[{_BEFORE_WORDS}]\W"  # DOS
-    rf"|[{_LETTERS}{_SIGNS}][{_SIGNS}]|[{_SIGNS}][{_LETTERS}]"  # two bytes for a character
+    rf"|[{_LETTERS}{_SIGNS}][{_SIGNS}]|[{_SIGNS}][{_LETTERS}]"  # encodings with two bytes per character
 )
-# The encodings that a page in ASCII letters can declare, by Python's names: https://encoding.spec.whatwg.org/#names-and-labels.
+# Encodings that an ASCII-compatible page can declare, by Python's names: https://encoding.spec.whatwg.org/#names-and-labels.
 _DECLARABLE = frozenset(
     (
         *(f"cp{number}" for number in (866, 874, 932, 949, *range(1250, 1259))),
@@ -57,7 +57,7 @@ _DECLARABLE = frozenset(
         *("koi8-r", "koi8-u", "mac-roman", "mac-cyrillic", "gb18030", "big5hkscs", "euc_jp"),
     )
 )
-_MEANT = {  # by the same standard: what pages in these are read as
+_REPLACEMENTS = {  # encodings that the same standard reads as another
     **dict.fromkeys(("ascii", "iso8859-1"), "cp1252"),
     **dict.fromkeys(("iso8859-11", "tis-620"), "cp874"),
     **dict.fromkeys(("gb2312", "gbk"), "gb18030"),
@@ -72,7 +72,7 @@ _UNSTORABLE = re.compile("[\ud800-\udfff\0]")
 
 
 def cleaned(text: str) -> Decoded:
-    """`text` as it is stored, with a note if characters had to be replaced."""
+    """`text` as it is stored, with a note if characters were replaced."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     text, replaced = _UNSTORABLE.subn("\N{REPLACEMENT CHARACTER}", text)
@@ -81,136 +81,137 @@ def cleaned(text: str) -> Decoded:
 
 
 def decode(data: bytes, declared: str | None = None) -> Decoded:
-    """The text of a file. `declared` is the encoding that the file itself names, if it does (HTML).
+    """Decode a file. `declared` is the encoding that the file names, as HTML may.
 
-    Order: byte order mark, UTF-16 or UTF-32 told by its NUL bytes, ISO-2022 told by its escapes, UTF-8, `declared`, UTF-8 with
-    some bad bytes, a guess.
+    Tries in order: a byte order mark, UTF-16 or UTF-32 by its NUL bytes, ISO-2022 by its escape sequences, UTF-8, `declared`,
+    UTF-8 with some bad bytes, a guess.
 
     Raises:
-        Unreadable: the bytes are not text in any encoding that fits.
+        Unreadable: the bytes are binary data, or text in no known encoding.
     """
-    certain = _marked(data) or _wide(data) or _escaped(data) or _utf8(data) or _declared(data, declared)
-    text, notes = certain or _damaged_utf8(data) or _western(data) or _guessed(data)
+    certain = (
+        _by_mark(data) or _by_nul_bytes(data) or _by_escapes(data) or _as_utf8(data) or _as_declared(data, declared)
+    )
+    text, notes = certain or _as_damaged_utf8(data) or _as_western(data) or _guess(data)
     if len(_CONTROL.findall(text, 0, _SAMPLE)) > max(8, min(len(text), _SAMPLE) // 100):
         raise Unreadable("is full of control characters: binary data, not text")
     clean = cleaned(text)
     return Decoded(clean.text, (*notes, *clean.notes))
 
 
-_Reading = tuple[str, tuple[str, ...]]
+_Result = tuple[str, tuple[str, ...]]
 
 
-def _strictly(data: bytes, encoding: str) -> str | None:
+def _decode_strictly(data: bytes, encoding: str) -> str | None:
     try:
         return data.decode(encoding)
     except (UnicodeDecodeError, LookupError):
         return None
 
 
-def _marked(data: bytes) -> _Reading | None:
+def _by_mark(data: bytes) -> _Result | None:
     if data.startswith(codecs.BOM_UTF8):
-        return _damaged_utf8(data.removeprefix(codecs.BOM_UTF8), marked=True)
+        return _as_damaged_utf8(data.removeprefix(codecs.BOM_UTF8), marked=True)
     for mark, encoding in _MARKS:
         if data.startswith(mark):
-            text = _strictly(data[len(mark) :], encoding)
+            text = _decode_strictly(data[len(mark) :], encoding)
             if text is not None:
                 return text, (f"read as {encoding.upper()} by its byte order mark",)
     return None
 
 
-def _wide(data: bytes) -> _Reading | None:
-    """UTF-16 or UTF-32 without a mark: the NUL bytes of its spaces and Latin letters stand at one place in every 2 or 4."""
+def _by_nul_bytes(data: bytes) -> _Result | None:
+    """UTF-16 or UTF-32 without a mark: NUL bytes of spaces and Latin letters are at a fixed position in every 2 or 4 bytes."""
     sample = data[:_SAMPLE]
     if not sample or 0 not in sample:
         return None
     nuls = [sample[offset::4].count(0) for offset in range(4)]
     if min(nuls[2], nuls[3]) > 0.9 * (len(sample) / 4):
-        order = ["utf-32-le"]
+        encoding = "utf-32-le"
     elif min(nuls[0], nuls[1]) > 0.9 * (len(sample) / 4):
-        order = ["utf-32-be"]
+        encoding = "utf-32-be"
     elif nuls[1] + nuls[3] > 5 * (nuls[0] + nuls[2]):
-        order = ["utf-16-le"]
+        encoding = "utf-16-le"
     elif nuls[0] + nuls[2] > 5 * (nuls[1] + nuls[3]):
-        order = ["utf-16-be"]
+        encoding = "utf-16-be"
     else:
-        order = []
-    for encoding in order:
-        text = _strictly(data, encoding)
-        if text is not None and "\0" not in text:
-            return text, (f"read as {encoding.upper()}, told by where its NUL bytes stand",)
-    raise Unreadable("holds NUL bytes: binary data, not text")
+        encoding = ""
+    text = _decode_strictly(data, encoding) if encoding else None
+    if text is None or "\0" in text:
+        raise Unreadable("holds NUL bytes: binary data, not text")
+    return text, (f"read as {encoding.upper()}, by the positions of its NUL bytes",)
 
 
-def _escaped(data: bytes) -> _Reading | None:
-    """ISO-2022, of Japanese and Korean mail and old pages. All its bytes are ASCII, so it would pass for UTF-8."""
+def _by_escapes(data: bytes) -> _Result | None:
+    """ISO-2022, used in Japanese and Korean mail and old pages. All its bytes are ASCII, so it would pass for UTF-8."""
     encoding = next((encoding for escape, encoding in _ESCAPES if escape in data), None)
     if encoding is None or not data.isascii():
         return None
-    text, whole, bad = _with_losses(data, encoding)
+    text, whole, bad = _decode_lossily(data, encoding)
     if whole < bad:
         return None
-    return text, (f"read as {encoding}, told by its escapes", *_lost(bad, encoding))
+    return text, (f"read as {encoding}, by its escape sequences", *_loss_notes(bad, encoding))
 
 
-def _utf8(data: bytes) -> _Reading | None:
-    text = _strictly(data, "utf-8")
+def _as_utf8(data: bytes) -> _Result | None:
+    text = _decode_strictly(data, "utf-8")
     return None if text is None else (text, ())
 
 
-def _declared(data: bytes, label: str | None) -> _Reading | None:
-    encoding = _meant_by(label) if label else None
-    text = _strictly(data, encoding) if encoding else None
+def _as_declared(data: bytes, label: str | None) -> _Result | None:
+    encoding = _encoding_for_label(label) if label else None
+    text = _decode_strictly(data, encoding) if encoding else None
     return None if text is None else (text, (f"read as {encoding}, because the file declares {label}",))
 
 
-def _meant_by(label: str) -> str | None:
-    """Python's name for the encoding that a browser takes for `label`, if it is one that a page can be in and declare."""
+def _encoding_for_label(label: str) -> str | None:
+    """Python's name for the encoding that a browser uses for `label`; None if a page cannot declare it."""
     try:
         name = codecs.lookup(label.lower().removeprefix("x-")).name
     except LookupError:
         return None
-    encoding = _MEANT.get(name, name)
+    encoding = _REPLACEMENTS.get(name, name)
     return encoding if encoding in _DECLARABLE else None
 
 
-def _damaged_utf8(data: bytes, *, marked: bool = False) -> _Reading | None:
-    """UTF-8 that holds some bytes of another encoding, or was cut off within a character.
+def _as_damaged_utf8(data: bytes, *, marked: bool = False) -> _Result | None:
+    """UTF-8 with some bytes of another encoding, or cut off within a character.
 
-    Without a mark at least half of its characters above ASCII must be whole: in texts of 13 other encodings, read as UTF-8, at
-    most 27 in 100 look so.
+    Without a mark, at least half of its characters above ASCII must be whole. In texts of 13 other encodings, read as UTF-8, at
+    most 27 in 100 are.
     """
-    text, whole, bad = _with_losses(data, "utf-8")
-    return None if whole < bad and not marked else (text, _lost(bad, "UTF-8"))
+    text, whole, bad = _decode_lossily(data, "utf-8")
+    return None if whole < bad and not marked else (text, _loss_notes(bad, "UTF-8"))
 
 
-def _with_losses(data: bytes, encoding: str) -> tuple[str, int, int]:
-    """The text with what is not in this encoding replaced; how many characters above ASCII are whole, and how many were lost."""
+def _decode_lossily(data: bytes, encoding: str) -> tuple[str, int, int]:
+    """The text with undecodable bytes replaced, the number of whole characters above ASCII, and that of replacements."""
     text = data.decode(encoding, errors="replace")
     mark = "\N{REPLACEMENT CHARACTER}"
     bad = text.count(mark) - data.count(mark.encode())
     return text, len(text) - len(text.encode("ascii", "ignore")) - bad, bad
 
 
-def _lost(bad: int, encoding: str) -> tuple[str, ...]:
+def _loss_notes(bad: int, encoding: str) -> tuple[str, ...]:
     return (f"{bad} byte sequences are not {encoding} and were replaced by U+FFFD",) if bad else ()
 
 
-def _western(data: bytes) -> _Reading | None:
-    """Windows-1252, where its letters above ASCII are at most a tenth of the text, and all is as usual among ASCII letters.
+def _as_western(data: bytes) -> _Result | None:
+    """Windows-1252, if at most a tenth of the text are letters above ASCII and all stand as usual among ASCII letters.
 
-    So few of them easily lead a general guess astray.
+    So few letters easily mislead a general guess.
     """
-    text = _strictly(data, "cp1252")
+    text = _decode_strictly(data, "cp1252")
     if text is None or len(_LETTER.sub("", text)) < 0.9 * len(text) or _NOT_WESTERN.search(text):
         return None
     return text, (_GUESSED.format("cp1252"),)
 
 
-def _guessed(data: bytes) -> _Reading:
-    """The guess of charset-normalizer, but Windows-1252, by far the commonest, where it fits as well."""
+def _guess(data: bytes) -> _Result:
+    """The guess of charset-normalizer, but Windows-1252, by far the commonest, if it fits as well."""
     from charset_normalizer import from_bytes
 
-    # A whole number of lines, lest the sample end inside a character.
+    # Whole lines, so that the sample does not end inside a character.
     sample = data if len(data) <= _SAMPLE else data[: data.rfind(b"\n", 0, _SAMPLE) + 1 or _SAMPLE]
     matches = from_bytes(sample)
     best = matches.best()

@@ -1,8 +1,8 @@
-"""The blocks of a Word file (.docx), in the order of the document: headings, paragraphs, list items, table rows, code, quotes.
+"""Parses Word files (.docx) into headings, paragraphs, list items, table rows, code and quotes, in document order.
 
-Changes that are tracked count as accepted. Footnotes, comments and text boxes come after the paragraph that they belong to,
-endnotes at the end. Leaves out headers, footers, formulas and pictures, and the numbers that Word counts for list items and
-headings. The archive is checked before anything is unpacked. Meant to run in the child process.
+Tracked changes count as accepted. Footnotes, comments and text boxes come after the paragraph that they belong to, endnotes at
+the end. Headers, footers, formulas, pictures and automatic numbers of list items and headings are left out. The archive is
+checked before anything is unpacked. Meant to run in the child process.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _NAMESPACE = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _PARAGRAPH, _RUN, _TABLE, _ROW, _CELL = (f"{_NAMESPACE}{tag}" for tag in ("p", "r", "tbl", "tr", "tc"))
-# python-docx reads none of what stands in these but hyperlinks. Not among them: `del` and `moveFrom`, whose text is gone.
+# Elements whose content python-docx skips, apart from hyperlinks. `del` and `moveFrom` are not here: their text was deleted.
 _WRAPPERS = {
     f"{_NAMESPACE}{tag}"
     for tag in (
@@ -39,20 +39,20 @@ _HEADER_ROW = f"{_NAMESPACE}trPr/{_NAMESPACE}tblHeader"
 
 
 def parse_docx(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Title (from the properties, else the first paragraph in the style Title) and blocks.
+    """Parse a file: title (of its properties, else the first paragraph in the style Title) and blocks.
 
     Raises:
-        Unreadable: not a Word file, damaged, beyond a limit, or with XML that is not safe to parse.
+        Unreadable: it is not a Word file, damaged, beyond a limit, or has XML that is not safe to parse.
     """
     check_office_file(data, limits, "Word", ".docx")
-    document = _opened(data)
+    document = _open(data)
     styles = Styles(document)
     title = _title(document, styles)
     insert_asides(document)
     return assemble(title, _asides_after_lists(_pieces(document, styles)), largest=limits.text)
 
 
-def _opened(data: bytes) -> WordDocument:
+def _open(data: bytes) -> WordDocument:
     from docx import Document
     from docx.opc.exceptions import PackageNotFoundError
     from lxml.etree import XMLSyntaxError  # type: ignore[import-untyped]
@@ -64,9 +64,9 @@ def _opened(data: bytes) -> WordDocument:
 
 
 def _title(document: WordDocument, styles: Styles) -> str:
-    named = str(document.core_properties.title or "").strip()
-    if named:
-        return named
+    title = str(document.core_properties.title or "").strip()
+    if title:
+        return title
     for paragraph in islice(_within(document.element.body, _PARAGRAPH), 20):
         text = _paragraph(paragraph)
         if styles.is_title(paragraph) and text.strip():
@@ -75,9 +75,7 @@ def _title(document: WordDocument, styles: Styles) -> str:
 
 
 def _pieces(document: WordDocument, styles: Styles) -> Iterator[Piece]:
-    """Lines of code, a paragraph each, become one piece. Paragraphs that hold text are counted, but not what
-    stands beside the text.
-    """
+    """Yield the pieces of the body. Adjacent paragraphs of code become one piece; paragraph numbers do not count asides."""
     code: list[str] = []
     tables = paragraphs = 0
     place = ""
@@ -109,7 +107,7 @@ def _pieces(document: WordDocument, styles: Styles) -> Iterator[Piece]:
 
 
 def _asides_after_lists(pieces: Iterator[Piece]) -> Iterator[Piece]:
-    """The pieces, with what belongs to a list, or to what introduces one, after the list: it must not be parted."""
+    """Move asides within a list, or between a list and its lead, behind the list, so that the list stays whole."""
     waiting: list[Piece] = []
     before_list = False
     for piece in pieces:
@@ -128,7 +126,7 @@ def _asides_after_lists(pieces: Iterator[Piece]) -> Iterator[Piece]:
 
 
 def _within(element: Any, *tags: str) -> Iterator[Any]:
-    """The elements with these tags in `element`, in order, also those in wrappers. The XML parser bounds the depth."""
+    """Yield the elements with these tags in `element` and its wrappers, in order. The XML parser bounds the depth."""
     for child in element:
         if child.tag in tags:
             yield child
@@ -137,12 +135,12 @@ def _within(element: Any, *tags: str) -> Iterator[Any]:
 
 
 def _paragraph(element: Any) -> str:
-    """The text of its runs; a run that holds others has characters with their reading above (`ruby`)."""
+    """The text of a paragraph's runs. Runs are nested for characters with their reading above them (`ruby`)."""
     return "".join(run.text + _paragraph(run) for run in _within(element, _RUN))
 
 
 def _table(table: Any, number: int) -> Iterator[Piece]:
-    """Its rows, each cell with the header above it: the first row's where the file marks it as one, or it reads like one."""
+    """Yield the rows of a table. The first row is the header if the file marks it so, or if it reads like one."""
     rows = _rows(table)
     sample = list(islice(rows, SAMPLE))
     first = next(_within(table, _ROW), None)
@@ -156,26 +154,25 @@ def _table(table: Any, number: int) -> Iterator[Piece]:
 
 
 def _header_over(column: int, headers: dict[int, str]) -> str:
-    """The header cell that reaches over a column."""
+    """The header cell that spans a column."""
     return headers.get(max((start for start in headers if start <= column), default=-1), "")
 
 
 def _rows(table: Any) -> Iterator[dict[int, str]]:
-    """The cells of each row by the column they begin in; a merged cell is said once in every row that it reaches into."""
+    """Yield the cells of each row by their first column. A cell that spans rows is repeated in each of them."""
     above: dict[int, str] = {}
     for row in _within(table, _ROW):
         column = row.grid_before
         cells: dict[int, str] = {}
         for cell in _within(row, _CELL):
-            goes_on = cell.vMerge == "continue"
-            cells[column] = above.get(column, "") if goes_on else _cell(cell)
+            cells[column] = above.get(column, "") if cell.vMerge == "continue" else _cell(cell)
             column += max(cell.grid_span, 1)
         yield cells
         above = cells
 
 
 def _cell(cell: Any) -> str:
-    """On one line, tables in it as well."""
+    """The text of a cell on one line, including nested tables."""
     return " ".join(word for line in _lines(cell) for word in line.split())
 
 

@@ -1,9 +1,9 @@
-"""Puts what stands beside the text of a Word file where a reader looks for it: text boxes, footnotes and comments after the
-paragraph or table that they belong to, endnotes at the end. A note has the number before it that stands in the text (`[1]`, of
-an endnote `[i]`), a comment who made it and when.
+"""Moves asides into the body of a Word document: text boxes, footnotes and comments after their paragraph or table, endnotes at
+the end.
 
-Works on the tree of the opened document, before its blocks are read; nothing is written to the file. All are numbered in the
-order of the text, whatever numbers the file asks for.
+A note begins with the number that stands in the text (`[1]`, for an endnote `[i]`), a comment with its author and date. All are
+numbered in the order of the text, whatever numbers the file asks for. Works on the tree of the opened document, before its blocks
+are read; nothing is written to the file.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PARAGRAPH, _RUN, _TEXT, _TABLE = (f"{_NAMESPACE}{tag}" for tag in ("p", "r", "t
 _BOX = f"{_NAMESPACE}txbxContent"
 _CHOICE, _FALLBACK = (f"{_COMPATIBILITY}{tag}" for tag in ("Choice", "Fallback"))
 _UNREAD = {f"{_NAMESPACE}{tag}" for tag in ("del", "moveFrom")}
-"""What stands in these is not read, so what is referred to there is neither."""
+"""Elements of deleted text. Asides referred to there are not read either."""
 _PLACE = "place-of-aside"
 _NUMBER = re.compile(r"^(\[\w+\])\s+")
 _TENS = ("", "x", "xx", "xxx", "xl", "l", "lx", "lxx", "lxxx", "xc")
@@ -53,11 +53,12 @@ def insert_asides(document: WordDocument) -> None:
 
 @dataclass(slots=True)
 class _Placing:
-    """Puts blocks after the paragraph or table of the body that something is in, and after what was put there before."""
+    """Puts blocks after the paragraph or table of the body that contains an element, in the order of the calls."""
 
     _last: dict[Any, Any] = field(default_factory=dict)
 
     def after(self, element: Any, blocks: Sequence[Any]) -> None:
+        """Put `blocks` after the block of the body that contains `element`."""
         around = _outermost_block(element)
         last = self._last.get(around, around)
         for block in blocks:
@@ -67,7 +68,7 @@ class _Placing:
 
 
 def _text_boxes(body: Any) -> list[Any]:
-    """What the text boxes hold, in order; each is in the file twice where a form for older programs stands beside it."""
+    """The contents of the text boxes in order. The duplicates for older programs are removed."""
     for fallback in list(body.iter(_FALLBACK)):
         choice = fallback.getparent().find(_CHOICE)
         if choice is not None and next(choice.iter(_BOX), None) is not None:
@@ -77,33 +78,33 @@ def _text_boxes(body: Any) -> list[Any]:
 
 
 def place_of_aside(block: Any) -> str:
-    """`footnote 1` for a paragraph of a note, `comment 1`, `text box 1`, and so on; empty for the body's own."""
+    """The place of an aside (`footnote 1`, `comment 1`, `text box 1`, ...); empty for blocks of the body."""
     place: str = block.get(_PLACE, "")
     return place
 
 
 def is_place_of_aside(place: str) -> bool:
-    """Whether a place is that of a note, a comment or a text box."""
+    """Whether a place is that of an aside."""
     return place.startswith(("footnote ", "endnote ", "comment ", "text box "))
 
 
 def tidied(text: str) -> str:
-    """The text of a paragraph that was put into the body; of a note, with one space between its number and its words."""
+    """The text of an aside without outer white space, and with one space after the number of a note."""
     return _NUMBER.sub(r"\1 ", text.strip())
 
 
 def _references(document: WordDocument, kind: str) -> list[tuple[Any, Any]]:
-    """The elements that refer to notes of this kind, in order, each with its note; later ones to the same note are left out."""
+    """The references to notes of this kind in order, each with its note. Repeated references to a note are left out."""
     notes = {note.get(f"{_NAMESPACE}id"): note for note in _notes(document, kind)}
-    found = []
+    references = []
     for reference in document.element.body.iter(f"{_NAMESPACE}{kind}Reference"):
         around = {element.tag for element in reference.iterancestors()}
         if not around.isdisjoint(_UNREAD) or not around.issuperset((_RUN, _PARAGRAPH)):
             continue
         note = notes.pop(reference.get(f"{_NAMESPACE}id"), None)
         if note is not None:
-            found.append((reference, note))
-    return found
+            references.append((reference, note))
+    return references
 
 
 def _notes(document: WordDocument, kind: str) -> Iterator[Any]:
@@ -120,19 +121,17 @@ def _notes(document: WordDocument, kind: str) -> Iterator[Any]:
 
 
 def _outermost_block(element: Any) -> Any:
-    """The paragraph or table of the body that an element is in."""
+    """The paragraph or table of the body that contains an element."""
     return [around for around in element.iterancestors() if around.tag in (_PARAGRAPH, _TABLE)][-1]
 
 
 def _numbered(reference: Any, note: Any, number: str, place: str) -> list[Any]:
-    """The paragraphs of a note, its number before the first and in the place of the reference. A reference with a mark of its own
-    keeps that, which stands in the note as well.
+    """The paragraphs of a note. Its number is put before the first and at the reference, unless the reference has a custom mark,
+    which the note repeats.
     """
     from docx.oxml import OxmlElement
 
-    paragraphs = [found for found in note.iter(_PARAGRAPH) if "".join(found.itertext()).strip()]
-    for paragraph in paragraphs:
-        _placed(paragraph, place)
+    paragraphs = _paragraphs(note, place)
     if paragraphs and reference.get(f"{_NAMESPACE}customMarkFollows") in {None, "0", "false"}:
         mark = OxmlElement("w:t")
         mark.text = f"[{number}]"
@@ -142,13 +141,18 @@ def _numbered(reference: Any, note: Any, number: str, place: str) -> list[Any]:
 
 
 def _signed(comment: Any, place: str) -> list[Any]:
-    """The paragraphs of a comment; the first begins with who made it and the day."""
-    paragraphs = [_placed(found, place) for found in comment.iter(_PARAGRAPH) if "".join(found.itertext()).strip()]
+    """The paragraphs of a comment; the first begins with its author and day."""
+    paragraphs = _paragraphs(comment, place)
     author = " ".join(comment.get(f"{_NAMESPACE}author", "").split())
     date = find_date(comment.get(f"{_NAMESPACE}date", "")[:10])
     if paragraphs:
         _begin(paragraphs[0], f"Comment{f' by {author}' if author else ''}{f' on {date}' if date else ''}: ")
     return paragraphs
+
+
+def _paragraphs(note: Any, place: str) -> list[Any]:
+    """The paragraphs with text of a note or comment, marked with their place."""
+    return [_placed(part, place) for part in note.iter(_PARAGRAPH) if "".join(part.itertext()).strip()]
 
 
 def _placed(block: Any, place: str) -> Any:
@@ -157,7 +161,7 @@ def _placed(block: Any, place: str) -> Any:
 
 
 def _begin(paragraph: Any, words: str) -> None:
-    """Have a paragraph begin with these words."""
+    """Insert words at the start of a paragraph."""
     from docx.oxml import OxmlElement
 
     run, text = OxmlElement("w:r"), OxmlElement("w:t")
@@ -171,5 +175,5 @@ def _begin(paragraph: Any, words: str) -> None:
 
 
 def _roman(number: int) -> str:
-    """In small Roman numerals; from 100 on as it is."""
+    """The number in small Roman numerals; from 100 on in digits."""
     return _TENS[number // 10] + _ONES[number % 10] if number < 100 else str(number)

@@ -1,6 +1,6 @@
-"""What a paragraph of a Word file is, told by its style, outline level and numbering.
+"""Determines what a paragraph of a Word file is, by its style, outline level and numbering.
 
-Styles inherit from each other; what a paragraph says of itself goes before what its style says.
+Styles inherit from each other; properties of the paragraph override those of its style.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _TITLE = re.compile(r".*\btitle\b.*", re.IGNORECASE)
 _CODE = re.compile(r".*\b(code|preformatted|verbatim|macro text|listing)\b.*", re.IGNORECASE)
 _QUOTE = re.compile(r"(intense )?quote|quotations?|block ?(text|quote)", re.IGNORECASE)
 _DEEPEST_STYLE = 20
-"""Styles that stand on each other; more are a circle."""
+"""Styles in a chain of inheritance; a longer chain is a cycle."""
 _DEEPEST_HEADING = 6
 
 
-def _named(tag: str) -> str:
+def _tag(tag: str) -> str:
     return f"{_NAMESPACE}{tag}"
 
 
@@ -42,20 +42,22 @@ class Styles:
     """The styles and lists of a document, looked up by the paragraph."""
 
     def __init__(self, document: WordDocument) -> None:
-        self._styles = {style.get(_named("styleId")): style for style in document.styles.element.iter(_named("style"))}
+        self._styles = {style.get(_tag("styleId")): style for style in document.styles.element.iter(_tag("style"))}
         self._default = next((name for name, style in self._styles.items() if _is_default(style)), None)
         self._ordered = _list_levels(document)
         self._roles: dict[str | None, Role] = {}
 
     def is_title(self, paragraph: Any) -> bool:
-        """Whether its style is Title, or is called a title and based on that: authors and dates are based on it too."""
+        """Whether its style is Title, or is based on Title and has `title` in its name: styles for authors may be based on it
+        too.
+        """
         chain = list(self._chain(_style_of(paragraph)))
-        named = bool(chain) and _TITLE.fullmatch(_style_name(chain[0])) is not None
-        return named and any(_style_name(style) == "Title" for style in chain)
+        is_called_title = bool(chain) and _TITLE.fullmatch(_style_name(chain[0])) is not None
+        return is_called_title and any(_style_name(style) == "Title" for style in chain)
 
     def role(self, paragraph: Any) -> Role:
-        """What kind of block a paragraph is."""
-        own = paragraph.find(_named("pPr"))
+        """The kind of block that a paragraph is."""
+        own = paragraph.find(_tag("pPr"))
         name = _style_of(paragraph)
         role = self._roles.get(name)
         if role is None:
@@ -66,43 +68,43 @@ class Styles:
         level = _outline_level(own)
         if level:
             return Role(BlockKind.HEADING, level)
-        numbering = own.find(_named("numPr"))
+        numbering = own.find(_tag("numPr"))
         return role if numbering is None else self._item(numbering, name) or Role(BlockKind.PARAGRAPH)
 
     def _role_of_style(self, name: str | None) -> Role:
         for style in self._chain(name):
-            called = _style_name(style)
-            heading = _HEADING.fullmatch(called)
-            properties = style.find(_named("pPr"))
+            style_name = _style_name(style)
+            heading = _HEADING.fullmatch(style_name)
+            properties = style.find(_tag("pPr"))
             level = int(heading[1]) if heading else _outline_level(properties)
             if level:
                 return Role(BlockKind.HEADING, min(level, _DEEPEST_HEADING))
-            if _CODE.fullmatch(called):
+            if _CODE.fullmatch(style_name):
                 return Role(BlockKind.CODE)
-            if _QUOTE.fullmatch(called):
+            if _QUOTE.fullmatch(style_name):
                 return Role(BlockKind.QUOTE)
-            numbering = None if properties is None else properties.find(_named("numPr"))
+            numbering = None if properties is None else properties.find(_tag("numPr"))
             if numbering is not None:
                 return self._item(numbering, name) or Role(BlockKind.PARAGRAPH)
         return Role(BlockKind.PARAGRAPH)
 
     def _item(self, numbering: Any, style: str | None) -> Role | None:
-        """A list item; None where the numbering says that it is in no list. A style such as `List Bullet 2` tells the depth."""
+        """A list item; None if its numbering removes it from lists. A style name such as `List Bullet 2` has the depth."""
         number = _value(numbering, "numId") or self._number_of(style)
         if number in {None, "0"}:
             return None
         depth = int(_value(numbering, "ilvl") or 0)
-        called = _style_name(self._styles[style]) if style in self._styles else ""
-        named = re.fullmatch(r"List (?:Bullet|Number|Continue)? ?(\d)", called)
+        style_name = _style_name(self._styles[style]) if style in self._styles else ""
+        match = re.fullmatch(r"List (?:Bullet|Number|Continue)? ?(\d)", style_name)
         ordered = self._ordered.get((number or "", depth), False)
-        return Role(BlockKind.ITEM, max(depth + 1, int(named[1]) if named else 1), ordered)
+        return Role(BlockKind.ITEM, max(depth + 1, int(match[1]) if match else 1), ordered)
 
     def _number_of(self, style: str | None) -> str | None:
-        found = (element.find(f"{_named('pPr')}/{_named('numPr')}") for element in self._chain(style))
-        return next((_value(numbering, "numId") for numbering in found if numbering is not None), None)
+        numberings = (element.find(f"{_tag('pPr')}/{_tag('numPr')}") for element in self._chain(style))
+        return next((_value(numbering, "numId") for numbering in numberings if numbering is not None), None)
 
     def _chain(self, name: str | None) -> Iterator[Any]:
-        """A style and those that it is based on."""
+        """Yield a style and its base styles."""
         style = self._styles.get(name or self._default)
         for _ in range(_DEEPEST_STYLE):
             if style is None:
@@ -112,11 +114,11 @@ class Styles:
 
 
 def _is_default(style: Any) -> bool:
-    return style.get(_named("type")) == "paragraph" and style.get(_named("default")) in {"1", "true"}
+    return style.get(_tag("type")) == "paragraph" and style.get(_tag("default")) in {"1", "true"}
 
 
 def _style_of(paragraph: Any) -> str | None:
-    own = paragraph.find(_named("pPr"))
+    own = paragraph.find(_tag("pPr"))
     return None if own is None else _value(own, "pStyle")
 
 
@@ -125,30 +127,30 @@ def _style_name(style: Any) -> str:
 
 
 def _value(element: Any, tag: str) -> str | None:
-    found = element.find(_named(tag))
-    return None if found is None else found.get(_named("val"))
+    child = element.find(_tag(tag))
+    return None if child is None else child.get(_tag("val"))
 
 
 def _outline_level(properties: Any) -> int:
     """1 to 6; 0 for body text."""
-    said = None if properties is None else _value(properties, "outlineLvl")
-    return min(int(said) + 1, _DEEPEST_HEADING) if said and said.isdigit() and int(said) < 9 else 0
+    value = None if properties is None else _value(properties, "outlineLvl")
+    return min(int(value) + 1, _DEEPEST_HEADING) if value and value.isdigit() and int(value) < 9 else 0
 
 
 def _list_levels(document: WordDocument) -> dict[tuple[str, int], bool]:
-    """By number of a list and depth from 0: whether its items are numbered."""
+    """Whether the items are numbered, by the number of a list and depth from 0."""
     from docx.opc.constants import RELATIONSHIP_TYPE
 
     if not any(relation.reltype == RELATIONSHIP_TYPE.NUMBERING for relation in document.part.rels.values()):
         return {}
     root = document.part.numbering_part.element
     kinds: dict[str, dict[int, bool]] = {}
-    for abstract in root.iter(_named("abstractNum")):
-        formats = {level.get(_named("ilvl")): _value(level, "numFmt") for level in abstract.iter(_named("lvl"))}
-        kinds[abstract.get(_named("abstractNumId"))] = {
+    for abstract in root.iter(_tag("abstractNum")):
+        formats = {level.get(_tag("ilvl")): _value(level, "numFmt") for level in abstract.iter(_tag("lvl"))}
+        kinds[abstract.get(_tag("abstractNumId"))] = {
             int(depth): kind not in {"bullet", "none", None} for depth, kind in formats.items() if str(depth).isdigit()
         }
-    lists = ((found.get(_named("numId")), _value(found, "abstractNumId")) for found in root.iter(_named("num")))
+    lists = ((number.get(_tag("numId")), _value(number, "abstractNumId")) for number in root.iter(_tag("num")))
     return {
         (str(number), depth): ordered
         for number, abstract in lists

@@ -1,4 +1,4 @@
-"""Whether a text looks as if reading it had gone wrong: words that run together, characters that nobody can read."""
+"""Detects text that was probably read wrongly: words that run together, unreadable characters."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from hoptrail.types import Block, BlockKind
 
 _GLUED_LETTERS = 25
 _GLUED_SHARE = 0.15
-"""Of the letters of a text, the share in words of at least so many letters, above which its words run together."""
+"""Words run together if words of at least this many letters have more than this share of all letters."""
 _BROKEN_SHARE = 0.1
 _WORD = re.compile(r"[^\W\d_]+")
 # Scripts that put no space between words.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 _LEAST_LETTERS = 200
-"""Of a text's prose, below which nothing is said of it."""
+"""Shorter prose is not judged."""
 _SAMPLE = 200_000
-"""Characters of prose that are looked at."""
+"""Characters of prose examined."""
 
 
 def doubts(text: str, blocks: Sequence[Block]) -> Iterator[str]:
-    """What is doubtful about the prose of a document, as notes for its reader; code and tables are not looked at."""
+    """Yield notes on what is doubtful about the prose of a document; code and tables are not examined."""
     prose = _prose(text, blocks)
     if sum(map(str.isalpha, prose)) >= _LEAST_LETTERS and are_glued(prose):
         yield "words run together: spaces are missing in the file"
@@ -43,13 +43,13 @@ def _prose(text: str, blocks: Sequence[Block]) -> str:
 
 
 def are_glued(text: str) -> bool:
-    """Whether words run together, as where a file tells no spaces."""
+    """Whether words run together because spaces are missing in the file."""
     words = _WORD.findall(_UNSPACED.sub(" ", text))
     letters = sum(map(len, words))
     return sum(len(word) for word in words if len(word) >= _GLUED_LETTERS) > _GLUED_SHARE * letters
 
 
 def is_broken(text: str) -> bool:
-    """Whether many characters are none that anybody can read, as where a font does not say which they are."""
+    """Whether many characters are unassigned, private or replaced, as with a font that does not identify its glyphs."""
     odd = sum(character == "\ufffd" or unicodedata.category(character) in {"Co", "Cn"} for character in text)
     return odd > _BROKEN_SHARE * len(text)

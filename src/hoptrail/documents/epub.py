@@ -1,7 +1,7 @@
-"""The blocks of an EPUB book: its parts in reading order, each as an HTML page.
+"""Parses EPUB books: their parts in reading order, each as an HTML page.
 
-The archive is checked before anything is unpacked. Its XML is read by the HTML parser, which expands no entity that a file
-declares and fetches nothing. Books under a publisher's protection are refused.
+The archive is checked before anything is unpacked. The HTML parser reads its XML; it expands no declared entity and fetches
+nothing. Books with DRM are refused.
 """
 
 from __future__ import annotations
@@ -31,11 +31,10 @@ _SPACES = re.compile(r"\s+")
 
 
 def parse_epub(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Title (of the book's metadata, else the first heading), date (of the metadata) and blocks with the number of their part and
-    their line in it.
+    """Parse a book: title (of its metadata, else the first heading), date (of its metadata), and blocks with part and line.
 
     Raises:
-        Unreadable: no EPUB, damaged, protected, or beyond a limit.
+        Unreadable: it is no EPUB, damaged, protected, or beyond a limit.
     """
     with opened_archive(data, limits, "an EPUB book") as archive:
         book = _book(archive)
@@ -54,7 +53,7 @@ class _Book:
 
 
 def _book(archive: zipfile.ZipFile) -> _Book:
-    """What the package file says, which the container names."""
+    """Read the package file, which the container names."""
     rootfile = _xml(archive, _CONTAINER).css_first("rootfile[full-path]")
     package = (rootfile.attributes["full-path"] or "") if rootfile else ""
     if not package:
@@ -65,18 +64,18 @@ def _book(archive: zipfile.ZipFile) -> _Book:
         for item in tree.css("manifest item")
         if item.attributes.get("media-type") in _PAGES
     }
-    used = [pages[name] for itemref in tree.css("itemref") if (name := itemref.attributes.get("idref")) in pages]
+    spine = [pages[name] for itemref in tree.css("itemref") if (name := itemref.attributes.get("idref")) in pages]
     folder = posixpath.dirname(package)
-    parts = [posixpath.normpath(posixpath.join(folder, unquote(href.partition("#")[0]))) for href in used]
+    parts = [posixpath.normpath(posixpath.join(folder, unquote(href.partition("#")[0]))) for href in spine]
     _refuse_protected(archive, parts)
     date = _metadata(tree, "date")
     return _Book(_metadata(tree, "title"), find_date(date) or date[:4], parts)
 
 
 def _metadata(tree: LexborHTMLParser, name: str) -> str:
-    """The first of the elements of Dublin Core with this name."""
-    found = tree.css_first(rf"dc\:{name}")
-    return _SPACES.sub(" ", found.text()).strip() if found else ""
+    """The first Dublin Core element with this name."""
+    element = tree.css_first(rf"dc\:{name}")
+    return _SPACES.sub(" ", element.text()).strip() if element else ""
 
 
 def _xml(archive: zipfile.ZipFile, name: str) -> LexborHTMLParser:
@@ -87,13 +86,13 @@ def _xml(archive: zipfile.ZipFile, name: str) -> LexborHTMLParser:
 
 
 def _refuse_protected(archive: zipfile.ZipFile, parts: list[str]) -> None:
-    """Fonts are often scrambled, and listed as encrypted; that is nothing to us."""
+    """Refuse a book with encrypted parts. Fonts are often obfuscated and listed as encrypted; these do not matter."""
     if _ENCRYPTION not in archive.namelist():
         return
     references = _xml(archive, _ENCRYPTION).css("*")
     encrypted = {unquote(node.attributes.get("uri") or "") for node in references if "uri" in node.attributes}
     if encrypted & set(parts):
-        raise Unreadable("is protected by its publisher (DRM): only the programs that are licensed can read it")
+        raise Unreadable("is protected by its publisher (DRM): only licensed programs can read it")
 
 
 def _part(archive: zipfile.ZipFile, number: int, name: str, notes: list[str]) -> Iterator[Piece]:

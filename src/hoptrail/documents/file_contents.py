@@ -1,6 +1,6 @@
-"""What is in the files that sources name, not yet understood: their bytes as they stood at one moment, or lines of JSON lines.
+"""Reads the unparsed contents of files: a consistent snapshot of their bytes, or the lines of JSONL files.
 
-A file packed with gzip is read as the file within it, which has the same name without `.gz`.
+A gzip file is read as the file within it, named without `.gz`.
 """
 
 from __future__ import annotations
@@ -25,37 +25,40 @@ from hoptrail.execution.executor import batched
 GZIP = ".gz"
 _GZIP_MARK = b"\x1f\x8b"
 _BEGINNING = 8192
-"""Bytes of a file under an unknown name that tell whether it is worth reading as text."""
-_TOGETHER = 1000
-"""Files that are looked up together."""
-_PAGES = (b"%!PS", b"%!FontType")
-"""How PostScript begins: programs that draw, in which words are cut up."""
+"""Bytes of a file with an unknown ending that show whether it is text."""
+_LOOKUP_BATCH = 1000
+"""Files whose marks are looked up at once."""
+_POSTSCRIPT = (b"%!PS", b"%!FontType")
+"""How PostScript begins: drawing programs, in which words are split up."""
 
 
 @dataclass(slots=True)
 class Findings:
-    """What reading finds out beside documents and failures. `notes` say what was decided; `left_out` are files, as source
-    strings, that are of no form that is read and are not text. `whole` are the JSONL files that were read to their end without a
-    failure: what was read from them before is there now, or gone. `seen` are all files that were found, as source strings,
-    whether they could be read or not; `closed` are places that could not be looked into, so what is there is not known.
-    `unchanged` files hold what was read from them before; of those whose bytes had to be compared, and of those that were read,
-    `compared` and `marks` have the marks; `redated` has the day of those whose bytes are the same and whose time is of another.
-    """
+    """Results of reading beside documents and failures. Files are source strings."""
 
     notes: list[str] = field(default_factory=list)
+    """Decisions made."""
     left_out: list[str] = field(default_factory=list)
+    """Files that are neither text nor of a known form."""
     whole: set[str] = field(default_factory=set)
+    """JSONL files read to their end without a failure: a line that is missing now was deleted."""
     seen: set[str] = field(default_factory=set)
+    """All files found, readable or not."""
     closed: list[str] = field(default_factory=list)
+    """Places that could not be listed, so that their files are unknown."""
     unchanged: int = 0
+    """Number of known files with the same content as before."""
     compared: dict[str, FileMark] = field(default_factory=dict)
+    """Marks of unchanged files whose bytes had to be compared."""
     marks: dict[str, FileMark] = field(default_factory=dict)
+    """Marks of files that were read."""
     redated: dict[str, str] = field(default_factory=dict)
+    """The new day of files with the same bytes and another time."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """The content of a file that is one document; `modified` is the day of its last change (UTC, ISO)."""
+    """The content of a file that is one document; `modified` is the day of its last change (UTC, ISO 8601)."""
 
     path: Path
     form: str
@@ -75,13 +78,13 @@ Content = FileContent | LineContent | DocumentError
 
 
 def without_packing(path: Path) -> Path:
-    """The path of a file, without the ending that says it is packed with gzip."""
+    """The path without the ending `.gz`."""
     name = path.name.lower()
     return path.with_suffix("") if name.endswith(GZIP) and not name.endswith(ENDINGS) else path
 
 
 def ending_of(name: str) -> str:
-    """What the end of a file's name says of how to read it, in lower case: `.md`, `.md.gz`, `.gz`; empty if it says nothing."""
+    """The known ending of a file name in lower case, such as `.md`, `.md.gz` or `.gz`; empty if there is none."""
     lower = name.lower()
     packing = GZIP if lower.endswith(GZIP) and not lower.endswith(ENDINGS) else ""
     bare = lower.removesuffix(packing)
@@ -89,10 +92,10 @@ def ending_of(name: str) -> str:
 
 
 def is_readable(path: Path) -> bool:
-    """Whether the name of a file tells a form that is read, or else its content is text or tells one.
+    """Whether a file has a known ending, or else its content is text or of a recognisable form.
 
     Raises:
-        Unreadable: it is packed, and damaged.
+        Unreadable: it is a damaged gzip file.
         OSError: the file could not be opened or read.
     """
     return form_of(without_packing(path)) is not None or _begins_as_text(path)
@@ -106,30 +109,31 @@ def contents_at(
     *,
     follow: bool = False,
 ) -> Iterator[Content]:
-    """The contents of files and folders in the order of `sources`, errors in the place of what could not be read; nothing of
-    files that are `known` and unchanged. `follow`: see `files_of`.
+    """Yield the contents of files and folders in the order of `sources`, errors in their place.
+
+    Files that are `known` and unchanged yield nothing. `follow`: see `files_of`.
     """
     for source in sources:
         named = Path(source).is_file()
-        for some in batched(files_of(Path(source), follow=follow), _TOGETHER):
-            marks = known([shown(found) for found in some if isinstance(found, Path)])
-            for found in some:
-                if isinstance(found, DocumentError):
-                    findings.closed.append(found.source)
-                    yield found
-                elif isinstance(found, LeftOut):
-                    findings.seen.update(map(shown, found.files))
-                    findings.notes += _left_out(found)
-                elif isinstance(found, Unfollowed):
-                    findings.notes.append(f"{found.source} {found.reason}")
+        for batch in batched(files_of(Path(source), follow=follow), _LOOKUP_BATCH):
+            marks = known([shown(entry) for entry in batch if isinstance(entry, Path)])
+            for entry in batch:
+                if isinstance(entry, DocumentError):
+                    findings.closed.append(entry.source)
+                    yield entry
+                elif isinstance(entry, LeftOut):
+                    findings.seen.update(map(shown, entry.files))
+                    findings.notes += _left_out_notes(entry)
+                elif isinstance(entry, Unfollowed):
+                    findings.notes.append(f"{entry.source} {entry.reason}")
                 else:
-                    yield from _changed(found, named, limits, findings, marks)
+                    yield from _if_changed(entry, named, limits, findings, marks)
 
 
-def _changed(
+def _if_changed(
     path: Path, named: bool, limits: ReadingLimits, findings: Findings, marks: Mapping[str, FileMark]
 ) -> Iterator[Content]:
-    """What is in a file, unless it is as it was."""
+    """The contents of a file; nothing if its size and times are those of its mark."""
     source = shown(path)
     findings.seen.add(source)
     mark = marks.get(source)
@@ -139,22 +143,22 @@ def _changed(
         yield from _in_file(path, named, limits, findings, mark)
 
 
-def _left_out(found: LeftOut) -> list[str]:
-    number = sum(form_of(without_packing(path)) is not None for path in found.files)
+def _left_out_notes(left_out: LeftOut) -> list[str]:
+    number = sum(form_of(without_packing(path)) is not None for path in left_out.files)
     what = "another file that could be read was" if number == 1 else f"{number:,} other files that could be read were"
-    folder = shown(found.corpus.parent)
-    return [f"{folder}: a data folder, of which {found.corpus.name} is read; {what} left out"] if number else []
+    folder = shown(left_out.corpus.parent)
+    return [f"{folder}: a data folder, of which {left_out.corpus.name} is read; {what} left out"] if number else []
 
 
 def _in_file(
     path: Path, named: bool, limits: ReadingLimits, findings: Findings, mark: FileMark | None
 ) -> Iterator[Content]:
-    """`named`: by the user, who wants to know why it was not read; in a folder a file that is no document is left out."""
+    """The contents of a file. If it is no document, that is an error when the user named it, and not within a folder."""
     form = form_of(without_packing(path))
     try:
         if not is_readable(path):
             if named:
-                raise Unreadable("is not text, and of no form that is read: `hoptrail index --help` lists them")
+                raise Unreadable("is not text, and of no known format: `hoptrail index --help` lists them")
             findings.left_out.append(shown(path))
         elif form is not None and form.name == JSONL and not holds_records(path, limits):
             if (yield from _in_jsonl(path, limits)):
@@ -176,7 +180,7 @@ def _in_file(
 
 
 def read_again(path: Path, limits: ReadingLimits, findings: Findings) -> FileContent | DocumentError:
-    """The content of a file that gave one before."""
+    """Read a file again, for a second parse."""
     try:
         return _whole_file(path, form_of(without_packing(path)), limits, findings)
     except Unreadable as refusal:
@@ -186,7 +190,7 @@ def read_again(path: Path, limits: ReadingLimits, findings: Findings) -> FileCon
 
 
 def _whole_file(path: Path, form: Form | None, limits: ReadingLimits, findings: Findings) -> FileContent:
-    """A file whose name tells no form is text; one of JSON lines that is read as a whole holds records."""
+    """A file without a known form is text; a JSONL file read as a whole holds records, like JSON."""
     largest = limits.file if form is not None and form.packed else limits.text
     times = times_of(path)
     data = snapshot(path, largest)
@@ -194,16 +198,16 @@ def _whole_file(path: Path, form: Form | None, limits: ReadingLimits, findings: 
     if times == times_of(path):
         findings.marks[shown(path)] = mark_of(times, data)
     if without_packing(path) != path and data.startswith(_GZIP_MARK):
-        data = _unpacked(data, largest, limits)
+        data = _gunzip(data, largest, limits)
     name = TEXT if form is None else JSON if form.name == JSONL else form.name
     return FileContent(path, name, data, day_of(times[1]))
 
 
-def _unpacked(data: bytes, largest: int, limits: ReadingLimits) -> bytes:
-    """What is packed with gzip.
+def _gunzip(data: bytes, largest: int, limits: ReadingLimits) -> bytes:
+    """Unpack a gzip file.
 
     Raises:
-        Unreadable: damaged, or it unpacks to too much.
+        Unreadable: it is damaged, or larger than `largest` bytes or the limit `expansion` when unpacked.
     """
     most = min(largest, max(16 * MIB, limits.expansion * len(data)))
     try:
@@ -219,11 +223,11 @@ def _unpacked(data: bytes, largest: int, limits: ReadingLimits) -> bytes:
 
 
 def _begins_as_text(path: Path) -> bool:
-    """Whether the beginning of a file under a name that tells nothing is text, or tells a form by itself."""
+    """Whether a file with an unknown ending begins like text or like a recognisable form."""
     beginning = _beginning(path)
     if true_form(None, beginning) is not None:
         return True
-    if beginning.startswith(_PAGES):
+    if beginning.startswith(_POSTSCRIPT):
         return False
     try:
         decode(beginning if len(beginning) < _BEGINNING else beginning[: beginning.rfind(b"\n") + 1] or beginning)
@@ -244,10 +248,10 @@ def _beginning(path: Path) -> bytes:
 
 
 def _in_jsonl(path: Path, limits: ReadingLimits) -> Generator[LineContent | DocumentError, None, bool]:
-    """Gives in the end whether there was something and nothing failed: a file without a line may be about to be written."""
-    before, found, failed = _state(path), False, False
+    """The lines of a JSONL file. Returns whether there were lines and none failed: an empty file may be about to be written."""
+    before, has_lines, failed = _state(path), False, False
     for line in read_lines(path, limits):
-        found = True
+        has_lines = True
         if isinstance(line, BadLine):
             place = f"{shown(path)}, line {line.number}" if line.number else shown(path)
             failed = True
@@ -257,14 +261,14 @@ def _in_jsonl(path: Path, limits: ReadingLimits) -> Generator[LineContent | Docu
     if _state(path) != before:
         failed = True
         yield DocumentError(shown(path), "changed while it was being read: index it again when it is at rest")
-    return found and not failed
+    return has_lines and not failed
 
 
 def snapshot(path: Path, largest: int) -> bytes:
-    """The bytes of a file as they stood at one moment. A file that changes under way is read once more.
+    """The bytes of a file at one moment. A file that changes meanwhile is read once more.
 
     Raises:
-        Unreadable: larger than `largest` bytes, or changed again.
+        Unreadable: the file is larger than `largest` bytes, or changed again.
         OSError: the file could not be opened or read.
     """
     for _ in range(2):
@@ -275,8 +279,10 @@ def snapshot(path: Path, largest: int) -> bytes:
 
 
 def _read_at_rest(path: Path, largest: int) -> bytes | None:
-    """The bytes of a file, or None if it changed meanwhile. One written a moment ago is compared with itself, because
-    two writes within one tick of the file system's clock leave the same time.
+    """The bytes of a file, or None if it changed meanwhile.
+
+    A file changed within the last two seconds is read twice and compared, because two writes within one tick of the file
+    system's clock leave the same time.
     """
     before = _state(path)
     size, changed_at = before[1], before[2]
@@ -289,12 +295,12 @@ def _read_at_rest(path: Path, largest: int) -> bytes | None:
 
 
 def _read_bytes(path: Path, size: int) -> bytes:
-    """The first `size` bytes, and one more if the file has grown. Asking for more would reserve more."""
+    """The first `size` bytes, and one more if the file has grown. Asking for more bytes would allocate more."""
     with path.open("rb") as stream:
         return stream.read(size + 1)
 
 
 def _state(path: Path) -> tuple[int, int, int]:
-    """What changes when the file does: inode, size in bytes, time of last change in nanoseconds."""
+    """Inode, size in bytes and time of last change in nanoseconds; they change when the file does."""
     status = path.stat()
     return status.st_ino, status.st_size, status.st_mtime_ns

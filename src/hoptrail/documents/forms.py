@@ -1,6 +1,6 @@
-"""The forms of files that are read: their names, the endings that tell them, and the function that parses each.
+"""File formats: their names, file name endings and parsers.
 
-A new form is a parser `(data, limits) -> Parsed` in a file of its own, and a line here.
+A new format is a parser `(data, limits) -> Parsed` in a separate module, and a line here.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ TEXT, PDF, JSON, JSONL = "text", "pdf", "json", "jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """`parser` is `module:function` within this package, imported by the process that parses; none for JSON lines, of which a
-    file gives many documents. `packed` files are archives or binary, and may be larger than text.
+    """A file format.
+
+    `parser` is `module:function` within this package, imported by the parsing process; JSONL has none, because a file gives many
+    documents. `packed` files are archives or binary, and may be larger than text.
     """
 
     name: str
@@ -55,13 +57,13 @@ BY_NAME = {form.name: form for form in FORMS}
 
 
 def form_of(path: Path) -> Form | None:
-    """The form that a file's name tells, or None."""
+    """The format by a file's ending, or None."""
     name = path.name.lower()
     return next((form for form in FORMS if name.endswith(form.endings)), None)
 
 
 def name_of(path: Path) -> str:
-    """A file's name without the ending that tells its form."""
+    """A file's name without its known ending."""
     form = form_of(path)
     endings = form.endings if form is not None else ()
     ending = max((known for known in endings if path.name.lower().endswith(known)), key=len, default="")
@@ -69,7 +71,7 @@ def name_of(path: Path) -> str:
 
 
 def true_form(form: Form | None, data: bytes) -> Form | None:
-    """The form by content, where that is beyond doubt; else `form`."""
+    """The format by content where that is beyond doubt, else `form`."""
     if data.startswith(b"%PDF-"):
         return BY_NAME[PDF]
     if data.startswith(b"PK\x03\x04"):
@@ -82,7 +84,7 @@ def true_form(form: Form | None, data: bytes) -> Form | None:
 
 
 def parser_of(name: str) -> Parser:
-    """The parser of a form."""
+    """Import the parser of the format with this name."""
     module, _, function = BY_NAME[name].parser.partition(":")
     parser: Parser = getattr(import_module(f"hoptrail.documents.{module}"), function)
     return parser

@@ -1,7 +1,7 @@
-"""The blocks of an HTML page: headings, paragraphs, items of lists, rows of tables, code and quotes; entities become characters.
+"""Parses HTML pages into headings, paragraphs, list items, table rows, code and quotes.
 
-Scripts, styles, navigation and what is marked hidden are left out. Nothing is run or fetched, style sheets are not applied, and
-no attempt is made to tell the main text from what surrounds it.
+Scripts, styles, navigation and hidden elements are left out. Nothing is run or fetched, style sheets are not applied, and the
+main text is not separated from its surroundings.
 """
 
 from __future__ import annotations
@@ -44,14 +44,15 @@ _DATES = (
 
 
 def parse_html(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Title (from `title`, else the first `h1`), date (from `meta`, else the only one in a `time`) and blocks with their lines.
+    """Parse a page: title (`title`, else the first `h1`), date (`meta`, else that of the only `time`) and blocks with their
+    lines.
 
-    Where `title` is a heading, a separator and more (the name of a site), the heading is the title.
+    If `title` is a heading followed by a separator and the name of a site, the heading is the title.
 
-    Meant to run in the child process: blocks nested deep take the parser quadratic time.
+    Meant to run in the child process: deep nesting takes the parser quadratic time.
 
     Raises:
-        Unreadable: not text, too large, of a shape that takes the parser too long, or the parser gave up.
+        Unreadable: the page is not text, too large, too slow to parse by its shape, or the parser failed.
     """
     if len(data) > limits.text:
         raise Unreadable(f"is larger than {limits.text} bytes: split it, or raise the limit `text`")
@@ -63,7 +64,7 @@ def parse_html(data: bytes, limits: ReadingLimits) -> Parsed:
 
 
 def html_pieces(markup: str, *, lines: bool = False) -> list[Piece]:
-    """The pieces of a page, or of a part of one; `lines`: each with its line as its place.
+    """The pieces of a page or a part of one. `lines`: the place of each piece is its line.
 
     Raises:
         Unreadable: see `html_tree`.
@@ -72,16 +73,15 @@ def html_pieces(markup: str, *, lines: bool = False) -> list[Piece]:
 
 
 def html_tree(markup: str, *, lines: bool = False) -> LexborHTMLParser:
-    """The tree of a page, or of XML that is read as one, its `lines` marked or not. In XML every element may end where it begins:
-    `<a id="top"/>`.
+    """Parse a page, or XML as one, into a tree. `lines` marks the lines in its texts, see `html_lines`.
 
     Raises:
-        Unreadable: the markup is of a shape that takes the parser too long, or the parser gave up.
+        Unreadable: the markup would take too long to parse by its shape, or the parser failed.
     """
     from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
     if "<?xml" in markup[:100] or "xmlns=" in markup[:1000]:
-        markup = _EMPTY_ELEMENT.sub(r"<\1\2></\1>", markup)
+        markup = _EMPTY_ELEMENT.sub(r"<\1\2></\1>", markup)  # in XML any element may be empty: `<a id="top"/>`
     refuse_slow_markup(markup)
     try:
         return LexborHTMLParser(marked(markup) if lines else markup)
@@ -95,16 +95,16 @@ def _pieces(tree: LexborHTMLParser) -> list[Piece]:
 
 def _title(tree: LexborHTMLParser) -> str:
     headings = [_SPACES.sub(" ", parted(heading.text())[0]).strip() for heading in tree.css("h1")]
-    named = tree.css_first("head > title")
-    title = _SPACES.sub(" ", named.text()).strip() if named else ""
+    element = tree.css_first("head > title")
+    title = _SPACES.sub(" ", element.text()).strip() if element else ""
     if not title:
         return headings[0] if headings else ""
-    begun = (heading for heading in headings if title.startswith(heading) and _SEPARATOR.match(title, len(heading)))
-    return next(begun, title)
+    starts = (heading for heading in headings if title.startswith(heading) and _SEPARATOR.match(title, len(heading)))
+    return next(starts, title)
 
 
 def _date(tree: LexborHTMLParser) -> str:
-    """The date that the page gives itself. Several `time` elements are dates of what it tells of."""
+    """The date of the page. Several different dates in `time` elements belong to its content, not to the page."""
     for selector in _DATES:
         for element in tree.css(selector):
             if date := find_date(element.attributes.get("content") or ""):
@@ -114,14 +114,14 @@ def _date(tree: LexborHTMLParser) -> str:
 
 
 def _declared_encoding(data: bytes) -> str | None:
-    """What the page's own `meta` element says its encoding is."""
-    found = _CHARSET.search(data, 0, 4096)
-    return found[1].decode("ascii") if found else None
+    """The encoding in the page's `meta` element, or None."""
+    match = _CHARSET.search(data, 0, 4096)
+    return match[1].decode("ascii") if match else None
 
 
 @dataclass(slots=True)
 class _Row:
-    """A table row that is being read: the number of pieces before it, its cells, and whether these hold more than words."""
+    """An open table row. `start`: the number of pieces before it. `layout`: its cells hold headings, code or further rows."""
 
     start: int
     cells: list[TableCell] = field(default_factory=list)
@@ -129,10 +129,10 @@ class _Row:
 
 
 class _Reader:
-    """Takes the pieces of a page, in reading order.
+    """Turns the tree of a page into pieces, in reading order.
 
-    `_holder` is the open heading, `pre` or `dt`: what is in it is one block, `_nested` counts the blocks that are open within.
-    `_place` is the line on which the text of the next piece begins, where lines are marked.
+    `_holder` is the open heading, `pre` or `dt`, whose content is one block; `_nested` counts the block elements open within it.
+    `_place` is the line on which the text of the next piece begins, if lines are marked.
     """
 
     def __init__(self) -> None:
@@ -148,7 +148,7 @@ class _Reader:
         self._cells: list[int] = []
 
     def read(self, root: LexborNode) -> list[Piece]:
-        """Walks by hand: pages nest deeper than Python's stack."""
+        """Iterative, because pages nest deeper than Python's stack."""
         node, depth = root, 0
         while True:
             is_whole = self._enter(node)
@@ -167,7 +167,7 @@ class _Reader:
             node = node.next
 
     def _enter(self, node: LexborNode) -> bool:
-        """True if nothing below the node is to be read."""
+        """Begin a node. Returns whether to skip its children."""
         tag = node.tag or ""
         if tag == "-text":
             text, place = parted(node.text_content or "")
@@ -268,7 +268,7 @@ class _Reader:
                 self._rows[-1].cells.append(TableCell(text, tag == "th", *spans))
 
     def _end_row(self, row: _Row) -> None:
-        """What was a block in a cell is a line's part; not where one cell is the row, or the table serves to lay out a page."""
+        """Replace the pieces of the cells with a row, unless the row is a single cell or the table lays out the page."""
         if row.layout or not self._tables:
             return
         piece = self._tables[-1].row(row.cells)
@@ -277,7 +277,7 @@ class _Reader:
             self._pieces[row.start :] = [replace(piece, place=place)]
 
     def _end_block(self) -> None:
-        """Make a piece of the text since the last one, if there is some."""
+        """Make a piece of the text since the last piece, if there is any."""
         text, self._text = "".join(self._text), []
         place, self._place = self._place, ""
         if self._holder != "pre":
@@ -303,12 +303,14 @@ def _is_dropped(node: LexborNode) -> bool:
 
 
 def _links_to_itself(node: LexborNode, target: str) -> bool:
-    """Whether this is the sign beside a heading that links to it, or beside a note that leads back."""
+    """Whether this is a permalink sign beside a heading, or a link back from a note."""
     return "#" in target and parted(node.text())[0].strip(" \ufe0e\ufe0f") in ("¶", "#", "§", "🔗", "↩", "↑", "⤴", "⏎")
 
 
 def _note_number(node: LexborNode) -> str:
-    """The number of a note that a link leads to, if it is raised or marked as such; it must not run into the word before it."""
+    """The number of the note that a raised or marked link leads to; empty for other links. Such a number must not run into the
+    word before it.
+    """
     attributes = node.attributes
     kinds = (attributes.get("epub:type"), attributes.get("role"), attributes.get("class"))
     is_marked = any("noteref" in (kind or "") or "footnote-ref" in (kind or "") for kind in kinds)
@@ -320,7 +322,7 @@ def _note_number(node: LexborNode) -> str:
 
 
 def _in_heading(node: LexborNode) -> bool:
-    """Whether the nearest block around it is a heading: one that folds what is below it is often a button itself."""
+    """Whether the nearest block element around it is a heading: the text of a folding heading is often in a button."""
     above = node.parent
     while above is not None and not _BLOCKS.fullmatch(above.tag or ""):
         above = above.parent

@@ -1,7 +1,7 @@
-"""Tells on which line of its file a text of an HTML page begins: the parser does not.
+"""Line numbers for the texts of an HTML page, which the parser does not report.
 
-`marked` puts the number of its line before every text in the markup, in characters that no page may hold; `parted` takes it out
-of what the parser gives. Of very long tags only the beginning is looked at, so that time is linear in the length of the page.
+`marked` puts its line number before every text in the markup, between characters that no page may contain; `parted` extracts it
+from the parser's output. Only the beginning of very long tags is examined, so that time is linear in the length of the page.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 _OPENS, _CLOSES = "\ufdd0", "\ufdd1"
-"""Noncharacters of Unicode: nobody exchanges them."""
+"""Unicode noncharacters, which are not for interchange."""
 _MARK = re.compile(f"{_OPENS}([0-9]+){_CLOSES}")
 _RAW = "script|style|textarea|title|xmp|iframe|noembed|noframes"
 _MARKUP = re.compile(
@@ -20,20 +20,22 @@ _MARKUP = re.compile(
 
 
 def marked(markup: str) -> str:
-    """The markup with its lines marked. What could be taken for a mark becomes U+FFFD."""
+    """The markup with its lines marked. A character that could be taken for a mark becomes U+FFFD."""
     markup = markup.replace(_OPENS, "\N{REPLACEMENT CHARACTER}")
     parts: list[str] = []
     line, place, end = 1, 0, 0
-    for found in _MARKUP.finditer(markup):
-        line, place = _mark(markup, end, found.start(), line, place, parts)
-        parts.append(found[0])
-        end = found.end()
+    for tag in _MARKUP.finditer(markup):
+        line, place = _mark(markup, end, tag.start(), line, place, parts)
+        parts.append(tag[0])
+        end = tag.end()
     _mark(markup, end, len(markup), line, place, parts)
     return "".join(parts)
 
 
 def _mark(markup: str, start: int, end: int, line: int, place: int, parts: list[str]) -> tuple[int, int]:
-    """Add the text from `start` to `end`; which line it begins on, `line` being that of `place`, and where that is."""
+    """Append the marked text from `start` to `end` to `parts`. Offset `place` is on `line`; returns the line and offset of the
+    text's first character.
+    """
     text = markup[start:end]
     body = text.lstrip()
     if not body:
@@ -46,7 +48,7 @@ def _mark(markup: str, start: int, end: int, line: int, place: int, parts: list[
 
 
 def parted(text: str) -> tuple[str, str]:
-    """A text without marks, and the place of the first (`line 12`); no place where there is none."""
+    """A text without its marks, and the place of the first mark (`line 12`), or an empty place."""
     at = text.find(_OPENS)
     if at < 0:
         return text, ""

@@ -1,7 +1,7 @@
 """Refuses HTML that takes its parser quadratic time: elements with very many attributes, or nested very deep.
 
-The shape is made out from the tags alone, in one pass before the page is parsed. That is near enough to what a parser makes of
-them, which closes some elements by itself; what slips through is stopped by the limit on time.
+The shape is estimated from the tags alone, in one pass before parsing. A parser also closes some elements implicitly; pages that
+slip through are stopped by the limit on time.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections import Counter
 from hoptrail.documents.decoding import Unreadable
 
 MOST_ATTRIBUTES = 1000
-"""Of one element. The parser compares each with all before it."""
+"""Per element. The parser compares each attribute with all before it."""
 DEEPEST = 10_000
-"""Open elements, one within the other. The parser looks through them at many a tag."""
+"""Nested open elements. The parser searches them at many tags."""
 
 _TAGS = re.compile(
     r"<!--.*?(?:-->|\Z)"
@@ -26,16 +26,16 @@ _ATTRIBUTE = re.compile(r"""[^\s/=>"']++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*
 _VOID = frozenset(
     ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr")
 )
-_ENDED_BY_THE_NEXT = frozenset(
+_IMPLICITLY_CLOSED = frozenset(
     ("a", "dd", "dt", "li", "optgroup", "option", "p", "rp", "rt", "tbody", "td", "tfoot", "th", "thead", "tr")
 )
-"""Elements that need no end tag; the next of them ends the one before."""
+"""Elements without a required end tag; the next of them closes the one before."""
 _FOREIGN = ("svg", "math")
-"""Elements in which others may end where they begin: `<path/>`."""
+"""Elements in which others may be self-closing: `<path/>`."""
 
 
 def refuse_slow_markup(markup: str) -> None:
-    """Let a page pass that its parser is done with in time.
+    """Check the shape of a page.
 
     Raises:
         Unreadable: an element has too many attributes, or elements are nested too deep.
@@ -57,8 +57,8 @@ def refuse_slow_markup(markup: str) -> None:
             )
         if rest.endswith("/") and any(opened[element] for element in _FOREIGN):
             continue
-        if name in _ENDED_BY_THE_NEXT:
-            while stack and stack[-1] in _ENDED_BY_THE_NEXT:
+        if name in _IMPLICITLY_CLOSED:
+            while stack and stack[-1] in _IMPLICITLY_CLOSED:
                 opened[stack.pop()] -= 1
         stack.append(name)
         opened[name] += 1

@@ -1,4 +1,4 @@
-"""The blocks of a Jupyter notebook: its Markdown cells as Markdown, its code cells as code. What the code put out is left out."""
+"""Parses Jupyter notebooks: Markdown cells as Markdown, code cells as code. Outputs are left out."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from hoptrail.types import BlockKind
 
 
 def parse_ipynb(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Title (of the metadata, else the first heading) and blocks, each with the number of its cell.
+    """Parse a notebook: title (of its metadata, else the first heading) and blocks, each with the number of its cell.
 
     Raises:
-        Unreadable: not text, not JSON, or without cells.
+        Unreadable: it is not text, not JSON, or has no cells.
     """
     decoded = decode(data)
     try:
@@ -29,11 +29,11 @@ def parse_ipynb(data: bytes, limits: ReadingLimits) -> Parsed:
         raise Unreadable("is not a notebook: it has no list of cells")
     pieces = [piece for number, cell in enumerate(cells, 1) for piece in _pieces(number, cell)]
     headings = (piece.text for piece in pieces if piece.kind is BlockKind.HEADING)
-    return assemble(_named(notebook) or next(headings, ""), pieces, decoded.notes, limits.text)
+    return assemble(_metadata_title(notebook) or next(headings, ""), pieces, decoded.notes, limits.text)
 
 
 def _cells(notebook: object) -> list[object] | None:
-    """The cells of format 4, or those of the worksheets of the formats before."""
+    """The cells of format 4, or of the worksheets of earlier formats."""
     if not isinstance(notebook, dict):
         return None
     sheets = notebook.get("worksheets")
@@ -44,7 +44,7 @@ def _cells(notebook: object) -> list[object] | None:
     return cells if isinstance(cells, list) else None
 
 
-def _named(notebook: dict[str, object]) -> str:
+def _metadata_title(notebook: dict[str, object]) -> str:
     metadata = notebook.get("metadata")
     title = metadata.get("title") if isinstance(metadata, dict) else None
     return title if isinstance(title, str) else ""
@@ -65,7 +65,7 @@ def _pieces(number: int, cell: object) -> Iterator[Piece]:
 
 
 def _source(cell: dict[str, object]) -> str:
-    """A string or a list of them; format 3 calls that of code `input`."""
+    """The source of a cell, which is a string or a list of strings. Format 3 calls that of code `input`."""
     source = cell.get("source", cell.get("input", ""))
     parts = source if isinstance(source, list) else [source]
     return "".join(part for part in parts if isinstance(part, str))

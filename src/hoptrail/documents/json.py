@@ -1,6 +1,4 @@
-"""A JSON file as blocks: records as rows, objects as headings with a row for each value. Lines of JSON are a list of records; a
-broken one costs only itself.
-"""
+"""Parses JSON files: records as rows, objects as headings with a row for each value. JSON lines are a list of records."""
 
 from __future__ import annotations
 
@@ -13,24 +11,24 @@ from hoptrail.documents.records import record_pieces
 
 
 def parse_json(data: bytes, limits: ReadingLimits) -> Parsed:
-    """The title is the value of `title` or `name` of the whole, if it has one.
+    """Parse a file. The title is the `title` or `name` of the outermost object, if it has one.
 
     Raises:
-        Unreadable: not text, not JSON, nested too deep, or beyond a limit.
+        Unreadable: it is not text, not JSON, nested too deep, or beyond a limit.
     """
     decoded = decode(data)
     try:
-        value, broken = _value(decoded.text)
-        named = (value.get("title") or value.get("name")) if isinstance(value, dict) else ""
-        title = named if isinstance(named, str) else ""
+        value, broken = _load(decoded.text)
+        name = (value.get("title") or value.get("name")) if isinstance(value, dict) else ""
+        title = name if isinstance(name, str) else ""
         notes = [f"line {number} is not JSON and was left out" for number in broken]
         return assemble(title, record_pieces(value, limits), (*decoded.notes, *notes), limits.text)
     except RecursionError:
         raise Unreadable("is nested too deep to be a document") from None
 
 
-def _value(text: str) -> tuple[object, list[int]]:
-    """The value, or those of the lines with the numbers of the lines that are broken: fewer than the others."""
+def _load(text: str) -> tuple[object, list[int]]:
+    """The value of the text; else the values of its lines, and the numbers of the broken lines if these are the minority."""
     try:
         return json.loads(text), []
     except ValueError as error:

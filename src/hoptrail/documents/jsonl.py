@@ -1,7 +1,7 @@
-"""Documents from JSON lines, read as a stream: our layout (`id`, `title`, `text`, `sentences`, `date`) and BEIR's (`_id`).
+"""Streams documents from JSON lines in our layout (`id`, `title`, `text`, `sentences`, `date`) and BEIR's (`_id`).
 
-A broken line is named with its number and costs only itself. Memory is bounded by the longest line allowed. Nothing is known here
-about questions or relevance files, and other keys of a line are ignored.
+A broken line is reported with its number; the others are read. Memory is bounded by the longest line allowed. Other keys of a
+line are ignored.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from hoptrail.text.dates import find_date
 from hoptrail.types import Block
 
 GIVE_UP_AFTER = 20
-"""Broken lines in a row from the start: then it is another kind of file, and not every line is worth a message."""
+"""Broken lines from the start after which a file is taken for another kind, rather than reporting every line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One document of a JSONL file; `name` is its id, or `line-N`. What the line does not give is empty."""
+    """A document of a JSONL file. `name` is its id, or `line-N`; missing values are empty."""
 
     name: str
     title: str
@@ -40,14 +40,14 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """A line that gives no document. `number` 0 stands for the file as a whole, which could not be read further."""
+    """A line that gives no document. `number` is 0 if the file could not be read further."""
 
     number: int
     reason: str
 
 
 def holds_records(path: Path, limits: ReadingLimits) -> bool:
-    """Whether the first lines of a file are records of another kind: objects, none of which has a `text`.
+    """Whether the first lines of a file are other records: JSON objects without a `text`.
 
     Raises:
         OSError: the file could not be opened or read.
@@ -55,7 +55,7 @@ def holds_records(path: Path, limits: ReadingLimits) -> bool:
     with path.open("rb") as stream:
         if stream.peek(2)[:2] == b"\x1f\x8b":
             return False
-        lines = [line for _, line in islice(_numbered(stream, limits.text, None), GIVE_UP_AFTER)]
+        lines = [line for _, line in islice(_numbered_lines(stream, limits.text, None), GIVE_UP_AFTER)]
     try:
         values = [json.loads(line or b"") for line in lines]
     except (ValueError, RecursionError):
@@ -64,7 +64,7 @@ def holds_records(path: Path, limits: ReadingLimits) -> bool:
 
 
 def read_lines(path: Path, limits: ReadingLimits) -> Iterator[Line | BadLine]:
-    """The documents of a JSONL file, gzipped or not (told by content), and what is wrong with the other lines.
+    """Yield the documents of a JSONL file, plain or gzipped (detected by content), and errors for the other lines.
 
     Raises:
         OSError: the file could not be opened or read.
@@ -76,7 +76,7 @@ def read_lines(path: Path, limits: ReadingLimits) -> Iterator[Line | BadLine]:
         number = 0
         try:
             good = False
-            for number, line in _numbered(stream, limits.text, most):
+            for number, line in _numbered_lines(stream, limits.text, most):
                 record = _record(number, line, limits)
                 good = good or isinstance(record, Line)
                 yield record
@@ -84,13 +84,16 @@ def read_lines(path: Path, limits: ReadingLimits) -> Iterator[Line | BadLine]:
                     yield BadLine(0, f"none of its first {number} lines is a document: not JSON lines")
                     return
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            yield BadLine(0, f"is a damaged gzip file ({error}); what stands before line {number + 1} was read")
+            yield BadLine(0, f"is a damaged gzip file ({error}); the lines before line {number + 1} were read")
         except Unreadable as refusal:
-            yield BadLine(0, f"{refusal}; what stands before line {number + 1} was read")
+            yield BadLine(0, f"{refusal}; the lines before line {number + 1} were read")
 
 
-def _numbered(stream: BinaryIO, longest: int, most: int | None) -> Iterator[tuple[int, bytes | None]]:
-    """Lines that are not blank, with their numbers from 1; None in place of one over `longest` bytes."""
+def _numbered_lines(stream: BinaryIO, longest: int, most: int | None) -> Iterator[tuple[int, bytes | None]]:
+    """Yield lines that are not blank with their numbers from 1; None in place of a line over `longest` bytes.
+
+    `most`: bytes that the whole file may unpack to, None for no limit.
+    """
     number, total = 0, 0
     while line := stream.readline(longest + 1):
         number += 1
@@ -131,7 +134,7 @@ def _record(number: int, line: bytes | None, limits: ReadingLimits) -> Line | Ba
         blocks = unpack_for(text, value.get("blocks"))
     except ValueError as error:
         return BadLine(number, f"has `blocks` that do not fit its text ({error}): leave them out")
-    date, origin = (given if isinstance(given := value.get(key), str) else "" for key in ("date", "date_from"))
+    date, origin = (field if isinstance(field := value.get(key), str) else "" for key in ("date", "date_from"))
     date = find_date(date)
     sentences = _sentences(value.get("sentences"))
     return Line(
@@ -141,9 +144,9 @@ def _record(number: int, line: bytes | None, limits: ReadingLimits) -> Line | Ba
 
 def _name(value: dict[str, object], number: int) -> str:
     for key in ("id", "_id"):
-        given = value.get(key)
-        if isinstance(given, (str, int)) and str(given):
-            return str(given)
+        name = value.get(key)
+        if isinstance(name, (str, int)) and str(name):
+            return str(name)
     return f"line-{number}"
 
 
@@ -159,9 +162,9 @@ def _sentences(value: object) -> tuple[str, ...]:
 
 
 def tiling_ends(text: str, sentences: Sequence[str]) -> tuple[int, ...] | None:
-    """The end offsets of given `sentences` if, with only white space between them, they make up `text`; else None.
+    """The end offsets of `sentences` if they make up `text`, with only white space between them; else None.
 
-    White space goes to the sentence before it, as everywhere; sentences of white space alone are left out.
+    White space belongs to the sentence before it; sentences of white space alone are left out.
     """
     ends: list[int] = []
     place = len(text) - len(text.lstrip())

@@ -1,7 +1,7 @@
-"""The blocks of a mail (.eml) and of a file of mails (.mbox): a row with sender, receivers, date and subject, the text, quotes.
+"""Parses mails (.eml) and files of mails (.mbox) into a row with sender, recipients, date and subject, the text, and quotes.
 
-The plain text is read where there is one, else the HTML. An attachment is read by the parser of its own form, under a heading
-with its name; one that cannot be read costs only itself and is named in the notes. Meant to run in the child process.
+The plain text is preferred to the HTML. Each attachment is read by the parser of its format, under a heading with its name; an
+attachment that cannot be read is named in the notes. Meant to run in the child process.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _DEEPEST_MAIL = 4
 _MOST_ATTACHMENTS = 200
 _LONGEST_NAME = 120
 _DEEPEST_HEADING = 6
-_BEGINS = re.compile(rb"^From [^\r\n]*\r?\n", re.MULTILINE)
+_SEPARATOR = re.compile(rb"^From [^\r\n]*\r?\n", re.MULTILINE)
 _HEADER_LINE = re.compile(rb"(?:From [^\r\n]*\r?\n)?[!-9;-~]{1,70}:[ \t\r\n]")
 _FORMS_OF_TYPES = {
     "application/pdf": "pdf",
@@ -45,44 +45,45 @@ _UNSHOWABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u
 
 
 def parse_mail(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Its subject is the title, its header gives the date.
+    """Parse one mail: its subject is the title, its header has the date.
 
     Raises:
-        Unreadable: it does not begin as a mail does.
+        Unreadable: it does not begin with a header.
     """
     if not _HEADER_LINE.match(data.lstrip()):
         raise Unreadable("is not a mail: it does not begin with a header")
-    reading = _Reading(limits)
+    reader = _Reader(limits)
     message = message_from_bytes(data.lstrip(), policy=policy.compat32)
-    parsed = assemble(_header(message, "Subject"), reading.pieces(message), reading.notes, limits.text)
-    return _dated(replace(parsed, notes=tuple(reading.notes)), _date(message))
+    parsed = assemble(_header(message, "Subject"), reader.pieces(message), largest=limits.text)
+    return _with_date(replace(parsed, notes=tuple(reader.notes)), _date(message))
 
 
 def parse_mbox(data: bytes, limits: ReadingLimits) -> Parsed:
-    """One mail after the other, each under a heading with its subject; the date is that of the latest.
+    """Parse a file of mails, each under a heading with its subject; the date is that of the latest.
 
     Raises:
-        Unreadable: it does not begin as such a file does, or holds more mails than the limit for rows.
+        Unreadable: it does not begin with a line `From `, or holds more mails than the limit `rows`.
     """
-    starts = [found.start() for found in _BEGINS.finditer(data) if _begins_mail(data, found)]
+    starts = [separator.start() for separator in _SEPARATOR.finditer(data) if _begins_mail(data, separator)]
     if not starts or data[: starts[0]].strip():
         raise Unreadable("is not a file of mails: it does not begin with a line `From `")
     if len(starts) > limits.rows:
         raise Unreadable(f"holds more than {limits.rows} mails: split it, or raise the limit `rows`")
-    reading = _Reading(limits)
+    reader = _Reader(limits)
     dates: list[datetime] = []
-    parsed = assemble("", _mails(data, starts, reading, dates), (), limits.text)
+    parsed = assemble("", _mails(data, starts, reader, dates), (), limits.text)
     latest = max(dates, key=lambda date: date.isoformat(), default=None)
-    return _dated(replace(parsed, notes=tuple(reading.notes)), latest)
+    return _with_date(replace(parsed, notes=tuple(reader.notes)), latest)
 
 
-def _begins_mail(data: bytes, found: re.Match[bytes]) -> bool:
-    """After a blank line or at the start, and before a header."""
-    before = data[max(0, found.start() - 2) : found.start()]
-    return before in {b"", b"\n\n", b"\r\n"} and _HEADER_LINE.match(data, found.end()) is not None
+def _begins_mail(data: bytes, separator: re.Match[bytes]) -> bool:
+    """Whether a separator stands at the start or after a blank line, and before a header."""
+    before = data[max(0, separator.start() - 2) : separator.start()]
+    return before in {b"", b"\n\n", b"\r\n"} and _HEADER_LINE.match(data, separator.end()) is not None
 
 
-def _mails(data: bytes, starts: list[int], reading: _Reading, dates: list[datetime]) -> Iterator[Piece]:
+def _mails(data: bytes, starts: list[int], reader: _Reader, dates: list[datetime]) -> Iterator[Piece]:
+    """Yield the pieces of all mails; adds their dates to `dates`."""
     for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(data)], strict=True), 1):
         raw = re.sub(rb"^>(>*From )", rb"\1", data[start:end], flags=re.MULTILINE)
         message = message_from_bytes(raw, policy=policy.compat32)
@@ -90,10 +91,10 @@ def _mails(data: bytes, starts: list[int], reading: _Reading, dates: list[dateti
         if date is not None:
             dates.append(date)
         subject = _header(message, "Subject") or f"Mail {number}"
-        yield from _under(subject, f"mail {number}", reading.pieces(message), _day(date))
+        yield from _under(subject, f"mail {number}", reader.pieces(message), _day(date))
 
 
-def _dated(parsed: Parsed, date: datetime | None) -> Parsed:
+def _with_date(parsed: Parsed, date: datetime | None) -> Parsed:
     return parsed if date is None else replace(parsed, date=_day(date), date_from="mail header")
 
 
@@ -102,7 +103,7 @@ def _day(date: datetime | None) -> str:
 
 
 def _under(heading: str, place: str, pieces: Iterable[Piece], date: str = "") -> Iterator[Piece]:
-    """Pieces below a heading: their own headings one level deeper, their places within its."""
+    """Pieces below a heading: their headings one level deeper, their places prefixed with `place`."""
     yield Piece(BlockKind.HEADING, heading, 1, place=place, date=date)
     for piece in pieces:
         level = min(piece.level + 1, _DEEPEST_HEADING) if piece.kind is BlockKind.HEADING else piece.level
@@ -110,7 +111,7 @@ def _under(heading: str, place: str, pieces: Iterable[Piece], date: str = "") ->
 
 
 def _header(message: Message, name: str) -> str:
-    """A header as a reader sees it: unfolded, and decoded as far as that goes."""
+    """A header as a reader sees it: unfolded, and decoded if possible."""
     value = message.get(name)
     if value is None:
         return ""
@@ -135,18 +136,18 @@ def _shown(message: Message, name: str) -> str:
 
 
 @dataclass(slots=True)
-class _Reading:
-    """What is under way: the notes so far, and how many attachments were met."""
+class _Reader:
+    """Turns messages into pieces; collects notes and counts attachments."""
 
     limits: ReadingLimits
     notes: list[str] = field(default_factory=list)
     _attachments: int = 0
 
     def pieces(self, message: Message, depth: int = 1) -> Iterator[Piece]:
-        """Of a mail, `depth` being how many it stands in, itself among them."""
+        """Yield the pieces of a mail. `depth`: 1 for a mail of the file, 2 for one attached to it, and so on."""
         cells = tuple((name, shown) for name in _SHOWN if (shown := _shown(message, name)))
         yield Piece(BlockKind.ROW, cells=cells, place="header", labelled=True)
-        bodies, attachments = _sorted(message)
+        bodies, attachments = _split_parts(message)
         for body in bodies:
             yield from self._body(body)
         for attachment in attachments:
@@ -178,7 +179,7 @@ class _Reading:
             self.notes.append(f"attachment {name}: {refusal}")
         except MemoryError:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever a parser raises costs this attachment only
+        except Exception as error:  # noqa: BLE001 - any error of a parser costs this attachment only
             self.notes.append(f"attachment {name}: is damaged or not supported ({type(error).__name__})")
         else:
             yield from _under(name, f"attachment {name}", pieces)
@@ -188,7 +189,7 @@ class _Reading:
         data = b"" if inner is not None else _payload(part)
         form = BY_NAME["mail"] if inner is not None else _form(part, name, data)
         if form is None or not form.parser:
-            raise Unreadable("is of no form that is read")
+            raise Unreadable("is of no known format")
         if form.name != "mail":
             parsed = parser_of(form.name)(data, self.limits)
             self.notes += [f"attachment {name}: {note}" for note in parsed.notes]
@@ -205,8 +206,8 @@ def _payload(part: Message) -> bytes:
     return data if isinstance(data, bytes) else b""
 
 
-def _sorted(message: Message) -> tuple[list[Message], list[Message]]:
-    """The parts that are its text, in order, and its attachments. Walks by hand: parts nest deeper than Python's stack."""
+def _split_parts(message: Message) -> tuple[list[Message], list[Message]]:
+    """The text parts of a mail in order, and its attachments. Iterative, because parts nest deeper than Python's stack."""
     bodies: list[Message] = []
     attachments: list[Message] = []
     waiting = [message]
@@ -232,20 +233,19 @@ def _children(part: Message) -> list[Message]:
 
 
 def _preferred(part: Message) -> Message:
-    """Of alternatives, the plain text if it says something, else the last."""
+    """Among alternatives, the plain text if it is not empty, else the last."""
     children = _children(part)
     plain = (child for child in children if child.get_content_type() == "text/plain" and _payload(child).strip())
     return next(plain, children[-1] if children else part)
 
 
 def _name(part: Message, number: int) -> str:
-    """The name that an attachment gives itself, as far as it may be shown; never a path."""
+    """The file name of an attachment without its path and unprintable characters, else its subject or number."""
     try:
-        given = part.get_filename() or ""
-        given = str(make_header(decode_header(given)))
+        filename = str(make_header(decode_header(part.get_filename() or "")))
     except (LookupError, ValueError, TypeError, MessageError):
-        given = ""
-    base = re.split(r"[/\\]", given.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))[-1]
+        filename = ""
+    base = re.split(r"[/\\]", filename.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))[-1]
     name = " ".join(_UNSHOWABLE.sub("", base).split()).strip(". ")[-_LONGEST_NAME:]
     inner = part.get_payload(0) if part.get_content_type() == "message/rfc822" and part.is_multipart() else None
     subject = _header(inner, "Subject")[:_LONGEST_NAME] if isinstance(inner, Message) else ""

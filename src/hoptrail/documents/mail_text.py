@@ -1,6 +1,6 @@
-"""The plain text of a mail as pieces: paragraphs, list items, and what is quoted from the mails before it.
+"""Splits the plain text of a mail into paragraphs, list items and quotes from earlier mails.
 
-The place of a piece is the line on which it begins in the text, as the mail's reader sees it.
+The place of a piece is its first line in the text as a reader sees it.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _QUOTED = re.compile(r"^(?:[ ]?>)+ ?")
 _ORIGINAL = re.compile(
     r"^-{2,} ?(?:original message|forwarded message|ursprüngliche nachricht|message d'origine) ?-{2,}$", re.IGNORECASE
 )
-"""The line below which programs put the mail that is answered, without marking its lines."""
+"""The line below which mail programs put the original mail without quotation marks."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line without its quotation marks; `number` counts from 1, `depth` says how many marks it had."""
+    """A line without its quotation marks. `number` counts from 1; `depth` is the number of its marks."""
 
     number: int
     depth: int
@@ -33,21 +33,21 @@ class _Line:
 
 
 def text_pieces(text: str, *, flowed: bool = False) -> Iterator[Piece]:
-    """The pieces of a mail's text. `flowed`: a line that ends with a space goes on in the next one (RFC 3676)."""
+    """Yield the pieces of a mail's text. `flowed`: a line that ends with a space continues in the next (RFC 3676)."""
     lines = list(enumerate(text.split("\n"), 1))
-    for depth, run in groupby(_marked(_flowed(lines) if flowed else lines), key=lambda line: line.depth):
+    for depth, run in groupby(_with_depths(_unwrap_flowed(lines) if flowed else lines), key=lambda line: line.depth):
         numbered = list(run)
-        said = "\n".join(line.text for line in numbered)
-        if not said.strip():
+        body = "\n".join(line.text for line in numbered)
+        if not body.strip():
             continue
         line = counted = 0
-        for start, piece in _quotes(said) if depth else _plain(said):
-            begins = start or len(said) - len(said.lstrip())
-            line, counted = line + said.count("\n", counted, begins), begins
+        for start, piece in _quotes(body) if depth else _plain(body):
+            begins = start or len(body) - len(body.lstrip())
+            line, counted = line + body.count("\n", counted, begins), begins
             yield replace(piece, place=f"line {numbered[line].number}")
 
 
-def _marked(lines: list[tuple[int, str]]) -> Iterator[_Line]:
+def _with_depths(lines: list[tuple[int, str]]) -> Iterator[_Line]:
     below = 0
     for number, line in lines:
         if _ORIGINAL.match(line.strip()):
@@ -58,24 +58,24 @@ def _marked(lines: list[tuple[int, str]]) -> Iterator[_Line]:
         yield _Line(number, depth, line[marks.end() :] if marks else line)
 
 
-def _flowed(lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
-    """With lines that were only broken to be sent made whole again. The line before a signature, `-- `, is none."""
+def _unwrap_flowed(lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Join lines that were wrapped for sending. The line before a signature, `-- `, was not."""
     out: list[tuple[int, str]] = []
     open_marks: str | None = None
     for number, line in lines:
         marks = _QUOTED.match(line)
         prefix = ">" * marks[0].count(">") if marks else ""
-        said = line[marks.end() :] if marks else line.removeprefix(" ")
-        if open_marks == prefix and said != "-- ":
-            out[-1] = (out[-1][0], out[-1][1] + said)
+        body = line[marks.end() :] if marks else line.removeprefix(" ")
+        if open_marks == prefix and body != "-- ":
+            out[-1] = (out[-1][0], out[-1][1] + body)
         else:
-            out.append((number, f"{prefix} {said}" if prefix else said))
-        open_marks = prefix if said.endswith(" ") and said != "-- " else None
+            out.append((number, f"{prefix} {body}" if prefix else body))
+        open_marks = prefix if body.endswith(" ") and body != "-- " else None
     return out
 
 
 def _quotes(text: str) -> Iterator[tuple[int, Piece]]:
-    """What is quoted, a piece for each paragraph, with where it begins."""
+    """Quoted text: a piece for each paragraph, with its start."""
     start = 0
     for end, after in [*(gap.span() for gap in _GAP.finditer(text)), (len(text), len(text))]:
         if text[start:end].strip():
@@ -84,11 +84,10 @@ def _quotes(text: str) -> Iterator[tuple[int, Piece]]:
 
 
 def _plain(text: str) -> Iterator[tuple[int, Piece]]:
-    """What is not quoted, with where each piece begins."""
+    """Text that is not quoted: its pieces with their starts."""
     blocks = plain_blocks(text, lines=False)
     if not blocks:
         yield 0, Piece(BlockKind.PARAGRAPH, text.strip())
     for block in blocks:
-        said = text[block.start : block.end].strip()
-        shown = _BULLET.sub("", said) if block.level else said
-        yield block.start, Piece(block.kind, shown, block.level, block.ordered)
+        body = text[block.start : block.end].strip()
+        yield block.start, Piece(block.kind, _BULLET.sub("", body) if block.level else body, block.level, block.ordered)

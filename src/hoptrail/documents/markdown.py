@@ -1,7 +1,7 @@
-"""The blocks of a Markdown text: CommonMark with tables, footnotes, definition lists, struck text, front matter and wiki links.
+"""Parses Markdown: CommonMark with tables, footnotes, definition lists, strikethrough, front matter and wiki links.
 
-What is stored is the text as it reads: links show their text, images the text that stands for them, HTML what it holds.
-A line break stays where the line was too short to be wrapped. The boxes of tasks, `[ ]` and `[x]`, say what is done, and stay.
+The stored text is what a reader sees: the text of links, the alternative text of images, the content of HTML. A line break stays
+if the line was too short to be wrapped. Task boxes, `[ ]` and `[x]`, stay.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _DEEPEST = 60
-"""Lists (which count twice), items and quotes within each other; the parser calls itself for each."""
+"""Nested lists (which count twice), items and quotes; the parser is recursive."""
 _WIKI_LINK = re.compile(r"!?\[\[(?!\s)(?=[^\[\]\n|]*[^\W\d_]|\d{4}-)([^\[\]\n|]+)(?:\|([^\[\]\n|]+))?\]\](?!\()")
 _PICTURE = re.compile(r"\.(?:png|jpe?g|gif|svg|webp|bmp|avif)\s*\Z", re.IGNORECASE)
 _ATTRIBUTES = re.compile(r"(?<![ \t])[ \t]*\{[:#.][^{}\n]*\}[ \t]*$", re.MULTILINE)
@@ -36,7 +36,7 @@ _CALLOUT = re.compile(r"\[!(\w+)\][-+]?\s*")
 
 
 def parse_markdown(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Title (that of the front matter, else the first heading), date (of the front matter) and blocks.
+    """Parse a file: title (of the front matter, else the first heading), date (of the front matter) and blocks.
 
     Raises:
         Unreadable: the bytes are not text, or nested too deep.
@@ -52,16 +52,16 @@ def parse_markdown(data: bytes, limits: ReadingLimits) -> Parsed:
 
 
 def markdown_pieces(text: str) -> list[Piece]:
-    """The pieces of a Markdown text that is part of something else: no front matter is looked for.
+    """The pieces of a Markdown text within another format, without front matter.
 
     Raises:
-        Unreadable: nested too deep.
+        Unreadable: it is nested too deep.
     """
     return list(_Reader(0).read(_tokens(text)))
 
 
 def _tokens(text: str) -> list[Token]:
-    """Beyond the deepest nesting the parser would leave out the rest of the text."""
+    """Tokens of a text. Refuses nesting beyond `_DEEPEST`, where the parser would drop the rest of the text."""
     tokens = _parser().parse(text)
     if any(token.level >= _DEEPEST - 1 for token in tokens):
         raise Unreadable("has lists or quotes nested too deep")
@@ -70,7 +70,7 @@ def _tokens(text: str) -> list[Token]:
 
 @cache
 def _parser() -> MarkdownIt:
-    """Footnotes stay where they are written, also those that nothing refers to."""
+    """Footnotes stay where they are written, even without a reference."""
     from markdown_it import MarkdownIt
     from mdit_py_plugins.deflist import deflist_plugin
     from mdit_py_plugins.footnote import footnote_plugin
@@ -83,18 +83,18 @@ def _parser() -> MarkdownIt:
 
 
 def _wiki_link(state: StateInline, silent: bool) -> bool:
-    """`[[Page]]` and `[[Page|as it is called]]` of Obsidian and wikis; of an embedded picture nothing."""
-    found = _WIKI_LINK.match(state.src, state.pos)
-    if found is None:
+    """Inline rule for `[[Page]]` and `[[Page|label]]` of Obsidian and wikis; embedded pictures give no text."""
+    match = _WIKI_LINK.match(state.src, state.pos)
+    if match is None:
         return False
-    if not silent and not (found[0].startswith("!") and _PICTURE.search(found[1])):
-        state.push("text", "", 0).content = (found[2] or found[1]).strip()
-    state.pos = found.end()
+    if not silent and not (match[0].startswith("!") and _PICTURE.search(match[1])):
+        state.push("text", "", 0).content = (match[2] or match[1]).strip()
+    state.pos = match.end()
     return True
 
 
 def _newline(state: StateInline, silent: bool) -> bool:
-    """As the parser's own rule, but the token says what stands for the line break."""
+    """The parser's rule for line breaks, but the content of the token is the text of the break."""
     from markdown_it.rules_inline.newline import newline
 
     place = state.pos
@@ -113,11 +113,11 @@ def _line_after(text: str, place: int) -> str:
 
 
 class _Reader:
-    """Takes pieces from the tokens of a text, `lines` of the file being before it."""
+    """Turns the tokens of a text into pieces. `lines_before`: lines of the file before the text."""
 
-    def __init__(self, lines: int) -> None:
-        self._lines = lines
-        self._place = f"line {lines + 1}"
+    def __init__(self, lines_before: int) -> None:
+        self._lines_before = lines_before
+        self._place = f"line {lines_before + 1}"
         self._holder = ""
         self._quotes = 0
         self._lists = Lists()
@@ -127,10 +127,10 @@ class _Reader:
         self._footnote = ""
 
     def read(self, tokens: Sequence[Token]) -> Iterator[Piece]:
-        """The pieces in order; footnotes where they are written."""
+        """Yield the pieces in order."""
         for token in tokens:
             if token.map and token.nesting >= 0:
-                self._place = f"line {token.map[0] + self._lines + 1}"
+                self._place = f"line {token.map[0] + self._lines_before + 1}"
             if token.type == "inline":
                 yield from self._inline(_text(token.children or ()))
             elif token.type in ("fence", "code_block"):
@@ -142,10 +142,10 @@ class _Reader:
                 yield self._row()
             else:
                 yield from self._lists.waiting() if token.type in _WITHOUT_TEXT else ()
-                self._follow(token)
+                self._track(token)
 
-    def _follow(self, token: Token) -> None:
-        """Note what begins or ends here."""
+    def _track(self, token: Token) -> None:
+        """Update the open lists, quotes and elements."""
         kind, _, side = token.type.rpartition("_")
         if kind in ("bullet_list", "ordered_list", "dl"):
             if side == "open":
@@ -179,8 +179,9 @@ class _Reader:
         if self._holder == "dt":
             self._lists.term(text, self._place)
         elif self._quotes:
-            said = _CALLOUT.sub(lambda found: f"{found[1].capitalize()}: ", text, count=1)
-            yield self._lists.piece(BlockKind.QUOTE, said if _CALLOUT.match(text) else text, self._place)
+            if callout := _CALLOUT.match(text):
+                text = f"{callout[1].capitalize()}: {text[callout.end() :]}"
+            yield self._lists.piece(BlockKind.QUOTE, text, self._place)
         elif self._holder.startswith("h"):
             yield from self._lists.waiting()
             yield Piece(BlockKind.HEADING, text, int(self._holder[1]), place=self._place)
@@ -204,9 +205,9 @@ class _Reader:
 
 
 _WITHOUT_TEXT = ("bullet_list_open", "ordered_list_open", "dl_open", "dl_close", "dd_close", "table_open")
-"""What a term that waits for its definition must not be joined with."""
+"""Tokens before which a term without a definition so far must be written."""
 
-_SHOWN: dict[str, Callable[[Token], str]] = {
+_TEXT_OF: dict[str, Callable[[Token], str]] = {
     "hardbreak": lambda _: "\n",
     "image": lambda token: _text(token.children or ()),
     "html_inline": lambda token: "\n" if re.match(r"<br\b", token.content, re.IGNORECASE) else "",
@@ -215,5 +216,5 @@ _SHOWN: dict[str, Callable[[Token], str]] = {
 
 
 def _text(tokens: Sequence[Token]) -> str:
-    """What is read of inline tokens; marks of emphasis and links have no content."""
-    return "".join(_SHOWN[token.type](token) if token.type in _SHOWN else token.content for token in tokens)
+    """The text of inline tokens; marks of emphasis and links have no content."""
+    return "".join(_TEXT_OF[token.type](token) if token.type in _TEXT_OF else token.content for token in tokens)

@@ -1,8 +1,8 @@
-"""How a file is known again without being parsed: by its size and times, and where these have changed, by its bytes.
+"""Detects unchanged files without parsing: by size and times, and if these have changed, by their bytes.
 
-The time of the last change of a file's entry (`changed`) cannot be set by programs, so that a restored backup and a time of last
-change of the content that was set back show. Two writes within one tick of the file system's clock leave the same times: of a
-file that was read so shortly after its change, the times are not relied on, and its bytes are compared.
+Programs cannot set the time of the last change of a file's inode (`changed`), so it reveals restored backups and modification
+times that were set back. Two writes within one tick of the file system's clock leave the same times. For a file read that soon
+after its change, the times do not count and the bytes are compared.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 FILE_TIME = "file time"
-"""Where the date of a document comes from that is only that of its file's last change."""
+"""The origin of a document's date that is only the time of its file's last change."""
 
 _TICK = 2_000_000_000
 """Nanoseconds: the coarsest clock of a file system."""
@@ -23,7 +23,7 @@ _TICK = 2_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class FileMark:
-    """Size in bytes, times in nanoseconds (`changed` 0: they are not relied on), digest of the bytes."""
+    """Size in bytes, times in nanoseconds (`changed` 0: times do not count), digest of the bytes."""
 
     size: int
     modified: int
@@ -31,7 +31,7 @@ class FileMark:
     digest: bytes
 
     def has_times_of(self, path: Path) -> bool:
-        """Whether the file looks as it did; also False where it cannot be looked at."""
+        """Whether the file has the size and times of this mark. False also if it cannot be examined."""
         try:
             return self.changed > 0 and (self.size, self.modified, self.changed) == times_of(path)
         except OSError:
@@ -39,31 +39,31 @@ class FileMark:
 
 
 Known = Callable[[Sequence[str]], Mapping[str, FileMark]]
-"""Of some files, as source strings, the marks of those that were read before and whose documents are still there."""
+"""Maps source strings to the marks of those files that were read before and whose documents still exist."""
 
 
 def nothing_known(_: Sequence[str]) -> Mapping[str, FileMark]:
-    """For callers that want every file read."""
+    """No known files, so that every file is read."""
     return {}
 
 
 def day_of(modified: int) -> str:
-    """The day of a time in nanoseconds (UTC, ISO)."""
+    """The day of a time in nanoseconds (UTC, ISO 8601)."""
     return datetime.fromtimestamp(modified / 1e9, UTC).date().isoformat()
 
 
 def times_of(path: Path) -> tuple[int, int, int]:
-    """Size, and the times of the last change of content and of entry.
+    """Size in bytes, and the times in nanoseconds of the last change of content and inode.
 
     Raises:
-        OSError: the file cannot be looked at.
+        OSError: the file cannot be examined.
     """
     status = path.stat()
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def mark_of(times: tuple[int, int, int], data: bytes) -> FileMark:
-    """The mark of a file that had these times when its bytes were read."""
+    """The mark of a file with these bytes and, when they were read, these times."""
     size, modified, changed = times
     if time.time_ns() - max(modified, changed) < _TICK:
         changed = 0

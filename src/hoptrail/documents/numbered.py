@@ -1,8 +1,7 @@
-"""Headings of plain text that a number makes: sections (`1.2 Scope`) and releases (`Changes in 2.4`, `*** Version 3.0 ***`,
-`Changes with 251:`).
+"""Numbered headings of plain text: sections (`1.2 Scope`) and releases (`Changes in 2.4`, `*** Version 3.0 ***`, `News in 251:`).
 
-One stands alone between blank lines, or above lines that are indented or items of a list. Sections begin with the first, and a
-release is one of at least two that differ only in their numbers, so that a sentence with a number is neither.
+A heading stands alone between blank lines, or above indented lines or list items. To exclude sentences with a number, sections
+must start with number 0 or 1, and there must be at least two release headings that differ only in their numbers.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ _SECTION = re.compile(r"(?P<number>\d{1,2}(?:\.\d{1,2}){0,5})(?P<dot>\.?)[ \t]+(
 _NUMBER = re.compile(r"\bv?\d+(?:\.\d+)+[\w.+~-]*|\b\d{4}-\d\d-\d\d\b|\b[vV]\d+\b|\b\d+\b\W*:$")
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _BELOW = re.compile(r"[ \t]+\S|[-*+o][ \t]+\S|\(?\d{1,3}[.)][ \t]")
-"""How a line begins that may follow a heading at once."""
+"""The start of a line that may directly follow a heading."""
 _ITEM = re.compile(r"(?P<mark>[-*+•‣])+[ \t]")
 _FRAME = " \t*=#-:"
 _LONGEST = 80
@@ -24,7 +23,7 @@ _NO_HEADING = (".", ",", ";", "?", "!")
 
 @dataclass(frozen=True, slots=True)
 class NumberedHeading:
-    """`end`: of its line; `depth`: of a section's number, 0 of a release."""
+    """A heading. `end`: the end of its line; `depth`: that of the section number, 0 for a release."""
 
     title: str
     end: int
@@ -32,7 +31,7 @@ class NumberedHeading:
 
 
 def numbered_headings(text: str, paragraphs: Iterable[tuple[int, int]]) -> dict[int, NumberedHeading]:
-    """By where they begin, in order. `paragraphs` are starts and ends."""
+    """The headings by start offset, in order. `paragraphs`: start and end of each paragraph."""
     lines = list(_first_lines(text, paragraphs))
     sections = {start: number for start, _, line in lines if (number := _section(line))}
     if len(sections) < 2 or next(iter(sections.values())) not in {"0", "1"}:
@@ -51,12 +50,12 @@ def numbered_headings(text: str, paragraphs: Iterable[tuple[int, int]]) -> dict[
 
 
 def _shape(line: str) -> str:
-    """A line without its numbers of releases."""
+    """A line with its release numbers replaced by `#`."""
     return _NUMBER.sub("#", line)
 
 
 def _first_lines(text: str, paragraphs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, str]]:
-    """Of each paragraph that may begin with a heading: its start, the end of its first line, and the line."""
+    """Yield start, end of the first line and first line of each paragraph that may begin with a heading."""
     for start, stop in paragraphs:
         end = text.find("\n", start, stop) + 1 or stop
         line = text[start:end].rstrip()
@@ -69,6 +68,6 @@ def _first_lines(text: str, paragraphs: Iterable[tuple[int, int]]) -> Iterator[t
 
 
 def _section(line: str) -> str:
-    """The number of a section; `1. Do this` is an item of a list."""
-    found = _SECTION.match(line)
-    return "" if found is None or (found["dot"] and "." not in found["number"]) else found["number"]
+    """The section number that a line begins with, or empty; `1. Do this` is a list item."""
+    match = _SECTION.match(line)
+    return "" if match is None or (match["dot"] and "." not in match["number"]) else match["number"]

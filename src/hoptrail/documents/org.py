@@ -1,7 +1,7 @@
-"""The blocks of an Org file (Emacs): outline, lists, tables, source and quote blocks, properties, planning lines.
+"""Parses Org files (Emacs): outline, lists, tables, source and quote blocks, properties, planning lines.
 
-Words that tell the state of a task (`TODO`) and boxes stay in the text; tags, priorities and comments are left out. Nothing is
-evaluated or included. Every line is looked at once, so the time is linear.
+Task states (`TODO`) and checkboxes stay in the text; tags, priorities and comments are left out. Nothing is evaluated or
+included. Every line is read once, so time is linear.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ _CODE = frozenset(("src", "example"))
 _LEFT_OUT = frozenset(("comment", "export"))
 _QUOTES = frozenset(("quote", "verse"))
 _SHOWN_KEYWORDS = ("author", "date", "subtitle", "description", "filetags")
-"""Keywords of a file that say something of it."""
+"""Keywords with information about the file."""
 _NAMES = frozenset(("id", "custom_id"))
-"""Properties that only name a heading."""
+"""Properties that only identify a heading."""
 
 
 def parse_org(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Title (`#+TITLE`, else the first heading), date (`#+DATE`) and blocks.
+    """Parse a file: title (`#+TITLE`, else the first heading), date (`#+DATE`) and blocks.
 
     Raises:
         Unreadable: the bytes are not text.
@@ -78,7 +78,7 @@ def parse_org(data: bytes, limits: ReadingLimits) -> Parsed:
 
 
 class _Lines:
-    """The lines of a file, and which of them is the next."""
+    """A cursor over the lines of a file."""
 
     def __init__(self, text: str) -> None:
         self._lines = text.split("\n")
@@ -86,7 +86,7 @@ class _Lines:
 
     @property
     def place(self) -> str:
-        """Where the next line is."""
+        """The place of the next line."""
         return f"line {self._next + 1}"
 
     @property
@@ -95,18 +95,18 @@ class _Lines:
         return self._lines[self._next] if self._next < len(self._lines) else None
 
     def take(self) -> str:
-        """The next line, which must be there; then it is the one after it."""
+        """Consume the next line, which must exist."""
         self._next += 1
         return self._lines[self._next - 1]
 
-    def take_while(self, wanted: Callable[[str], object]) -> Iterator[str]:
-        """The next lines that are wanted."""
-        while (line := self.next) is not None and wanted(line):
+    def take_while(self, predicate: Callable[[str], object]) -> Iterator[str]:
+        """Consume lines while `predicate` holds."""
+        while (line := self.next) is not None and predicate(line):
             yield self.take()
 
 
 class _Reader:
-    """Takes pieces from the lines of a file; each method takes those that belong together, beginning with the next."""
+    """Turns the lines of a file into pieces. Each method consumes the lines of one element, starting with the next line."""
 
     def __init__(self, text: str) -> None:
         self.keywords: dict[str, str] = {}
@@ -117,17 +117,17 @@ class _Reader:
         self._quotes: list[str] = []
 
     def read(self) -> Iterator[Piece]:
-        """The pieces of the file, in order."""
+        """Yield the pieces of the file in order."""
         while (line := self._lines.next) is not None:
             take = self._taker(line) or _Reader._paragraph
             yield from take(self)
 
     def _taker(self, line: str) -> Callable[[_Reader], Iterator[Piece]] | None:
-        """What takes a line; None for one of a paragraph."""
-        return next((take for begins, take in self._TAKERS if begins.match(line)), None)
+        """The method for a line; None for a line of a paragraph."""
+        return next((take for pattern, take in self._TAKERS if pattern.match(line)), None)
 
     def _close_lists(self, line: str) -> None:
-        """End the lists that a line which is no item does not stand in, by its indentation."""
+        """End the lists that a line other than an item does not belong to, by its indentation."""
         while self._indents and _indent(line) <= self._indents[-1]:
             self._indents.pop()
             self._lists.end()
@@ -138,18 +138,18 @@ class _Reader:
         self._quotes.clear()
         stars, _, text = line.partition(" ")
         text = _PRIORITY.sub("", _TAGS.sub("", f" {text}"), count=1)
-        yield Piece(BlockKind.HEADING, _shown(text).strip(), min(len(stars.rstrip()), 6), place=place)
+        yield Piece(BlockKind.HEADING, _visible_text(text).strip(), min(len(stars.rstrip()), 6), place=place)
 
     def _planning(self) -> Iterator[Piece]:
-        """When a task is due or was done, or a clock ran."""
+        """Deadline, schedule, completion or clock time of a task."""
         place = self._lines.place
-        yield Piece(BlockKind.PARAGRAPH, _shown(self._lines.take().strip()), place=place)
+        yield Piece(BlockKind.PARAGRAPH, _visible_text(self._lines.take().strip()), place=place)
 
     def _block(self) -> Iterator[Piece]:
         line = self._lines.take()
         self._close_lists(line)
-        found = _BLOCK.match(line)
-        name = found["name"].lower() if found else ""
+        match = _BLOCK.match(line)
+        name = match["name"].lower() if match else ""
         if name in _QUOTES:
             self._quotes.append(name)
         if name not in _CODE | _LEFT_OUT:
@@ -163,10 +163,10 @@ class _Reader:
             yield self._lists.piece(BlockKind.CODE, code, place)
 
     def _keyword(self) -> Iterator[Piece]:
-        """Of a caption the text stays; the keywords that tell of the file are kept for its title, date and first row."""
+        """Yield a caption as a paragraph; store the keywords about the file for its title, date and first row."""
         place, line = self._lines.place, self._lines.take()
         name, _, text = line.strip().removeprefix("#+").partition(":")
-        key, value = name.partition("[")[0].lower(), _shown(text).strip()
+        key, value = name.partition("[")[0].lower(), _visible_text(text).strip()
         if key == "caption":
             yield Piece(BlockKind.PARAGRAPH, value, place=place)
         elif value and key in ("title", *_SHOWN_KEYWORDS):
@@ -174,18 +174,22 @@ class _Reader:
             self.place_of_keywords = self.place_of_keywords or place
 
     def _skip(self) -> Iterator[Piece]:
-        """A line that is not shown; it may end a quote."""
+        """Skip a line; it may end a quote."""
         line = self._lines.take().strip().lower()
         if self._quotes and line == f"#+end_{self._quotes[-1]}":
             self._quotes.pop()
         yield from ()
 
     def _properties(self) -> Iterator[Piece]:
-        """A drawer of properties is a row, each cell under the name of its property."""
+        """A property drawer becomes a row, with the names of the properties as headers."""
         self._lines.take()
         place = self._lines.place
-        found = [_PROPERTY.match(line) for line in self._lines.take_while(_PROPERTY.match)]
-        cells = tuple((one["key"], _shown(one["value"])) for one in found if one and one["key"].lower() not in _NAMES)
+        matches = [_PROPERTY.match(line) for line in self._lines.take_while(_PROPERTY.match)]
+        cells = tuple(
+            (match["key"], _visible_text(match["value"]))
+            for match in matches
+            if match and match["key"].lower() not in _NAMES
+        )
         if cells:
             yield Piece(BlockKind.ROW, cells=cells, place=place, labelled=True)
 
@@ -196,7 +200,7 @@ class _Reader:
         yield self._lists.piece(BlockKind.CODE, "\n".join(lines), place)
 
     def _table(self) -> Iterator[Piece]:
-        """Rows above the first rule are the headers, if there are rows below it."""
+        """Rows above the first rule are headers if there are rows below it."""
         self._close_lists(self._lines.next or "")
         rows: list[tuple[str, list[TableCell]]] = []
         heads = 0
@@ -215,8 +219,8 @@ class _Reader:
 
     def _item(self) -> Iterator[Piece]:
         place, line = self._lines.place, self._lines.take()
-        found = _ITEM.match(line)
-        if found is None:
+        match = _ITEM.match(line)
+        if match is None:
             return
         indent = _indent(line)
         while self._indents and indent < self._indents[-1]:
@@ -224,11 +228,11 @@ class _Reader:
             self._lists.end()
         if not self._indents or indent > self._indents[-1]:
             self._indents.append(indent)
-            self._lists.begin(ordered=found["number"] is not None)
+            self._lists.begin(ordered=match["number"] is not None)
         self._lists.item()
-        lines = [found["text"] or "", *self._plain_lines(indent)]
+        lines = [match["text"] or "", *self._plain_lines(indent)]
         term, *definition = _DEFINES.split("\n".join(lines), maxsplit=1)
-        text = f"{_shown(term)}: {_shown(definition[0])}" if definition else _joined(lines)
+        text = f"{_visible_text(term)}: {_visible_text(definition[0])}" if definition else _join(lines)
         if text.strip():
             yield self._lists.piece(BlockKind.ITEM, text, place)
 
@@ -236,10 +240,10 @@ class _Reader:
         place, line = self._lines.place, self._lines.take()
         self._close_lists(line)
         kind = BlockKind.QUOTE if self._quotes else BlockKind.PARAGRAPH
-        yield self._lists.piece(kind, _joined([line, *self._plain_lines(-1)]), place)
+        yield self._lists.piece(kind, _join([line, *self._plain_lines(-1)]), place)
 
     def _plain_lines(self, indent: int) -> Iterator[str]:
-        """The next lines that begin nothing and are indented deeper."""
+        """Consume the following plain lines that are indented deeper than `indent`."""
         return self._lines.take_while(lambda line: _indent(line) > indent and self._taker(line) is None)
 
     _TAKERS = (
@@ -256,7 +260,7 @@ class _Reader:
         (_RULE, _skip),
         (_ITEM, _item),
     )
-    """The first pattern that a line matches says what takes it."""
+    """The first pattern that a line matches decides on its method."""
 
 
 def _indent(line: str) -> int:
@@ -265,27 +269,29 @@ def _indent(line: str) -> int:
 
 
 def _cells(line: str) -> list[TableCell]:
-    return [TableCell(_shown(cell.strip())) for cell in line.strip().removeprefix("|").removesuffix("|").split("|")]
+    return [
+        TableCell(_visible_text(cell.strip())) for cell in line.strip().removeprefix("|").removesuffix("|").split("|")
+    ]
 
 
-def _joined(lines: list[str]) -> str:
+def _join(lines: list[str]) -> str:
     written = "\n".join(line.strip() for line in lines)
-    return unwrapped(_shown(written), written)
+    return unwrapped(_visible_text(written), written)
 
 
-def _shown(text: str) -> str:
-    """Text without its marks: links show what they are called, times stand without brackets."""
-    text = _LINK.sub(_called, text)
+def _visible_text(text: str) -> str:
+    """Text without its markup: links show their description, times lose their brackets."""
+    text = _LINK.sub(_link_text, text)
     text = _NOTE.sub(r"[\1]", _ADDRESS.sub(r"\1", _TIME.sub(r"\1", text)))
     return _LOWERED.sub(r"\1", _without_marks(text)).replace("\\\\\n", "\n")
 
 
-def _called(link: re.Match[str]) -> str:
+def _link_text(link: re.Match[str]) -> str:
     if link["text"]:
         return link["text"]
     return "" if _PICTURE.search(link["target"]) else link["target"].removeprefix("file:").lstrip("*#")
 
 
 def _without_marks(text: str) -> str:
-    """Marks may stand within marks, but not within code."""
-    return _MARKED.sub(lambda found: found[2] if found[1] in "=~" else _without_marks(found[2]), text)
+    """Remove emphasis marks, also nested ones; code is left as it is."""
+    return _MARKED.sub(lambda match: match[2] if match[1] in "=~" else _without_marks(match[2]), text)

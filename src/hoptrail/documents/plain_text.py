@@ -1,8 +1,11 @@
-"""The blocks of plain text, which is stored as it stands: paragraphs parted by blank lines, list items by their marks, headings.
+"""Finds the blocks of plain text: paragraphs between blank lines, list items by their bullets or numbers, and headings.
 
-A heading is a line that another one of `=`, `-` or the like underlines in its length, or, in a text that outlines itself by
-stars (`* Changes`, `** Bugs fixed`), a line of stars and words between blank lines, the first line of a changelog's entry, or one
-with the number of a section or a release (`numbered`).
+The text itself is stored unchanged. A heading is one of these lines:
+
+- underlined by a line of `=`, `-` or similar of its length;
+- stars and words between blank lines, in a text with an outline of stars (`* Changes`, `** Bugs fixed`);
+- the first line of a changelog entry (`changelogs`);
+- a line with the number of a section or release (`numbered`).
 """
 
 from __future__ import annotations
@@ -28,23 +31,23 @@ _UNDERLINED = re.compile(
 _OUTLINED = re.compile(r"(?P<stars>\*{1,6}) (?P<title>\S[^\n]*)\s*")
 _OUTLINES_ITSELF = re.compile(r"(?:\A|\n[ \t]*\n)\*\* \S[^\n]*\n[ \t]*\n")
 _OFF_BY = 2
-"""Characters by which an underline may be longer or shorter than its heading; with a line above as well, half its length. One of
-`=` may be as long as it likes, unless it ends a sentence."""
+"""Characters by which the length of an underline may differ from that of its heading. With a line above as well, half the length
+of the heading is enough; a line of `=` may be of any greater length if the heading does not end like a sentence."""
 _SENTENCE_ENDS = ".,;:!?"
 _STRENGTH = """=*#+-~^"'`_"""
-"""Lines that underline, of headings of the first level before those of the next; with a line above they go before all."""
-_WEAKEST = -10
-"""The strength of lines of releases, and below them of sections by their depth; all that is underlined goes before."""
+"""Characters of underlines, in order of heading level. Headings with a line above as well rank before all of these."""
+_NUMBERED_RANK = -10
+"""Rank of release headings; sections follow by depth. All underlined headings rank before them."""
 _DEEPEST = 6
 _LONGEST_PATH = 300
-"""Characters of a heading that what stands below repeats."""
+"""Characters of a heading that the blocks below it repeat."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Where a block begins, and what it is: a list item has its depth, a heading its level and its text.
+    """The start and kind of a block. `level`: the depth of a list item, or of a heading its level or (negative) rank.
 
-    `date` is that of an entry that a heading begins; other headings may say one in their text.
+    `date` is that of a changelog entry; other headings may have one in their text.
     """
 
     start: int
@@ -56,26 +59,26 @@ class _Part:
 
 
 def plain_blocks(text: str, *, lines: bool = True) -> tuple[Block, ...]:
-    """Blocks that tile `text`; none where it is a single paragraph. `lines`: each says on which line it begins.
+    """Blocks that tile `text`; none if it is a single paragraph. `lines`: the place of each block is its first line.
 
-    A paragraph that begins with the mark of a list, or holds at least two lines that do, is one of items; its other lines
+    A paragraph that begins with a bullet or number, or has at least two lines that do, consists of list items. Its other lines
     belong to the item before them.
     """
-    return _blocks_of(text, _parts_of(text, entries_of(text)), lines)
+    return _build_blocks(text, _find_parts(text, entries_of(text)), lines)
 
 
-def _blocks_of(text: str, parts: list[_Part], lines: bool) -> tuple[Block, ...]:
+def _build_blocks(text: str, parts: list[_Part], lines: bool) -> tuple[Block, ...]:
     if len(parts) < 2:
         return ()
     blocks: list[Block] = []
     headings: list[tuple[int, str, str]] = []
     line, counted, lead = 1, 0, ""
     for part, end in zip(parts, [*(part.start for part in parts[1:]), len(text)], strict=True):
-        within = text[part.start : end]
-        first = part.start + len(within) - len(within.lstrip())
+        body = text[part.start : end]
+        first = part.start + len(body) - len(body.lstrip())
         line, counted = line + text.count("\n", counted, first), first
         if part.kind is not BlockKind.ITEM:
-            lead = _lead(within) if part.kind is BlockKind.PARAGRAPH else ""
+            lead = _lead(body) if part.kind is BlockKind.PARAGRAPH else ""
         if part.title:
             headings = [heading for heading in headings if heading[0] < part.level]
         path, above = tuple(heading[1] for heading in headings), headings[-1][2] if headings else ""
@@ -93,22 +96,22 @@ def _blocks_of(text: str, parts: list[_Part], lines: bool) -> tuple[Block, ...]:
 
 
 def _lead(paragraph: str) -> str:
-    """Its last words, if they introduce what follows."""
+    """The last words of a paragraph that ends with a colon, else empty."""
     body = paragraph.rstrip()
     return " ".join(body[-300:].split("\n\n")[-1].split()) if body.endswith(":") else ""
 
 
-def _parts_of(text: str, entries: Mapping[int, Entry]) -> list[_Part]:
-    """All blocks in order. The level of an underlined heading comes from the kinds of lines in the text."""
-    found = list(_found(text, entries))
-    ranks = sorted({part.level for part in found if part.level < 0})
+def _find_parts(text: str, entries: Mapping[int, Entry]) -> list[_Part]:
+    """All blocks in order. Ranks become levels, counted over the ranks that the text uses."""
+    parts = list(_ranked_parts(text, entries))
+    ranks = sorted({part.level for part in parts if part.level < 0})
     return [
-        replace(part, level=min(ranks.index(part.level) + 1, _DEEPEST)) if part.level < 0 else part for part in found
+        replace(part, level=min(ranks.index(part.level) + 1, _DEEPEST)) if part.level < 0 else part for part in parts
     ]
 
 
-def _found(text: str, entries: Mapping[int, Entry]) -> Iterator[_Part]:
-    """The blocks; an underlined heading has the strength of its line below zero in place of its level."""
+def _ranked_parts(text: str, entries: Mapping[int, Entry]) -> Iterator[_Part]:
+    """The blocks in order. Underlined and numbered headings have a negative rank in place of their level."""
     outlined = _OUTLINES_ITSELF.search(text) is not None
     paragraphs = list(_paragraphs(text))
     numbered = {} if entries else numbered_headings(text, paragraphs)
@@ -118,42 +121,42 @@ def _found(text: str, entries: Mapping[int, Entry]) -> Iterator[_Part]:
             yield _Part(start, BlockKind.HEADING, 1, title=_title(entry.title), date=entry.date)
             begin = min(end, entry.end)
         elif (heading := numbered.get(start)) is not None:
-            yield _Part(start, BlockKind.HEADING, _WEAKEST + heading.depth, title=_title(heading.title))
+            yield _Part(start, BlockKind.HEADING, _NUMBERED_RANK + heading.depth, title=_title(heading.title))
             begin = heading.end
         whole = _OUTLINED.fullmatch(text, begin, end) if outlined else None
         if whole is not None:
             yield _Part(begin, BlockKind.HEADING, len(whole["stars"]), title=_title(whole["title"]))
             continue
-        while (underlined := _heading(text, begin, end)) is not None:
+        while (underlined := _underlined_heading(text, begin, end)) is not None:
             above, below = (_STRENGTH.index((underlined[name] or "_")[0]) for name in ("above", "below"))
-            rank = (above if underlined["above"] else below + len(_STRENGTH)) - 2 * len(_STRENGTH) + _WEAKEST
+            rank = (above if underlined["above"] else below + len(_STRENGTH)) - 2 * len(_STRENGTH) + _NUMBERED_RANK
             yield _Part(begin, BlockKind.HEADING, rank, title=_title(underlined["title"]))
             begin = underlined.end()
         if text[begin:end].strip():
-            yield from _parts(text, begin, end)
+            yield from _paragraph_parts(text, begin, end)
 
 
 def _title(text: str) -> str:
     return " ".join(text.split())[:_LONGEST_PATH]
 
 
-def _heading(text: str, start: int, end: int) -> re.Match[str] | None:
-    """The underlined heading that a paragraph begins with."""
-    found = _UNDERLINED.match(text, _first_line(text, start), end)
-    if found is None or not any(character.isalpha() for character in found["title"]):
+def _underlined_heading(text: str, start: int, end: int) -> re.Match[str] | None:
+    """The underlined heading at the start of a paragraph, or None."""
+    match = _UNDERLINED.match(text, _first_line(text, start), end)
+    if match is None or not any(character.isalpha() for character in match["title"]):
         return None
-    long, below, above = len(found["title"]), len(found["below"]), len(found["above"] or "")
-    drawn = found["below"][0] == "=" and below > long and found["title"][-1] not in _SENTENCE_ENDS
-    return found if drawn or abs(long - below) <= _OFF_BY or 2 * min(above, below) >= long else None
+    length, below, above = len(match["title"]), len(match["below"]), len(match["above"] or "")
+    ruled = match["below"][0] == "=" and below > length and match["title"][-1] not in _SENTENCE_ENDS
+    return match if ruled or abs(length - below) <= _OFF_BY or 2 * min(above, below) >= length else None
 
 
 def _first_line(text: str, start: int) -> int:
-    """Where the first line of a paragraph begins that has something in it."""
+    """The start of the first line of a paragraph; only the first paragraph may start with empty lines."""
     return start or len(text) - len(text.lstrip("\n"))
 
 
 def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of each paragraph, with the blank lines after it; white space before the first belongs to it."""
+    """Start and end of each paragraph with the blank lines after it. White space before the first belongs to it."""
     start = 0
     for gap in _GAP.finditer(text, len(text) - len(text.lstrip())):
         if gap.end() < len(text):
@@ -164,8 +167,8 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
         yield start, len(text)
 
 
-def _parts(text: str, start: int, end: int) -> Iterator[_Part]:
-    """The blocks of a paragraph: itself, or list items and what stands before them."""
+def _paragraph_parts(text: str, start: int, end: int) -> Iterator[_Part]:
+    """The blocks of a paragraph: itself, or its list items and the text before them."""
     marks = list(_MARK.finditer(text, start, end))
     listed = bool(marks) and (len(marks) > 1 or not text[start : marks[0].start()].strip())
     if not listed:
@@ -182,15 +185,17 @@ def _parts(text: str, start: int, end: int) -> Iterator[_Part]:
 
 
 def parse_plain(data: bytes, _limits: ReadingLimits) -> Parsed:
-    """The text as it stands. Its title is a heading that begins it and is the only one of its level; otherwise the file's name
-    gives one. The date of a changelog is that of its first entry, which is the latest.
+    """Parse plain text, which stays unchanged.
+
+    The title is the first heading if it starts the text and is the only one of level 1, else empty. The date of a changelog is
+    that of its first entry, the latest.
 
     Raises:
         Unreadable: the bytes are not text.
     """
     decoded = decode(data)
     entries = entries_of(decoded.text)
-    blocks = _blocks_of(decoded.text, _parts_of(decoded.text, entries), lines=True)
+    blocks = _build_blocks(decoded.text, _find_parts(decoded.text, entries), lines=True)
     if entries:
         date = next(iter(entries.values())).date
         return Parsed("", decoded.text, decoded.notes, blocks, date, "latest entry" if date else "")

@@ -1,7 +1,7 @@
-"""The blocks of a PowerPoint file (.pptx), slide by slide: a title as a heading, bullets as list items, tables, charts and notes.
+"""Parses PowerPoint files (.pptx) slide by slide: titles as headings, bullets as list items, tables, charts and notes.
 
-Hidden slides are left out, which a note tells; so are pictures, drawings made of shapes without text, and what stands on every
-slide (date, number, footer). Meant to run in the child process.
+Left out are hidden slides, with a note, pictures, shapes without text, and the date, number and footer of each slide. Meant to
+run in the child process.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _DEEPEST_GROUP = 10
 
 
 def parse_pptx(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Title (from the properties where they say one, else of the first slide) and blocks.
+    """Parse a presentation: title (of its properties, else of the first slide) and blocks.
 
     Raises:
-        Unreadable: not a PowerPoint file, damaged, encrypted, beyond a limit, or with XML that is not safe to parse.
+        Unreadable: it is not a PowerPoint file, damaged, encrypted, beyond a limit, or has XML that is not safe to parse.
     """
     check_office_file(data, limits, "PowerPoint", ".pptx")
-    presentation = _opened(data)
+    presentation = _open(data)
     slides = list(presentation.slides)
     if len(slides) > limits.pages:
         raise Unreadable(
@@ -50,15 +50,15 @@ def parse_pptx(data: bytes, limits: ReadingLimits) -> Parsed:
         (number, slide) for number, slide in enumerate(slides, 1) if slide.element.get("show") not in {"0", "false"}
     ]
     hidden = len(slides) - len(shown)
-    named = str(presentation.core_properties.title or "").strip()
-    title = "" if named.lower() in _UNTITLED else named
+    title = str(presentation.core_properties.title or "").strip()
+    title = "" if title.lower() in _UNTITLED else title
     if not title and shown and shown[0][1].shapes.title is not None:
         title = _line(shown[0][1].shapes.title.text_frame.text)
     notes = [f"{hidden} hidden slides were left out"] if hidden else []
     return assemble(title, (piece for number, slide in shown for piece in _slide(slide, number)), notes, limits.text)
 
 
-def _opened(data: bytes) -> Presentation:
+def _open(data: bytes) -> Presentation:
     from lxml.etree import XMLSyntaxError  # type: ignore[import-untyped]
     from pptx import Presentation
     from pptx.exc import PackageNotFoundError
@@ -83,7 +83,7 @@ def _slide(slide: Any, number: int) -> Iterator[Piece]:
 
 
 def _shapes(shapes: Any, depth: int = 0) -> Iterator[Any]:
-    """Those in groups among them."""
+    """Yield all shapes, also those in groups."""
     from pptx.enum.shapes import MSO_SHAPE_TYPE
 
     for shape in shapes:
@@ -110,7 +110,7 @@ def _shape(shape: Any, place: str) -> Iterator[Piece]:
 
 
 def _paragraph(paragraph: Any, place: str, *, listed: bool) -> Piece:
-    """A list item where it has a bullet or a number: by itself, or as a paragraph among others of a slide's body does."""
+    """A list item if it has a bullet or number, by its properties or by default as in the body of a slide."""
     own = paragraph._p.find(f"{_MAIN}pPr")  # noqa: SLF001 - bullets have no public name there
     marks = {
         mark
@@ -132,7 +132,7 @@ def _line(text: str) -> str:
 
 
 def _table(table: Any, place: str) -> Iterator[Piece]:
-    """A cell that is merged with one above or before it says the same."""
+    """Yield the rows of a table; a cell that spans rows is repeated in each of them."""
     rows = [
         [_line(_origin(table, row, column).text_frame.text) for column in range(len(table.columns))]
         for row in range(len(table.rows))
@@ -145,7 +145,7 @@ def _table(table: Any, place: str) -> Iterator[Piece]:
 
 
 def _origin(table: Any, row: int, column: int) -> Any:
-    """The cell that reaches down over this one, or itself; what is merged sideways is said once, in its first column."""
+    """The cell that spans this one from above, or itself. A cell that spans columns has its text in the first only."""
     cell = table.cell(row, column)
     while (
         cell.is_spanned
@@ -158,7 +158,7 @@ def _origin(table: Any, row: int, column: int) -> Any:
 
 
 def _chart(chart: Any, place: str) -> Iterator[Piece]:
-    """The numbers that a chart draws: a row for each category, with a column for each series."""
+    """Yield the data of a chart: a row for each category, with a column for each series."""
     if chart.has_title and chart.chart_title.has_text_frame:
         yield Piece(BlockKind.PARAGRAPH, _line(chart.chart_title.text_frame.text), place=place)
     for plot in chart.plots:

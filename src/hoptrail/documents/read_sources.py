@@ -1,13 +1,12 @@
-"""Reads files and folders as a stream of documents. One that cannot be read is named with its reason, and the rest goes on.
+"""Reads files and folders as a stream of documents. A file that cannot be read becomes an error; reading continues.
 
-Knows what a document's title, id, sources and date are; `forms` knows which parser belongs to which file. A file whose name tells
-no form is read as text if it is text, and otherwise left out. Nothing is fetched: web addresses are no sources. Files are opened
-by the process that asks (`contents`); what is in them may be made into documents elsewhere (an `Executor`), in batches. A file
-whose parsing takes long is left for the end, so that it never holds up others.
+Decides on a document's title, id, sources and date; `forms` chooses the parser. A file with an unknown ending is read as text if
+it is text, and otherwise left out. Web addresses are not read. The calling process opens the files (`file_contents`); an
+`Executor` may parse them elsewhere in batches. Files that take long to parse come last, so that they do not hold up others.
 
-The id of a document is made of its text, its blocks with their places, and the title that stands in its content: what is read
-otherwise than before takes the place of what was read then. A file without a title is shown under its file name, which is not
-part of the id: the same text under two names is one document with two sources.
+The id of a document is a hash of its text, its blocks with their places, and the title in its content, so a changed reading
+replaces the earlier one. A file without a title is shown under its file name, which is not part of the id: the same text under
+two names is one document with two sources.
 """
 
 from __future__ import annotations
@@ -46,19 +45,19 @@ __all__ = ["DEFAULT_LIMITS", "Findings", "ReadingLimits", "read_sources"]
 
 BATCH_DOCUMENTS = 64
 BATCH_BYTES = 8_000_000
-"""Contents made into documents together in another process: at most this many, or about this many bytes."""
+"""Contents of a batch for another process: at most this many, or about this many bytes."""
 
 FILE_NAME = "file name"
-"""Where the date of a document comes from that says none itself."""
+"""The origin of a document's date if only its file name has one."""
 
 _LONGEST_TITLE = 300
 _FIRST_LINES, _DATE_LINE = 5, 60
-"""Lines at the beginning of a text in which its date may stand, and the most characters of such a line."""
+"""Lines at the start of a text that may hold its date, and the maximal length of such a line in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Slow:
-    """A file whose first try took too long."""
+    """A file whose first parse took too long."""
 
     path: Path
 
@@ -75,13 +74,13 @@ def read_sources(
     *,
     follow: bool = False,
 ) -> Iterator[Document | DocumentError]:
-    """The documents of files and folders, in the order of `sources`, folders sorted by name; errors are yielded in their place.
-    Files whose parsing takes long come after all others, in the same order.
+    """Yield the documents of files and folders in the order of `sources`, folders sorted by name, errors in their place.
 
-    A stream: one document is held at a time, or, where `executor` is another process, the batches under way there. The source
-    of a document is its resolved path, for a line of a JSONL file `path#id` (or `path#line-N`). Documents with the same content
-    are yielded each with its own source, nothing of files that are `known` and unchanged. `findings` are complete when the
-    stream has ended. With `follow`, links that lead out of a folder are followed.
+    Files that take long to parse come after all others, in the same order. Memory holds one document at a time, or the
+    batches in flight if `executor` runs in another process. The source of a document is its resolved path, or `path#id`
+    (`path#line-N` without an id) for a line of a JSONL file. Documents with equal content are all yielded, each with its
+    source. Files that are `known` and unchanged yield nothing. `findings` are complete when the stream has ended. `follow`
+    follows links that lead out of a folder.
     """
     findings = findings or Findings()
     contents: Iterator[Content] = contents_at(sources, limits, findings, known, follow=follow)
@@ -93,39 +92,43 @@ def read_sources(
                 slow.append(result)
             else:
                 yield result
-        contents = (read_again(one.path, limits, findings) for one in slow)
+        contents = (read_again(file.path, limits, findings) for file in slow)
 
 
 def _results(
     contents: Iterator[Content], limits: ReadingLimits, executor: Executor, *, first_try: bool
 ) -> Iterator[_Result]:
-    """What the contents say, in their order, or that it takes long to find out."""
-    if executor is LOCAL_EXECUTOR:  # as each is asked for, with one parser for all
+    """Parse contents in order."""
+    if executor is LOCAL_EXECUTOR:  # one by one, with one parser process for all
         with Parsing(limits) as parsing:
             for content in contents:
                 yield _result_of(content, parsing, limits, first_try)
         return
-    work = Work("reading", partial(_batch, limits, first_try), lambda batch: from_to([_place(one) for one in batch]))
+    work = Work(
+        "reading", partial(_parse_batch, limits, first_try), lambda batch: from_to(list(map(_source_of, batch)))
+    )
     most = BATCH_DOCUMENTS if first_try else 1
     for results in executor.map(work, batched(contents, most, _size, BATCH_BYTES)):
         yield from results
 
 
 def _size(content: Content) -> int:
-    """Bytes, about."""
+    """Approximate size in bytes."""
     if isinstance(content, FileContent):
         return len(content.data)
     return len(content.line.text) if isinstance(content, LineContent) else 0
 
 
-def _place(content: Content) -> str:
+def _source_of(content: Content) -> str:
     if isinstance(content, DocumentError):
         return content.source
-    return _source_of(content) if isinstance(content, LineContent) else shown(content.path)
+    if isinstance(content, FileContent):
+        return shown(content.path)
+    return f"{shown(content.path)}#{cleaned(content.line.name).text}"
 
 
-def _batch(limits: ReadingLimits, first_try: bool, contents: Sequence[Content]) -> list[_Result]:
-    """What the contents say, an error in the place of one that cannot be understood."""
+def _parse_batch(limits: ReadingLimits, first_try: bool, contents: Sequence[Content]) -> list[_Result]:
+    """Parse contents in another process."""
     with Parsing(limits) as parsing:
         return [_result_of(content, parsing, limits, first_try) for content in contents]
 
@@ -141,7 +144,7 @@ def _result_of(content: Content, parsing: Parsing, limits: ReadingLimits, first_
         return _Slow(content.path) if first_try else DocumentError(shown(content.path), str(refusal))
     except Unreadable as refusal:
         return DocumentError(shown(content.path), str(refusal))
-    except OSError as error:  # no process, pipe or memory for parsing it
+    except OSError as error:  # no process, pipe or memory for its parser
         return DocumentError(shown(content.path), f"could not be read ({error.strerror or error})")
 
 
@@ -153,25 +156,25 @@ def _from_file(file: FileContent, parsing: Parsing, limits: ReadingLimits, first
     if form.name != file.form:
         note = f"named {path.suffix or 'without an ending'}, read as {form.name.upper()} by its content"
         parsed = replace(parsed, notes=(note, *parsed.notes))
-    if form.name != PDF:  # which says of each page what is doubtful
+    if form.name != PDF:  # the PDF parser notes doubts page by page
         parsed = replace(parsed, notes=(*parsed.notes, *doubts(parsed.text, parsed.blocks)))
     name = name_of(path)
-    parsed = _dated(parsed, name, file.modified)
-    return _document(parsed, shown(file.path), shown(Path(name)), None, limits)
+    parsed = _with_date(parsed, name, file.modified)
+    return _build_document(parsed, shown(file.path), shown(Path(name)), None, limits)
 
 
-def _dated(parsed: Parsed, name: str = "", modified: str = "") -> Parsed:
-    """With its date: the format's own, or one in the title, the first lines or the file's name, else the file's time.
+def _with_date(parsed: Parsed, name: str, modified: str) -> Parsed:
+    """Add the date: that of the format, else one in the title, the first lines or the file name, else the file's time.
 
-    Dates in a table are of what it lists, and dates in headings below the first are of what is under them, not of the document.
+    Dates in tables and in headings below level 1 apply to a part of the document only, so the search ends before them.
     """
     if parsed.date:
-        return replace(parsed, blocks=tuple(_block_of(block, parsed.date) for block in parsed.blocks))
+        return replace(parsed, blocks=tuple(_with_block_date(block, parsed.date) for block in parsed.blocks))
     end = next((block.start for block in parsed.blocks if _dates_a_part(block, parsed.text)), len(parsed.text))
     lines = [line for line in parsed.text[: min(end, 1000)].splitlines()[:_FIRST_LINES] if len(line) <= _DATE_LINE]
     places = ((parsed.title, "title"), (" ".join(lines), "first lines"), (name, FILE_NAME))
-    found = ((date, place) for text, place in places if (date := find_date(text)))
-    date, place = next(found, (modified, FILE_TIME if modified else ""))
+    dates = ((date, place) for text, place in places if (date := find_date(text)))
+    date, place = next(dates, (modified, FILE_TIME if modified else ""))
     return replace(parsed, date=date, date_from=place)
 
 
@@ -181,10 +184,10 @@ def _dates_a_part(block: Block, text: str) -> bool:
     return block.kind is BlockKind.ROW
 
 
-def _block_of(block: Block, date: str) -> Block:
-    """A block of a document that says its date, which holds for it unless it stands under another, or quotes what is older.
+def _with_block_date(block: Block, date: str) -> Block:
+    """Date a block by the date in its document, unless it has another or is a quote, whose text is older.
 
-    A date of a file's name or time does not come here: blocks are part of the id, which is the same wherever a file stands.
+    Dates from the file's name or time are not for blocks: these are part of the id, which must not depend on the file.
     """
     return block if block.date or block.kind is BlockKind.QUOTE else replace(block, date=date)
 
@@ -195,17 +198,13 @@ def _from_line(content: LineContent, limits: ReadingLimits) -> Document:
     blocks = line.blocks or plain_blocks(text.text, lines=False)
     ends = tiling_ends(text.text, [cleaned(sentence).text for sentence in line.sentences])
     parsed = Parsed(line.title, text.text, text.notes, blocks, line.date, line.date_from)
-    return _document(parsed, _source_of(content), "", ends, limits)
+    return _build_document(parsed, _source_of(content), "", ends, limits)
 
 
-def _source_of(content: LineContent) -> str:
-    return f"{shown(content.path)}#{cleaned(content.line.name).text}"
-
-
-def _document(
+def _build_document(
     parsed: Parsed, source: str, file_title: str, ends: tuple[int, ...] | None, limits: ReadingLimits
 ) -> Document:
-    """`file_title` is shown where the content has no title; `ends` are sentence ends where the content gives them."""
+    """`file_title` replaces a missing title; `ends` are the sentence ends that the content gives, None if it gives none."""
     text = cleaned(parsed.text)
     declared = " ".join(cleaned(parsed.title).text.split())[:_LONGEST_TITLE]
     if ends is None:

@@ -1,6 +1,6 @@
-"""Records, as JSON and YAML hold them, as pieces: a list of records as rows, an object as headings with a row for each value.
+"""Records of JSON and YAML as pieces: a list of records becomes rows, an object becomes headings with a row for each value.
 
-Knows neither format. A row's headers are the paths of its values (`address.city`).
+The headers of a row are the paths of its values (`address.city`).
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from hoptrail.documents.limits import ReadingLimits
 from hoptrail.types import BlockKind
 
 _LONG = 200
-"""Characters: a longer value is a text of its own, not a cell."""
+"""Characters. A longer value becomes a paragraph, not a cell."""
 _NAMES = ("title", "name", "subject", "label", "id", "_id", "key")
-"""Keys whose value is what a record is called."""
+"""Keys that name a record, best first."""
 _DEEPEST_HEADING = 6
 _VALUES_PER_ROW = 50
-"""Values that are visited at most for each row of the limit: aliases can make a short file endless."""
+"""Values visited at most per row of the limit: YAML aliases can make a short file endless."""
 
 
 def record_pieces(value: object, limits: ReadingLimits, level: int = 1) -> Iterator[Piece]:
-    """The pieces of a value of any shape; its headings begin at `level`.
+    """Yield the pieces of a value of any shape; its headings begin at `level`.
 
     Raises:
-        Unreadable: more records or values than the limit.
+        Unreadable: more records or values than the limit `rows` allows.
     """
     yield from _Rendering(limits).pieces(value, "", level)
 
@@ -37,7 +37,7 @@ class _Rendering:
     _visited: int = 0
 
     def pieces(self, value: object, path: str, level: int) -> Iterator[Piece]:
-        """Of a value that stands at `path`; a heading within it has `level`."""
+        """The pieces of the value at `path`; a heading within it has `level`."""
         if isinstance(value, Mapping):
             yield from self._object(value, path, level)
         elif isinstance(value, Sequence) and not isinstance(value, str):
@@ -46,10 +46,10 @@ class _Rendering:
             yield Piece(BlockKind.PARAGRAPH, text, place=path or "value")
 
     def _object(self, value: Mapping[object, object], path: str, level: int) -> Iterator[Piece]:
-        """A row for each plain value, then what holds others or is long, each under a heading."""
+        """A row for each plain value, then the nested and the long values, each under a heading."""
         later = []
         for key, inner in value.items():
-            text = "" if _holds_more(inner) else self._scalar(inner)
+            text = "" if _is_nested(inner) else self._scalar(inner)
             if text and not _is_long(text):
                 yield Piece(BlockKind.ROW, cells=((str(key), text),), place=_under(path, str(key)), labelled=True)
             else:
@@ -71,18 +71,18 @@ class _Rendering:
                 yield from self._section(inner, place, number, level)
             elif isinstance(inner, Mapping):
                 yield from self._row(inner, place)
-            elif _holds_more(inner):
+            elif _is_nested(inner):
                 yield from self._row({"": inner}, place)
             elif text := self._scalar(inner):
                 yield Piece(BlockKind.ITEM, text, 1, place=place)
 
     def _section(self, record: Mapping[object, object], place: str, number: int, level: int) -> Iterator[Piece]:
-        """Of a record among some with long texts: a heading that names it, a row, and its long texts as paragraphs."""
+        """A record in a list with long texts: a heading with its name, a row of its short values, and paragraphs."""
         cells = list(self._flat(record, ""))
         texts = [cell for cell in cells if _is_long(cell[1])]
         short = tuple(cell for cell in cells if not _is_long(cell[1]))
-        called = {key.lower(): value for key, value in short}
-        heading = next((called[name] for name in _NAMES if name in called), f"Record {number}")
+        by_key = {key.lower(): value for key, value in short}
+        heading = next((by_key[name] for name in _NAMES if name in by_key), f"Record {number}")
         yield Piece(BlockKind.HEADING, heading, min(level, _DEEPEST_HEADING), place=place)
         yield Piece(BlockKind.ROW, cells=short, place=place, labelled=True)
         for key, text in texts:
@@ -96,12 +96,12 @@ class _Rendering:
             yield Piece(BlockKind.ROW, cells=cells, place=place, labelled=True)
 
     def _flat(self, value: object, path: str) -> Iterator[tuple[str, str]]:
-        """Every value within, with its path; a list of plain values is one."""
+        """Yield the path and text of every value within; a list of plain values is one value."""
         if isinstance(value, Mapping):
             for key, inner in value.items():
                 yield from self._flat(inner, _under(path, str(key)))
         elif isinstance(value, Sequence) and not isinstance(value, str):
-            if any(map(_holds_more, value)):
+            if any(map(_is_nested, value)):
                 for number, inner in enumerate(value, 1):
                     yield from self._flat(inner, _under(path, str(number)))
             elif text := ", ".join(filter(None, map(self._scalar, value))):
@@ -110,7 +110,7 @@ class _Rendering:
             yield path, text
 
     def _scalar(self, value: object) -> str:
-        """As people write it; empty for nothing."""
+        """A plain value as text; empty for null."""
         self._visited += 1
         if self._visited > _VALUES_PER_ROW * self.limits.rows:
             raise Unreadable(
@@ -122,19 +122,19 @@ class _Rendering:
 
 
 def _under_heading(name: str, level: int, place: str, pieces: Iterator[Piece]) -> Iterator[Piece]:
-    """Nothing where there are no pieces."""
+    """A heading and then the pieces; nothing if there are no pieces."""
     for number, piece in enumerate(pieces):
         if not number:
             yield Piece(BlockKind.HEADING, name, level, place=place)
         yield piece
 
 
-def _holds_more(value: object) -> bool:
+def _is_nested(value: object) -> bool:
     return isinstance(value, Mapping) or (isinstance(value, Sequence) and not isinstance(value, str))
 
 
 def _has_text(value: object) -> bool:
-    """Whether a record has a long text among its own values."""
+    """Whether a direct value of a record is a long text."""
     inner = value.values() if isinstance(value, Mapping) else ()
     return any(isinstance(text, str) and _is_long(text.strip()) for text in inner)
 

@@ -1,6 +1,6 @@
-"""The blocks of a reStructuredText file, by docutils, which is told to open no other file and to run nothing.
+"""Parses reStructuredText with docutils, which may open no other file and run nothing.
 
-Directives and roles that docutils does not know (Sphinx has many) give the text in them. What it calls an error stays, as code.
+Directives and roles unknown to docutils, such as those of Sphinx, give the text in them. Text with errors stays, as code.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from hoptrail.types import BlockKind
 _DIRECTIVE = re.compile(r"^[ \t]*\.\.[ \t]+(?:\|[^|\n]+\|[ \t]+)?([\w.:+-]+?)[ \t]?::(?:[ \t]|$)", re.MULTILINE)
 _ROLE = re.compile(r":([A-Za-z][\w.:+-]{0,60}?):`|`:([A-Za-z][\w.:+-]{0,60}?):")
 _NUMBERED = ("pep", "rfc")
-"""Roles whose text is a number, for which Sphinx takes a text as well."""
+"""Roles whose text docutils restricts to a number, and Sphinx does not."""
 _MOST_NAMES = 1000
-"""Unknown directives, and roles, that a file may have; more are errors."""
+"""Unknown directives, and unknown roles, that a file may have; more are errors."""
 
 _WITHOUT_TEXT = frozenset(
     (
@@ -84,10 +84,10 @@ _SINCE = {
 
 
 def parse_rst(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Title (the first heading), date (of a field of that name) and blocks.
+    """Parse a file: title (the first heading), date (the field `date`) and blocks.
 
     Raises:
-        Unreadable: not text, or nested too deep.
+        Unreadable: it is not text, or nested too deep.
     """
     decoded = decode(data)
     _register_unknown(decoded.text)
@@ -103,11 +103,11 @@ def parse_rst(data: bytes, limits: ReadingLimits) -> Parsed:
 
 
 def _register_unknown(text: str) -> None:
-    """Docutils looks names up in its registers, so these get what the file uses. Names in them from files before do no harm."""
-    used = sorted({found[1].lower() for found in _DIRECTIVE.finditer(text)})
+    """Register the unknown directives and roles that the file uses with docutils. Names from earlier files do no harm."""
+    used = sorted({match[1].lower() for match in _DIRECTIVE.finditer(text)})
     for name in [name for name in used if _is_ours(name)][:_MOST_NAMES]:
         directives.register_directive(name, _Unknown)
-    used = sorted({(found[1] or found[2]).lower() for found in _ROLE.finditer(text)})
+    used = sorted({(match[1] or match[2]).lower() for match in _ROLE.finditer(text)})
     for name in [name for name in used if name not in en.roles][:_MOST_NAMES]:
         roles.register_local_role(name, _role)
     for name in _NUMBERED:
@@ -119,10 +119,10 @@ def _is_ours(name: str) -> bool:
 
 
 def _role(name: str, rawtext: str, text: str, *_rest: Any) -> tuple[list[Any], list[Any]]:
-    """`text <target>` is called `text`, and `~package.name` is called `name`, as Sphinx has it."""
-    called, target, _ = text.rpartition("<")
-    if target and called.strip() and text.endswith(">"):
-        text = called.strip()
+    """Reads `text <target>` as `text` and `~package.name` as `name`, like Sphinx."""
+    label, bracket, _ = text.rpartition("<")
+    if bracket and label.strip() and text.endswith(">"):
+        text = label.strip()
     elif name.lower() in _NUMBERED:
         text = f"{name.upper()} {text}"
     elif text.startswith("~"):
@@ -131,7 +131,7 @@ def _role(name: str, rawtext: str, text: str, *_rest: Any) -> tuple[list[Any], l
 
 
 class _AnyOption(dict[str, Any]):
-    """Takes every option of a directive as it stands."""
+    """Accepts every option of a directive."""
 
     def __bool__(self) -> bool:
         return True
@@ -141,7 +141,7 @@ class _AnyOption(dict[str, Any]):
 
 
 class _Unknown(Directive):
-    """A directive that docutils does not know, or that is not to be obeyed: the text in it stays."""
+    """A directive that docutils does not know or must not execute: only its text is read."""
 
     optional_arguments: ClassVar[int] = 1
     final_argument_whitespace: ClassVar[bool] = True
@@ -149,7 +149,7 @@ class _Unknown(Directive):
     option_spec = _AnyOption()
 
     def run(self) -> Sequence[nodes.Node]:
-        """Its argument as a paragraph, and what its content is."""
+        """Return its argument as a paragraph, and its parsed content."""
         if self.name in _WITHOUT_TEXT:
             return []
         source = "\n".join(self.content)
@@ -161,16 +161,16 @@ class _Unknown(Directive):
         if self.name in _SINCE:
             version, _, change = argument.partition("\n")
             argument = f"{_SINCE[self.name]} {version}: {change}".rstrip(": ")
-        given, messages = self.state.inline_text(argument, self.lineno)
-        named = nodes.paragraph(argument, "", *given)
-        named.line = self.lineno
+        inline, messages = self.state.inline_text(argument, self.lineno)
+        paragraph = nodes.paragraph(argument, "", *inline)
+        paragraph.line = self.lineno
         content = nodes.container(source)
         self.state.nested_parse(self.content, self.content_offset, content)
-        return [*([named] if argument else []), *content.children, *messages]
+        return [*([paragraph] if argument else []), *content.children, *messages]
 
 
 class _Reader:
-    """Takes pieces from a tree of docutils."""
+    """Turns a docutils tree into pieces."""
 
     def __init__(self) -> None:
         self.date = ""
@@ -185,7 +185,7 @@ class _Reader:
         return f"line {self._line}"
 
     def read(self, node: nodes.Node) -> Iterator[Piece]:
-        """The pieces of a node and all in it, in order."""
+        """Yield the pieces of a node and its descendants in order."""
         line = getattr(node, "line", None)
         if line:
             self._line = line - isinstance(node, nodes.title)
@@ -203,19 +203,19 @@ class _Reader:
 
     def _title(self, node: nodes.Node) -> Iterator[Piece]:
         if isinstance(node.parent, nodes.section):
-            yield Piece(BlockKind.HEADING, _shown(node), self._sections, place=self._place)
+            yield Piece(BlockKind.HEADING, _visible_text(node), self._sections, place=self._place)
         else:
             yield from self._text(node)
 
     def _text(self, node: nodes.Node) -> Iterator[Piece]:
-        text = unwrapped(_shown(node), getattr(node, "rawsource", ""))
+        text = unwrapped(_visible_text(node), getattr(node, "rawsource", ""))
         if text.strip():
             kind = BlockKind.QUOTE if self._quotes else BlockKind.PARAGRAPH
             yield self._lists.piece(kind, self._prefix + text, self._place)
             self._prefix = ""
 
     def _lines(self, node: nodes.Node) -> Iterator[Piece]:
-        text = "\n".join(_shown(line) for line in node.findall(nodes.line))
+        text = "\n".join(_visible_text(line) for line in node.findall(nodes.line))
         yield self._lists.piece(BlockKind.QUOTE if self._quotes else BlockKind.PARAGRAPH, text, self._place)
 
     def _literal(self, node: nodes.Node) -> Iterator[Piece]:
@@ -223,7 +223,7 @@ class _Reader:
         yield self._lists.piece(BlockKind.CODE, node.astext(), self._place)
 
     def _error(self, node: nodes.Node) -> Iterator[Piece]:
-        """What could not be understood, as it is written; nothing of the message."""
+        """Yield the source with the error, without the message."""
         yield from (
             piece for child in node.children if isinstance(child, nodes.literal_block) for piece in self._literal(child)
         )
@@ -240,14 +240,15 @@ class _Reader:
         yield from self._lists.waiting()
 
     def _term(self, node: nodes.Node) -> Iterator[Piece]:
-        """What the next item defines: a term with its classifiers, the name of a field, or options."""
-        around = [child for child in node.parent.children if isinstance(child, nodes.classifier)]
-        said = [f" ({_shown(child)})" for child in around]
+        """Note the term of the next item: a term with its classifiers, a field name, or options."""
+        classifiers = [
+            f" ({_visible_text(child)})" for child in node.parent.children if isinstance(child, nodes.classifier)
+        ]
         options = [option.astext() for option in node.findall(nodes.option)]
         if not isinstance(node, nodes.field_name):
-            self._lists.term(", ".join(options) or "".join([_shown(node), *said]), self._place)
+            self._lists.term(", ".join(options) or "".join([_visible_text(node), *classifiers]), self._place)
         elif value := node.parent.children[-1].astext():
-            self._lists.term(_shown(node), self._place)
+            self._lists.term(_visible_text(node), self._place)
             self.date = self.date or (find_date(value) if node.astext().lower() == "date" else "")
         yield from ()
 
@@ -258,7 +259,7 @@ class _Reader:
         self._quotes -= 1
 
     def _note(self, node: nodes.Element) -> Iterator[Piece]:
-        """An admonition or a footnote: its kind or number goes before its first words."""
+        """An admonition or footnote, with its kind or number before its first words."""
         label = next((child.astext() for child in node.children if isinstance(child, nodes.label)), "")
         self._prefix = f"[{label}] " if label else f"{node.tagname.capitalize()}: "
         yield from self._all(node)
@@ -274,14 +275,14 @@ class _Reader:
             table.in_head = isinstance(row.parent, nodes.thead)
             cells = [_cell(entry) for entry in row.children if isinstance(entry, nodes.entry)]
             lines = (part.line for part in row.findall() if getattr(part, "line", None))
-            self._line = max(self._line, next(lines, None) or 1)  # those of CSV count from its own beginning
+            self._line = max(self._line, next(lines, None) or 1)  # lines of a CSV table count from its start
             piece = table.row(cells)
             if piece is None:
                 yield from (Piece(BlockKind.PARAGRAPH, cell.text, place=self._place) for cell in cells)
             else:
                 yield replace(piece, place=self._place)
 
-    # Of kinds that are not here, all within is read.
+    # For other kinds of nodes, the children are read.
     _READERS: ClassVar[tuple[tuple[tuple[type, ...], Callable[[_Reader, Any], Iterator[Piece]]], ...]] = (
         ((nodes.section,), _section),
         ((nodes.title,), _title),
@@ -315,17 +316,19 @@ class _Reader:
     )
 
 
-def _shown(node: nodes.Node) -> str:
-    """The text of inline nodes; of an image what stands for it, of a note's mark its number."""
+def _visible_text(node: nodes.Node) -> str:
+    """The text of inline nodes: the alternative text of an image, the number of a note reference."""
     if isinstance(node, nodes.system_message | nodes.raw):
         return ""
     if isinstance(node, nodes.footnote_reference | nodes.citation_reference):
         return f"[{node.astext()}]"
     if isinstance(node, nodes.Text | nodes.image):
         return node.astext()
-    return "".join(_shown(child) for child in node.children)
+    return "".join(_visible_text(child) for child in node.children)
 
 
 def _cell(entry: nodes.entry) -> TableCell:
-    text = " ".join(_shown(part) if isinstance(part, nodes.TextElement) else part.astext() for part in entry.children)
+    text = " ".join(
+        _visible_text(part) if isinstance(part, nodes.TextElement) else part.astext() for part in entry.children
+    )
     return TableCell(text, columns=1 + int(entry.get("morecols", 0)), rows=1 + int(entry.get("morerows", 0)))

@@ -1,4 +1,4 @@
-"""Splits a document into passages of whole blocks, a long block between its sentences. Spans are exact: nothing is rewritten."""
+"""Splits a document into passages of whole blocks; long blocks are split between sentences. Spans are exact: no text changes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from hoptrail.types import Block, BlockKind, Document, Kind, Span, Unit, content
 
 @dataclass(frozen=True, slots=True)
 class PassageLimits:
-    """How long passages get, in words; see `words_in`.
+    """The length of passages in words, as `words_in` counts them.
 
     The default encoder reads 256 word pieces, about 190 English words. A document of at most `short_document_words`
-    stays whole, because the published corpora are retrieved by their own paragraphs.
+    stays whole, because published corpora are retrieved by their own paragraphs.
+
+    Raises:
+        UsageError: `words` is below 1 or `short_document_words` below 0.
     """
 
     words: int = 200
@@ -29,38 +32,41 @@ class PassageLimits:
 def passages(document: Document, limit: PassageLimits = PassageLimits()) -> tuple[Unit, ...]:
     """The passages of `document`, in order: whole blocks, packed up to the limit, without overlap.
 
-    White space at the ends of a passage stays outside its span, and everything else is in exactly one passage. A passage ends
+    White space at the ends of a passage stays outside its span; everything else is in exactly one passage. A passage ends
     before a heading or paragraph if it is half full there, and never with a heading. A block above the limit is split between
-    sentences, a sentence above it is a passage of its own. A document without headings and tables stays whole up to
-    `short_document_words`. A document of white space alone has none.
+    sentences; a sentence above the limit is one passage. A document without headings and tables stays whole up to
+    `short_document_words`. A document of white space alone has no passages.
     """
     pieces = _pieces(document, limit.words)
     structured = any(block.kind in {BlockKind.HEADING, BlockKind.ROW} for block in document.blocks)
     if not structured and sum(piece.words for piece in pieces) <= limit.short_document_words:
         ends = [len(document.text)]
     else:
-        ends = _packed(pieces, limit.words)
+        ends = _pack_ends(pieces, limit.words)
     starts = [0, *ends[:-1]]
     return tuple(unit for start, end in zip(starts, ends, strict=True) for unit in _passage(document, start, end))
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """What stays together: a block, or a sentence of one that is too long. `opens`: the words of its block, 0 within one."""
+    """A block, or a sentence of a block above the limit: never split further.
+
+    `block_words`: the words of its block if it is the first piece of that block, else 0.
+    """
 
     end: int
     words: int
-    opens: int
+    block_words: int
     is_heading: bool = False
 
 
 def _pieces(document: Document, limit: int) -> list[_Piece]:
     blocks = document.blocks or tuple(_paragraphs(document))
-    return [piece for block in blocks for piece in _parts(document, block, limit)]
+    return [piece for block in blocks for piece in _block_pieces(document, block, limit)]
 
 
 def _paragraphs(document: Document) -> Iterator[Block]:
-    """The paragraphs of a document of which no structure is known: its sentences up to each blank line."""
+    """The paragraphs of a document without blocks: its sentences up to each blank line."""
     start = 0
     for span in document.sentences():
         sentence = document.slice(span)
@@ -69,41 +75,40 @@ def _paragraphs(document: Document) -> Iterator[Block]:
             start = span.end
 
 
-def _parts(document: Document, block: Block, limit: int) -> Iterator[_Piece]:
-    """A block whole, if it fits into a passage."""
+def _block_pieces(document: Document, block: Block, limit: int) -> Iterator[_Piece]:
+    """The block as one piece if it fits into a passage, else its sentences."""
     headers = sum(words_in(cell.header) for cell in block.cells)
     words = headers + words_in(document.text[block.start : block.end])
     if words <= limit:
         yield _Piece(block.end, words, words, block.kind is BlockKind.HEADING)
         return
-    opens = words
+    block_words = words
     for span in document.sentences(Span(document.id, block.start, block.end)):
-        yield _Piece(span.end, words_in(document.slice(span)), opens)
-        opens = 0
+        yield _Piece(span.end, words_in(document.slice(span)), block_words)
+        block_words = 0
 
 
-def _packed(pieces: Sequence[_Piece], limit: int) -> list[int]:
-    """The end offsets of the passages. Headings go with what follows them."""
+def _pack_ends(pieces: Sequence[_Piece], limit: int) -> list[int]:
+    """The end offsets of the passages. Headings go with the block after them."""
     ends: list[int] = []
-    held, start, waiting = 0, 0, 0  # words since `start`; of them `waiting` in headings at the end
-    last = 0  # where the last piece that is no heading ended
+    start, total_words, heading_words = 0, 0, 0  # of the open passage; `heading_words`: in headings at its end
+    last = 0  # end of the last piece that is no heading
     for piece in pieces:
-        more = waiting + piece.words
-        within = held - waiting
-        overfull = within + more > limit
-        better_here = piece.opens and 2 * within >= limit and (waiting or within + waiting + piece.opens > limit)
-        if within and not piece.is_heading and (overfull or better_here):
+        body_words = total_words - heading_words
+        too_long = total_words + piece.words > limit
+        good_break = 2 * body_words >= limit and (heading_words or total_words + piece.block_words > limit)
+        if body_words and not piece.is_heading and (too_long or (piece.block_words and good_break)):
             ends.append(last)
-            held, start = waiting, last
-        held += piece.words
-        waiting = waiting + piece.words if piece.is_heading else 0
+            total_words, start = heading_words, last
+        total_words += piece.words
+        heading_words = heading_words + piece.words if piece.is_heading else 0
         last = last if piece.is_heading else piece.end
     total = pieces[-1].end if pieces else 0
     return [*ends, total] if total > start else ends
 
 
 def _passage(document: Document, start: int, end: int) -> list[Unit]:
-    """The passage between two offsets without the white space at its ends; none if nothing else is there."""
+    """The passage between two offsets, without white space at its ends; empty if only white space is there."""
     text = document.text[start:end].strip()
     if not text:
         return []

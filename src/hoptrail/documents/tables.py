@@ -1,4 +1,4 @@
-"""Rows of tables as pieces: which rows hold headers, which header each cell has, and cells that span columns or rows."""
+"""Turns table rows into pieces: detects header rows, assigns headers to cells, and resolves column and row spans."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from hoptrail.documents.blocks import Piece
 from hoptrail.types import BlockKind
 
 _LARGEST_SPAN = 1000
-"""Columns and rows that a cell can reach into, as browsers bound it."""
+"""Columns or rows that a cell may span, as in browsers."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """A cell as its format tells it: whether it is marked as a header, and how many columns and rows it takes."""
+    """A cell: whether it is marked as a header, and how many columns and rows it spans."""
 
     text: str
     is_header: bool = False
@@ -24,20 +24,20 @@ class TableCell:
 
 @dataclass(slots=True)
 class Table:
-    """A table that is being read, row by row; a row whose cells are all headers is one of headers, as is any while `in_head`.
+    """A table that is read row by row. A row of header cells alone is a header row, as is any row while `in_head`.
 
-    The header of a column is what stands above it in the last rows of headers, from the top down.
+    The header of a column joins its cells in the last header rows, from the top down.
     """
 
     in_head: bool = False
     _headers: dict[int, str] = field(default_factory=dict)
     _after_data: bool = False
-    _reaching: dict[int, tuple[int, TableCell]] = field(default_factory=dict)
+    _spanning: dict[int, tuple[int, TableCell]] = field(default_factory=dict)
 
     def row(self, cells: Sequence[TableCell]) -> Piece | None:
-        """The piece of a row; None where one cell is all that it has, or without headers the only one that is filled.
+        """The piece of a row; None if it has one cell, or in a table without headers one filled cell.
 
-        A cell that spans rows is said in each of them.
+        A cell that spans rows is repeated in each of them.
         """
         placed = list(self._placed(cells))
         if len(placed) < 2:
@@ -61,25 +61,25 @@ class Table:
         return Piece(BlockKind.ROW, level=1, cells=tuple(("", cell.text) for _, cell in placed))
 
     def _placed(self, cells: Sequence[TableCell]) -> Iterator[tuple[int, TableCell]]:
-        """Each cell with its column, those from rows above that reach down to here among them."""
-        above, self._reaching = self._reaching, {}
+        """Yield each cell with its column, including cells of earlier rows that span this one."""
+        above, self._spanning = self._spanning, {}
         column = 0
         waiting = list(reversed(cells))
         while waiting or any(known >= column for known in above):
-            left, cell = above.pop(column, (0, None))
+            remaining, cell = above.pop(column, (0, None))
             if cell is None:
                 if not waiting:
                     column = min(known for known in above if known >= column)
                     continue
                 cell = waiting.pop()
-                left = cell.rows
-            if left > 1:
-                self._reaching[column] = (left - 1, cell)
+                remaining = cell.rows
+            if remaining > 1:
+                self._spanning[column] = (remaining - 1, cell)
             yield column, cell
             column += cell.columns
 
 
 def span_of(attribute: str | None) -> int:
-    """The number that a `colspan` or `rowspan` gives, within bounds."""
+    """The value of a `colspan` or `rowspan`, within bounds; 1 if it is no number."""
     digits = (attribute or "").strip()[:9]
     return max(1, min(int(digits), _LARGEST_SPAN)) if digits.isascii() and digits.isdecimal() else 1

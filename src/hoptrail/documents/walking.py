@@ -1,10 +1,11 @@
-"""Finds the files that a source names: itself, or all of a folder in sorted order. Opens none of them.
+"""Finds the files of a source: a single file, or all files of a folder in sorted order. Opens none of them.
 
-Hidden files and folders are skipped. Links that lead out of the folder are named, not followed unless that is asked for: then
-what is there is read under the path of the link, once. Links that stay inside need not be followed, because what they point to
-is read where it stands. In hidden places, files that they point to are read and folders named. A folder of evaluation data gives
-its corpus file alone, and what else could have been read there is told. What hoptrail itself keeps in the folder of an index is
-passed over.
+- Hidden files and folders are skipped, and so are the files of an index.
+- Links out of the folder are reported. They are followed only on request; then each target is read once, under the path of
+  the link.
+- Links within the folder are not followed, because their target is read at its own path. If the target is hidden, a file is
+  read and a folder is reported.
+- A folder of evaluation data gives only its corpus file; its other readable files are reported.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ from hoptrail.errors import DocumentError
 _CORPUS = ("corpus.jsonl", "corpus.jsonl.gz")
 _BESIDE_A_CORPUS = re.compile(r"(questions|queries|qrels|extra_|openie).*\.(jsonl|jsonl\.gz|tsv|json)|qrels")
 OF_AN_INDEX = ".hoptrail"
-"""The folder of an index that nobody named, beside the documents."""
+"""The default folder of an index, beside the documents."""
 _SIGNS_OF_AN_INDEX = frozenset({"index.sqlite", "head.lance"})
-"""Of today's format, and of that of version 0.1."""
-_OF_AN_INDEX = re.compile(r"(index|replies)\.sqlite.*|arrays|.+\.lance|(writer|readers)\.lock|writer\.json")
+"""In the current format, and in that of version 0.1."""
+_INDEX_FILE = re.compile(r"(index|replies)\.sqlite.*|arrays|.+\.lance|(writer|readers)\.lock|writer\.json")
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Files that are not read because their folder is one of evaluation data, whose `corpus` is read. None of those are data."""
+    """Files of an evaluation data folder that are not read, unlike its `corpus`. Its own data files are not among them."""
 
     corpus: Path
     files: tuple[Path, ...]
@@ -35,22 +36,23 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Unfollowed:
-    """A link that is not followed, which is no failure: no file of the folder was lost."""
+    """A link that is not followed. This is no failure: no file of the folder is missing."""
 
     source: str
     reason: str
 
 
 def shown(path: Path) -> str:
-    r"""The path as a source string: posix; bytes of a name that are not UTF-8 stand as \xe9, so that it can be stored and two
-    such names stay two.
+    r"""The path as a source string with forward slashes. Bytes that are not UTF-8 are escaped (\xe9), so that the string can be
+    stored and different names stay different.
     """
     return path.as_posix().encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def files_of(source: Path, *, follow: bool = False) -> Iterator[Path | DocumentError | LeftOut | Unfollowed]:
-    """The files to read for one source, resolved, what in it can not be read, what is left out and which links are not followed:
-    with `follow`, those that lead out of the folder are. A stream; each folder is listed once.
+    """Yield the files of one source as resolved paths, with errors, files left out and unfollowed links in their place.
+
+    `follow` follows links that lead out of the folder. Each folder is listed once.
     """
     try:
         resolved = source.resolve(strict=True)
@@ -61,13 +63,15 @@ def files_of(source: Path, *, follow: bool = False) -> Iterator[Path | DocumentE
         yield DocumentError(shown(source), reason)
         return
     if OF_AN_INDEX in resolved.parts:
-        yield DocumentError(shown(source), "is part of an index, which holds no documents: name the folder it is of")
+        yield DocumentError(
+            shown(source), "is part of an index, which holds no documents: name the folder of the documents"
+        )
         return
     waiting, followed = [resolved], set[Path]()
     while waiting:
         place = waiting.pop()
         try:
-            if place.is_symlink() and not (follow and _leads_on(place, resolved, followed)):
+            if place.is_symlink() and not (follow and _leads_out(place, resolved, followed)):
                 yield from _link(place, resolved)
             elif place.is_dir():
                 children = _children(place)
@@ -83,27 +87,27 @@ def files_of(source: Path, *, follow: bool = False) -> Iterator[Path | DocumentE
 
 
 def _children(folder: Path) -> list[Path]:
-    """What may be read in a folder, sorted by name."""
+    """The entries of a folder that may be read, sorted by name."""
     names = sorted(child.name for child in folder.iterdir() if not child.name.startswith("."))
     if not _SIGNS_OF_AN_INDEX.isdisjoint(names):
-        names = [name for name in names if not _OF_AN_INDEX.fullmatch(name)]
+        names = [name for name in names if not _INDEX_FILE.fullmatch(name)]
     return [folder / name for name in names]
 
 
 def _corpus(children: list[Path]) -> Path | None:
-    """The corpus file, if these are what is in a folder of evaluation data."""
+    """The corpus file, if these are the entries of a folder of evaluation data."""
     corpus = next((child for name in _CORPUS for child in children if child.name == name), None)
     return corpus if any(_BESIDE_A_CORPUS.fullmatch(child.name) for child in children) else None
 
 
 def _left_out(corpus: Path, children: list[Path]) -> LeftOut:
     others = (child for child in children if child.name not in _CORPUS and not _BESIDE_A_CORPUS.fullmatch(child.name))
-    found = (path for child in others if not child.is_symlink() for path in files_of(child))
-    return LeftOut(corpus, tuple(path for path in found if isinstance(path, Path)))
+    results = (result for child in others if not child.is_symlink() for result in files_of(child))
+    return LeftOut(corpus, tuple(path for path in results if isinstance(path, Path)))
 
 
-def _leads_on(link: Path, root: Path, followed: set[Path]) -> bool:
-    """Whether a link leads out of the folder, to where no other has led."""
+def _leads_out(link: Path, root: Path, followed: set[Path]) -> bool:
+    """Whether a link leads out of the folder to a target not followed before; if so, adds the target to `followed`."""
     try:
         target = link.resolve(strict=True)
     except (OSError, RuntimeError):

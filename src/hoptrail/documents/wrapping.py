@@ -1,4 +1,4 @@
-"""Line breaks in formats where a line break is a space: kept where the line was too short to have been wrapped."""
+"""Line breaks in formats where a line break is a space; kept after lines too short to have been wrapped."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from hoptrail.text.sentences import FULL_LINE, is_labelled_pair
 
 
 def line_break(line: str, following: str) -> str:
-    """What stands for the end of `line` before the line `following`.
+    """The separator between two lines: a line break, or if the first was wrapped a space (nothing in Chinese and Japanese).
 
-    A full line was wrapped, and gets a space; between Chinese or Japanese characters nothing. Lines with labels were not.
+    A line was wrapped if it is full and the two are not lines with labels.
     """
     if _columns(line[-FULL_LINE:]) < FULL_LINE or is_labelled_pair(f"{line}\n{following}", 0, len(line) + 1):
         return "\n"
@@ -19,11 +19,11 @@ def line_break(line: str, following: str) -> str:
 
 
 def unwrapped(text: str, source: str = "") -> str:
-    """A text with its lines joined again that were wrapped, to be seen in `source` where that has as many lines."""
-    lines, written = text.split("\n"), source.split("\n")
-    if len(written) != len(lines):
-        written = lines
-    breaks = [line_break(*pair) for pair in pairwise(written)]
+    """`text` with wrapped lines joined. `source` is its markup, whose line lengths decide if it has as many lines."""
+    lines, source_lines = text.split("\n"), source.split("\n")
+    if len(source_lines) != len(lines):
+        source_lines = lines
+    breaks = [line_break(*pair) for pair in pairwise(source_lines)]
     return "".join(line + end for line, end in zip(lines, [*breaks, ""], strict=True))
 
 

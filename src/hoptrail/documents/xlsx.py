@@ -1,7 +1,7 @@
-"""The rows of an Excel workbook (.xlsx), sheet by sheet, as people read them: each with the headers of its columns.
+"""Parses Excel workbooks (.xlsx) sheet by sheet into rows, with values as a reader sees them and the headers of their columns.
 
-Values are those that were last computed; formulas, charts, comments and pictures are left out, and so are hidden sheets, which
-a note names. Meant to run in the child process.
+Values of formulas are those last computed. Formulas, charts, comments and pictures are left out, and so are hidden sheets, with a
+note. Meant to run in the child process.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ _Value = int | float | str | bool | dt.time | dt.date | dt.datetime | dt.timedel
 _UNNAMED = re.compile(
     r"(?:sheet|tabelle|feuille?|feuil|hoja|foglio|blad|ark|arkusz|list|planilha|лист) ?\d*", re.IGNORECASE
 )
-"""What programs call a sheet that nobody named."""
+"""Default names of sheets."""
 _CELLS_PER_ROW = 100
-"""The range that a sheet's cells span may have this many cells for each row of the limit: a cell far out costs all before it."""
+"""Cells per row of the limit that the range of a sheet may span. A single distant cell costs all cells before it."""
 
 
 def parse_xlsx(data: bytes, limits: ReadingLimits) -> Parsed:
-    """The title is what the workbook's properties say, if they do; each sheet is a heading with its rows below it.
+    """Parse a workbook: title (of its properties), and each sheet as a heading with its rows.
 
     Raises:
-        Unreadable: not an Excel file, damaged, encrypted, beyond a limit, or with XML that is not safe to parse.
+        Unreadable: it is not an Excel file, damaged, encrypted, beyond a limit, or has XML that is not safe to parse.
     """
     from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
@@ -83,7 +83,7 @@ def _rows(sheet: CalamineSheet, name: str, formats: SheetFormats) -> Iterator[Ro
     merged = _merged(sheet)
     above: dict[int, str] = {}
     for number, values in enumerate(sheet.iter_rows()):
-        cells = [_shown(value, formats, number, column) for column, value in enumerate(values, first)]
+        cells = [_visible_text(value, formats, number, column) for column, value in enumerate(values, first)]
         for column in merged.get(number, ()):
             cells[column - first] = above.get(column, "")
         yield f"sheet {name}, row {number + 1}", cells
@@ -91,7 +91,7 @@ def _rows(sheet: CalamineSheet, name: str, formats: SheetFormats) -> Iterator[Ro
 
 
 def _merged(sheet: CalamineSheet) -> dict[int, list[int]]:
-    """By row, the columns whose cell is merged with the one above it: it says the same."""
+    """By row, the columns whose cell is merged with the one above it and repeats its value."""
     rows: dict[int, list[int]] = {}
     end = sheet.end or (0, 0)
     for (top, left), (bottom, _) in sheet.merged_cell_ranges or ():
@@ -100,8 +100,8 @@ def _merged(sheet: CalamineSheet) -> dict[int, list[int]]:
     return rows
 
 
-def _shown(value: _Value, formats: SheetFormats, row: int, column: int) -> str:
-    """A value as a reader of the sheet sees it; dates and times as in ISO 8601."""
+def _visible_text(value: _Value, formats: SheetFormats, row: int, column: int) -> str:
+    """A value as a reader of the sheet sees it; dates and times in ISO 8601."""
     if isinstance(value, str):
         return value.strip()
     if isinstance(value, bool):
@@ -115,4 +115,4 @@ def _shown(value: _Value, formats: SheetFormats, row: int, column: int) -> str:
         return f"{minutes // 60}:{minutes % 60:02}" + (f":{seconds:02}" if seconds else "")
     if isinstance(value, dt.date):
         return value.isoformat()
-    return formats.written(value, row, column)
+    return formats.format_number(value, row, column)

@@ -1,8 +1,7 @@
-"""How the numbers in the cells of an Excel workbook are written: percent, currencies, decimals, separators of thousands.
+"""Formats the numbers of an Excel workbook as its cells show them: percent, currencies, decimals, thousands separators.
 
-The library that reads the values does not say. Here each cell's style is looked up in the sheet's XML and its number format
-applied, as far as that shows digits; formats of dates are left to the library, which knows them. How far a sheet's cells
-reach is found on the way.
+The library that reads the values does not report formats. This module looks up each cell's style in the sheet's XML and applies
+its number format if that shows digits; the library handles date formats. It also determines the range of a sheet's cells.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _UNCOMPUTED = re.compile(rb"</(?:\w+:)?f>(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v></(?:\w
 _STYLE = re.compile(rb"\bs=\"(\d+)\"")
 _CHUNK = 1 << 20
 _WORKBOOK = "xl/workbook.xml"
-# ECMA-376, part 1, 18.8.30: the formats with digits that need not be written in the file.
+# ECMA-376, part 1, 18.8.30: the built-in formats with digits, which need not be in the file.
 _BUILT_IN = {
     **dict(zip((1, 2, 3, 4, 9, 10), ("0", "0.00", "#,##0", "#,##0.00", "0%", "0.00%"), strict=True)),
     **dict.fromkeys((37, 38), "#,##0"),
@@ -28,13 +27,13 @@ _BUILT_IN = {
 }
 _DIGITS = re.compile(r"General|[#0?](?:[#0?,]*[#0?])?(?:\.[#0?]*)?")
 _MARKS = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\]-]*)(?:-[^\]]*)?\]|\[[^\]]*\]|_.|\*.')
-"""Quoted text, an escaped character, a currency; what is left out: colours and conditions, gaps, filling."""
+"""Quoted text, an escaped character or a currency, in groups; and without a group colours, conditions, gaps and fillers."""
 
 
 @dataclass(slots=True)
 class SheetFormats:
-    """The number formats of a sheet's cells, how many rows and columns they span from the first, and how many formulas among
-    them hold no value because no program computed it.
+    """The number formats of a sheet's cells by row and column from 0, the number of rows and columns that the cells span, and the
+    number of formulas without a computed value.
     """
 
     rows: int = 0
@@ -42,14 +41,14 @@ class SheetFormats:
     uncomputed: int = 0
     formats: dict[tuple[int, int], str] = field(default_factory=dict)
 
-    def written(self, value: float, row: int, column: int) -> str:
+    def format_number(self, value: float, row: int, column: int) -> str:
         """A number as its cell shows it; row and column count from 0."""
         code = self.formats.get((row, column))
-        return _plain(value) if code is None else formatted(value, code)
+        return _plain(value) if code is None else apply_format(value, code)
 
 
 class NumberFormats:
-    """The formats that a workbook's styles name, and which of its cells have them."""
+    """The number formats of a workbook, read from its styles and sheets."""
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self._archive = archive
@@ -57,97 +56,99 @@ class NumberFormats:
         self._styles = dict(enumerate(_styles(archive)))
         self.title = _title(archive)
         self.uncomputed = 0
-        """Formulas without a value in the sheets asked for."""
+        """Formulas without a value in the sheets read so far."""
 
     def sheet(self, name: str) -> SheetFormats:
-        """Of the sheet of that name."""
-        found = SheetFormats()
+        """Read the formats of the sheet with this name."""
+        formats = SheetFormats()
         with self._archive.open(self._paths[name]) as sheet:
             rest = b""
             while chunk := sheet.read(_CHUNK):
                 text = rest + chunk
                 end = max(text.rfind(b"<c "), 0) or text.rfind(b"<")
-                self._look(text[:end], found)
+                self._scan(text[:end], formats)
                 rest = text[end:]
-            self._look(rest, found)
-        self.uncomputed += found.uncomputed
-        return found
+            self._scan(rest, formats)
+        self.uncomputed += formats.uncomputed
+        return formats
 
-    def _look(self, xml: bytes, found: SheetFormats) -> None:
-        found.uncomputed += len(_UNCOMPUTED.findall(xml))
+    def _scan(self, xml: bytes, formats: SheetFormats) -> None:
+        formats.uncomputed += len(_UNCOMPUTED.findall(xml))
         for letters, digits, rest in _CELL.findall(xml):
             row, column = int(digits), _column(letters)
-            if not rest.endswith(b"/"):  # an empty cell with a style reaches nowhere
-                found.rows, found.columns = max(found.rows, row), max(found.columns, column)
+            if not rest.endswith(b"/"):  # an empty cell with a style does not count
+                formats.rows, formats.columns = max(formats.rows, row), max(formats.columns, column)
             style = _STYLE.search(rest)
             code = self._styles.get(int(style[1])) if style else None
             if code is not None:
-                found.formats[row - 1, column - 1] = code
+                formats.formats[row - 1, column - 1] = code
 
 
 @cache
 def _column(letters: bytes) -> int:
-    """A is 1."""
+    """The number of a column; A is 1."""
     number = 0
     for letter in letters:
         number = 26 * number + letter - 64
     return number
 
 
-def _parsed(archive: zipfile.ZipFile, name: str) -> ET.Element | None:
+def _parse_member(archive: zipfile.ZipFile, name: str) -> ET.Element | None:
     return ET.fromstring(archive.read(name)) if name in archive.namelist() else None  # noqa: S314 - has no document type: checked before
 
 
-def _named(root: ET.Element | None, tag: str) -> Iterator[ET.Element]:
-    """Elements with this tag in any namespace: strict and transitional workbooks have different ones."""
+def _elements(root: ET.Element | None, tag: str) -> Iterator[ET.Element]:
+    """Yield the elements with this tag in any namespace: strict and transitional workbooks differ in theirs."""
     return (element for element in (root.iter() if root is not None else ()) if element.tag.endswith(f"}}{tag}"))
 
 
 def _sheet_paths(archive: zipfile.ZipFile) -> dict[str, str]:
     relations = {
         relation.get("Id"): posixpath.normpath(posixpath.join("/xl", relation.get("Target", ""))).lstrip("/")
-        for relation in _named(_parsed(archive, "xl/_rels/workbook.xml.rels"), "Relationship")
+        for relation in _elements(_parse_member(archive, "xl/_rels/workbook.xml.rels"), "Relationship")
     }
     paths = {}
-    for sheet in _named(_parsed(archive, _WORKBOOK), "sheet"):
+    for sheet in _elements(_parse_member(archive, _WORKBOOK), "sheet"):
         relation = next((value for key, value in sheet.attrib.items() if key.endswith("}id")), None)
         paths[sheet.get("name", "")] = relations.get(relation, "")
     return paths
 
 
 def _styles(archive: zipfile.ZipFile) -> Iterator[str | None]:
-    """The number format of each style of cells; None for those that show no digits of their own: general, text, dates."""
-    root = _parsed(archive, "xl/styles.xml")
-    own = {format_.get("numFmtId"): format_.get("formatCode", "") for format_ in _named(root, "numFmt")}
-    for styles in _named(root, "cellXfs"):
-        for style in _named(styles, "xf"):
+    """Yield the number format of each cell style; None if it does not determine digits: general, text, dates."""
+    root = _parse_member(archive, "xl/styles.xml")
+    custom = {format_.get("numFmtId"): format_.get("formatCode", "") for format_ in _elements(root, "numFmt")}
+    for styles in _elements(root, "cellXfs"):
+        for style in _elements(styles, "xf"):
             number = style.get("numFmtId", "0")
-            code = own.get(number, _BUILT_IN.get(int(number)) if number.isdigit() else None)
-            yield code if code and _shows_digits(code) else None
+            code = custom.get(number, _BUILT_IN.get(int(number)) if number.isdigit() else None)
+            yield code if code and _formats_digits(code) else None
         return
 
 
-def _shows_digits(code: str) -> bool:
-    """Of its own: what is no more than `General` shows none, and dates, fractions and powers are not for us."""
+def _formats_digits(code: str) -> bool:
+    """Whether a code formats digits. `General` alone does not; dates, fractions and powers are not supported."""
     bare = _MARKS.sub("", code.split(";", maxsplit=1)[0])
     other = re.search(r"[dmyhs/]|E[+-]", bare.replace("General", ""), re.IGNORECASE)
     return code != "General" and _DIGITS.search(bare) is not None and other is None
 
 
 def _title(archive: zipfile.ZipFile) -> str:
-    return next((title.text or "" for title in _named(_parsed(archive, "docProps/core.xml"), "title")), "").strip()
+    return next(
+        (title.text or "" for title in _elements(_parse_member(archive, "docProps/core.xml"), "title")), ""
+    ).strip()
 
 
 def _plain(value: float) -> str:
-    """With the 15 digits that Excel keeps."""
+    """The number with the 15 digits that Excel stores."""
     text = f"{value:.15g}"
     return text if "e" not in text or abs(value) >= 1e15 else f"{value:.15f}".rstrip("0").rstrip(".")
 
 
-def formatted(value: float, code: str) -> str:
-    """A number under a format code, such as `#,##0.00 "EUR"` or `0.0%`, of up to four sections parted by semicolons.
+def apply_format(value: float, code: str) -> str:
+    """Format a number by a code such as `#,##0.00 "EUR"` or `0.0%`, of up to four sections separated by semicolons.
 
-    Source: ECMA-376, part 1, 18.8.31. A negative number under a code without a section for it has a minus sign.
+    Source: ECMA-376, part 1, 18.8.31. A negative number gets a minus sign if the code has no section for it.
     """
     sections = code.split(";")
     section = sections[0]
@@ -167,7 +168,7 @@ def formatted(value: float, code: str) -> str:
 
 
 def _number(value: float, shape: str, after: str, *, percent: bool) -> str:
-    """The digits; a comma after their places stands for a thousand."""
+    """The digits of a number; each comma in `after` divides it by a thousand."""
     if shape == "General":
         return _plain(value)
     scaled = value * (100 if percent else 1) / 1000 ** (len(after) - len(after.lstrip(",")))

@@ -1,6 +1,6 @@
-"""A YAML file as blocks: records as rows, mappings as headings with a row for each value; several documents follow each other.
+"""Parses YAML files: records as rows, mappings as headings with a row for each value, for every document of the file.
 
-Only plain values are made, whatever tags say, and aliases are followed up to the limit on values.
+Only plain values are constructed, whatever their tags, and aliases are followed up to the limit on values.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hoptrail.types import BlockKind
 
 
 class _Loader(yaml.SafeLoader):
-    """Takes a value with a tag that it does not know for what it is without the tag, and a key that is a list as its values."""
+    """Ignores unknown tags, and joins the values of a list that is a key."""
 
     def construct_mapping(self, node: yaml.Node, deep: bool = False) -> dict[Hashable, Any]:
         if not isinstance(node, yaml.MappingNode):
@@ -48,26 +48,26 @@ _Loader.add_multi_constructor("", _untagged)
 
 
 def parse_yaml(data: bytes, limits: ReadingLimits) -> Parsed:
-    """The title is the value of `title` or `name` of the first document, if it has one.
+    """Parse a file. The title is the `title` or `name` of the first document, if it has one.
 
     Raises:
-        Unreadable: not text, not YAML, nested too deep, or beyond a limit.
+        Unreadable: it is not text, not YAML, nested too deep, or beyond a limit.
     """
     decoded = decode(data)
     try:
         documents = list(yaml.load_all(decoded.text, Loader=_Loader))
         first = documents[0] if documents else None
-        named = (first.get("title") or first.get("name")) if isinstance(first, dict) else ""
-        title = named if isinstance(named, str) else ""
+        name = (first.get("title") or first.get("name")) if isinstance(first, dict) else ""
+        title = name if isinstance(name, str) else ""
         return assemble(title, _pieces(documents, limits), decoded.notes, limits.text)
     except yaml.YAMLError as error:
         raise Unreadable(f"is not YAML ({' '.join(str(error).split())[:200]})") from error
     except (RecursionError, ValueError) as error:
-        raise Unreadable(f"is nested too deep, or holds a value that cannot be ({str(error)[:100]})") from None
+        raise Unreadable(f"is nested too deep, or holds an impossible value ({str(error)[:100]})") from None
 
 
 def _pieces(documents: Sequence[object], limits: ReadingLimits) -> Iterator[Piece]:
-    """Of several documents in one file, each stands under a heading with its number."""
+    """The pieces of all documents; each of several stands under a heading with its number."""
     if len(documents) == 1:
         yield from record_pieces(documents[0], limits)
         return

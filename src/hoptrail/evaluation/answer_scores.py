@@ -1,11 +1,11 @@
 """Answer scores by the rules of the official HotpotQA, 2WikiMultihopQA (v1.1) and MuSiQue scripts, and cover match.
 
 All four share one normalisation and one token overlap; they differ in four choices, which `_CHOICES` tabulates. Values are
-unrounded, between 0 and 1. Nothing here reads files or knows of questions. Not covered: supporting-fact, joint and evidence
-scores, and the demonyms that the 2Wiki script looks up by answer id (hand them over as further answers).
+unrounded, between 0 and 1. Not covered: supporting-fact, joint and evidence scores, and the demonyms that the 2Wiki script looks
+up by answer id (pass them as further answers).
 
 Sources: Yang et al. 2018 (HotpotQA), Ho et al. 2020 (2WikiMultihopQA), Trivedi et al. 2022 (MuSiQue), and the behaviour of
-their published scripts; cover match as SUNAR's paper reports it, but over tokens, since "no" is a substring of "Norway".
+their published scripts. Cover match is that of SUNAR's paper, but over tokens, because "no" is a substring of "Norway".
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from statistics import NormalDist
 from hoptrail.errors import UsageError
 
 RESAMPLES = 2000
-"""Bootstrap resamples: between seeds the ends of a 95 % interval then move by some 1.5 % of its width (standard error)."""
+"""Bootstrap resamples. The ends of a 95 % interval then vary between seeds by some 1.5 % of its width (standard error)."""
 
 _PORTION = 1 << 20
-"""Numbers that are drawn at a time."""
+"""Numbers drawn at a time."""
 
 LEVEL = 0.95
-"""The share of resampled means that an interval holds."""
+"""The share of resampled means within an interval."""
 
 _DEVIATIONS = NormalDist().inv_cdf((1 + LEVEL) / 2)
-"""So many standard deviations to either side of a normal mean hold LEVEL of it."""
+"""Standard deviations on either side of a normal mean that cover LEVEL of it."""
 
 _DELETE_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
@@ -39,7 +39,7 @@ _CLOSED_ANSWERS = frozenset({"yes", "no", "noanswer"})
 
 
 class Rule(StrEnum):
-    """Whose rule scores an answer."""
+    """The scoring rule of a data set's official script, or cover match."""
 
     HOTPOTQA = "hotpotqa"
     TWO_WIKI = "2wiki"
@@ -49,11 +49,11 @@ class Rule(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class _Choices:
-    """What sets one rule apart.
+    """The choices in which rules differ.
 
-    `aliases`: every gold answer counts, not the first alone. `closed`: a yes, no or noanswer on either side that the other
-    does not equal scores no overlap. `empty_agrees`: two texts that both normalise to nothing overlap fully, not at all.
-    `containment`: exact match is replaced by containment.
+    `aliases`: every gold answer counts, not only the first. `closed`: unless both texts are equal, a yes, no or noanswer on
+    either side scores no overlap. `empty_agrees`: two texts that both normalise to nothing overlap fully, otherwise not at all.
+    `containment`: containment replaces exact match.
     """
 
     aliases: bool
@@ -81,7 +81,7 @@ class AnswerScore:
 
 
 MISSED = AnswerScore(0.0, 0.0, 0.0, 0.0)
-"""What no answer scores: an abstention, a failure, a question that was never reached."""
+"""The score of an abstention, a failure, or a question that was never asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,30 +105,30 @@ class Share:
 
     @property
     def interval(self) -> Interval:
-        """Wilson's, 95 %."""
+        """The 95 % interval of Wilson."""
         return share_interval(self.count, self.n)
 
     def ends(self) -> list[float]:
-        """The interval as JSON has it."""
+        """The interval as a JSON list."""
         return [self.interval.low, self.interval.high]
 
 
 def normalise(text: str) -> str:
-    """The scripts' one normalisation: lower case, no ASCII punctuation, no English articles, single spaces.
+    """The scripts' common normalisation: lower case, no ASCII punctuation, no English articles, single spaces.
 
-    In this order, so that hyphenated words fuse, typographic quotes and dashes stay, and the answer "A" becomes empty.
+    In this order, so hyphenated words fuse, typographic quotes and dashes stay, and the answer "A" becomes empty.
     """
     bare = text.lower().translate(_DELETE_PUNCTUATION)
     return " ".join(_ARTICLE.sub(" ", bare).split())
 
 
 def score_answer(prediction: str | None, answers: Sequence[str], rule: Rule) -> AnswerScore:
-    """How well `prediction` (None: abstained or failed) agrees with the gold `answers`: the gold answer, then its aliases.
+    """Score `prediction` (None: abstained or failed) against `answers`: the gold answer, then its aliases.
 
-    The HotpotQA rule looks at the first answer only, the others at all, and take the best of each value on its own, as the
-    scripts do. The MuSiQue script gives no precision and recall; here they are those of its token overlap, also the best of
-    each. Under the cover rule `em` is cover match (the gold tokens stand in the prediction, next to each other and in
-    order) and the other values are as for MuSiQue.
+    The HotpotQA rule uses the first answer only. The other rules use all, and take the best of each value separately, as the
+    scripts do. The MuSiQue script has no precision and recall; here they are those of its token overlap. Under the cover rule,
+    `em` is cover match (the prediction has the gold tokens next to each other and in order), and the other values are those of
+    the MuSiQue rule.
 
     Raises:
         UsageError: there is no gold answer.
@@ -149,7 +149,7 @@ def score_answer(prediction: str | None, answers: Sequence[str], rule: Rule) -> 
 
 
 def mean_score(scores: Sequence[AnswerScore]) -> AnswerScore:
-    """The mean of each value; `MISSED` when there are no scores. Missing answers belong in `scores` as `MISSED`."""
+    """The mean of each value; `MISSED` without scores. Pass missing answers as `MISSED`."""
     return AnswerScore(
         em=mean([score.em for score in scores]),
         f1=mean([score.f1 for score in scores]),
@@ -159,16 +159,16 @@ def mean_score(scores: Sequence[AnswerScore]) -> AnswerScore:
 
 
 def mean(values: Sequence[float]) -> float:
-    """The mean, the same in any order of `values` (exact sum, then one division); 0 when there are none."""
+    """The mean, independent of the order of `values` (exact sum, then one division); 0 without values."""
     return math.fsum(values) / len(values) if values else 0.0
 
 
 def mean_interval(values: Sequence[float], seed: int) -> Interval:
     """A 95 % confidence interval of the mean of `values`, one per question.
 
-    The percentile bootstrap (Efron and Tibshirani 1993, chapter 13): 2,000 times as many values are drawn with
-    replacement, and the ends are the 2.5th and 97.5th percentiles of the drawn means. It speaks of other questions like
-    these, not of a model's chance from run to run, and is too narrow below about twenty values.
+    The percentile bootstrap (Efron and Tibshirani 1993, chapter 13): 2,000 samples of the same size are drawn with replacement,
+    and the ends are the 2.5th and 97.5th percentiles of their means. The interval covers the choice of questions, not a model's
+    variation between runs, and is too narrow below about twenty values.
 
     Raises:
         UsageError: there are no values.
@@ -189,7 +189,7 @@ def mean_interval(values: Sequence[float], seed: int) -> Interval:
 
 
 def share_interval(count: int, n: int) -> Interval:
-    """A 95 % confidence interval of a share of `count` among `n` questions (Wilson 1927), good for few questions too.
+    """A 95 % confidence interval of a share of `count` among `n` questions (Wilson 1927), suitable also for few questions.
 
     Raises:
         UsageError: there are no questions.
@@ -224,7 +224,7 @@ def _overlap(predicted: list[str], expected: list[str]) -> tuple[float, float, f
 
 
 def _contains(predicted: list[str], expected: list[str]) -> bool:
-    """Whether `expected` stands in `predicted` as a run. No tokens are contained in no tokens only."""
+    """Whether `predicted` contains `expected` as a contiguous run. An empty `expected` is contained only in an empty list."""
     if not expected:
         return not predicted
     starts = range(len(predicted) - len(expected) + 1)

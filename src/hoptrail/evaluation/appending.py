@@ -1,6 +1,6 @@
-"""Adding to a file so that a kill leaves what stood before it whole: what the records of a run are written with.
+"""Crash-safe appending for the records of a run: a kill leaves the earlier content intact.
 
-Knows nothing of what is written. The caller knows where the good part of the file ends.
+The caller keeps track of where the valid part of the file ends.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from pathlib import Path
 
 
 def append_at(path: Path, end: int, content: bytes) -> None:
-    """Write `content` at `end`, over whatever a kill left there; when this returns, it is on the disk.
+    """Write `content` at offset `end`, over anything that a kill left there, and flush it to disk.
 
     Raises:
-        OSError: it could not be written. What stands before `end` is intact, and it may be tried again.
+        OSError: it could not be written. The content before `end` is intact, and it may be tried again.
     """
     with path.open("r+b" if path.exists() else "wb") as file:
         file.truncate(end)

@@ -1,9 +1,8 @@
-"""From raw confidences to probabilities: a monotone fit to judged answers, and how well it does on folders it has not seen.
+"""Calibrates confidences: a monotone fit to judged answers, cross-validated over data folders.
 
-The fit is isotonic regression by pooling adjacent violators, over groups of a few answers of about the same confidence. Every
-group counts one right and one wrong answer more than it has (Laplace's rule of succession), so a few lucky answers are not
-taken for certainty. What a fit is worth is judged on answers held out of it: those of one source, with the map fitted on all
-others. Knows nothing of files or plots.
+The fit is isotonic regression by pooling adjacent violators, over groups of a few answers with about the same confidence. Every
+group counts one right and one wrong answer more than it has (Laplace's rule of succession), so that a few lucky answers do not
+become certainty. A fit is validated on held-out answers: those of one source, with the map fitted on all others.
 
 Sources: Ayer et al. (1955) for pooling, Zadrozny and Elkan (KDD 2002) for its use on confidences, Brier (1950).
 """
@@ -27,12 +26,12 @@ from hoptrail.evaluation.risk_coverage import (
 )
 
 GROUP = 20
-"""The fewest answers that are looked at together."""
+"""Minimal number of answers in a group."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The answers to one folder's questions; `questions` counts those without an answer too."""
+    """The judged answers to one folder's questions; `questions` also counts those without an answer."""
 
     name: str
     questions: int
@@ -41,8 +40,8 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """How far the confidences of a source can be trusted; None where it has no answers. `coverage` is the share of all questions
-    that have a sure answer, `sure` the share of right ones among these.
+    """The quality of a source's confidences; values are None without answers. `coverage` is the share of all questions with a
+    sure answer, `sure` the share of right answers among these.
     """
 
     name: str
@@ -61,7 +60,7 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class _Pooled:
-    """Answers that get one probability: their number, how many are right, the sum of their raw confidences."""
+    """Answers with one common probability: their number, the number of right ones, and the sum of their raw confidences."""
 
     answers: int
     right: float
@@ -76,7 +75,7 @@ class _Pooled:
 
 
 def fit_map(judged: Sequence[Judged]) -> ConfidenceMap:
-    """The monotone map that is nearest (in squares) to how the answers were judged.
+    """The monotone map with the least squared error on judged answers.
 
     Raises:
         UsageError: there are no answers.
@@ -89,44 +88,43 @@ def fit_map(judged: Sequence[Judged]) -> ConfidenceMap:
         while len(pooled) > 1 and pooled[-2].value >= pooled[-1].value:
             last = pooled.pop()
             pooled[-1] += last
-    return ConfidenceMap(tuple((one.confidence / one.answers, one.value) for one in pooled))
+    return ConfidenceMap(tuple((pool.confidence / pool.answers, pool.value) for pool in pooled))
 
 
 def held_out(sources: Sequence[Source]) -> tuple[Source, ...]:
-    """Every source with its confidences calibrated by a map that was fitted on all others.
+    """Every source with its confidences calibrated by a map fitted on all others.
 
     Raises:
-        UsageError: there are fewer than two sources with answers, so nothing can be held out.
+        UsageError: fewer than two sources have answers.
     """
     if sum(bool(source.judged) for source in sources) < 2:
         raise UsageError("cross-validation needs answers from at least two folders: one is held out at a time")
     return tuple(
-        calibrated(source, fit_map([one for other in sources if other is not source for one in other.judged]))
+        calibrated(source, fit_map([answer for other in sources if other is not source for answer in other.judged]))
         for source in sources
     )
 
 
 def calibrated(source: Source, fitted: ConfidenceMap) -> Source:
     """The same answers with calibrated confidences."""
-    return Source(
-        source.name, source.questions, tuple(Judged(fitted.of(one.confidence), one.correct) for one in source.judged)
-    )
+    judged = tuple(Judged(fitted.of(answer.confidence), answer.correct) for answer in source.judged)
+    return Source(source.name, source.questions, judged)
 
 
 def together(name: str, sources: Sequence[Source]) -> Source:
-    """The answers of all sources."""
-    judged = tuple(one for source in sources for one in source.judged)
+    """One source with the answers of all."""
+    judged = tuple(answer for source in sources for answer in source.judged)
     return Source(name, sum(source.questions for source in sources), judged)
 
 
 def quality_of(source: Source) -> Quality:
-    """What the confidences of a source are worth."""
+    """Measure the quality of a source's confidences."""
     judged = source.judged
     return Quality(
         name=source.name,
         questions=source.questions,
         answers=len(judged),
-        right=sum(one.correct for one in judged) / len(judged) if judged else None,
+        right=sum(answer.correct for answer in judged) / len(judged) if judged else None,
         brier=brier_score(judged) if judged else None,
         calibration_error=calibration_error(calibration_table(judged)),
         area_under_risk=area_under_risk(judged) if judged else None,
@@ -135,10 +133,10 @@ def quality_of(source: Source) -> Quality:
 
 
 def _groups(judged: Sequence[Judged]) -> Iterator[_Pooled]:
-    """Answers in rising confidence, equal ones together, at least GROUP at a time; too few at the end join those before."""
+    """Yield groups of at least GROUP answers in rising confidence, equal ones together. The last group takes the remainder."""
     waiting: list[Judged] = []
     ready: list[Judged] = []
-    for _, equal in groupby(sorted(judged, key=lambda one: one.confidence), key=lambda one: one.confidence):
+    for _, equal in groupby(sorted(judged, key=lambda answer: answer.confidence), key=lambda answer: answer.confidence):
         waiting += equal
         if len(waiting) >= GROUP:
             if ready:
@@ -148,7 +146,7 @@ def _groups(judged: Sequence[Judged]) -> Iterator[_Pooled]:
 
 
 def _group(judged: Sequence[Judged]) -> _Pooled:
-    """With one right and one wrong answer more, of the group's mean confidence."""
+    """Pool answers, adding one right and one wrong answer of their mean confidence."""
     n = len(judged)
-    mean = sum(one.confidence for one in judged) / n
-    return _Pooled(n + 2, sum(one.correct for one in judged) + 1, mean * (n + 2))
+    mean = sum(answer.confidence for answer in judged) / n
+    return _Pooled(n + 2, sum(answer.correct for answer in judged) + 1, mean * (n + 2))

@@ -1,9 +1,8 @@
-"""What groups of passages hold together, without asking a model: the analyses of SiReRAG (Zhang et al. 2025).
+"""Measures of clusterings of passages, without a model: the analyses of SiReRAG (Zhang et al. 2025).
 
-A clustering is seen as the pairs of passages that it puts into a group (section 3, table 1); gold pairs are those of the
-passages that one question needs. `tper` sets time against size (section 5.3). More groups a passage, or larger ones, cover more
-gold pairs for nothing: give the number of pairs beside a coverage. Pure functions over passage ids; knows nothing of how groups
-are made.
+A clustering is represented by the pairs of passages within its groups (section 3, table 1); gold pairs are passages that one
+question needs. `tper` relates time to size (section 5.3). More groups per passage, or larger groups, cover more gold pairs
+trivially, so report the number of pairs beside a coverage.
 """
 
 from __future__ import annotations
@@ -15,18 +14,17 @@ from hoptrail.errors import UsageError
 from hoptrail.evaluation.datasets import Question
 
 Pair = tuple[str, str]
-"""Two passage ids, the lesser first."""
+"""Two passage ids in sorted order."""
 
 
 def pairs_of(groups: Iterable[Iterable[str]]) -> frozenset[Pair]:
-    """Every two passages that stand together in a group. Time and memory grow with the square of a group."""
+    """All pairs of passages within a group. Time and memory grow with the square of a group's size."""
     return frozenset(pair for group in groups for pair in combinations(sorted(set(group)), 2))
 
 
 def gold_pairs(questions: Iterable[Question], *, with_candidates: bool = False) -> frozenset[Pair]:
-    """Every two passages that support the same question, or stand in its context (the paper's "all") where that is given."""
-    chosen = (question.supporting + (question.candidates if with_candidates else ()) for question in questions)
-    return pairs_of(chosen)
+    """All pairs of passages that support the same question; `with_candidates` adds those in its context (the paper's "all")."""
+    return pairs_of(question.supporting + (question.candidates if with_candidates else ()) for question in questions)
 
 
 def coverage(predicted: Collection[Pair], gold: Collection[Pair]) -> float:
@@ -41,7 +39,7 @@ def coverage(predicted: Collection[Pair], gold: Collection[Pair]) -> float:
 
 
 def overlap(one: Collection[Pair], other: Collection[Pair], gold: Collection[Pair]) -> float:
-    """The share of the gold pairs that `one` covers which `other` covers too: the paper's overlap@one.
+    """Among the gold pairs that `one` covers, the share that `other` covers as well: the paper's overlap@one.
 
     Raises:
         UsageError: `one` covers no gold pair.
@@ -53,9 +51,9 @@ def overlap(one: Collection[Pair], other: Collection[Pair], gold: Collection[Pai
 
 
 def tper(seconds_per_query_a: float, pool_a: int, seconds_per_query_b: float, pool_b: int) -> float:
-    """How much longer A takes than B for a query, over how much larger its pool is (equation 1, time-pool efficiency ratio).
+    """The time-pool efficiency ratio (equation 1): time per query of A over that of B, divided by the same ratio of pool sizes.
 
-    Below 1 time grows more slowly than the pool; a language that answers slowly makes it small whatever the retrieval does.
+    Below 1, time grows more slowly than the pool. A slow language makes the ratio small whatever the retrieval does.
 
     Raises:
         UsageError: a value is not above 0.

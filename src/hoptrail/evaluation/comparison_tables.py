@@ -1,4 +1,4 @@
-"""A comparison as tables of text: for the terminal, Markdown, CSV and the page alike. Knows nothing of runs or drawing."""
+"""Renders a comparison as text tables, for the terminal, Markdown, CSV and the HTML page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hoptrail.evaluation.run_comparison import SIGNIFICANT, Breakdown, Compariso
 
 QUALITY = ("right", "shown", "wrong", "shows@5", "em", "f1", "recall@5", "full@5")
 COST = ("answered", "tasks", "tokens", "money", "seconds")
-"""What the tables show, as far as it was measured; the CSV has everything."""
+"""Measures in the tables, if they were measured; the CSV has all measures."""
 
 CSV_COLUMNS = (
     *("data", "run", "breakdown", "group", "measure", "n", "mean", "low", "high"),
@@ -20,12 +20,12 @@ CSV_COLUMNS = (
 )
 
 MARK = "*"
-"""Stands behind what differs from the baseline significantly."""
+"""Follows a value that differs significantly from the baseline."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """Rows of cells under a header; `note` says how to read them."""
+    """Rows of cells under a header; `note` explains them."""
 
     title: str
     header: tuple[str, ...]
@@ -34,7 +34,7 @@ class TextTable:
 
 
 def tables_of(comparison: Comparison) -> tuple[TextTable, ...]:
-    """Means over all questions, differences from the baseline, groups by hops and by type, confidences; none is empty."""
+    """Tables of overall means, differences from the baseline, groups by hops and type, and confidences, without empty tables."""
     tables = (
         _means(comparison),
         _differences(comparison),
@@ -45,12 +45,12 @@ def tables_of(comparison: Comparison) -> tuple[TextTable, ...]:
 
 
 def to_markdown(comparison: Comparison) -> str:
-    """All tables as GitHub's Markdown."""
+    """All tables in GitHub Flavored Markdown."""
     return "\n".join(_markdown(table) for table in tables_of(comparison))
 
 
 def to_csv(comparison: Comparison) -> str:
-    """One line for every run, group and measure, unrounded."""
+    """One CSV row for every run, group and measure, unrounded."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
@@ -78,10 +78,10 @@ def _differences(comparison: Comparison) -> TextTable:
     rows = []
     for score in comparison.scores:
         if score.difference is not None and score.group.by is Breakdown.ALL:
-            found = score.difference
-            interval = f"[{found.paired.interval.low:+.3f}, {found.paired.interval.high:+.3f}]"
-            values = (f"{found.paired.mean:+.3f}", interval, f"{found.paired.p:.4f}", f"{found.corrected:.4f}")
-            rows.append((score.run, score.measure, *values, "yes" if found.significant else "no"))
+            paired, corrected = score.difference.paired, score.difference.corrected
+            interval = f"[{paired.interval.low:+.3f}, {paired.interval.high:+.3f}]"
+            values = (f"{paired.mean:+.3f}", interval, f"{paired.p:.4f}", f"{corrected:.4f}")
+            rows.append((score.run, score.measure, *values, "yes" if score.difference.significant else "no"))
     header = ("run", "measure", "difference", "95 % interval", "p", "corrected p", "significant")
     return TextTable(f"Differences from {comparison.runs[0]}", header, tuple(sorted(rows, key=lambda row: row[1])))
 
@@ -100,16 +100,16 @@ def _groups(comparison: Comparison, by: Breakdown) -> TextTable:
 def _confidences(comparison: Comparison) -> TextTable:
     rows = (
         (
-            one.run,
-            *(str(one.answers), *(f"{value:.3f}" for value in (one.risk, one.area, one.calibration, one.brier))),
-            f"{one.sure.value:.3f} [{one.sure.interval.low:.2f} {one.sure.interval.high:.2f}]" if one.sure else "-",
-            f"{one.coverage:.3f}",
+            row.run,
+            *(str(row.answers), *(f"{value:.3f}" for value in (row.risk, row.area, row.calibration, row.brier))),
+            f"{row.sure.value:.3f} [{row.sure.interval.low:.2f} {row.sure.interval.high:.2f}]" if row.sure else "-",
+            f"{row.coverage:.3f}",
         )
-        for one in comparison.confidences
+        for row in comparison.confidences
     )
     note = (
-        f"Risk: the share of wrong answers. Its area is below the risk where the sure answers are the right ones. Sure: a "
-        f"confidence of {SURE} or more, with what share of them is right, and their share of all questions."
+        f"Risk: the share of wrong answers. Its area is below the risk if sure answers tend to be right. Sure: answers with a "
+        f"confidence of {SURE} or more, the share of right ones among them, and their share of all questions."
     )
     header = ("run", "with confidence", "risk", "area", "calibration error", "Brier", "sure: right", "sure: of all")
     return TextTable("Confidence", header, tuple(rows), note)
@@ -122,7 +122,7 @@ def _cells(comparison: Comparison, run: str, group: Group, measures: Sequence[st
 
 
 def _cell(score: Score) -> str:
-    """The mean; with its interval where it is about quality: what was spent was spent."""
+    """The mean, for measures of quality with its interval."""
     if score.measure in COST:
         return f"{score.mean:.5f}" if score.measure == "money" else f"{score.mean:,.2f}"
     mark = MARK if score.difference is not None and score.difference.significant else ""
@@ -136,7 +136,7 @@ def _markdown(table: TextTable) -> str:
 
 
 def _markdown_row(cells: Iterable[str]) -> str:
-    """A line break in a cell (types of questions are the data's) would end the row."""
+    """A Markdown row. Line breaks in cells, such as question types from the data, become spaces."""
     return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
 
 

@@ -1,7 +1,7 @@
-"""From how far an answer is believed to how often such answers are right: a monotone map, fitted on judged answers.
+"""A monotone, piecewise linear map from raw confidences to the share of right answers, fitted on judged answers.
 
-A map is a few knots of (raw confidence, share of right answers); between two it runs straight, outside it is flat. It tells how
-far confidences are from what they say; no recipe applies one. Knows nothing of questions.
+A map has a few knots (raw confidence, share of right answers) and is constant outside them. It measures how far confidences are
+from probabilities; no recipe applies one.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from itertools import pairwise
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceMap:
-    """Knots (raw, calibrated), at least one: raw confidences rise, calibrated ones, from 0 to 1, do not fall.
+    """At least one knot (raw, calibrated): raw confidences rise strictly; calibrated ones are from 0 to 1 and do not fall.
 
     Raises:
-        ValueError: the knots are not so.
+        ValueError: the knots are invalid.
     """
 
     knots: tuple[tuple[float, float], ...]
@@ -27,7 +27,7 @@ class ConfidenceMap:
             raise ValueError(f"a map of confidences needs knots that rise and give probabilities, not {self.knots}")
 
     def of(self, raw: float) -> float:
-        """How likely an answer of this raw confidence is right."""
+        """The probability that an answer with this raw confidence is right."""
         place = bisect_left(self.knots, raw, key=lambda knot: knot[0])
         if place == 0:
             return self.knots[0][1]

@@ -1,7 +1,7 @@
-"""From the documents of an index to the names that the data have for them, and an index that holds the data's corpus alone.
+"""Maps the documents of an index to their names in the data, and restricts an index to the data's corpus.
 
-The name of a corpus line is its id; that of somebody's own document is its path below `documents/`, also of what is inside a file
-that holds several documents (a line of JSONL, say). Knows nothing of questions or recipes.
+The name of a corpus line is its id. The name of an own document is its path below `documents/`, even if the file has several
+documents, such as a JSONL file.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from hoptrail.evaluation.lines import read_lines
 from hoptrail.index import Index
 
 NameOf = Callable[[str], str | None]
-"""The data's name for a source; None: it is none of the data's."""
+"""The data's name for a source; None if the source is not from the data."""
 
 
 def leave_only_the_corpus(index: Index, dataset: Dataset) -> None:
-    """Take out of a kept index what the data no longer hold: retrieval must choose from them and nothing else."""
+    """Remove documents from a reused index that are no longer in the data: retrieval must search the data and nothing else."""
     name_of, present = _name_of(dataset), _names(dataset)
-    strangers = [
+    outdated = [
         source
         for document in index.contents().documents
         for source in document.sources
         if name_of(source) not in present
     ]
-    if strangers:
-        index.remove(strangers)
+    if outdated:
+        index.remove(outdated)
 
 
 def corpus_ids_by_document(snapshot: Snapshot, dataset: Dataset) -> dict[str, list[str]]:
-    """Document id to the names its content has in the data (several, if they repeat themselves)."""
+    """The names in the data by document id; several if the data repeat the content of a document."""
     name_of = _name_of(dataset)
     return {
         entry.id: list(dict.fromkeys(name for source in entry.sources if (name := name_of(source)) is not None))
@@ -54,10 +54,10 @@ def _name_of(dataset: Dataset) -> NameOf:
         return lambda source: source.removeprefix(prefix) if source.startswith(prefix) else None
     folder, files = f"{shown(dataset.corpus.resolve())}/", files_below(dataset.corpus)
 
-    def of_file(source: str) -> str | None:
+    def file_name(source: str) -> str | None:
         name = source.removeprefix(folder) if source.startswith(folder) else ""
         while name and name not in files:
-            name = name.rpartition("#")[0]  # a name may itself hold the mark before what is inside a file
+            name = name.rpartition("#")[0]  # the name of a file may itself contain `#`
         return name or None
 
-    return of_file
+    return file_name

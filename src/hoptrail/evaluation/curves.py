@@ -1,4 +1,4 @@
-"""What the plots of a comparison show: recall by k, what is lost hop by hop, risk by coverage. Knows nothing of drawing."""
+"""The data of a comparison's plots: recall by k, passages reached hop by hop, risk by coverage, reliability."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hoptrail.evaluation.run_comparison import common_questions, judged_answers,
 from hoptrail.evaluation.run_folder import Run
 
 HOP_CUTOFF = 10
-"""A hop is reached where its gold passage is among so many passages."""
+"""A hop is reached if its gold passage is among this many passages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class HopPoint:
-    """Of the questions of so many `hops`, the `share` that one run has not lost up to this `hop`."""
+    """The `share` of questions with this number of `hops` for which a run found all gold passages up to this `hop`."""
 
     run: str
     hops: int
@@ -36,7 +36,7 @@ class HopPoint:
 
 
 def recall_by_k(runs: Sequence[Run]) -> list[Point]:
-    """Mean recall at every k up to the deepest that results keep; nothing where no question has gold passages."""
+    """Mean recall at every k up to the deepest cutoff; empty if no question has gold passages."""
     questions = [question for question in common_questions(runs) if question.supporting]
     return [
         Point(label, k, mean(_recalls(run, questions, k)))
@@ -47,13 +47,15 @@ def recall_by_k(runs: Sequence[Run]) -> list[Point]:
 
 
 def reached_by_hop(runs: Sequence[Run]) -> list[HopPoint]:
-    """For questions of every number of hops: the share whose first so many gold passages are all found.
+    """By number of hops and hop: the share of questions for which all gold passages up to this hop were found.
 
-    Gold passages are in hop order where the data set knows it; so what one hop loses stays lost at all later ones.
+    Gold passages are in hop order if the data set knows it, so a question lost at one hop stays lost at all later ones.
     """
     questions = common_questions(runs)
     return [
-        HopPoint(label, hops, hop, mean(_reached(run, [one for one in questions if one.hops == hops], hop)))
+        HopPoint(
+            label, hops, hop, mean(_reached(run, [question for question in questions if question.hops == hops], hop))
+        )
         for label, run in zip(labels_of(runs), runs, strict=True)
         for hops in sorted({question.hops for question in questions if question.hops > 1})
         for hop in range(1, hops + 1)
@@ -61,7 +63,7 @@ def reached_by_hop(runs: Sequence[Run]) -> list[HopPoint]:
 
 
 def risk_by_coverage(runs: Sequence[Run]) -> list[Point]:
-    """Of the runs whose answers have a confidence."""
+    """The risk-coverage curves of the runs whose answers have a confidence."""
     questions = common_questions(runs)
     return [
         Point(label, point.coverage, point.risk)
@@ -71,7 +73,7 @@ def risk_by_coverage(runs: Sequence[Run]) -> list[Point]:
 
 
 def reliability(runs: Sequence[Run]) -> list[Point]:
-    """How right answers of about the same confidence are, beside that confidence; of the runs whose answers have one."""
+    """The accuracy of answers by confidence, for the runs whose answers have a confidence."""
     questions = common_questions(runs)
     return [
         Point(label, row.confidence, row.accuracy)
@@ -89,7 +91,7 @@ def _reached(run: Run, questions: Sequence[Question], hop: int) -> list[float]:
     reached = []
     for question in questions:
         result = run.results.get(question.id)
-        found = result.found[:HOP_CUTOFF] if result else ()
-        wanted = list(dict.fromkeys(question.supporting))[:hop]
-        reached.append(float(set(wanted) <= set(found)))
+        found = result.counted_passages[:HOP_CUTOFF] if result else ()
+        gold = list(dict.fromkeys(question.supporting))[:hop]
+        reached.append(float(set(gold) <= set(found)))
     return reached

@@ -1,12 +1,12 @@
-"""What can be evaluated: a data set with its corpus (`datasets.py`), or somebody's own documents with questions about them.
+"""Reads data for evaluation: a data set with its corpus (`datasets.py`), or own documents with questions about them.
 
     documents/         the documents, in any formats
-    questions.jsonl    id, question, type, answers (accepted, of short answers), items (of lists, steps and reasons: what a right
-                       answer holds, each a list of accepted spellings), documents (paths below documents/), shows (strings that
-                       settle it)
-    also.jsonl         optional: id, document, shows: further passages that settle a question just as well
+    questions.jsonl    id, question, type, answers (accepted short answers), items (parts of a right list, sequence of steps or
+                       passage, each a list of accepted spellings), documents (paths below documents/), shows (strings that settle
+                       the question)
+    also.jsonl         optional: id, document, shows: further passages that settle a question as well
 
-A question of the type `unanswerable` has neither answers nor items. `shows` may also be one text. Documents are not read here.
+A question of the type `unanswerable` has neither answers nor items. `shows` may be a single string. Documents are not read here.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from hoptrail.evaluation.datasets import (
     Dataset,
     Question,
     check_limit,
-    explained,
     first_file,
+    first_problem,
     load_dataset,
 )
 from hoptrail.evaluation.lines import Line, read_lines
@@ -62,21 +62,23 @@ class FurtherPassage:
 
 
 def load_data(folder: Path, questions: Path | None = None, limit: int | None = None) -> Dataset:
-    """Read and check a folder of either kind; one that has a corpus file is a data set.
+    """Read and check a folder of either kind; a folder with a corpus file is a data set.
 
-    `questions` is a file to use in place of the folder's own; `limit` keeps the first so many.
+    `questions` replaces the folder's own questions file; `limit` keeps the first questions only.
 
     Raises:
         UsageError: `limit` is below 1.
-        DataError: a file is missing or not in the layout; the message names file and line.
+        DataError: a file is missing or malformed; the message names file and line.
     """
     documents = folder / DOCUMENTS
     has_corpus = any((folder / name).is_file() for name in CORPUS_FILES)
     if has_corpus or not folder.is_dir():
         return load_dataset(folder, questions, limit)
     if not documents.is_dir():
-        wanted = f"{CORPUS_FILES[0]} of a data set nor a folder {DOCUMENTS}/ with somebody's own"
-        raise DataError(f"{folder} has neither {wanted}; an evaluation folder needs one of them")
+        raise DataError(
+            f"{folder} has neither {CORPUS_FILES[0]} of a data set nor a folder {DOCUMENTS}/ with own documents; an evaluation "
+            "folder needs one of them"
+        )
     check_limit(limit)
     files = files_below(documents)
     if not files:
@@ -85,36 +87,36 @@ def load_data(folder: Path, questions: Path | None = None, limit: int | None = N
     loaded = list(_questions(path, documents, files))
     if not loaded:
         raise DataError(f"{path} holds no questions")
-    # Another questions file may hold some of the questions only, so further passages of others are passed over.
-    further = _further_passages(folder / ALSO, None if questions else {one.id for one in loaded}, files)
-    known = tuple(replace(one, shows=(*one.shows, *further.get(one.id, ()))) for one in loaded)
-    return Dataset(folder.resolve().name, documents, len(files), known[:limit], None)
+    # Another questions file may have only some of the questions, so further passages of unknown questions are ignored.
+    further = _further_passages(folder / ALSO, None if questions else {question.id for question in loaded}, files)
+    complete = tuple(replace(question, shows=(*question.shows, *further.get(question.id, ()))) for question in loaded)
+    return Dataset(folder.resolve().name, documents, len(files), complete[:limit], None)
 
 
 def files_below(documents: Path) -> frozenset[str]:
-    """The paths of all files below a folder, as documents are named after them."""
+    """The relative paths of all files below a folder, as they occur in document sources."""
     return frozenset(shown(path.relative_to(documents)) for path in documents.rglob("*") if path.is_file())
 
 
 def _questions(path: Path, documents: Path, files: frozenset[str]) -> Iterator[Question]:
     seen: set[str] = set()
     for line in read_lines(path):
-        given = _validated(line, _question_reader())
-        if given.id in seen:
-            raise DataError(f"{line.place}: question id {given.id} stands there a second time")
-        seen.add(given.id)
+        row = _validate(line, _question_reader())
+        if row.id in seen:
+            raise DataError(f"{line.place}: question id {row.id} occurs twice")
+        seen.add(row.id)
         question = Question(
-            given.id,
-            given.question,
-            given.answers,
-            given.type,
-            supporting=given.documents,
-            items=given.items,
-            shows=_several(given.shows),
+            row.id,
+            row.question,
+            row.answers,
+            row.type,
+            supporting=row.documents,
+            items=row.items,
+            shows=_as_tuple(row.shows),
         )
         _check(question, line.place)
-        if unknown := sorted(set(given.documents) - files):
-            raise DataError(f"{line.place}: question {given.id} names {unknown[0]}, which {documents} does not hold")
+        if unknown := sorted(set(row.documents) - files):
+            raise DataError(f"{line.place}: question {row.id} names {unknown[0]}, which {documents} does not hold")
         yield question
 
 
@@ -126,35 +128,35 @@ def _check(question: Question, place: str) -> None:
         raise DataError(f"{place}: question {question.id} is unanswerable, so it must have neither answers nor items")
     if not question.unanswerable and not expected:
         raise DataError(f"{place}: question {question.id} has neither answers nor items; give one of them")
-    spellings = [*question.answers, *(one for item in question.items for one in item), *question.shows]
+    spellings = [*question.answers, *(spelling for item in question.items for spelling in item), *question.shows]
     if not all(text.strip() for text in spellings) or not all(question.items):
         raise DataError(f"{place}: question {question.id} has an empty answer, item or string that settles it")
 
 
 def _further_passages(path: Path, ids: set[str] | None, files: frozenset[str]) -> Mapping[str, tuple[str, ...]]:
-    """By question id; `ids` are those there are, None where that is not known."""
-    found: dict[str, tuple[str, ...]] = {}
+    """The further settling strings by question id. `ids`: all question ids, None if unknown."""
+    strings: dict[str, tuple[str, ...]] = {}
     for line in read_lines(path) if path.is_file() else ():
-        passage = _validated(line, _passage_reader())
+        passage = _validate(line, _passage_reader())
         if ids is not None and passage.id not in ids:
             raise DataError(f"{line.place}: there is no question {passage.id}")
         if passage.document not in files:
             raise DataError(f"{line.place}: there is no document {passage.document}")
-        found[passage.id] = (*found.get(passage.id, ()), *_several(passage.shows))
-    return found
+        strings[passage.id] = (*strings.get(passage.id, ()), *_as_tuple(passage.shows))
+    return strings
 
 
-def _several(texts: tuple[str, ...] | str) -> tuple[str, ...]:
+def _as_tuple(texts: tuple[str, ...] | str) -> tuple[str, ...]:
     return (texts,) if isinstance(texts, str) else texts
 
 
-def _validated(line: Line, reader: TypeAdapter[T]) -> T:
+def _validate(line: Line, reader: TypeAdapter[T]) -> T:
     from pydantic import ValidationError
 
     try:
         return reader.validate_python(line.content)
     except ValidationError as error:
-        raise DataError(f"{line.place}: {explained(error)}") from error
+        raise DataError(f"{line.place}: {first_problem(error)}") from error
 
 
 @cache

@@ -1,10 +1,11 @@
-"""Evaluation data: a folder with a corpus and questions, read into frozen records and checked.
+"""Reads and checks evaluation data: a folder with a corpus and questions.
 
-The layout: `corpus.jsonl` with id, title and text per line; `questions.dev.jsonl`, else `questions.jsonl`, with id, question
-and answers (gold first, then aliases) per line, and where the source gives them type, supporting (gold passage ids, in hop
-order where known), supporting_sentences (passage id, sentence index), decomposition (question, answer, supporting) and
-candidates (the question's own passages). Either may be gzipped (`.jsonl.gz`). Other keys are passed over. Of the corpus only
-the ids are looked at here: its text is read by `hoptrail.documents`. Knows nothing of recipes or of how answers are found.
+- `corpus.jsonl` has id, title and text per line. Only the ids are read here; `hoptrail.documents` reads the text.
+- `questions.dev.jsonl`, else `questions.jsonl`, has id, question and answers (gold first, then aliases) per line. Optional keys:
+  type, supporting (gold passage ids, in hop order if known), supporting_sentences (passage id, sentence index), decomposition
+  (question, answer, supporting) and candidates (the question's own passages).
+
+Either file may be gzipped (`.jsonl.gz`). Other keys are ignored.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ ANSWER_RULES = MappingProxyType(
         "musique_train": Rule.MUSIQUE,
     }
 )
-"""The answer rule by the folder's name. Every other folder is scored by the HotpotQA rule."""
+"""The answer rule by name of the folder. The HotpotQA rule scores every other folder."""
 
 CORPUS_FILES = ("corpus.jsonl", "corpus.jsonl.gz")
 QUESTION_FILES = ("questions.dev.jsonl", "questions.dev.jsonl.gz", "questions.jsonl", "questions.jsonl.gz")
@@ -39,14 +40,15 @@ QUESTION_FILES = ("questions.dev.jsonl", "questions.dev.jsonl.gz", "questions.js
 
 UNANSWERABLE = "unanswerable"
 NULL_TYPES = frozenset({UNANSWERABLE, "null_query"})
-"""Types of questions that the corpus cannot answer (the second is MultiHop-RAG's, Tang and Yang 2024): abstaining is right."""
+"""Types of questions that the corpus cannot answer, so that abstaining is right. The second is that of MultiHop-RAG (Tang and
+Yang 2024)."""
 
 
 @dataclass(frozen=True, slots=True)
 class GoldStep:
     """One step of the gold decomposition; `#1` in a later question stands for the answer of the first step.
 
-    `answer` and `supporting` (a passage id) are None where the source does not give them.
+    `answer` and `supporting` (a passage id) are None if the source does not give them.
     """
 
     question: str
@@ -56,10 +58,10 @@ class GoldStep:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question with its gold annotations; a tuple is empty where the source does not give it.
+    """One question with its gold annotations; a tuple is empty if the source does not give it.
 
-    Of a question about somebody's own documents, `items` are what a right answer holds, each in its accepted spellings, `shows`
-    the strings that settle it, and `supporting` the paths of the documents they stand in.
+    For a question about own documents, `items` are the parts of a right answer, each with its accepted spellings, `shows` the
+    strings that settle it, and `supporting` the paths of the documents with these strings.
     """
 
     id: str
@@ -75,21 +77,21 @@ class Question:
 
     @property
     def hops(self) -> int:
-        """The number of distinct supporting passages, 0 when there are none.
+        """The number of distinct supporting passages.
 
-        Passages and not steps of the decomposition: every dataset with gold passages has the count, it is what recall is
-        taken over, and 2Wiki's steps list one entity's several values as several steps.
+        Steps of the decomposition are not counted: not every data set has them, recall counts passages, and 2Wiki lists several
+        values of one entity as several steps.
         """
         return len(set(self.supporting))
 
     @property
     def unanswerable(self) -> bool:
-        """Whether the data say that the corpus holds no answer."""
+        """Whether the corpus has no answer, according to the data."""
         return self.type in NULL_TYPES
 
     @property
     def passages(self) -> set[str]:
-        """Every passage that the annotations name."""
+        """All passages that the annotations name."""
         steps = {step.supporting for step in self.decomposition if step.supporting is not None}
         sentences = {passage for passage, _ in self.supporting_sentences}
         return {*self.supporting, *self.candidates, *steps, *sentences}
@@ -99,8 +101,8 @@ class Question:
 class Dataset:
     """A checked evaluation folder: `passages` is the number of passages in `corpus`, `rule` scores the answers.
 
-    Of somebody's own documents, `corpus` is the folder that holds them, `passages` the number of files there, and there is no
-    rule: what became of a question is told by `outcomes.py`.
+    For own documents, `corpus` is their folder, `passages` the number of files there, and `rule` is None: `outcomes.py` judges
+    the answers.
     """
 
     name: str
@@ -113,12 +115,12 @@ class Dataset:
 def load_dataset(folder: Path, questions: Path | None = None, limit: int | None = None) -> Dataset:
     """Read and check an evaluation folder.
 
-    `questions` is a file to use in place of the folder's own; `limit` keeps the first so many. All questions are checked
-    either way: no repeated id, and every passage that an annotation names is in the corpus.
+    `questions` replaces the folder's own questions file. `limit` keeps the first questions only, but all are checked: ids must be
+    unique, and the corpus must have every passage that an annotation names.
 
     Raises:
         UsageError: `limit` is below 1.
-        DataError: a file is missing or not in the layout; the message names file and line.
+        DataError: a file is missing or malformed; the message names file and line.
     """
     check_limit(limit)
     if not folder.is_dir():
@@ -134,7 +136,7 @@ def load_dataset(folder: Path, questions: Path | None = None, limit: int | None 
 
 
 def check_limit(limit: int | None) -> None:
-    """Refuse a number of questions that leaves none.
+    """Check the number of questions to keep.
 
     Raises:
         UsageError: it is below 1.
@@ -144,54 +146,52 @@ def check_limit(limit: int | None) -> None:
 
 
 def single_hops_of(dataset: Dataset) -> Dataset:
-    """The sub-questions of a data set's questions that stand alone, each once, as questions of their own (SiReRAG, appendix E).
+    """A data set of the distinct stand-alone sub-questions of a data set's questions (SiReRAG, appendix E).
 
-    Left out are those that need an earlier answer (`#1`) and those without an answer; `Isk >> mouth`, as MuSiQue has it of some,
-    is asked as `What is the mouth of Isk?`.
+    Sub-questions that need an earlier answer (`#1`) or have no answer are left out. MuSiQue's `Isk >> mouth` becomes `What is the
+    mouth of Isk?`.
 
     Raises:
         DataError: there are none.
     """
-    found: dict[str, Question] = {}
+    singles: dict[str, Question] = {}
     for whole in dataset.questions:
         for number, step in enumerate(whole.decomposition, 1):
             if step.answer and "#" not in step.question:
-                asked = _verbalised(step.question)
+                text = _verbalise(step.question)
                 gold = (step.supporting,) if step.supporting else ()
-                single = Question(
-                    f"{whole.id}#{number}", asked, (step.answer,), None, gold, candidates=whole.candidates
-                )
-                found.setdefault(asked, single)
-    if not found:
+                single = Question(f"{whole.id}#{number}", text, (step.answer,), None, gold, candidates=whole.candidates)
+                singles.setdefault(text, single)
+    if not singles:
         raise DataError(f"no question of {dataset.name} has sub-questions that stand alone.")
-    return replace(dataset, name=f"{dataset.name}-single", questions=tuple(found.values()))
+    return replace(dataset, name=f"{dataset.name}-single", questions=tuple(singles.values()))
 
 
-def _verbalised(question: str) -> str:
+def _verbalise(question: str) -> str:
     subject, arrows, relation = (part.strip() for part in question.partition(">>"))
     return f"What is the {relation} of {subject}?" if arrows else question
 
 
 def placed_questions(path: Path) -> Iterator[tuple[str, Question]]:
-    """The questions of a file, each with its place (file and line), in order.
+    """Yield the questions of a file in order, each with its place (file and line).
 
     Raises:
-        DataError: a line is not in the layout, or repeats an id.
+        DataError: a line is malformed, or repeats an id.
     """
     seen: set[str] = set()
     for line in read_lines(path):
         question = _parse_question(line)
         if question.id in seen:
-            raise DataError(f"{line.place}: question id {question.id} stands there a second time")
+            raise DataError(f"{line.place}: question id {question.id} occurs twice")
         seen.add(question.id)
         yield line.place, question
 
 
 def score_question(question: Question, prediction: str | None, rule: Rule) -> AnswerScore:
-    """The score of what a recipe answered; `prediction` None is an abstention (a failure is `scoring.MISSED`).
+    """The score of an answer; `prediction` None is an abstention (a failure is `answer_scores.MISSED`).
 
-    Abstaining scores nothing, except where the data say that the corpus holds no answer: the gold answer there is a phrase
-    for just that ("Insufficient information."), so an abstention counts as having said it.
+    An abstention scores zero unless the question is unanswerable. The gold answer of such a question is a phrase such as
+    "Insufficient information.", and an abstention counts as that phrase.
     """
     if prediction is None and question.unanswerable:
         return score_answer(question.answers[0], question.answers, rule)
@@ -199,10 +199,10 @@ def score_question(question: Question, prediction: str | None, rule: Rule) -> An
 
 
 def first_file(folder: Path, names: Iterable[str]) -> Path:
-    """The first of these files that the folder has.
+    """The first of these files that exists in the folder.
 
     Raises:
-        DataError: it has none of them.
+        DataError: none of them exists.
     """
     for name in names:
         if (folder / name).is_file():
@@ -215,9 +215,11 @@ def _passage_ids(corpus: Path) -> set[str]:
     for line in read_lines(corpus):
         identifier = line.content.get("id")
         if not isinstance(identifier, str) or not identifier:
-            raise DataError(f"{line.place}: a passage needs an id (a text that is not empty), not {identifier!r}")
+            raise DataError(
+                f"{line.place}: a passage needs an id that is a non-empty string, not {identifier!r}"
+            )
         if identifier in passages:
-            raise DataError(f"{line.place}: passage id {identifier} stands there a second time")
+            raise DataError(f"{line.place}: passage id {identifier} occurs twice")
         passages.add(identifier)
     if not passages:
         raise DataError(f"{corpus} holds no passages")
@@ -239,7 +241,7 @@ def _parse_question(line: Line) -> Question:
     try:
         question = _question_reader().validate_python(line.content)
     except ValidationError as error:
-        raise DataError(f"{line.place}: {explained(error)}") from error
+        raise DataError(f"{line.place}: {first_problem(error)}") from error
     if not question.id or not question.question.strip():
         raise DataError(f"{line.place}: id and question must not be empty")
     return question
@@ -252,8 +254,8 @@ def _question_reader() -> TypeAdapter[Question]:
     return TypeAdapter(Question)
 
 
-def explained(error: ValidationError) -> str:
-    """The first thing that is wrong with a line, with the key it is wrong under."""
+def first_problem(error: ValidationError) -> str:
+    """The first problem of a line, with its key."""
     first = error.errors(include_url=False, include_input=False)[0]
     key = ".".join(str(part) for part in first["loc"])
     return f"{key}: {first['msg']}"

@@ -1,10 +1,9 @@
-"""A training set for a small extractor, out of the replies of a large one that are kept anyway.
+"""Makes a training set for a small extractor from the stored replies of a large one, as SiReRAG section 4.2 does.
 
-SiReRAG section 4.2 distils its extractor this way. What is kept are replies, not prompts; so every passage is drafted again as
-the language `chat` would draft it now, and the reply to exactly that request is looked up. Nothing is asked. What the model is
-taught is what the passage bears out of a usable reply, in the form asked for: no reasoning, no wrapping, no name that does not
-stand in the text. Training itself is others' work. The files hold the documents' text, and removing a document from the index
-does not reach them.
+Replies are stored, prompts are not. So the request for every passage is built as the language `chat` would build it now, and the
+reply to exactly that request is looked up; no model is called. An example has only the part of a usable reply that the passage
+supports, in the requested form: no reasoning, no wrapping, no name that is not in the text. Training is not covered. The files
+contain the documents' text, and removing a document from the index does not change them.
 """
 
 from __future__ import annotations
@@ -38,8 +37,13 @@ _TASK = TASK_NAMES[Extract]
 
 @dataclass(frozen=True, slots=True)
 class DistillingSettings:
-    """`validation_share` of the documents are held out, chosen by their ids and `seed`. `model`: whose replies, where several
-    models' are kept.
+    """The split and the teacher.
+
+    `validation_share` of the documents, chosen by their ids and `seed`, are held out. `model`: the model whose replies are used
+    if there are several.
+
+    Raises:
+        UsageError: `validation_share` is not from 0 to below 1.
     """
 
     validation_share: float = 0.1
@@ -53,8 +57,8 @@ class DistillingSettings:
 
 @dataclass(slots=True)
 class TrainingCounts:
-    """Examples written, and passages left out: without a reply to today's prompt and settings; with one that is not usable or
-    that the passage does not bear out; with the very prompt of another passage.
+    """Examples written, and passages left out: without a reply to the current prompt and settings; with a reply that is unusable
+    or not supported by the passage; with the same prompt as another passage.
     """
 
     train: int = 0
@@ -73,15 +77,15 @@ def write_training_set(
 ) -> TrainingCounts:
     """Write `train.jsonl`, `validation.jsonl` (lines `{"messages": [{"role", "content"}]}`) and, last, `manifest.json` to `out`.
 
-    `stored` is what `RememberedReplies.stored` gives, `chat` the settings under which they were got. The same replies and
-    passages in the same order give the same bytes.
+    `stored` comes from `RememberedReplies.stored`; `chat` are the settings under which the replies were made. The same replies
+    and passages in the same order give the same bytes.
 
     Raises:
-        UsageError: there are no replies to extraction, or those of several models and none is chosen.
+        UsageError: there are no replies to extraction, or replies of several models and none is chosen.
         StorageError: the folder cannot be written to.
     """
     settings = settings or DistillingSettings()
-    teacher = _Teacher(_overheard(stored, settings.model), chat)
+    teacher = _Teacher(_open_recording(stored, settings.model), chat)
     counts = TrainingCounts()
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -101,71 +105,68 @@ def write_training_set(
 
 
 def is_held_out(document: str, settings: DistillingSettings) -> bool:
-    """Whether a document is for validation: it always is or never is, whatever other documents there are."""
+    """Whether a document is for validation, independent of all other documents."""
     digest = hashlib.sha256(f"{settings.seed} {document}".encode()).digest()
     return int.from_bytes(digest[:8]) < settings.validation_share * 2**64
 
 
-class _Overheard(RecordedChat):
-    """A recording that says which of its replies was given last, and to what."""
+class _TracedRecording(RecordedChat):
+    """A recording that keeps its last request and reply."""
 
     last: tuple[ChatRequest, ChatReply] | None = None
 
-    def forget(self) -> None:
-        self.last = None
-
     def remembered(self, request: ChatRequest) -> PaidReply | None:
-        heard = super().remembered(request)
-        if heard is not None:
-            self.last = (request, heard.reply)
-        return heard
+        paid = super().remembered(request)
+        if paid is not None:
+            self.last = (request, paid.reply)
+        return paid
 
 
-def _overheard(stored: Iterable[StoredReply], model: str) -> _Overheard:
+def _open_recording(stored: Iterable[StoredReply], model: str) -> _TracedRecording:
     replies = [reply for reply in stored if reply.task == _TASK and model in {"", reply.model}]
     origins = sorted({(reply.place, reply.model) for reply in replies})
     if len(origins) != 1:
-        kept = "replies of " + ", ".join(name for _, name in origins) if origins else "none"
+        available = "replies of " + ", ".join(name for _, name in origins) if origins else "none"
         raise UsageError(
-            f"a training set is made of one model's replies to the task {_TASK}; there are {kept}. "
+            f"a training set is made of one model's replies to the task {_TASK}; there are {available}. "
             + ("Choose a model." if origins else "Index documents with the language chat first.")
         )
-    return _Overheard(Path(), {reply.key: reply.reply for reply in replies}, *origins[0])
+    return _TracedRecording(Path(), {reply.key: reply.reply for reply in replies}, *origins[0])
 
 
 @dataclass(slots=True)
 class _Teacher:
-    """What the large model has said of a passage, as an example."""
+    """Makes examples from the large model's replies. `used` has the keys of requests that already gave an example."""
 
-    chat: _Overheard
+    chat: _TracedRecording
     settings: ChatSettings
-    taught: set[str] = field(default_factory=set)
+    used: set[str] = field(default_factory=set)
 
     @property
     def model(self) -> str:
         return self.chat.model
 
     def line(self, passage: Unit, counts: TrainingCounts) -> bytes | None:
-        """A line of a training file; None, and why in `counts`, if there is no example to be made."""
-        self.chat.forget()
+        """A line of a training file. If there is no example, returns None and counts the reason in `counts`."""
+        self.chat.last = None
         try:
             extraction = ChatLanguage(self.chat, self.settings).perform(Extract(passage)).value
         except (RecordingError, TaskFailed) as failure:
             counts.without_reply += isinstance(failure, RecordingError)
             counts.unusable += isinstance(failure, TaskFailed)
             return None
-        if self.chat.last is None:  # nothing is asked of white space
+        if self.chat.last is None:  # a passage of white space makes no request
             counts.without_reply += 1
             return None
         request, reply = self.chat.last
-        lesson = _borne_out(passage, parse_reply(reply.text, ExtractReply), extraction)
-        if request.key in self.taught:
+        target = _supported_part(passage, parse_reply(reply.text, ExtractReply), extraction)
+        if request.key in self.used:
             counts.repeated += 1
-        elif lesson is None:
+        elif target is None:
             counts.unusable += 1
         else:
-            self.taught.add(request.key)
-            return _as_line(request, lesson)
+            self.used.add(request.key)
+            return _as_line(request, target)
         return None
 
 
@@ -176,10 +177,10 @@ def _lines(teacher: _Teacher, passages: Iterable[Unit], counts: TrainingCounts) 
             yield passage.document, line
 
 
-def _borne_out(passage: Unit, reply: ExtractReply, extraction: Extraction) -> ExtractReply | None:
-    """The reply as its extraction has it, without facts that name no sentence or only entities that do not stand in the text.
+def _supported_part(passage: Unit, reply: ExtractReply, extraction: Extraction) -> ExtractReply | None:
+    """The reply reduced to its extraction, without facts that name no sentence, or only entities that are not in the text.
 
-    None if it had facts and none is left.
+    None if it had facts and none remains.
     """
     facts = [
         FactReply(
@@ -200,16 +201,16 @@ def _borne_out(passage: Unit, reply: ExtractReply, extraction: Extraction) -> Ex
 
 
 def _entities(reply: ExtractReply, extraction: Extraction) -> list[EntityReply]:
-    """Those of the extraction, with the type that the reply gives them."""
+    """The entities of the extraction, with their types in the reply."""
     types = {entity.name.casefold(): entity.type for entity in reversed(reply.entities)}
     return [EntityReply(name=name, type=types.get(name.casefold(), "")) for name in extraction.entities]
 
 
-def _as_line(request: ChatRequest, lesson: ExtractReply) -> bytes:
-    """Of a dialogue with a repair the question is kept, and the answer that came in the end."""
-    asked = takewhile(lambda message: message.role != "assistant", request.messages)
-    messages = [{"role": message.role, "content": whole_text(message.text)} for message in asked]
-    messages.append({"role": "assistant", "content": whole_text(lesson.model_dump_json())})
+def _as_line(request: ChatRequest, target: ExtractReply) -> bytes:
+    """The messages before the first reply, and the final reply; repairs between them are left out."""
+    prompt = takewhile(lambda message: message.role != "assistant", request.messages)
+    messages = [{"role": message.role, "content": whole_text(message.text)} for message in prompt]
+    messages.append({"role": "assistant", "content": whole_text(target.model_dump_json())})
     return json.dumps({"messages": messages}, ensure_ascii=False).encode() + b"\n"
 
 
@@ -227,6 +228,6 @@ def _manifest(model: str, counts: TrainingCounts, out: Path, settings: Distillin
 
 
 def _prompts_fingerprint(names: Sequence[str]) -> str:
-    """Changes when the words or the form of what is asked do."""
+    """A fingerprint of the wording of the prompts and the schema of the reply."""
     content = json.dumps([[asdict(load_prompt(name)) for name in names], schema_of(ExtractReply)])
     return hashlib.sha256(content.encode()).hexdigest()[:12]

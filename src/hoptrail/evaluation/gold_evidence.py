@@ -1,7 +1,7 @@
-"""Which gold passages are in the evidence that a language was handed, and which of its sentences to cite for an answer.
+"""Finds the gold passages in evidence, and the sentences to cite for an answer.
 
-A unit stands for the passages whose documents it shows (`showing.py`), so one sentence of a gold passage counts as the passage.
-Sentence numbers are the data set's: where the corpus does not give the sentences, they may count others than ours.
+A unit counts for the passages whose documents it shows (`showing.py`), so one sentence of a gold passage is enough. Sentence
+numbers are those of the data set; if the corpus has no sentence borders, they may differ from ours.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from hoptrail.evaluation.showing import shown_documents
 from hoptrail.types import Document, Span, Unit
 
 _CLOSED_ANSWERS = frozenset({"yes", "no"})
-"""No sentence holds these as an answer, whatever words are in it."""
+"""Answers that no sentence contains literally."""
 
 
 @dataclass(frozen=True, slots=True)
 class GoldEvidence:
-    """Ways from evidence to gold.
+    """The gold of a question, matched with evidence.
 
-    `names` are the corpus's own ids of a document (by id), `documents` gives documents by id, `sentences` are the
-    supporting sentences (passage id, sentence index).
+    `names` has the corpus's ids by document id, `documents` returns documents by id, and `sentences` are the supporting sentences
+    (passage id, sentence index).
     """
 
     names: Mapping[str, Sequence[str]]
@@ -31,16 +31,16 @@ class GoldEvidence:
     known: dict[str, Document] = field(default_factory=dict)
 
     def shows(self, passages: Collection[str], evidence: Sequence[Unit]) -> bool:
-        """Whether every one of these passages, at least one, is in the evidence."""
-        shown = {document for unit in evidence for document in shown_documents(unit, self._read)}
-        seen = {name for document in shown for name in self.names.get(document, ())}
-        return bool(passages) and seen.issuperset(passages)
+        """Whether the evidence shows all these passages; False without passages."""
+        documents = {document for unit in evidence for document in shown_documents(unit, self._read)}
+        shown = {name for document in documents for name in self.names.get(document, ())}
+        return bool(passages) and shown.issuperset(passages)
 
     def support(self, passages: Collection[str], answers: Sequence[str], evidence: Sequence[Unit]) -> tuple[Span, ...]:
-        """Spans inside the evidence, for each document of these passages that is in it.
+        """Spans within the evidence that support an answer, for each document of these passages.
 
-        The sentence that holds an answer (a supporting one before others), else the supporting sentences, else all that
-        the evidence has of the document.
+        The sentence with an answer (preferably a supporting one), else the supporting sentences, else all of the document that is
+        in the evidence.
         """
         sources: dict[str, list[Span]] = {}
         for span in dict.fromkeys(span for unit in evidence for span in unit.sources):
@@ -50,7 +50,7 @@ class GoldEvidence:
         return tuple(span for name, spans in sources.items() for span in self._best(documents[name], spans, answers))
 
     def _read(self, ids: set[str]) -> Mapping[str, Document]:
-        """Documents by id, each read once: a question's tasks are handed the same ones again and again."""
+        """Documents by id, each read once: the tasks of a question share most of their evidence."""
         if missing := ids - self.known.keys():
             self.known.update(self.documents(missing))
         return self.known
@@ -65,13 +65,13 @@ class GoldEvidence:
         ]
         supporting = [piece for marked, piece in sentences if marked]
         for piece in (*supporting, *(piece for _, piece in sentences)):
-            if any(_holds(document.slice(piece), answer) for answer in answers):
+            if any(_contains(document.slice(piece), answer) for answer in answers):
                 return [piece]
         return supporting or sources
 
 
 def _common(document: Document, sentence: Span, source: Span) -> Span | None:
-    """What two spans of a document have in common, without white space around it; None for nothing."""
+    """The intersection of two spans without white space around it; None if it is empty."""
     start, end = max(sentence.start, source.start), min(sentence.end, source.end)
     text = document.text[start:end] if start < end else ""
     if not text.strip():
@@ -79,8 +79,8 @@ def _common(document: Document, sentence: Span, source: Span) -> Span | None:
     return Span(document.id, start + len(text) - len(text.lstrip()), end - len(text) + len(text.rstrip()))
 
 
-def _holds(text: str, answer: str) -> bool:
-    wanted = answer.strip()
-    if not wanted or wanted.lower() in _CLOSED_ANSWERS:
+def _contains(text: str, answer: str) -> bool:
+    answer = answer.strip()
+    if not answer or answer.lower() in _CLOSED_ANSWERS:
         return False
-    return re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", text, re.IGNORECASE) is not None
+    return re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text, re.IGNORECASE) is not None

@@ -1,8 +1,7 @@
-"""A question's gold decomposition as a plan to follow: which steps there are, on which others each rests, where a recipe is.
+"""A question's gold decomposition as a plan: its steps, their dependencies, and the current step of a recipe.
 
-Sub-questions are told apart by their words (case, punctuation and spacing aside). Knows neither evidence nor languages.
-Not covered: a decomposition of which a step has no answer or no passage cannot be followed, so such a question, like one
-without decomposition, is a plan of one step: the question itself.
+Sub-questions are matched by their words (apart from case, punctuation and spacing). A question without decomposition, or with a
+step that has no answer or passage, is a plan of one step: the question itself.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ from hoptrail.evaluation.datasets import Question
 from hoptrail.language.tasks import Finding
 
 REFERENCE = re.compile(r"#(\d+)")
-"""Stands for the answer to the step of that number, counted from 1."""
+"""A placeholder for the answer to the step of that number, from 1."""
 
 _ARROW = " >> "
-"""Between head and relation of a step that is written as a triple (2WikiMultiHopQA, and part of MuSiQue)."""
+"""Separates head and relation of a step that is written as a triple (2WikiMultiHopQA, and part of MuSiQue)."""
 
-_WORDED = {
+_QUESTIONS = {
     "director": "Who directed {}?",
     "performer": "Who performed {}?",
     "composer": "Who composed {}?",
@@ -52,14 +51,14 @@ _WORDED = {
     "member of": "What is {} a member of?",
     "shares border with": "What shares a border with {}?",
 }
-"""How somebody would ask for these relations; for others, what they are of the head."""
+"""Questions for common relations; others become `What is the RELATION of HEAD?`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """Something to be answered: its accepted answers (gold first) and the passages (corpus ids) that all must be seen.
+    """A question or step with its accepted answers (gold first) and the passages (corpus ids) that are all needed.
 
-    `needs` are the positions of the earlier steps whose answers its words refer to.
+    `needs` has the positions of the earlier steps whose answers it refers to.
     """
 
     question: str
@@ -70,46 +69,49 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class GoldPlan:
-    """The question as one goal, and its steps in order; without a usable decomposition, the whole is the one step."""
+    """The question as one goal, and its steps in order; without a usable decomposition, the question is the only step."""
 
     whole: Goal
     steps: tuple[Goal, ...]
 
     def is_whole(self, text: str) -> bool:
+        """Whether a text is the whole question."""
         return _key(text) == _key(self.whole.question)
 
     def completed(self, position: int, answered: Collection[int]) -> str:
-        """The words of a step with gold answers in place of references, as far as those steps are among `answered`."""
+        """The wording of a step with references to the steps in `answered` replaced by their gold answers."""
         step = self.steps[position]
         known = step.needs.intersection(answered)
-        return REFERENCE.sub(lambda found: self._answer(int(found[1]) - 1, found[0], known), step.question)
+        return REFERENCE.sub(lambda match: self._answer(int(match[1]) - 1, match[0], known), step.question)
 
     def asked_as(self, text: str) -> tuple[int, ...]:
-        """The steps that these words ask, with every reference resolved."""
+        """The positions of the steps with this wording, with every reference resolved."""
         everything = range(len(self.steps))
         return tuple(position for position in everything if _key(text) == _key(self.completed(position, everything)))
 
     def worded_as(self, text: str) -> tuple[int, ...]:
-        """The steps that these words ask, with or without references."""
+        """The positions of the steps with this wording, with references resolved or not."""
         as_written = (position for position, step in enumerate(self.steps) if _key(text) == _key(step.question))
         return tuple(dict.fromkeys((*as_written, *self.asked_as(text))))
 
     def asked(self, findings: Sequence[Finding]) -> frozenset[int]:
-        """The steps that these findings are about, answered or not."""
+        """The positions of the steps that these findings are about, answered or not."""
         return frozenset(step for place in range(len(findings)) for step in self._steps_of(findings, place))
 
     def answered(self, findings: Sequence[Finding]) -> frozenset[int]:
-        """The steps that these findings have answered."""
+        """The positions of the steps that these findings have answered."""
         places = (place for place, finding in enumerate(findings) if finding.answer is not None)
         return frozenset(step for place in places for step in self._steps_of(findings, place))
 
     def following(self, findings: Sequence[Finding]) -> int | None:
-        """The first step that was not asked yet, None when all were."""
+        """The position of the first step that was not asked yet, None if all were."""
         asked = self.asked(findings)
         return next((position for position in range(len(self.steps)) if position not in asked), None)
 
     def _steps_of(self, findings: Sequence[Finding], place: int) -> tuple[int, ...]:
-        """By its words; an answer to the whole question is one to every step; other words mean the step of that place."""
+        """The steps that a finding is about, by its wording. An answer to the whole question answers every step; a finding with
+        another wording is about the step at the same place.
+        """
         finding = findings[place]
         by_words = self.worded_as(finding.question) or self.worded_as(finding.asked)
         if not by_words and self.is_whole(finding.question):
@@ -123,8 +125,8 @@ class GoldPlan:
 def gold_plan(question: Question) -> GoldPlan:
     """The plan of a question.
 
-    Steps that are triples name their head outright, also where only an earlier step can have told it; such a head becomes
-    a reference, or the plan would give the earlier answer away.
+    Steps written as triples name their head even if it is the answer to an earlier step; such a head becomes a reference, because
+    otherwise the plan would reveal that answer.
     """
     whole = Goal(question.question, question.answers, frozenset(question.supporting))
     written = [step.question for step in question.decomposition]
@@ -135,18 +137,18 @@ def gold_plan(question: Question) -> GoldPlan:
         for position, (text, step) in enumerate(zip(written, question.decomposition, strict=True))
         if step.answer is not None and step.supporting is not None
     )
-    followed = bool(steps) and len(steps) == len(written)
-    return GoldPlan(whole, steps if followed else (whole,))
+    is_usable = bool(steps) and len(steps) == len(written)
+    return GoldPlan(whole, steps if is_usable else (whole,))
 
 
 def as_question(text: str) -> str:
-    """The words of a step as a question somebody may ask, where the data write it as a triple (`Isk >> mouth`)."""
+    """A step as a question; a triple (`Isk >> mouth`) is verbalised."""
     head, arrow, relation = (part.strip() for part in text.partition(_ARROW))
-    return _WORDED.get(relation, f"What is the {relation} of {{}}?").replace("{}", head) if arrow else text
+    return _QUESTIONS.get(relation, f"What is the {relation} of {{}}?").replace("{}", head) if arrow else text
 
 
 def is_relation(text: str) -> bool:
-    """Whether the data write this step as a triple, which nobody would ask in those words."""
+    """Whether a step is written as a triple."""
     return _ARROW in text
 
 
@@ -159,16 +161,16 @@ def _with_references(question: Question) -> list[str]:
     earlier: list[str] = []
     for step in question.decomposition:
         head, arrow, relation = step.question.partition(_ARROW)
-        position = _told_by(head, earlier, question.question) if arrow else None
+        position = _source_step(head, earlier, question.question) if arrow else None
         texts.append(step.question if position is None else f"#{position + 1}{arrow}{relation}")
         earlier.append(step.answer or "")
     return texts
 
 
-def _told_by(head: str, earlier: Sequence[str], question: str) -> int | None:
-    """The earlier step whose answer names `head`; None when the question names it itself.
+def _source_step(head: str, earlier: Sequence[str], question: str) -> int | None:
+    """The earlier step whose answer is `head`; None if the question names it itself.
 
-    The same name first; names vary, so else the answer that shares most words with a head that the question lacks.
+    An equal name wins. Because names vary, the answer that shares most words with a head missing in the question is next.
     """
     name = _bare(head)
     if not name:
@@ -183,7 +185,7 @@ def _told_by(head: str, earlier: Sequence[str], question: str) -> int | None:
 
 
 def _bare(name: str) -> str:
-    """A name without what stands in brackets: "Ann Lee (poet)" is "ann lee"."""
+    """A name in lower case without its parentheses: "Ann Lee (poet)" is "ann lee"."""
     return _key(re.sub(r"\([^)]*\)", " ", name))
 
 

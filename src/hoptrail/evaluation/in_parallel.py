@@ -1,7 +1,6 @@
-"""Several items worked on at once: results as they come, whatever the number of threads.
+"""A threaded `map` that yields results as they are done.
 
-An item whose work raises stops the rest: what is under way is finished and given first, and none is begun. Knows nothing of
-questions.
+If the work on an item raises, items under way are finished and yielded first, and no further item is begun.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def results_of(items: Iterable[Item], work: Callable[[Item], Result], threads: int) -> Iterator[Result]:
-    """`work` of every item in the order in which they are done; one thread takes them in turn, and is this thread.
+def map_threaded(items: Iterable[Item], work: Callable[[Item], Result], threads: int) -> Iterator[Result]:
+    """Yield `work(item)` of every item in order of completion. With one thread, the calling thread does the work in order.
 
-    An item is taken only when a thread is free for it, so that `items` may end the work early.
+    An item is taken only when a thread is free, so that `items` may end the work early.
 
     Raises:
-        UsageError: there is to be less than one thread.
+        UsageError: `threads` is below 1.
     """
     if threads < 1:
         raise UsageError(f"at least one thread is needed, not {threads}")
@@ -31,17 +30,17 @@ def results_of(items: Iterable[Item], work: Callable[[Item], Result], threads: i
 
 
 def _threaded(items: Iterator[Item], work: Callable[[Item], Result], threads: int) -> Iterator[Result]:
-    stopped: BaseException | None = None
+    failure: BaseException | None = None
     with ThreadPoolExecutor(threads, thread_name_prefix="hoptrail-question") as pool:
         under_way: set[Future[Result]] = {pool.submit(work, item) for item in islice(items, threads)}
         while under_way:
             done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
             for future in done:
                 error = future.exception()
-                stopped = stopped or error
+                failure = failure or error
                 if error is None:
                     yield future.result()
-            if stopped is None:
+            if failure is None:
                 under_way |= {pool.submit(work, item) for item in islice(items, threads - len(under_way))}
-    if stopped is not None:
-        raise stopped
+    if failure is not None:
+        raise failure

@@ -1,7 +1,7 @@
-"""JSON lines with their places: what datasets and predictions are read through.
+"""Reads JSON-lines files of data sets and predictions, each object with its place.
 
-Knows nothing of what the objects mean. Gzip is recognised by the name's ending; a byte-order mark is passed over; blank
-lines are skipped. Line breaks are LF, CRLF or CR, so U+2028 inside a text does not break a line.
+Gzip is recognised by the ending of the name. A byte order mark and blank lines are skipped. Line breaks are LF, CRLF or CR, so
+U+2028 within a text does not break a line.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from hoptrail.errors import DataError
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One JSON object and where it stands; `place` is `FILE, line N`."""
+    """One JSON object and its place, `FILE, line N`."""
 
     place: str
     content: dict[str, Any]
 
 
 def read_lines(path: Path) -> Iterator[Line]:
-    """The objects of a JSON-lines file, in order.
+    """Yield the objects of a JSON-lines file in order.
 
     Raises:
         DataError: the file is missing, unreadable or not UTF-8, or a line is not a JSON object. It names file and line.
@@ -39,7 +39,7 @@ def read_lines(path: Path) -> Iterator[Line]:
                     place = f"{path}, line {number}"
                     yield Line(place, _parse(text, place))
     except UnicodeDecodeError as error:
-        # Decoding runs ahead of the lines in blocks, so the line is not known exactly.
+        # Decoding runs ahead of the lines, so the exact line is unknown.
         raise DataError(f"{path}, after line {number}: not UTF-8 ({error.reason}); save the file as UTF-8") from error
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)

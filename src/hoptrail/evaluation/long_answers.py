@@ -1,9 +1,9 @@
-"""Scores of answers that are no short span: yes or no (StrategyQA), and long answers to ambiguous questions (ASQA).
+"""Scores of yes-no answers (StrategyQA), and of long answers to ambiguous questions (ASQA).
 
-A long answer is judged by the questions that it should have told apart, each with its short answers. The published scores read
-it with a model of their own (RoBERTa, fine-tuned on SQuAD 2.0); here the reader is whatever is handed over, so figures of
-`disambiguation_f1` and `disambiguation_rouge` compare only with others of the same reader. ROUGE-L is over our normalised
-words, without stemming. Values are between 0 and 1.
+A long answer is judged by the readings of its question, each with its short answers. The published scores extract short answers
+with a specific model (RoBERTa, fine-tuned on SQuAD 2.0). Here the reader is a parameter, so figures of `disambiguation_f1` and
+`disambiguation_rouge` are comparable only for the same reader. ROUGE-L uses our normalised words, without stemming. Values are
+between 0 and 1.
 
 Sources: Geva et al. 2021 (StrategyQA), Stelmakh et al. 2022 (ASQA).
 """
@@ -18,7 +18,7 @@ from hoptrail.errors import UsageError
 from hoptrail.evaluation.answer_scores import Rule, mean, normalise, score_answer
 
 Reader = Callable[[str, str], str | None]
-"""Answers a question from a text, or abstains."""
+"""Answers a question from a text, or abstains (None): `reader(question, text)`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +30,19 @@ class Disambiguation:
 
 
 def yes_no_accuracy(prediction: str | None, gold: str) -> float:
-    """1 when the answer's first word is the gold `yes` or `no`; an abstention or another word is wrong.
+    """1 if the first word of the answer is the gold `yes` or `no`, else 0, also for an abstention.
 
     Raises:
-        UsageError: the gold answer is neither.
+        UsageError: the gold answer is neither yes nor no.
     """
     if normalise(gold) not in {"yes", "no"}:
         raise UsageError(f"accuracy is for questions whose gold answer is yes or no, not {gold!r}")
-    said = normalise(prediction or "").split()
-    return float(bool(said) and said[0] == normalise(gold))
+    words = normalise(prediction or "").split()
+    return float(bool(words) and words[0] == normalise(gold))
 
 
 def string_em(prediction: str | None, readings: Sequence[Disambiguation]) -> float:
-    """STR-EM: the share of the readings of which some short answer stands in the long answer, as a run of words.
+    """STR-EM: the share of the readings with a short answer that the long answer contains as a run of words.
 
     Raises:
         UsageError: there are no readings.
@@ -52,7 +52,7 @@ def string_em(prediction: str | None, readings: Sequence[Disambiguation]) -> flo
 
 
 def disambiguation_f1(prediction: str | None, readings: Sequence[Disambiguation], read: Reader) -> float:
-    """Disambig-F1: how well `read` answers every reading from the long answer alone.
+    """Disambig-F1: the mean F1 with which `read` answers every reading from the long answer alone.
 
     Raises:
         UsageError: there are no readings.
@@ -60,20 +60,20 @@ def disambiguation_f1(prediction: str | None, readings: Sequence[Disambiguation]
     _check(readings)
     if prediction is None:
         return 0.0
-    given = [(read(reading.question, prediction), reading.answers) for reading in readings]
-    return mean([score_answer(answer, answers, Rule.MUSIQUE).f1 for answer, answers in given])
+    extracted = [(read(reading.question, prediction), reading.answers) for reading in readings]
+    return mean([score_answer(answer, answers, Rule.MUSIQUE).f1 for answer, answers in extracted])
 
 
 def rouge_l(prediction: str | None, references: Sequence[str]) -> float:
-    """F1 of the longest common subsequence of words with the reference that it is nearest to.
+    """F1 of the longest common subsequence of words with the nearest reference.
 
     Raises:
         UsageError: there are no references.
     """
     if not references:
         raise UsageError("ROUGE-L needs at least one reference")
-    said = normalise(prediction or "").split()
-    return max(_rouge_l(said, normalise(reference).split()) for reference in references)
+    words = normalise(prediction or "").split()
+    return max(_rouge_l(words, normalise(reference).split()) for reference in references)
 
 
 def disambiguation_rouge(f1: float, rouge: float) -> float:
@@ -81,9 +81,9 @@ def disambiguation_rouge(f1: float, rouge: float) -> float:
     return math.sqrt(f1 * rouge)
 
 
-def _rouge_l(said: Sequence[str], expected: Sequence[str]) -> float:
-    common = _longest_common(said, expected)
-    return 2 * common / (len(said) + len(expected)) if common else 0.0
+def _rouge_l(words: Sequence[str], expected: Sequence[str]) -> float:
+    common = _longest_common(words, expected)
+    return 2 * common / (len(words) + len(expected)) if common else 0.0
 
 
 def _longest_common(one: Sequence[str], other: Sequence[str]) -> int:

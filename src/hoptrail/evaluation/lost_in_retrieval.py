@@ -1,15 +1,15 @@
-"""Lost in retrieval: how much worse a sub-question is found when it lacks the name that an earlier answer gives.
+"""Lost in retrieval: the loss of recall when a sub-question lacks the name that an earlier answer gives.
 
-The measurement behind ChainRAG (digest, "Background" and "Retrieval Performance Verification"): recall@2 of the first
-sub-question, of a later one as it is asked before anything is known, and of the same one completed. The paper's sub-questions
-come from a model and point back by a pronoun or a description; gold ones hold a placeholder (`Where was #1 born?`) that nobody
-would search for. So a sub-question that rests on an earlier one is measured in three wordings: with the placeholder taken out
-(the name is simply missing), with a demonstrative in its place (the paper's case), and completed by rules from the gold answers.
-The arrow of steps that are written as triples (`#1 >> spouse`) is left out in all of them. Each wording is searched for over
-the whole corpus; no language model takes part. Not covered: sub-questions that a model worded, or completed.
+This is the measurement behind ChainRAG ("Background" and "Retrieval Performance Verification"): recall@2 of the first
+sub-question, of a later one as asked before anything is known, and of the same one completed. The paper's sub-questions come from
+a model and refer back by a pronoun or description. Gold ones have a placeholder (`Where was #1 born?`), which is no search text.
+So a sub-question that depends on an earlier one is measured in three wordings: without the placeholder, with a demonstrative in
+its place (the paper's case), and completed by rules from the gold answers. The arrow of steps written as triples (`#1 >> spouse`)
+is left out. Each wording is searched for in the whole corpus, without a language model. Not covered: sub-questions worded or
+completed by a model.
 
-Later steps rest more often than first ones on a passage that tells the answer in passing, under a title that no wording names.
-So that like is compared with like, both are also taken apart by whether the sub-question, completed, names the gold titles.
+Later steps depend more often than first ones on a passage that mentions the answer in passing, under a title that no wording
+names. For a fair comparison, both are also split by whether the completed sub-question names the gold titles.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ DEMONSTRATIVE = "this"
 FIRST = "1"
 LATER = "later"
 UNITS_A_PASSAGE = 10
-"""Units searched for each passage wanted: a document cut into several passages counts once."""
+"""Units retrieved per passage needed, because a document that was split into several passages counts once."""
 
 Retriever = Callable[[Corpus, str, int], Ranking]
 
@@ -49,7 +49,7 @@ RETRIEVERS: dict[str, Retriever] = {
 
 
 class Wording(StrEnum):
-    """How a sub-question is put: `stand-alone` for one that rests on no other, the others for one that does."""
+    """The wording of a sub-question: `stand-alone` if it depends on no other; otherwise one of the others."""
 
     STAND_ALONE = "stand-alone"
     REMOVED = "removed"
@@ -61,8 +61,8 @@ class Wording(StrEnum):
 class ProbeRow:
     """Mean recall@k of the sub-questions of one place in one wording.
 
-    A place is a number from 1, or LATER for all after the first; `named` tells those that name the titles of all their gold
-    passages (True) from the others (False), and is None for all of them.
+    A place is a number from 1, or LATER for all after the first. `named` is True for sub-questions that name the titles of all
+    their gold passages, False for the others, and None for both together.
     """
 
     retriever: str
@@ -75,7 +75,7 @@ class ProbeRow:
 
 @dataclass(frozen=True, slots=True)
 class LostInRetrieval:
-    """What the probe found in one data set; `questions` had a decomposition to go by, out of `of`."""
+    """The result for one data set; `questions` is the number of questions with a usable decomposition, out of `of`."""
 
     data: str
     k: int
@@ -84,22 +84,22 @@ class LostInRetrieval:
     rows: tuple[ProbeRow, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Nested by retriever, place and wording; a place that is taken apart stands three times."""
-        found: dict[str, dict[str, dict[str, Any]]] = {}
+        """The JSON object, nested by retriever, label of the place, and wording."""
+        retrievers: dict[str, dict[str, dict[str, Any]]] = {}
         for row in self.rows:
-            place = found.setdefault(row.retriever, {}).setdefault(label(row), {})
+            place = retrievers.setdefault(row.retriever, {}).setdefault(label(row), {})
             place[row.wording] = {"questions": row.questions, f"recall@{self.k}": row.recall}
-        return {"data": self.data, "k": self.k, "questions": self.questions, "of": self.of, "retrievers": found}
+        return {"data": self.data, "k": self.k, "questions": self.questions, "of": self.of, "retrievers": retrievers}
 
 
 def label(row: ProbeRow) -> str:
-    """What the place of a row is called."""
+    """The label of a row's place."""
     return row.place if row.named is None else f"{row.place}, title {'named' if row.named else 'not named'}"
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """One wording of one gold step, the passages that it should find, and whether the step names their titles."""
+class _Probe:
+    """One wording of one gold step, the passages it should find, and whether the completed step names their titles."""
 
     number: int
     wording: Wording
@@ -109,7 +109,7 @@ class _Asked:
 
     @property
     def places(self) -> tuple[tuple[str, bool | None], ...]:
-        """The rows that it counts in."""
+        """The place and `named` of each row in which it counts."""
         group = FIRST if self.number == 1 else LATER
         return (*dict.fromkeys(((str(self.number), None), (group, None))), (group, self.named))
 
@@ -119,7 +119,7 @@ def probe_lost_in_retrieval(
 ) -> LostInRetrieval:
     """Recall@k of every gold sub-question in its wordings, by dense and by hybrid search over passages.
 
-    `names` are the data set's ids of a document, by document id.
+    `names` has the data set's ids by document id.
 
     Raises:
         UsageError: no question of the data set has a decomposition with answers and passages, or `k` is below 1.
@@ -129,18 +129,18 @@ def probe_lost_in_retrieval(
     plans = [plan for question in dataset.questions if len((plan := gold_plan(question)).steps) > 1]
     if not plans:
         raise UsageError(
-            f"{dataset.name} has no question whose decomposition gives an answer and a passage for every step, which the "
-            f"probe goes by. Take a data set with gold decompositions, such as MuSiQue."
+            f"{dataset.name} has no question with a decomposition that gives an answer and a passage for every step. The probe "
+            f"needs a data set with gold decompositions, such as MuSiQue."
         )
     titles = {name: entry.title for entry in corpus.snapshot.register.entries for name in names.get(entry.id, ())}
-    asked = [wording for plan in plans for wording in _wordings(plan, titles)]
+    probes = [probe for plan in plans for probe in _probes(plan, titles)]
     rows = tuple(
-        row for name, search in RETRIEVERS.items() for row in _rows(name, _recalls(asked, corpus, names, search, k))
+        row for name, search in RETRIEVERS.items() for row in _rows(name, _recalls(probes, corpus, names, search, k))
     )
     return LostInRetrieval(dataset.name, k, len(plans), len(dataset.questions), rows)
 
 
-def _wordings(plan: GoldPlan, titles: Mapping[str, str]) -> Iterator[_Asked]:
+def _probes(plan: GoldPlan, titles: Mapping[str, str]) -> Iterator[_Probe]:
     findings = tuple(Finding(step.question, step.question, step.answers[0]) for step in plan.steps)
     for position, step in enumerate(plan.steps):
         completed = complete(step.question, findings[:position])
@@ -153,30 +153,30 @@ def _wordings(plan: GoldPlan, titles: Mapping[str, str]) -> Iterator[_Asked]:
             }
         named = all(_names(completed, titles.get(passage, "")) for passage in step.passages)
         for wording, text in wordings.items():
-            yield _Asked(position + 1, wording, " ".join(text.replace(">>", " ").split()), step.passages, named)
+            yield _Probe(position + 1, wording, " ".join(text.replace(">>", " ").split()), step.passages, named)
 
 
 def _names(question: str, title: str) -> bool:
-    """Whether all words of a title stand in a question; what a title has in brackets nobody asks with."""
+    """Whether a question has all words of a title, apart from those in parentheses."""
     words = content_stems(title.partition("(")[0])
     return bool(words) and words <= content_stems(question)
 
 
 def _recalls(
-    asked: Sequence[_Asked], corpus: Corpus, names: Mapping[str, Sequence[str]], search: Retriever, k: int
+    probes: Sequence[_Probe], corpus: Corpus, names: Mapping[str, Sequence[str]], search: Retriever, k: int
 ) -> dict[tuple[str, bool | None, Wording], list[float]]:
-    """Recall of every wording, gathered by the rows that it counts in."""
+    """The recalls of all probes by row."""
     recalls: dict[tuple[str, bool | None, Wording], list[float]] = {}
-    for one in asked:
-        found = project_to_passages(search(corpus, one.text, k * UNITS_A_PASSAGE), partial(corpus_ids, ids=names))
-        recall = recall_at(k, found, one.gold)
-        for place, named in one.places:
-            recalls.setdefault((place, named, one.wording), []).append(recall)
+    for probe in probes:
+        found = project_to_passages(search(corpus, probe.text, k * UNITS_A_PASSAGE), partial(corpus_ids, ids=names))
+        recall = recall_at(k, found, probe.gold)
+        for place, named in probe.places:
+            recalls.setdefault((place, named, probe.wording), []).append(recall)
     return recalls
 
 
 def _rows(retriever: str, recalls: Mapping[tuple[str, bool | None, Wording], Sequence[float]]) -> list[ProbeRow]:
-    """By place, the later ones together at the end, what is taken apart behind the whole; wordings as they are defined."""
+    """Rows by place, LATER last; within a place the total before its split, and wordings in the order of `Wording`."""
     numbers = sorted({place for place, _, _ in recalls if place != LATER}, key=int)
     return [
         ProbeRow(

@@ -1,9 +1,8 @@
-"""The performer `oracle`: a perfect reader that knows a data set's gold annotations, for evaluation only.
+"""The language `oracle`: a perfect reader with a data set's gold annotations, for evaluation only.
 
-It decomposes as the annotations do, and answers only what the evidence handed over can show, judged by gold passages and
-not by words. So what it leaves unanswered is retrieval's or the recipe's control flow's loss, never the reader's. A gold
-passage counts as read whole, even where a unit shows one sentence of it. It spends nothing, and follows one question at a
-time: not for several threads that work on different questions.
+It decomposes as annotated, and answers only if the evidence shows the gold passages. So a question that it leaves unanswered is a
+loss of retrieval or of the recipe's control flow, never of the reader. A gold passage counts as read even if a unit shows only
+one sentence of it. It costs nothing. It follows one question at a time, so an instance is not for several threads.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ UNANSWERED = Reading(None)
 
 
 class OracleLanguage:
-    """Performs the tasks of the question that it was last told to follow."""
+    """Performs the tasks of the question last passed to `follow`."""
 
     name: ClassVar[str] = "oracle"
 
@@ -62,9 +61,9 @@ class OracleLanguage:
         names: Mapping[str, Sequence[str]],
         documents: Callable[[set[str]], Mapping[str, Document]],
     ) -> None:
-        """From now on, tasks are about `question`.
+        """Set the question of the following tasks.
 
-        `names` are the corpus's ids of a document, by document id; `documents` gives documents by id.
+        `names` has the corpus's ids by document id; `documents` returns documents by id.
         """
         self._walk = _Walk(gold_plan(question), GoldEvidence(names, documents, question.supporting_sentences))
 
@@ -72,23 +71,21 @@ class OracleLanguage:
         """Perform one task.
 
         Raises:
-            TaskFailed: the task has no gold (extract), or no question is being followed.
+            TaskFailed: there is no gold for the task (extract), or no question is being followed.
         """
         name = TASK_NAMES.get(type(task), type(task).__name__)
         if isinstance(task, Extract):
             raise TaskFailed(f"{name}: the oracle has no gold for it. Build the index with another language.")
         if isinstance(task, Summarise):
-            # Nothing in a summary counts as gold evidence, so what it says changes no measure.
+            # A summary never counts as gold evidence, so its content changes no measure.
             return Reply(cast("T", shortened(" ".join(unit.text for unit in task.units), task.words)), Usage())
         if self._walk is None:
-            raise TaskFailed(
-                f"{name}: the oracle knows the questions of a data set only; it serves `hoptrail evaluate`."
-            )
+            raise TaskFailed(f"{name}: the oracle answers only questions of a data set, within `hoptrail evaluate`.")
         return Reply(cast("T", self._walk.perform(task)), Usage())
 
 
 class _Walk:
-    """One question's way through its plan: `position` is the step that the recipe is at, as its last findings tell."""
+    """The state of one question in its plan. `_position` is the recipe's current step, inferred from its last findings."""
 
     def __init__(self, plan: GoldPlan, gold: GoldEvidence) -> None:
         self._plan = plan
@@ -97,6 +94,11 @@ class _Walk:
         self._answered: frozenset[int] = frozenset()
 
     def perform(self, task: object) -> Decomposition | str | Reading | float | Samples | Relation | bool:
+        """The value of the reply to a task.
+
+        Raises:
+            TaskFailed: the task is unknown.
+        """
         match task:
             case Decompose():
                 return self._decompose(task)
@@ -111,16 +113,18 @@ class _Walk:
             case Recall():
                 return UNANSWERED
             case Sample(question, evidence):
-                return Samples((self._read(question, evidence).answer,))  # a perfect reader is of one mind
+                return Samples(
+                    (self._read(question, evidence).answer,)
+                )  # a perfect reader always gives the same answer
             case Entail(_, premise, hypothesis):
                 same = normalise(premise) == normalise(hypothesis)
                 return Relation.ENTAILMENT if same else Relation.CONTRADICTION
             case Equate(_, one, other):
                 return normalise(one) == normalise(other)
-        raise TaskFailed(f"{type(task).__name__} is not a task that the oracle knows.")
+        raise TaskFailed(f"the oracle cannot perform the task {type(task).__name__}.")
 
     def _decompose(self, task: Decompose) -> Decomposition:
-        """A sub-question is one step already, and so is what the plan does not know."""
+        """The gold steps of the whole question; any other question is one step."""
         if not self._plan.is_whole(task.question):
             return Decomposition(() if task.one_at_a_time and task.findings else (task.question,))
         if not task.one_at_a_time:
@@ -130,7 +134,7 @@ class _Walk:
         return Decomposition(() if self._position is None else (self._plan.steps[self._position].question,))
 
     def _complete(self, task: Complete) -> str:
-        """The gold words of the step; a reference to a step that was not answered stays."""
+        """The gold wording of the step; references to unanswered steps stay."""
         if self._plan.is_whole(task.question):
             return task.question
         worded = self._plan.worded_as(task.question)
@@ -139,11 +143,11 @@ class _Walk:
         return task.question if self._position is None else self._plan.completed(self._position, self._answered)
 
     def _read(self, question: str, evidence: Sequence[Unit]) -> Reading:
-        goal = self._shown(question, evidence)
-        return UNANSWERED if goal is None else self._told(goal, question, evidence)
+        goal = self._shown_goal(question, evidence)
+        return UNANSWERED if goal is None else self._answer(goal, question, evidence)
 
     def _assess(self, task: Assess | Verify) -> float:
-        goal = self._shown(task.question, task.evidence)
+        goal = self._shown_goal(task.question, task.evidence)
         if goal is None:
             return 0.0
         return float(
@@ -151,32 +155,32 @@ class _Walk:
         )
 
     def _integrate(self, task: Integrate) -> Reading:
-        """Every hop was answered; without hops, or for a plan of one step, it is also enough to see all the support."""
+        """Answer if every hop was answered; without hops, or for a plan of one step, also if the evidence shows all support."""
         if not self._plan.is_whole(task.question):
             return self._read(task.question, task.evidence)
         answered = self._plan.answered(task.findings)
         if len(answered) == len(self._plan.steps):
-            return self._told(self._plan.whole, task.question, task.evidence)
+            return self._answer(self._plan.whole, task.question, task.evidence)
         hops = len(self._plan.steps) > 1 and bool(task.findings)
         return UNANSWERED if hops else self._read(task.question, task.evidence)
 
-    def _shown(self, question: str, evidence: Sequence[Unit]) -> Goal | None:
-        """The goal that these words ask, if the evidence shows its gold."""
+    def _shown_goal(self, question: str, evidence: Sequence[Unit]) -> Goal | None:
+        """The goal of a question, if the evidence shows its gold passages."""
         goals = (goal for goal in self._goals(question) if self._gold.shows(goal.passages, evidence))
         return next(goals, None)
 
     def _goals(self, question: str) -> list[Goal]:
-        """By words; else the step that the recipe is at, provided that all it rests on was answered."""
+        """The goals with these words; else the current step, if all steps that it depends on were answered."""
         if self._plan.is_whole(question):
             return [self._plan.whole]
-        asked = self._plan.asked_as(question)
-        if not asked and self._position is not None and not REFERENCE.search(question):
-            here = self._plan.steps[self._position]
-            return [here] if here.needs <= self._answered else []
-        return [self._plan.steps[position] for position in asked]
+        matches = self._plan.asked_as(question)
+        if not matches and self._position is not None and not REFERENCE.search(question):
+            current = self._plan.steps[self._position]
+            return [current] if current.needs <= self._answered else []
+        return [self._plan.steps[position] for position in matches]
 
-    def _told(self, goal: Goal, question: str, evidence: Sequence[Unit]) -> Reading:
-        """The goal's answer, with what the evidence has in support of it: for the whole question, of its every step."""
+    def _answer(self, goal: Goal, question: str, evidence: Sequence[Unit]) -> Reading:
+        """The goal's answer with its support in the evidence; for the whole question, the support of every step."""
         parts = self._plan.steps if goal is self._plan.whole else (goal,)
         spans = (span for part in parts for span in self._gold.support(part.passages, part.answers, evidence))
         return Reading(goal.answers[0], (Step(question, goal.answers[0], tuple(dict.fromkeys(spans))),), 1.0)

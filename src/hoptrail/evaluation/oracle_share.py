@@ -1,6 +1,6 @@
-"""The share of questions that a perfect reader would answer with what a recipe retrieved and did.
+"""The share of questions that the oracle answered: those that a perfect reader could answer from a recipe's retrieval.
 
-It is the share that the oracle answered. Questions without gold passages are left out: the oracle has nothing to go by there.
+Questions without gold passages are left out, because the oracle cannot judge them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ class OracleShare:
 
 
 def summarise_oracle(answered: Sequence[tuple[int, bool]]) -> OracleShare | None:
-    """From each question's number of hops (0: no gold passages) and whether it was answered; None without any to go by."""
+    """Summarise pairs of a question's number of hops (0: no gold passages) and whether it was answered.
+
+    Returns None if no question has gold passages.
+    """
     judged = [(hops, float(done)) for hops, done in answered if hops]
     if not judged:
         return None

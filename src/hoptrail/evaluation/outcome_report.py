@@ -1,7 +1,4 @@
-"""Outcomes of one recipe over somebody's own documents, counted: shares with intervals, by type, and of sure answers.
-
-Nothing here judges an answer (`outcomes.py`) or runs a recipe.
-"""
+"""Counts the outcomes of one recipe over own documents: shares with intervals, overall, by type, and of sure answers."""
 
 from __future__ import annotations
 
@@ -19,11 +16,11 @@ from hoptrail.evaluation.risk_coverage import SURE, Judged, sure_answers
 
 @dataclass(frozen=True, slots=True)
 class OutcomeReport:
-    """`all` and every type have a share for each outcome, and none where only retrieval was run. `settled` are the questions of
-    which one of the first five hits has a settling string, among those that have one: None where none has.
+    """Shares of outcomes.
 
-    `sure` is the share of right answers among those given with a confidence of at least SURE, None where none was; `asked` is
-    the number of questions.
+    `asked`: the number of questions. `all` and every type have a share for each outcome; they are empty if only retrieval was
+    run. `sure`: the share of right answers among those with a confidence of at least SURE, None without such answers.
+    `settled`: the share of questions settled by one of the first five hits, among those with settling strings, None without any.
     """
 
     asked: int
@@ -33,17 +30,17 @@ class OutcomeReport:
     settled: Share | None
 
     def to_json(self) -> dict[str, Any]:
-        """Keys for a recipe's report; what was not measured is left out or null."""
-        retrieved = {f"shows@{HITS}": self.settled and self.settled.value}
+        """Keys for a recipe's report; values that were not measured are left out or null."""
+        retrieval = {f"shows@{HITS}": self.settled and self.settled.value}
         if not self.all:
-            return retrieved
+            return retrieval
         return {
             "outcomes": _values(self.all),
             "outcome_intervals": {name.value: share.ends() for name, share in self.all.items()},
             "by_type": {kind: _values(shares) for kind, shares in self.by_type.items()},
             "questions_by_type": {kind: shares[Outcome.RIGHT].n for kind, shares in self.by_type.items()},
             "sure": self._sure_json(),
-            **retrieved,
+            **retrieval,
         }
 
     def _sure_json(self) -> dict[str, Any]:
@@ -62,7 +59,7 @@ class OutcomeReport:
 def summarise_outcomes(
     questions: Sequence[Question], results: Sequence[QuestionResult | None], *, retrieval_only: bool
 ) -> OutcomeReport:
-    """Count what became of the questions (results in their order); one that failed or was not reached is missed."""
+    """Count the outcomes of the questions (results in their order); failed questions and those not asked are missed."""
     outcomes = [_outcome(result) for result in results]
     types: dict[str, list[Outcome]] = {}
     for question, outcome in zip(questions, outcomes, strict=True):
@@ -78,7 +75,7 @@ def summarise_outcomes(
 
 
 def judged_by_confidence(results: Sequence[QuestionResult | None]) -> list[Judged]:
-    """The answers that have a confidence, with whether they are right."""
+    """The answers with a confidence, and whether they are right."""
     return [
         Judged(result.confidence, result.right)
         for result in results

@@ -1,15 +1,15 @@
-"""What became of a question about somebody's own documents: answered right, shown, missed, or answered wrong.
+"""Judges answers to questions about own documents: right, shown, missed or wrong.
 
-    right    short and yes-no: the words of an accepted answer stand next to each other in what is given, which is at most three
-             words longer (yes-no: its first word). List, steps, passage: every item, in any of its spellings, is in what is
-             given; a list has at most half as many again and one. Unanswerable: nothing is given
-    shown    nothing is given, and one of the three closest statements settles the question
-    missed   nothing is given and nothing is shown
-    wrong    something else is given
+    right    short and yes-no: the answer has the words of an accepted answer next to each other, and at most three words more
+             (yes-no: its first word matches). List, steps, passage: the answer has every item in one of its spellings; a list has
+             at most half as many items again and one. Unanswerable: there is no answer
+    shown    there is no answer, and one of the three closest statements settles the question
+    missed   there is no answer, and no closest statement settles the question
+    wrong    any other answer
 
-A text settles a question when it has four fifths of the distinct words of one of the question's `shows` strings; of a statement
-the first 300 characters count. The question says by what it is judged: by its items where it has some, else by its accepted
-answers. Case, punctuation and how accents are stored do not count. Pure functions over records; reads nothing.
+A text settles a question if it has four fifths of the distinct words of one of the question's `shows` strings; only the first 300
+characters of a statement count. A question with items is judged by these, others by their accepted answers. Case, punctuation and
+the encoding of accents are ignored.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from hoptrail.text.words import LETTERS
 from hoptrail.types import Answer, AnswerKind, Ranking
 
 YES_NO = "yes-no"
-"""The type of a question whose answer's first word is compared alone."""
+"""The type of questions of which only the first word of the answer is compared."""
 
 LONGER = 3
-"""So many words more than an accepted answer may be given."""
+"""Words that a right answer may have beyond the accepted answer."""
 
 STATEMENTS, STATEMENT_CHARACTERS = 3, 300
-"""How many of the closest statements count, and how much of each."""
+"""The number of closest statements that count, and the characters of each."""
 
 HITS = 5
-"""How many hits are looked at for what settles a question."""
+"""The number of hits that may settle a question."""
 
 SETTLING_SHARE = 0.8
-"""Of the distinct words of a `shows` string."""
+"""The share of the distinct words of a `shows` string that settles a question."""
 
 _LETTERS = rf"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|{LETTERS}"
 """A word, or a character of a script that has no spaces between words."""
@@ -46,11 +46,11 @@ _WORD = re.compile(rf"\d+(?:[.,:]\d+)+|{_LETTERS}")
 """A number is one word: 12 is neither in 12.5 nor in 12,000."""
 
 _PART = re.compile(_LETTERS)
-"""Readers put other marks between the cells of a row than its file does, so here a comma always parts: `UT-4,310,B7`."""
+"""Parsers separate the cells of a row by other marks than the file, so here a comma always separates words: `UT-4,310,B7`."""
 
 
 class Outcome(StrEnum):
-    """What became of a question."""
+    """The judgement of an answer or abstention."""
 
     RIGHT = "right"
     SHOWN = "shown"
@@ -59,7 +59,7 @@ class Outcome(StrEnum):
 
 
 def outcome_of(question: Question, answer: Answer) -> Outcome:
-    """The outcome of an answer or abstention. A question that failed is no abstention: its outcome is `MISSED`."""
+    """The outcome of an answer or abstention. Failed questions are not judged here; they count as `MISSED`."""
     if is_right(question, answer.text, answer.kind, answer.items):
         return Outcome.RIGHT
     if answer.text is not None:
@@ -71,44 +71,46 @@ def outcome_of(question: Question, answer: Answer) -> Outcome:
 def is_right(
     question: Question, given: str | None, kind: AnswerKind = AnswerKind.SHORT, items: Sequence[str] = ()
 ) -> bool:
-    """Whether what is given (None: nothing) is right. `items` are those of a list, which may not be much too long."""
+    """Whether the answer `given` (None: abstention) is right. `items` are those of a list, whose length is limited."""
     if given is None or question.unanswerable:
         return given is None and question.unanswerable
     if question.items:
         longest = 1.5 * len(question.items) + 1
         fits = kind is not AnswerKind.LIST or len(items) <= longest
-        return fits and all(any(_stands_in(one, given) for one in spellings) for spellings in question.items)
-    return any(_says(given, accepted, question) for accepted in question.answers)
+        return fits and all(any(_contains(given, spelling) for spelling in spellings) for spellings in question.items)
+    return any(_agrees(given, accepted, question) for accepted in question.answers)
 
 
 def settles(question: Question, texts: Iterable[str]) -> bool:
     """Whether one of the texts has four fifths of the distinct words of a string that settles the question."""
-    wanted = [parts for string in question.shows if (parts := _parts(string))]
-    return any(len(parts & found) >= SETTLING_SHARE * len(parts) for found in map(_parts, texts) for parts in wanted)
+    settling = [parts for string in question.shows if (parts := _parts(string))]
+    return any(
+        len(parts & present) >= SETTLING_SHARE * len(parts) for present in map(_parts, texts) for parts in settling
+    )
 
 
 def settled_by_hits(question: Question, ranking: Ranking) -> bool | None:
-    """Whether the text of one of the first five hits settles the question; None where nothing is said to settle it.
+    """Whether the text of one of the first five hits settles the question; None if it has no `shows` strings.
 
-    The text is the unit's own, as a search shows it: without the title and the headings that are searched as well.
+    The text is that of the unit as `search` displays it, without the title and headings that are searched as well.
     """
     return settles(question, (hit.unit.text for hit in islice(ranking, HITS))) if question.shows else None
 
 
-def _says(given: str, accepted: str, question: Question) -> bool:
-    said, wanted = _words(given), _words(accepted)
-    if question.type == YES_NO or wanted in (["yes"], ["no"]):
-        return said[:1] == wanted[:1]
-    return _stands_in(accepted, given) and len(said) <= len(wanted) + LONGER
+def _agrees(given: str, accepted: str, question: Question) -> bool:
+    words, expected = _words(given), _words(accepted)
+    if question.type == YES_NO or expected in (["yes"], ["no"]):
+        return words[:1] == expected[:1]
+    return _contains(given, accepted) and len(words) <= len(expected) + LONGER
 
 
-def _stands_in(spelling: str, text: str) -> bool:
-    """Whether the words of a spelling stand next to each other in a text; one without words, as it is."""
-    wanted, found = _words(spelling), _words(text)
-    if not wanted:
+def _contains(text: str, spelling: str) -> bool:
+    """Whether a text has the words of a spelling next to each other; a spelling without words is searched for literally."""
+    words, expected = _words(text), _words(spelling)
+    if not expected:
         return folded(spelling) in folded(text)
-    starts = range(len(found) - len(wanted) + 1)
-    return any(found[start : start + len(wanted)] == wanted for start in starts)
+    starts = range(len(words) - len(expected) + 1)
+    return any(words[start : start + len(expected)] == expected for start in starts)
 
 
 def _words(text: str) -> list[str]:

@@ -1,9 +1,8 @@
-"""Evaluation over each question's own passages, as in ChainRAG: a small index a question, and nothing else in it.
+"""Evaluates recipes over each question's own passages, as in ChainRAG: one small index per question.
 
-The passages are the question's `candidates`. Indexes are made one after the other with the same settings and the same encoder and
-kept in the work folder, so a run that was stopped goes on where it was. What one recipe makes of a question stands in a results
-file, as in a run over the whole corpus; there is no run folder, because no single index stands behind such a run. `pool_size` in
-the report is the mean number of own passages.
+The passages are the question's `candidates`. The indexes are built one by one with the same settings and encoder, and kept in the
+work folder, so that a stopped run resumes. Results go to a results file, as in a run over the whole corpus. There is no run
+folder, because such a run has no single index. `pool_size` in the report is the mean number of own passages.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from hoptrail.evaluation.question_meter import PerQuestion
 from hoptrail.evaluation.question_run import Asking
 from hoptrail.evaluation.reports import EvaluationReport, RecipeReport, summarise_recipe
 from hoptrail.evaluation.results import ResultsFile
-from hoptrail.evaluation.runner import INDEX_FOLDER, RESULTS_FOLDER, index_corpus, is_open, performers_of
+from hoptrail.evaluation.runner import INDEX_FOLDER, RESULTS_FOLDER, index_corpus, is_open, open_performers
 from hoptrail.fingerprints import digest_of_code, fingerprint
 from hoptrail.index import Index
 from hoptrail.indexing import Watcher
@@ -45,30 +44,31 @@ def evaluate_own_contexts(
     *,
     retrieval_only: bool = False,
 ) -> EvaluationReport:
-    """Run every recipe over every question that has candidates, each over an index of these alone; the settings, the encoder and
-    the language are those of `index`, which stays as it is.
+    """Run every recipe over every question with candidates, each over an index of these alone.
+
+    Settings and encoder are those of `index`, which is not changed.
 
     Raises:
-        UsageError: no recipe is named, or one that there is not.
+        UsageError: no recipe is named, or a recipe does not exist.
         DataError: no question has candidates.
         Interrupted: the watcher asked to stop; finished results are kept in `work`.
     """
     if not recipes:
         raise UsageError("name at least one recipe to evaluate; `hoptrail recipes` lists them.")
-    asked = replace(dataset, questions=tuple(question for question in dataset.questions if question.candidates))
-    if not asked.questions:
+    usable = replace(dataset, questions=tuple(question for question in dataset.questions if question.candidates))
+    if not usable.questions:
         raise DataError(
-            f"no question of {dataset.name} has candidates: --own-context needs passages of its own for each."
+            f"no question of {dataset.name} has candidates: --own-context needs own passages for each question."
         )
-    contexts = Contexts(asked, tuple(recipes), index, work, watcher)
-    performers = performers_of(language, index)
+    contexts = Contexts(usable, tuple(recipes), index, work, watcher)
+    performers = open_performers(language, index)
     reports = [(name, _report(name, contexts, performers, retrieval_only=retrieval_only)) for name in recipes]
-    return EvaluationReport(f"{dataset.name}-{OWN}", len(asked.questions), language, tuple(reports))
+    return EvaluationReport(f"{dataset.name}-{OWN}", len(usable.questions), language, tuple(reports))
 
 
 @dataclass(frozen=True)
 class Contexts:
-    """The questions' own corpora, indexed for all `recipes` when they are first asked for."""
+    """The own corpora of the questions."""
 
     dataset: Dataset
     recipes: tuple[str, ...]
@@ -76,8 +76,8 @@ class Contexts:
     work: Path
     watcher: Watcher
 
-    def opened(self) -> Iterator[tuple[Question, Dataset, Index]]:
-        """Every question with its own corpus and the index of that."""
+    def open_each(self) -> Iterator[tuple[Question, Dataset, Index]]:
+        """Yield every question with a data set of its own corpus, and the index for it."""
         texts = self.texts
         for question in self.dataset.questions:
             folder = self.work / OWN / self.dataset.name / content_id("q", question.id)
@@ -93,16 +93,16 @@ class Contexts:
     @property
     def texts(self) -> Mapping[str, str]:
         """The candidates of all questions as lines of a corpus file, by id."""
-        wanted = {name for question in self.dataset.questions for name in question.candidates}
-        lines = (line.content for line in read_lines(self.dataset.corpus) if line.content["id"] in wanted)
+        candidates = {name for question in self.dataset.questions for name in question.candidates}
+        lines = (line.content for line in read_lines(self.dataset.corpus) if line.content["id"] in candidates)
         return {content["id"]: json.dumps(content, sort_keys=True) for content in lines}
 
     def identity(self, recipe: str, language: str, *, retrieval_only: bool) -> str:
-        """Everything that can change a result."""
+        """A hash of everything that can change a result."""
         settings, texts = self.index.settings, self.texts
-        chosen: Any = recipe_settings(recipe, settings.recipes)
+        own: Any = recipe_settings(recipe, settings.recipes)
         identity = [
-            fingerprint(one) for one in (chosen, settings.structures, settings.passages, self.index.encoder.identity)
+            fingerprint(part) for part in (own, settings.structures, settings.passages, self.index.encoder.identity)
         ]
         documents = [texts[name] for name in sorted(texts)]
         rest = [digest_of_code("hoptrail"), recipe, settings.language, language, str(retrieval_only)]
@@ -111,10 +111,10 @@ class Contexts:
 
 def _report(recipe: str, contexts: Contexts, performers: PerQuestion, *, retrieval_only: bool) -> RecipeReport:
     dataset, watcher = contexts.dataset, contexts.watcher
-    kept = contexts.work / RESULTS_FOLDER / f"{dataset.name}-{OWN}-{recipe.replace(':', '.')}.jsonl"
-    mark = contexts.identity(recipe, performers.identity, retrieval_only=retrieval_only)
-    with ResultsFile(kept, mark) as results:
-        for done, (question, alone, index) in enumerate(contexts.opened(), 1):
+    path = contexts.work / RESULTS_FOLDER / f"{dataset.name}-{OWN}-{recipe.replace(':', '.')}.jsonl"
+    identity = contexts.identity(recipe, performers.identity, retrieval_only=retrieval_only)
+    with ResultsFile(path, identity) as results:
+        for done, (question, alone, index) in enumerate(contexts.open_each(), 1):
             if watcher.stopped():
                 raise Interrupted(
                     "stopped; finished questions are kept. Run the same command with the same --work to go on."
@@ -130,7 +130,7 @@ def _report(recipe: str, contexts: Contexts, performers: PerQuestion, *, retriev
             dataset.questions,
             results.finished,
             pool_size=round(sum(len(question.candidates) for question in dataset.questions) / len(dataset.questions)),
-            fingerprint=mark,
+            fingerprint=identity,
             retrieval_only=retrieval_only,
             by_oracle=performers.name == OracleLanguage.name,
         )

@@ -1,7 +1,7 @@
-"""Recall at an equal budget of tokens: which gold passages' words are in what a reader would be handed.
+"""Recall at an equal budget of tokens: the gold passages whose text a reader would receive.
 
-At equal k a pool of long units beats one of short ones, and a summary of the whole corpus "was made from" every passage. So
-here rankings are packed to the same number of tokens, and a passage counts only where something of it is shown (`showing.py`).
+At equal k, long units beat short ones, and a summary of the whole corpus derives from every passage. So here rankings are packed
+to the same number of tokens, and a passage counts only if a unit shows something of it (`showing.py`).
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ TOKEN_BUDGETS = (2000, 4000)
 
 @dataclass(frozen=True)
 class Showing:
-    """What units show of a corpus whose documents are `ids`: the corpus's ids of each document."""
+    """Maps units to the passages that they show. `ids`: the corpus's ids by document id."""
 
     corpus: Corpus
     ids: Mapping[str, Sequence[str]]
     known: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def passages(self, unit: Unit) -> tuple[str, ...]:
-        """The corpus's ids of the documents of which the unit shows a sentence or fact."""
+        """The corpus's ids of the documents of which a unit shows a sentence or fact."""
         if unit.id not in self.known:
             self.known[unit.id] = tuple(
                 dict.fromkeys(
@@ -38,7 +38,7 @@ class Showing:
 
 
 def packed_recall(ranking: Ranking, gold: Collection[str], showing: Showing) -> tuple[float, ...]:
-    """The share of the gold passages that the units fitting each of TOKEN_BUDGETS show; nothing where there are none."""
+    """The share of the gold passages shown by the units that fit each of TOKEN_BUDGETS; empty without gold passages."""
     if not gold:
         return ()
     return tuple(_recall(pack(ranking, budget), gold, showing) for budget in TOKEN_BUDGETS)

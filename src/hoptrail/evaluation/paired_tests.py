@@ -1,8 +1,7 @@
-"""Is one run better than another on the same questions: a randomisation test and a bootstrap interval of the difference.
+"""Compares two runs on the same questions: a randomisation test and a bootstrap interval of the difference of their means.
 
-Values come in pairs, one pair a question, and what counts is the difference of their means. Both methods speak of other
-questions like these, not of a model's chance from run to run. Knows nothing of runs or measures. Not covered: unpaired
-samples, and several runs of one system on the same question.
+Values come in pairs, one per question. Both methods cover the choice of questions, not a model's variation between runs. Not
+covered: unpaired samples, and several runs of one system on the same question.
 
 Sources: Fisher's randomisation test as Smucker, Allan and Carterette (CIKM 2007) use it to compare rankings; the percentile
 bootstrap of Efron and Tibshirani (1993, chapter 13); Holm (1979) for several tests at once.
@@ -21,25 +20,25 @@ from hoptrail.errors import UsageError
 from hoptrail.evaluation.answer_scores import Interval, mean_interval
 
 ROUNDS = 10_000
-"""Random changes of sign: a p of 0.05 then has a standard error of 0.002."""
+"""Random changes of sign. A p of 0.05 then has a standard error of 0.002."""
 
 MOST_EXACT = 13
-"""So many pairs that differ have 8,192 changes of sign, fewer than ROUNDS: all of them are tried."""
+"""With up to this many differing pairs, all changes of sign are tried: there are at most 8,192, fewer than ROUNDS."""
 
 _PORTION = 1 << 20
-"""Numbers that are held at a time."""
+"""Numbers in memory at a time."""
 
 _TIE = 1e-12
-"""Sums of the same numbers in another order may differ by less than this share of all they sum; so they count as equal."""
+"""Relative tolerance for equal sums: the same numbers summed in another order may differ slightly."""
 
 FloatVector = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class PairedDifference:
-    """The mean of second minus first over `n` questions, its 95 % interval, and how often chance alone would do as much.
+    """The mean of second minus first over `n` questions, its 95 % interval, and the p value of the randomisation test.
 
-    `p` is two-sided, under the hypothesis that it does not matter which run gave which value of a pair.
+    `p` is two-sided, under the null hypothesis that the values of a pair are exchangeable between the runs.
     """
 
     mean: float
@@ -52,7 +51,7 @@ def paired_difference(first: Sequence[float], second: Sequence[float], *, seed: 
     """Compare two runs by their values on the same questions, in the same order.
 
     Raises:
-        UsageError: there are none, or not as many of one as of the other.
+        UsageError: there are no values, or their numbers differ.
     """
     differences = _differences(first, second)
     return PairedDifference(
@@ -64,31 +63,31 @@ def paired_difference(first: Sequence[float], second: Sequence[float], *, seed: 
 
 
 def randomisation_p(differences: Sequence[float] | FloatVector, seed: int) -> float:
-    """The share of changes of sign under which the mean departs from 0 at least as far as it does.
+    """The share of changes of sign under which the absolute mean is at least the observed one.
 
-    All changes of sign are tried where up to MOST_EXACT differences are not 0; else ROUNDS random ones, of which the
-    observed one is counted as a further one, so that p is never 0.
+    With up to MOST_EXACT differences other than 0, all changes of sign are tried; otherwise ROUNDS random ones, with the observed
+    one counted in addition, so that p is never 0.
     """
     values = np.asarray(differences, dtype=np.float64)
     values = values[values != 0]
     if not values.size:
         return 1.0
     exact = values.size <= MOST_EXACT
-    reached = abs(values.sum()) - _TIE * np.abs(values).sum()
+    observed = abs(values.sum()) - _TIE * np.abs(values).sum()
     blocks = _every_sign(values.size) if exact else _random_signs(values.size, seed)
-    as_far = sum(int((np.abs(signs @ values) >= reached).sum()) for signs in blocks)
-    return as_far / 2**values.size if exact else (as_far + 1) / (ROUNDS + 1)
+    extreme = sum(int((np.abs(signs @ values) >= observed).sum()) for signs in blocks)
+    return extreme / 2**values.size if exact else (extreme + 1) / (ROUNDS + 1)
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """The p values, raised so that the chance of even one false finding among them all stays at the level tested for."""
+    """The p values corrected by Holm's method, which controls the chance of any false finding among them all."""
     order = sorted(range(len(p_values)), key=lambda place: p_values[place])
-    raised = [0.0] * len(p_values)
+    corrected = [0.0] * len(p_values)
     before = 0.0
     for rank, place in enumerate(order):
         before = max(before, min(1.0, p_values[place] * (len(p_values) - rank)))
-        raised[place] = before
-    return tuple(raised)
+        corrected[place] = before
+    return tuple(corrected)
 
 
 def _differences(first: Sequence[float], second: Sequence[float]) -> FloatVector:

@@ -1,7 +1,6 @@
-"""A comparison as one HTML page with plots that needs no network to be looked at: the drawing library is inside it.
+"""Renders a comparison as one HTML page with plots. The page includes the drawing library, so it needs no network.
 
-Every plot says in its title what it shows; hovering tells the values. Needs the extra `plots` (altair, and vl-convert for the
-library that draws). Knows nothing of files; what is drawn comes from `comparing.py` and `curves.py`.
+The data come from `run_comparison.py` and `curves.py`. Needs the extra `plots` (altair, and vl-convert for the drawing library).
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     import altair as alt
 
 WIDTH, HEIGHT = 420, 260
-"""Of one plot, in pixels."""
+"""The size of one plot in pixels."""
 
 RELIABILITY_TITLE, RIGHT, PERFECT = "Reliability", "share of right answers", "as it should be"
 RISK_TITLE = "Wrong answers among those given, by how many are given"
@@ -44,7 +43,7 @@ _STYLE = (
 
 
 def to_page(comparison: Comparison, runs: Sequence[Run]) -> str:
-    """The whole page: the tables, and the plots of the runs that were compared, in their order.
+    """The whole page: the plots of the compared runs in their order, and the tables.
 
     Raises:
         UsageError: the extra `plots` is not installed.
@@ -54,15 +53,15 @@ def to_page(comparison: Comparison, runs: Sequence[Run]) -> str:
 
 
 def page_of(title: str, charts: Sequence[alt.TopLevelMixin], tables: Sequence[TextTable]) -> str:
-    """Plots above tables, with the library that draws.
+    """A page of plots above tables, with the drawing library.
 
     Raises:
         UsageError: the extra `plots` is not installed.
     """
-    library, drawn = _library(), "".join(_drawn(number, chart) for number, chart in enumerate(charts))
-    rendered = "".join(_table(table) for table in tables)
-    head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{_STYLE}</style><script type="module">{library}'
-    return f'<!DOCTYPE html><html lang="en"><head>{head}{drawn}</script></head><body>{_places(charts)}{rendered}</body></html>\n'
+    script = _library() + "".join(_embed(number, chart) for number, chart in enumerate(charts))
+    head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{_STYLE}</style><script type="module">{script}</script>'
+    body = "".join((*(f'<div id="plot{number}"></div>' for number in range(len(charts))), *map(_table, tables)))
+    return f'<!DOCTYPE html><html lang="en"><head>{head}</head><body>{body}</body></html>\n'
 
 
 @cache
@@ -76,13 +75,9 @@ def _library() -> str:
     return script.replace("</script", "<\\/script")
 
 
-def _drawn(number: int, chart: alt.TopLevelMixin) -> str:
-    content = chart.to_json(indent=None).replace("<", "\\u003c")  # or a name could end the script
+def _embed(number: int, chart: alt.TopLevelMixin) -> str:
+    content = chart.to_json(indent=None).replace("<", "\\u003c")  # otherwise a name could end the script
     return f"\nvegaEmbed('#plot{number}', {content}, {{actions: false}});"
-
-
-def _places(charts: Sequence[object]) -> str:
-    return "".join(f'<div id="plot{number}"></div>' for number in range(len(charts)))
 
 
 def _table(table: TextTable) -> str:
@@ -120,7 +115,7 @@ def _altair() -> Any:
 
 
 def lines(points: Sequence[Point], order: list[str], title: str, x: str, y: str, step: float = 1) -> alt.TopLevelMixin:
-    """One line a run, with shares of 1 on the y axis; `step` is the least distance of marks on the x axis.
+    """A line chart with one line per run and a y axis from 0 to 1; `step` is the minimal distance of ticks on the x axis.
 
     Raises:
         UsageError: the extra `plots` is not installed.
@@ -161,7 +156,7 @@ def _hops(points: Sequence[HopPoint], order: list[str]) -> alt.TopLevelMixin:
 
 
 def _ladder(comparison: Comparison) -> alt.TopLevelMixin:
-    """Every run's quality with its interval, in the order given: an ablation reads from left to right."""
+    """Every run's quality with its interval, in the order of the runs, so that an ablation reads from left to right."""
     draw = _altair()
     rows = [
         {"run": score.run, "measure": name, "mean": score.mean, "low": score.interval.low, "high": score.interval.high}
@@ -184,7 +179,7 @@ def _ladder(comparison: Comparison) -> alt.TopLevelMixin:
 
 
 def _cost_against_quality(comparison: Comparison, measured: Sequence[str]) -> alt.TopLevelMixin:
-    """Tokens where any were spent, else seconds; right answers or F1 where they were measured, else what was found."""
+    """Tokens, else seconds, against right answers, else F1, else recall, whichever was measured."""
     draw = _altair()
     quality = next(name for name in ("right", "f1", "recall@5", *measured) if name in measured)
     everything = comparison.groups[0]

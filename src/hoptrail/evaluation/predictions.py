@@ -1,7 +1,7 @@
-"""Scoring answers that came from anywhere: a JSON-lines file with `prediction` and `answers` per line.
+"""Scores answers from any system: a JSON-lines file with `prediction` and `answers` per line.
 
-`prediction` is a text, or null for an abstention or a failure; `answers` are the gold answer, then its aliases. Other keys are
-passed over. Does not know the questions, so a null scores nothing, also where the gold answer says that there is none.
+`prediction` is a text, or null for an abstention or failure; `answers` are the gold answer, then its aliases. Other keys are
+ignored. The questions are unknown, so null scores zero even if the gold answer says that there is none.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class ScoreSummary:
 
 
 def score_predictions(path: Path, rule: Rule) -> list[AnswerScore]:
-    """One score per line that is not blank, in the file's order.
+    """One score per non-blank line, in the file's order.
 
     Raises:
-        DataError: the file is missing or empty, or a line is not as documented; the message names file and line.
+        DataError: the file is missing or empty, or a line is malformed; the message names file and line.
     """
     scores = [score_answer(_prediction(line), _answers(line), rule) for line in read_lines(path)]
     if not scores:

@@ -1,6 +1,6 @@
-"""What tokens cost: a dated table of prices by model, which the user can replace. A model that is not in it has no price.
+"""The cost of tokens, by a dated table of prices that the user can replace.
 
-Models are looked up by their exact names: a longer or shorter name may be another model at another price.
+Models are looked up by exact name, because a longer or shorter name may be another model at another price.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """For a million tokens."""
+    """The price of a million tokens."""
 
     prompt: float
     completion: float
@@ -33,7 +33,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class PriceTable:
-    """Prices by model, as they were at `date` (a year, or with month, or with day)."""
+    """Prices by model at `date` (a year, month or day)."""
 
     date: str
     currency: str
@@ -41,14 +41,14 @@ class PriceTable:
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"\d{4}(-\d\d){0,2}", self.date):
-            raise ValueError(f"the date is a year, or with month, or with day (2025-06), not {self.date!r}")
+            raise ValueError(f"the date is a year, month or day (such as 2025-06), not {self.date!r}")
 
     def of(self, model: str) -> Price | None:
-        """The model's price, None where it is not known."""
+        """The price of a model, None if unknown."""
         return self.models.get(model)
 
     def money(self, model: str, tokens: int, completion_tokens: int) -> float | None:
-        """What so many tokens, prompt and completion together, cost; nothing without a model, None without a price."""
+        """The cost of `tokens`, of which `completion_tokens` are completion. 0 without a model, None without a price."""
         price = self.of(model)
         if not model:
             return 0.0
@@ -58,7 +58,7 @@ class PriceTable:
 
 
 def load_prices(path: Path | None = None) -> PriceTable:
-    """The table in a TOML file; the one that comes along where none is named.
+    """The price table in a TOML file; by default the one shipped with hoptrail.
 
     Raises:
         DataError: the file cannot be read, or is no price table.
@@ -78,10 +78,10 @@ def load_prices(path: Path | None = None) -> PriceTable:
 
 
 def price_notes(models: Iterable[str], table: PriceTable) -> list[str]:
-    """What must be said beside money: when the prices held, and for which models there is none."""
-    asked = sorted({model for model in models if model})
-    unknown = [model for model in asked if table.of(model) is None]
-    notes = [f"Money in {table.currency}, at the prices of {table.date}."] if asked and not unknown else []
+    """Notes for a table with money: the date of the prices, and the models without one."""
+    names = sorted({model for model in models if model})
+    unknown = [model for model in names if table.of(model) is None]
+    notes = [f"Money in {table.currency}, at the prices of {table.date}."] if names and not unknown else []
     return notes + [
         f"Money is unknown: the price table of {table.date} has no {model}; give --prices." for model in unknown
     ]

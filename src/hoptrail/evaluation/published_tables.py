@@ -1,8 +1,8 @@
-"""The papers' tables, cell by cell: the value, the run that would reproduce it, how far off it may be, and where it stands here.
+"""The papers' tables, cell by cell: the value, the run that would reproduce it, the tolerance, and the status here.
 
-The values are in `published.toml`, our own measurements beside them. What can be told from the table alone is told here: TPER
-from seconds and pool sizes, and values that cannot be (a share of 500 questions that is no whole number of them, an F1 above
-the mean of precision and recall, an average that is none). Nothing here runs anything.
+The values and our own measurements are in `published.toml`. This module derives what follows from a table alone: TPER from
+seconds and pool sizes, and impossible values (a share of 500 questions that is no whole number of them, an F1 above the mean of
+precision and recall, a wrong average).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _HALF_DIGIT = 0.0051
 
 
 class Need(StrEnum):
-    """What a run lacks here, unless it is provided."""
+    """What the user must provide for a run."""
 
     MODEL = "model"
     DATA = "data"
@@ -36,7 +36,7 @@ class Need(StrEnum):
 
 
 class Status(StrEnum):
-    """Where a cell stands."""
+    """The status of a cell."""
 
     REPRODUCED = "reproduced"
     DIFFERS = "differs"
@@ -51,12 +51,13 @@ class Status(StrEnum):
 class Row:
     """One system's values, in the order of the table's columns.
 
-    `recipe` is what reproduces it; `lacks` says what of the system there is none for, or what data it needs where that is not
-    what the table's other rows need. `settings` is what must be set for it (TOML), `command` how where that is not by asking
-    a model. Only what the `model` answered that is named here counts for it, where one is; `indexed_by` is the model that
-    indexed where another one answered, which no run here fills, since one model does both. `folder` is the data set of all its
-    columns, where these do not say it. `measured` are our values by column, `by` says how they were made; `rules` are what
-    the row comes to without a model, by column, and `rules_by` says how.
+    - `recipe`: the recipe that reproduces it; `lacks`: the part of the system that has no recipe, or the data that it needs if
+      these differ from the other rows'.
+    - `settings`: the settings that it needs (TOML); `command`: the command if it is not an evaluation with a model.
+    - `model`: if not empty, only answers of this model count; `indexed_by`: the model that indexed if another one answered. No
+      run here fills such a row, because one model does both.
+    - `folder`: the data set of all its columns if these do not name it.
+    - `measured`: our values by column, made as `by` says; `rules`: values without a model by column, made as `rules_by` says.
     """
 
     name: str
@@ -78,11 +79,11 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A published table: the `setting` it was made under, and what is different `here`. Columns are `DATA MEASURE`.
+    """A published table: the `setting` it was made under, and the differences `here`. Columns are `DATA MEASURE`.
 
-    `questions` is the number of questions by data set, where it is known; `lacking` are data sets that are not at hand in the
-    form that is needed, `missing` says what of them is; `folders` are the names of those that are there under another. Runs
-    take the `settings` that ship for the paper of that name, where one is given.
+    `questions`: the number of questions by data set, if known; `lacking`: data sets that are not available in the needed form;
+    `missing`: the part of them that is missing; `folders`: other names of available data sets; `settings`: the paper whose
+    shipped settings runs use, or empty.
     """
 
     id: str
@@ -104,9 +105,11 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One value. `run` is the command that would reproduce it (none without a recipe), `measured` our value, `why` the reason
-    of the status, `by_rules` what the language `offline` gave in the model's place: no reproduction, but what all else is good
-    for.
+    """One published value.
+
+    `run`: the command that would reproduce it, empty without a recipe; `measured`: our value; `why`: the reason for the status;
+    `by_rules`: the value with the language `offline` in place of the model, which is no reproduction but shows what the rest of
+    the system achieves.
     """
 
     table: str
@@ -135,7 +138,7 @@ def published_tables() -> tuple[Table, ...]:
 
 
 def tables_named(names: Sequence[str]) -> tuple[Table, ...]:
-    """The tables of these ids, all where none is given.
+    """The tables with these ids; all tables without ids.
 
     Raises:
         UsageError: there is no such table.
@@ -147,7 +150,7 @@ def tables_named(names: Sequence[str]) -> tuple[Table, ...]:
 
 
 def cells_of(table: Table, found: Mapping[tuple[str, str], float] | None = None) -> tuple[Cell, ...]:
-    """Every cell that has a value, row by row. `found` are further measurements, by row and column; they go before the file's."""
+    """Every cell with a value, row by row. `found`: further measurements by row and column, which override those of the file."""
     return tuple(
         _cell(table, row, column, value, (found or {}).get((row.name, column), row.measured.get(column)))
         for row in table.row
@@ -157,7 +160,7 @@ def cells_of(table: Table, found: Mapping[tuple[str, str], float] | None = None)
 
 
 def run_of(table: Table, row: Row, column: str) -> str:
-    """The command that would give the cell, with DATA and WORK for folders and OUT for the file; empty where there is none."""
+    """The command that would reproduce a cell, with placeholders DATA, WORK and OUT; empty without a recipe."""
     data = _folder(table, row, column)
     if not row.recipe:
         return ""
@@ -167,12 +170,12 @@ def run_of(table: Table, row: Row, column: str) -> str:
         command = command.replace(" --work", f" --settings {PREFIX}{table.settings} --work", 1)
     if data == AVERAGE or table.data:
         data = table.data or "{" + ",".join(_data_sets(table)) + "}"
-    named = command.replace("{data}", data)
-    return f"{named} --settings SETTINGS.toml  # {row.settings}" if row.settings else named
+    command = command.replace("{data}", data)
+    return f"{command} --settings SETTINGS.toml  # {row.settings}" if row.settings else command
 
 
 def _folder(table: Table, row: Row, column: str) -> str:
-    """The data set of a cell as its folder is called."""
+    """The folder name of a cell's data set."""
     data = row.folder or column.partition(" ")[0]
     return table.folders.get(data, data)
 
@@ -214,7 +217,7 @@ def _status(table: Table, row: Row, column: str, value: float, measured: float |
 
 
 def _impossible(table: Table, row: Row, column: str, value: float) -> str:
-    """Why the value cannot be what it is said to be; empty where it can."""
+    """Why the published value is impossible; empty if it is possible."""
     data, _, measure = column.partition(" ")
     values = dict(zip(table.columns, row.values, strict=True))
     number = table.questions.get(data)
@@ -233,11 +236,11 @@ def _impossible(table: Table, row: Row, column: str, value: float) -> str:
 
 
 def _tper(table: Table, row: Row, column: str) -> float | None:
-    """SiReRAG's equation 1: how seconds grow, over how the pool grows, against the first row; an average of these."""
+    """SiReRAG's equation 1 relative to the first row: the growth of seconds over the growth of the pool, or the mean of these."""
     base, sets = table.row[0], _data_sets(table)
     if row is base:
         return None
-    seconds = [dict(zip(table.columns, one.values, strict=True)) for one in (row, base)]
+    seconds = [dict(zip(table.columns, item.values, strict=True)) for item in (row, base)]
     ratios = {
         data: (seconds[0][f"{data} tpq"] / seconds[1][f"{data} tpq"]) / (own / other)
         for data, own, other in zip(sets, row.pools, base.pools, strict=True)
@@ -247,5 +250,5 @@ def _tper(table: Table, row: Row, column: str) -> float | None:
 
 
 def _data_sets(table: Table) -> list[str]:
-    """Those of the columns, in their order, without the average."""
+    """The data sets of the columns in their order, without the average."""
     return [data for data in dict.fromkeys(column.partition(" ")[0] for column in table.columns) if data != AVERAGE]

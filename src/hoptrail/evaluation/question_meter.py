@@ -1,8 +1,7 @@
-"""What a language did for one question: tasks, seconds, cost, why it last failed, and everything it was handed to read.
+"""Meters the language tasks of one question: their number, seconds, cost, last failure, and the evidence they read.
 
-A recipe holds one language for all questions, and questions may be asked from several threads at once. So `PerQuestion` is
-handed to the recipe, and passes tasks on to the meter of the question that its thread is at; nothing is shared between them
-but the language underneath. Knows nothing of recipes or gold.
+A recipe has one language for all questions, and several threads may ask questions at once. So the recipe gets a `PerQuestion`,
+which passes tasks on to the meter of the question in its thread. The meters share only the language underneath.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ T = TypeVar("T")
 
 
 class QuestionMeter:
-    """Passes tasks on to `language` and keeps count, for one question and one thread."""
+    """Passes tasks on to `language` and meters them, for one question and one thread."""
 
     def __init__(self, language: Language) -> None:
         self._language = language
@@ -38,10 +37,10 @@ class QuestionMeter:
         return self._language.name
 
     def perform(self, task: Task[T]) -> Reply[T]:
-        """As the language does.
+        """Perform a task with the language.
 
         Raises:
-            TaskFailed: as the language raised it.
+            TaskFailed: the language failed.
         """
         started = time.perf_counter()
         self.tasks += 1
@@ -60,20 +59,20 @@ class QuestionMeter:
                 self._read.append((TASK_NAMES[type(task)], task.question, task.evidence, answer))
         return reply
 
-    def readings(self, shown: PassagesOf) -> tuple[ReadingRecord, ...]:
-        """The tasks that read, in order; `shown` gives the passages that a unit shows."""
+    def readings(self, passages_of: PassagesOf) -> tuple[ReadingRecord, ...]:
+        """The tasks that read evidence, in order. `passages_of` gives the passages that a unit shows."""
         return tuple(
-            ReadingRecord(name, question, tuple(unit.id for unit in units), _shown(units, shown), answer)
+            ReadingRecord(name, question, tuple(unit.id for unit in units), _passages(units, passages_of), answer)
             for name, question, units, answer in self._read
         )
 
 
 class PerQuestion:
-    """The language that an evaluated recipe holds.
+    """The language of an evaluated recipe.
 
-    `open_performer` gives who performs the tasks of the next question: a new one each time where it must not serve several
-    at once. `identity` is what replies hang on (`language.identity`), where that is more than the name; `model` is the name of
-    the language model, where there is one.
+    `open_performer` returns the performer for the next question: a new one each time if it cannot serve several at once.
+    `identity` covers all that replies depend on (`language.identity`); the default is the name. `model` is the name of the
+    language model, or empty.
     """
 
     def __init__(self, name: str, open_performer: Callable[[], Language], identity: str = "", model: str = "") -> None:
@@ -81,12 +80,12 @@ class PerQuestion:
         self.model = model
         self.identity = identity or name
         self.open_performer = open_performer
-        # One for each language, not one for all: a recipe under evaluation may hold another evaluated language.
+        # One variable per language: an evaluated recipe may contain another evaluated language.
         self._current: ContextVar[QuestionMeter] = ContextVar("question meter")
 
     @contextmanager
     def metered(self, performer: Language) -> Iterator[QuestionMeter]:
-        """Inside `with`, this thread's tasks are performed by `performer` and counted by the meter."""
+        """Within the `with` block, let `performer` perform this thread's tasks, metered."""
         meter = QuestionMeter(performer)
         token = self._current.set(meter)
         try:
@@ -95,11 +94,11 @@ class PerQuestion:
             self._current.reset(token)
 
     def perform(self, task: Task[T]) -> Reply[T]:
-        """As the performer of this thread's question does.
+        """Perform a task with the performer of this thread's question.
 
         Raises:
             LookupError: no question is being asked in this thread.
-            TaskFailed: as the performer raised it.
+            TaskFailed: the performer failed.
         """
         return self._current.get().perform(task)
 
@@ -110,5 +109,5 @@ def _answer_of(value: object) -> str | None:
     return value.answers[0] if isinstance(value, Samples) else None
 
 
-def _shown(units: Sequence[Unit], shown: PassagesOf) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(passage for unit in units for passage in shown(unit)))
+def _passages(units: Sequence[Unit], passages_of: PassagesOf) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(passage for unit in units for passage in passages_of(unit)))

@@ -1,6 +1,6 @@
-"""One question put to one recipe: what came of it, and how.
+"""Asks one recipe one question and records the result and its trail.
 
-A question that fails costs itself only; what the next question would meet too is raised. Knows nothing of files.
+A failed question becomes a result; errors that the next question would meet as well are raised. Reads and writes no files.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from hoptrail.types import Answer, Ranking, Unit
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """A recipe with all that its questions are judged by. `language` is the one that the recipe holds."""
+    """A recipe with the data that its answers are judged by. `language` is that of the recipe."""
 
     recipe: Recipe
     language: PerQuestion
@@ -38,42 +38,42 @@ class Asking:
     retrieval_only: bool
 
     def ask(self, question: Question) -> tuple[QuestionResult, TrailRecord]:
-        """What came of a question, and how. May be called from several threads.
+        """The result and trail of a question. Thread-safe.
 
         Raises:
-            Interrupted, EndpointRefused, IndexUnavailable, RecordingError: the next question would meet the same.
+            Interrupted, EndpointRefused, IndexUnavailable, RecordingError: the next question would meet the same error.
         """
         with self.language.metered(self._performer(question)) as meter:
             started = time.perf_counter()
-            got = self._got(question)
+            response = self._respond(question)
             seconds = time.perf_counter() - started
-        return self._result(question, got, meter, seconds), self._trail(question, got, meter)
+        return self._result(question, response, meter, seconds), self._trail(question, response, meter)
 
     def _performer(self, question: Question) -> Language:
-        """The oracle is told the question, with its gold; no other language is."""
+        """Open a performer. The oracle alone receives the question with its gold."""
         performer = self.language.open_performer()
         if isinstance(performer, OracleLanguage):
             performer.follow(question, self.showing.ids, self.showing.corpus.documents)
         return performer
 
-    def _got(self, question: Question) -> _Got:
+    def _respond(self, question: Question) -> _Response:
         try:
             text = checked_question(question.question)
             if self.retrieval_only:
-                return _Got(ranking=self.recipe.retrieve(text))
+                return _Response(ranking=self.recipe.retrieve(text))
             answer = self.recipe.answer(text)
         except (Interrupted, EndpointRefused, IndexUnavailable, RecordingError):
             raise
         except HoptrailError as failure:
-            return _Got(error=str(failure))
-        return _Got(answer, answer.ranking)
+            return _Response(error=str(failure))
+        return _Response(answer, answer.ranking)
 
-    def _result(self, question: Question, got: _Got, meter: QuestionMeter, seconds: float) -> QuestionResult:
-        answer, usage = got.answer, meter.usage
+    def _result(self, question: Question, response: _Response, meter: QuestionMeter, seconds: float) -> QuestionResult:
+        answer, usage = response.answer, meter.usage
         prediction = answer.text if answer else None
-        # Whoever abstains because a task failed has not judged the question: that is no result to keep.
-        error = got.error or (meter.failure if answer and answer.abstained else None)
-        passages = project_to_passages(got.ranking, partial(corpus_ids, ids=self.showing.ids))
+        # An abstention after a failed task is no judgement of the question, so it counts as an error and is asked again.
+        error = response.error or (meter.failure if answer and answer.abstained else None)
+        passages = project_to_passages(response.ranking, partial(corpus_ids, ids=self.showing.ids))
         return QuestionResult(
             question=question.id,
             prediction=prediction,
@@ -81,7 +81,7 @@ class Asking:
             error=error,
             score=None if error else self._score(question, answer),
             passages=tuple(passages[:DEEPEST_CUTOFF]),
-            packed=packed_recall(got.ranking, question.supporting, self.showing),
+            packed=packed_recall(response.ranking, question.supporting, self.showing),
             seconds_retrieval=seconds - meter.seconds,
             seconds_language=meter.seconds,
             calls=usage.calls,
@@ -92,7 +92,7 @@ class Asking:
             confidence=answer.confidence if answer else None,
             turns=len(answer.trail) if answer else 0,
             outcome=None if error else self._outcome(question, answer),
-            settled=settled_by_hits(question, got.ranking) if not error else None,
+            settled=settled_by_hits(question, response.ranking) if not error else None,
         )
 
     def _score(self, question: Question, answer: Answer | None) -> AnswerScore | None:
@@ -102,15 +102,17 @@ class Asking:
     def _outcome(self, question: Question, answer: Answer | None) -> Outcome | None:
         return outcome_of(question, answer) if answer and self.dataset.rule is None else None
 
-    def _trail(self, question: Question, got: _Got, meter: QuestionMeter) -> TrailRecord:
-        shown = self.showing.passages
-        readings = meter.readings(shown)
-        return record_trail(question.id, fingerprint(question), got.answer, got.ranking, readings, shown)
+    def _trail(self, question: Question, response: _Response, meter: QuestionMeter) -> TrailRecord:
+        passages_of = self.showing.passages
+        readings = meter.readings(passages_of)
+        return record_trail(
+            question.id, fingerprint(question), response.answer, response.ranking, readings, passages_of
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class _Got:
-    """An answer, or retrieval alone, or why there is neither."""
+class _Response:
+    """An answer, or only a ranking, or an error."""
 
     answer: Answer | None = None
     ranking: Ranking = ()
@@ -118,5 +120,5 @@ class _Got:
 
 
 def corpus_ids(unit: Unit, ids: Mapping[str, Sequence[str]]) -> list[str]:
-    """The corpus's own ids of the documents a unit was made from, in order, without repeats."""
+    """The corpus's ids of the documents that a unit was made from, in order, without repeats."""
     return list(dict.fromkeys(name for span in unit.sources for name in ids.get(span.document, ())))

@@ -1,6 +1,6 @@
-"""One recipe's results put together over all questions, and the report that `hoptrail evaluate --out` writes.
+"""Summaries of one recipe's results over all questions, and the report that `hoptrail evaluate --out` writes.
 
-Nothing here runs a recipe, and no timing or order of questions changes the measures.
+The measures do not depend on timing or on the order of questions.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.retrieval_measures import JudgedRanking, RetrievalSummary, summarise_retrieval
 
 INTERVAL_SEED = 0
-"""The seed of the report's confidence intervals: the same results give the same report."""
+"""The seed of the confidence intervals, so that the same results give the same report."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerReport:
     """Means of the answer scores over every question (abstained, failed and missing ones as zeros), with 95 % intervals.
 
-    `by_turns` are those of the questions whose trail has so many hops, with their number (HiRAG, Table 7).
+    `by_turns`: by the number of hops in the trail, the number of questions and their means (HiRAG, Table 7).
     """
 
     means: AnswerScore
@@ -38,13 +38,13 @@ class AnswerReport:
 
 @dataclass(frozen=True, slots=True)
 class RecipeReport:
-    """One recipe over one dataset. `answers` is None when only retrieval was run, `oracle` unless the oracle answered.
+    """One recipe over one data set. `answers` is None if only retrieval was run, `oracle` unless the oracle answered.
 
-    `outcomes` are those of questions about somebody's own documents, which have no answer scores. `failed` counts errors and
-    questions without a result; seconds are means per question that has a result; calls, tokens and tasks are sums. `pool_size`
-    is the number of units that retrieval chose from; `packed` are the means of recall at each of TOKEN_BUDGETS, nothing where
-    no question has gold passages. `failures` are the questions (by id) with an error, and what it was; they are for people, and
-    not in the JSON. `run` is the name of the folder that holds the run.
+    `outcomes` are those of questions about own documents, which have no answer scores. `failed` counts errors and questions
+    without a result; seconds are means per question with a result; calls, tokens and tasks are sums. `pool_size` is the number
+    of units that retrieval chose from. `packed` has the mean recall at each of TOKEN_BUDGETS, and is empty if no question has
+    gold passages. `failures` has the ids of failed questions with their errors; it is for display and not in the JSON. `run` is
+    the name of the run's folder.
     """
 
     n: int
@@ -66,7 +66,7 @@ class RecipeReport:
     outcomes: OutcomeReport | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The object that stands under the recipe's name."""
+        """The JSON object under the recipe's name."""
         counts = {"n": self.n, "failed": self.failed, "abstained": self.abstained}
         answers = _answers_json(self.answers) | (self.oracle.to_json() if self.oracle else {})
         answers |= self.outcomes.to_json() if self.outcomes else {}
@@ -87,9 +87,9 @@ class RecipeReport:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationReport:
-    """What `evaluate --out` writes: `questions` is their number, `recipes` are names with reports in the order asked for.
-    `notes`, on what could not be done while the corpus was indexed, and `unread`, the documents that could not be read, are for
-    people, and not in the JSON.
+    """The content of `evaluate --out`: the number of `questions`, and the reports by name of recipe in the order requested.
+
+    `notes` on what could not be indexed, and `unread` documents, are for display and not in the JSON.
     """
 
     data: str
@@ -120,23 +120,23 @@ def summarise_recipe(
     own_documents: bool = False,
     run: str = "",
 ) -> RecipeReport:
-    """Put one recipe's results together over all `questions` (at least one); results of others are passed over.
+    """Summarise one recipe's results over all `questions` (at least one); results of other questions are ignored.
 
-    `by_oracle` says that the oracle answered: which questions have an answer is then a measure of its own. `own_documents` says
-    that the questions are about somebody's own documents: they have outcomes instead of answer scores.
+    `by_oracle`: the oracle answered, so that the share of answered questions is a measure. `own_documents`: the questions are
+    about own documents and have outcomes instead of answer scores.
 
     Raises:
         UsageError: there are no questions, but answers are to be averaged.
     """
-    given = [results.get(question.id) for question in questions]
-    present = [result for result in given if result is not None]
+    aligned = [results.get(question.id) for question in questions]
+    present = [result for result in aligned if result is not None]
     return RecipeReport(
         n=len(questions),
-        failed=sum(result is None or result.error is not None for result in given),
+        failed=sum(result is None or result.error is not None for result in aligned),
         abstained=sum(result.abstained for result in present),
-        answers=None if retrieval_only or own_documents else _summarise_answers(questions, given),
-        retrieval=summarise_retrieval([_judge(*pair) for pair in zip(questions, given, strict=True)]),
-        packed=_packed(questions, given),
+        answers=None if retrieval_only or own_documents else _summarise_answers(questions, aligned),
+        retrieval=summarise_retrieval([_judge(*pair) for pair in zip(questions, aligned, strict=True)]),
+        packed=_mean_packed(questions, aligned),
         pool_size=pool_size,
         seconds_retrieval=mean([result.seconds_retrieval for result in present]),
         seconds_language=mean([result.seconds_language for result in present]),
@@ -145,43 +145,43 @@ def summarise_recipe(
         tasks=sum(result.tasks for result in present),
         fingerprint=fingerprint,
         failures=tuple((result.question, result.error) for result in present if result.error is not None),
-        oracle=summarise_oracle(_answered(questions, given)) if by_oracle and not retrieval_only else None,
+        oracle=summarise_oracle(_answered(questions, aligned)) if by_oracle and not retrieval_only else None,
         run=run,
-        outcomes=summarise_outcomes(questions, given, retrieval_only=retrieval_only) if own_documents else None,
+        outcomes=summarise_outcomes(questions, aligned, retrieval_only=retrieval_only) if own_documents else None,
     )
 
 
-def _packed(questions: Sequence[Question], given: Sequence[QuestionResult | None]) -> tuple[float, ...]:
-    """Means over the questions with gold passages; one that failed has shown none."""
+def _mean_packed(questions: Sequence[Question], results: Sequence[QuestionResult | None]) -> tuple[float, ...]:
+    """Means over the questions with gold passages; failed questions count as zeros."""
     none = (0.0,) * len(TOKEN_BUDGETS)
     judged = [
-        (result.shown if result else ()) or none
-        for question, result in zip(questions, given, strict=True)
+        (result.counted_packed if result else ()) or none
+        for question, result in zip(questions, results, strict=True)
         if question.supporting
     ]
     return tuple(mean(list(column)) for column in zip(*judged, strict=True))
 
 
-def _answered(questions: Sequence[Question], given: Sequence[QuestionResult | None]) -> list[tuple[int, bool]]:
-    pairs = zip(questions, given, strict=True)
+def _answered(questions: Sequence[Question], results: Sequence[QuestionResult | None]) -> list[tuple[int, bool]]:
+    pairs = zip(questions, results, strict=True)
     return [(question.hops, result is not None and result.prediction is not None) for question, result in pairs]
 
 
-def _summarise_answers(questions: Sequence[Question], given: Sequence[QuestionResult | None]) -> AnswerReport:
-    scores = [_answer_score(result) for result in given]
-    grouped: dict[int, list[AnswerScore]] = {}
-    turned: dict[int, list[AnswerScore]] = {}
-    for question, result, score in zip(questions, given, scores, strict=True):
+def _summarise_answers(questions: Sequence[Question], results: Sequence[QuestionResult | None]) -> AnswerReport:
+    scores = [_answer_score(result) for result in results]
+    by_hops: dict[int, list[AnswerScore]] = {}
+    by_turns: dict[int, list[AnswerScore]] = {}
+    for question, result, score in zip(questions, results, scores, strict=True):
         if question.hops:
-            grouped.setdefault(question.hops, []).append(score)
+            by_hops.setdefault(question.hops, []).append(score)
         if result is not None and result.turns:
-            turned.setdefault(result.turns, []).append(score)
+            by_turns.setdefault(result.turns, []).append(score)
     return AnswerReport(
         means=mean_score(scores),
         em=mean_interval([score.em for score in scores], INTERVAL_SEED),
         f1=mean_interval([score.f1 for score in scores], INTERVAL_SEED),
-        by_hops=tuple((hops, mean_score(grouped[hops])) for hops in sorted(grouped)),
-        by_turns=tuple((turns, len(turned[turns]), mean_score(turned[turns])) for turns in sorted(turned)),
+        by_hops=tuple((hops, mean_score(by_hops[hops])) for hops in sorted(by_hops)),
+        by_turns=tuple((turns, len(by_turns[turns]), mean_score(by_turns[turns])) for turns in sorted(by_turns)),
     )
 
 
@@ -192,7 +192,7 @@ def _answer_score(result: QuestionResult | None) -> AnswerScore:
 
 
 def _judge(question: Question, result: QuestionResult | None) -> JudgedRanking:
-    return JudgedRanking(result.found if result else (), frozenset(question.supporting), question.hops)
+    return JudgedRanking(result.counted_passages if result else (), frozenset(question.supporting), question.hops)
 
 
 def _answers_json(answers: AnswerReport | None) -> dict[str, Any]:
@@ -205,9 +205,9 @@ def _answers_json(answers: AnswerReport | None) -> dict[str, Any]:
 
 
 def _retrieval_json(retrieval: RetrievalSummary) -> dict[str, Any]:
-    """`without_gold` says how many questions are in no retrieval mean; `questions_by_hops` how many are in each.
+    """`without_gold` counts the questions in no retrieval mean, `questions_by_hops` those in each.
 
-    `retrieval` is null when no question has gold passages: a zero would say that none was found.
+    `retrieval` is null if no question has gold passages: a zero would mean that none was found.
     """
     return {
         "retrieval": retrieval.overall and retrieval.overall.scores.named(),

@@ -1,4 +1,4 @@
-"""Which runs of the published tables can be made here, and what they gave. Knows the commands, but runs none."""
+"""Plans the runs that reproduce the published tables, and reads their results. Runs nothing itself."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from hoptrail.types import content_id
 
 OUT_FOLDER = "reproduced"
 OWN_SETTINGS = "SETTINGS.toml"
-"""Stands in a run for a file of settings that the user has to write."""
+"""Placeholder in a command for a settings file that the user must write."""
 
 _PERCENT = frozenset({"em", "f1", "precision", "recall"})
 _RUNNABLE = frozenset({Status.NEEDS_MODEL, Status.REPRODUCED, Status.DIFFERS})
 _DIGITS = 8
-"""Of the digests of settings and questions, in the names of results."""
+"""Digits of the digests of settings and questions in the names of results."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedRun:
-    """One command of one table: its arguments, where it writes its results, and whether it asks a model."""
+    """One command: its arguments, its results file, and whether it calls a model."""
 
     arguments: tuple[str, ...]
     out: Path
@@ -40,73 +40,73 @@ class PlannedRun:
 
 
 def digest_of_settings(settings: Settings) -> str:
-    """What stands for one's own settings, as far as results hang on them; empty where these are the defaults."""
+    """A digest of the user's settings as far as they change results; empty for the defaults."""
     default = Settings()
-    no_matter: dict[str, Any] = {"recipe": default.recipe, "language": default.language, "server": default.server}
+    irrelevant: dict[str, Any] = {"recipe": default.recipe, "language": default.language, "server": default.server}
 
-    def digest(one: Settings) -> str:
-        return content_id("", fingerprint(replace(one, **no_matter, chat=default.chat)), shaping(one.chat))
+    def digest(values: Settings) -> str:
+        return content_id("", fingerprint(replace(values, **irrelevant, chat=default.chat)), shaping(values.chat))
 
     own = digest(settings)
     return "" if own == digest(default) else own[:_DIGITS]
 
 
 def planned_runs(table: Table, data: Path, work: Path, model: str = "", settings: str = "") -> tuple[PlannedRun, ...]:
-    """The `hoptrail evaluate` runs that fill cells of a table with what `model` answers, each once; what needs data that is not
-    in `data`, or another model, is left out. `settings` is the digest of one's own.
+    """The distinct `hoptrail evaluate` runs that fill cells of a table with answers of `model`.
+
+    Runs that need another model, or data that is not in `data`, are left out. `settings` is the digest of the user's settings.
     """
     cells = [cell for cell in cells_of(table) if cell.status in _RUNNABLE and _is_evaluation(cell)]
-    cells = [cell for cell in cells if (data / cell.data).is_dir() and _is_of(cell, model)]
+    cells = [cell for cell in cells if (data / cell.data).is_dir() and _accepts_model(cell, model)]
     outs = [_out(cell, work, _stem(cell, model, settings), data) for cell in cells]
-    planned = {out: _planned(cell, data, work, out) for cell, out in zip(cells, outs, strict=True)}
+    planned = {out: _plan(cell, data, work, out) for cell, out in zip(cells, outs, strict=True)}
     return tuple(planned.values())
 
 
 def runs_left_out(table: Table, data: Path, model: str = "") -> dict[str, str]:
-    """The runs of a table that would fill cells and are not planned, with the reason of each."""
-    wanted = [cell for cell in cells_of(table) if cell.status in _RUNNABLE and cell.data != AVERAGE]
-    return {cell.run: reason for cell in wanted if (reason := _left_out(cell, data, model))}
+    """The runs of a table that would fill cells but are not planned, with their reasons."""
+    cells = [cell for cell in cells_of(table) if cell.status in _RUNNABLE and cell.data != AVERAGE]
+    return {cell.run: reason for cell in cells if (reason := _reason_left_out(cell, data, model))}
 
 
-def _left_out(cell: Cell, data: Path, model: str) -> str:
+def _reason_left_out(cell: Cell, data: Path, model: str) -> str:
     if not cell.run:
         return ""
     if OWN_SETTINGS in cell.run:
         return "run it by hand, with these settings in a file"
     if not _is_evaluation(cell):
-        return "run it by hand: what it gives is read from no file"
+        return "run it by hand: it writes no results file"
     if not (data / cell.data).is_dir():
         return f"there is no data set {data / cell.data}"
     if cell.indexed_by:
         return f"its row was indexed by {cell.indexed_by} and answered by another model, and here one model does both"
-    return "" if _is_of(cell, model) else f"its row is of the model {cell.model}"
+    return "" if _accepts_model(cell, model) else f"its row is of the model {cell.model}"
 
 
 def found_values(
     table: Table, work: Path, model: str = "", data: Path | None = None, settings: str = ""
 ) -> dict[tuple[str, str], float]:
-    """What finished runs gave, by row and column, in the table's units: those by `model`, under the settings of that digest, and
-    over the questions in `data`. Without `data`, those of any questions count, if there are results of one set only.
+    """The results of finished runs by row and column, in the table's units.
+
+    Only runs of `model`, with the `settings` of this digest, over the questions in `data` count. Without `data`, any questions
+    count if there are results of only one set.
 
     Raises:
-        DataError: a result is not one of ours, or there are several of different questions.
+        DataError: a result is malformed, or there are results of several sets of questions.
     """
-    found: dict[tuple[str, str], float] = {}
+    values: dict[tuple[str, str], float] = {}
     for cell in cells_of(table):
-        out = (
-            _result(cell, work, _stem(cell, model, settings), data)
-            if _is_evaluation(cell) and _is_of(cell, model)
-            else None
-        )
-        if out is not None:
-            value = _value(cell, _recipe_report(out, cell.recipe))
-            if value is not None:
-                found[cell.row, cell.column] = value
-    return found
+        if not (_is_evaluation(cell) and _accepts_model(cell, model)):
+            continue
+        out = _result(cell, work, _stem(cell, model, settings), data)
+        value = None if out is None else _value(cell, _recipe_report(out, cell.recipe))
+        if value is not None:
+            values[cell.row, cell.column] = value
+    return values
 
 
 def count_statuses(cells: Iterable[Cell]) -> dict[Status, int]:
-    """How many cells stand where, in the order of `Status`; none is left out."""
+    """The number of cells by status, in the order of `Status`, including zeros."""
     counts = dict.fromkeys(Status, 0)
     for cell in cells:
         counts[cell.status] += 1
@@ -114,11 +114,11 @@ def count_statuses(cells: Iterable[Cell]) -> dict[Status, int]:
 
 
 def _is_evaluation(cell: Cell) -> bool:
-    """Runs that need other settings are for the user: they want a settings file."""
+    """Whether a run can be planned. Runs with special settings are for the user, who must write a settings file."""
     return cell.run.startswith("hoptrail evaluate ") and cell.data != AVERAGE and OWN_SETTINGS not in cell.run
 
 
-def _planned(cell: Cell, data: Path, work: Path, out: Path) -> PlannedRun:
+def _plan(cell: Cell, data: Path, work: Path, out: Path) -> PlannedRun:
     places = {"DATA": str(data), "WORK": str(work), "OUT": str(out)}
     words = shlex.split(cell.run)[1:]
     arguments = tuple(
@@ -127,48 +127,48 @@ def _planned(cell: Cell, data: Path, work: Path, out: Path) -> PlannedRun:
     return PlannedRun(arguments, out, "chat" in words)
 
 
-def _is_of(cell: Cell, model: str) -> bool:
-    """Whether what a model answers counts for the cell: any does, where its row names none, and so does retrieval."""
+def _accepts_model(cell: Cell, model: str) -> bool:
+    """Whether answers of a model count for a cell. Any model does if the row names none, or if the run needs no language."""
     if cell.indexed_by:
         return False
-    return not cell.model or "--language" not in cell.run or _bare(cell.model) in _bare(model)
+    return (
+        not cell.model or "--language" not in cell.run or _letters_and_digits(cell.model) in _letters_and_digits(model)
+    )
 
 
-def _bare(model: str) -> str:
+def _letters_and_digits(model: str) -> str:
     return "".join(letter for letter in model.casefold() if letter.isalnum())
 
 
 def _out(cell: Cell, work: Path, stem: str, data: Path) -> Path:
-    """Where a run writes."""
-    return work / OUT_FOLDER / f"{stem}-{_questions(data / cell.data)}.json"
+    """The results file of a run."""
+    return work / OUT_FOLDER / f"{stem}-{_questions_digest(data / cell.data)}.json"
 
 
 def _result(cell: Cell, work: Path, stem: str, data: Path | None) -> Path | None:
     if data is not None:
         out = _out(cell, work, stem, data)
         return out if out.is_file() else None
-    found = sorted((work / OUT_FOLDER).glob(f"{escape(stem)}-{'[0-9a-f]' * _DIGITS}.json"))
-    if len(found) > 1:
+    files = sorted((work / OUT_FOLDER).glob(f"{escape(stem)}-{'[0-9a-f]' * _DIGITS}.json"))
+    if len(files) > 1:
         raise DataError(
-            f"there are results of several sets of questions: {found[0]}, {found[1]}; say --data which counts"
+            f"there are results of several sets of questions: {files[0]}, {files[1]}; choose one with --data"
         )
-    return found[0] if found else None
+    return files[0] if files else None
 
 
 def _stem(cell: Cell, model: str, settings: str) -> str:
-    """How the name of a result begins: data set, recipe, way of asking, the paper's settings and one's own, model."""
+    """The prefix of a result's name: data set, recipe, mode, settings of the paper and of the user, model."""
     words = cell.run.split()
     how = [word.strip("-") for word in ("--own-context", "--single-hops") if word in words]
     how += [word.replace(":", ".") for word in words if word.startswith(PREFIX)]
     how += [f"settings.{settings}"] if settings else []
-    answered = _bare(model) or "no-model"
-    return "-".join(
-        [cell.data, cell.recipe.replace(":", "."), *how, answered if "--language" in words else "retrieval"]
-    )
+    performer = (_letters_and_digits(model) or "no-model") if "--language" in words else "retrieval"
+    return "-".join([cell.data, cell.recipe.replace(":", "."), *how, performer])
 
 
-def _questions(folder: Path) -> str:
-    """What stands for the questions of a data set."""
+def _questions_digest(folder: Path) -> str:
+    """A digest of the questions of a data set."""
     files = [folder / name for name in QUESTION_FILES if (folder / name).is_file()]
     return hashlib.sha256(files[0].read_bytes() if files else b"").hexdigest()[:_DIGITS]
 

@@ -1,7 +1,4 @@
-"""What an evaluation run keeps: one record per question, and a file of them that survives a kill, where a run goes on from.
-
-Nothing here runs a recipe or puts results together (`reports.py`).
-"""
+"""The results of an evaluation run: one record per question, and a crash-safe file of them from which a run resumes."""
 
 from __future__ import annotations
 
@@ -23,17 +20,17 @@ from hoptrail.evaluation.outcomes import Outcome
 
 @dataclass(frozen=True, slots=True)
 class QuestionResult:
-    """What one recipe did with one question (its id).
+    """The result of one recipe for one question.
 
-    `score` is None when only retrieval was run, and of somebody's own documents, whose questions have an `outcome` instead.
-    `settled` says whether one of the first five hits settles such a question, where it is said what does. `error` says why the
-    question failed; a failed question has no prediction and has not abstained. `passages` are the ids found, best first,
-    without repeats, at least as many as the deepest cutoff asks for; `packed` is their recall at each of
-    `packed.TOKEN_BUDGETS`. `tokens` are prompt and completion together. `asked` is the fingerprint of the question with its
-    gold annotations, so that one that was corrected since is asked again. `tasks` are the language tasks that were performed:
-    what a chat model would have been called for. `confidence` is how sure the recipe was of its answer, where it says so.
-    `calls` and `tokens` are what the replies took, also those that were remembered and cost nothing now; `completion_tokens`
-    are those of `tokens` that the model wrote. `turns` are the hops of its trail.
+    - `question`: its id; `asked`: the fingerprint of the question with its gold annotations, which shows later corrections.
+    - `error`: why the question failed. A failed question has no prediction and has not abstained.
+    - `score`: None if only retrieval was run, and for own documents, whose questions have an `outcome` instead; `settled`:
+      whether one of the first five hits settles such a question, None if the data do not say what does.
+    - `passages`: the ids found, best first, without repeats, down to the deepest cutoff; `packed`: their recall at each of
+      `packed.TOKEN_BUDGETS`.
+    - `calls` and `tokens` (prompt and completion): of all replies, including cached ones; `completion_tokens`: those of
+      `tokens` that the model wrote; `tasks`: language tasks performed, for which a chat model would have been called.
+    - `confidence`: that of the recipe in its answer, if it gives one; `turns`: the hops of the trail.
     """
 
     question: str
@@ -57,31 +54,31 @@ class QuestionResult:
 
     @property
     def right(self) -> bool | None:
-        """Whether what was given is right (by exact match where there is a score); None where nothing judged it."""
+        """Whether the answer is right (by exact match if there is a score); None if it was not judged."""
         if self.outcome is not None:
             return self.outcome is Outcome.RIGHT
         return None if self.score is None else self.score.em == 1
 
     @property
-    def found(self) -> tuple[str, ...]:
-        """The passages that count: a question that failed has found nothing, whatever it had by then."""
+    def counted_passages(self) -> tuple[str, ...]:
+        """The passages for the measures: none for a failed question."""
         return () if self.error is not None else self.passages
 
     @property
-    def shown(self) -> tuple[float, ...]:
-        """What of `packed` counts, likewise."""
+    def counted_packed(self) -> tuple[float, ...]:
+        """The packed recall for the measures: none for a failed question."""
         return () if self.error is not None else self.packed
 
     def to_line(self, fingerprint: str) -> str:
-        """One line of JSON, without the line break, marked with the settings that it was made under."""
+        """One line of JSON with the fingerprint, without the line break."""
         return json.dumps({"fingerprint": fingerprint, **asdict(self)}, sort_keys=True)
 
     @classmethod
     def from_line(cls, line: str) -> tuple[str, Self]:
-        """The fingerprint and the record of a line that `to_line` gave.
+        """The fingerprint and the record in a line of `to_line`.
 
         Raises:
-            ValueError: it is no such line.
+            ValueError: the line is not one.
         """
         try:
             fields: dict[str, Any] = json.loads(line)
@@ -92,10 +89,10 @@ class QuestionResult:
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any]) -> Self:
-        """The record of a JSON object with the names of its fields.
+        """The record in a JSON object with its fields.
 
         Raises:
-            ValueError: it is no such object.
+            ValueError: the object is not one.
         """
         rest = dict(fields)
         try:
@@ -109,16 +106,16 @@ class QuestionResult:
 
 
 class ResultsFile:
-    """An append-only JSON-lines file of question results; closing and opening it again goes on where it stood.
+    """An append-only JSON-lines file of question results, which survives closing and crashes.
 
-    Only records of `fingerprint` are seen: it must cover everything that changes a result (recipe settings, language, index,
-    retrieval only or not). Records of others stay in the file untouched, so going back to earlier settings finds them again.
-    A record counts once its line break is on the disk; what a kill left behind it is overwritten by the next one. One
-    process at a time may have it open; `append` may be called from several threads.
+    Only records of `fingerprint` are visible: it must cover everything that changes a result (recipe settings, language, index,
+    retrieval only or not). Other records stay in the file, so that going back to earlier settings finds them again. A record
+    counts once its line break is on disk; the next append overwrites a torn line. One process at a time may open the file;
+    `append` is thread-safe.
 
     Raises (on opening):
-        StorageError: another process has it open, or the place cannot be read or written.
-        DataError: a whole line is not a result: the file was altered.
+        StorageError: another process has the file open, or it cannot be read or written.
+        DataError: a complete line is not a result: the file was altered.
     """
 
     def __init__(self, path: Path, fingerprint: str) -> None:
@@ -127,7 +124,7 @@ class ResultsFile:
         self._finished: dict[str, QuestionResult] = {}
         self._end = 0
         self._appending = Lock()
-        # Closed from whichever thread ends the run, so the lock must not belong to one.
+        # Any thread may end the run and close the file, so the lock must not belong to one thread.
         self._owner = FileLock(f"{path}.lock", thread_local=False)
         self._claim()
         try:
@@ -138,14 +135,14 @@ class ResultsFile:
 
     @property
     def finished(self) -> Mapping[str, QuestionResult]:
-        """The results under this fingerprint, by question id; of a question that was redone, the last one."""
+        """The results under this fingerprint by question id; of a question asked again, the last one."""
         return MappingProxyType(self._finished)
 
     def append(self, result: QuestionResult) -> None:
-        """Add a record; when this returns, it is on the disk.
+        """Append a record and flush it to disk.
 
         Raises:
-            StorageError: it could not be written; the records before it are intact, and it may be tried again.
+            StorageError: it could not be written. The records before it are intact, and it may be tried again.
         """
         line = (result.to_line(self._fingerprint) + "\n").encode()
         with self._appending:
@@ -158,7 +155,7 @@ class ResultsFile:
             self._finished[result.question] = result
 
     def close(self) -> None:
-        """Let other processes have the file."""
+        """Release the file for other processes."""
         self._owner.release()
 
     def __enter__(self) -> Self:
@@ -186,7 +183,7 @@ class ResultsFile:
             with self._path.open("rb") as file:
                 for number, line in enumerate(file, start=1):
                     if not line.endswith(b"\n"):
-                        break  # torn by a kill: its question is done again
+                        break  # torn by a kill: its question is asked again
                     self._take(line, number)
                     self._end += len(line)
         except OSError as error:
@@ -197,6 +194,6 @@ class ResultsFile:
             fingerprint, result = QuestionResult.from_line(line.decode())
         except ValueError as error:
             place = f"{self._path}, line {number}"
-            raise DataError(f"{place}: {error}; remove the line (its question is done again) or the file") from error
+            raise DataError(f"{place}: {error}; remove the line (its question is asked again) or the file") from error
         if fingerprint == self._fingerprint:
             self._finished[result.question] = result

@@ -1,8 +1,8 @@
-"""Did the gold passages come up: recall@k, full@k, hits@k, MAP@k and MRR@k over ranked passage ids.
+"""Retrieval measures: recall@k, full@k, hits@k, MAP@k and MRR@k over ranked passage ids.
 
-Rankings hold units of any kind; `project_to_passages` first turns them into passages through provenance, so that a summary or
-a triple counts for the passages it was made from. Passages are compared by id, never by title (titles repeat). Knows nothing
-of datasets or of where rankings come from. Not covered: graded relevance and token budgets.
+`project_to_passages` first turns a ranking of units of any kind into passages by provenance, so that a summary or a triple counts
+for the passages it was made from. Passages are compared by id, because titles repeat. Not covered: graded relevance and token
+budgets.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from hoptrail.types import Ranking, Unit
 
 RECALL_CUTOFFS = (2, 5, 10, 20)
 FULL_CUTOFFS = (5, 10)
-"""At how many passages recall and full are taken: of results, tables and charts alike."""
+"""The cutoffs of recall and full, in results, tables and charts."""
 
 HIT_CUTOFFS = (4, 10)
 RANK_CUTOFF = 10
-"""MultiHop-RAG's: at how many passages hits, MAP and MRR are taken."""
+"""The cutoffs of hits, and of MAP and MRR, as in MultiHop-RAG."""
 
 DEEPEST_CUTOFF = max(*RECALL_CUTOFFS, *FULL_CUTOFFS)
-"""Passages further down change no measure."""
+"""Passages below this rank change no measure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class RetrievalScores:
     full: tuple[float, ...]
 
     def named(self) -> dict[str, float]:
-        """The same as `recall@2`, ..., `full@10`."""
+        """The scores by name: `recall@2`, ..., `full@10`."""
         recall = {f"recall@{k}": value for k, value in zip(RECALL_CUTOFFS, self.recall, strict=True)}
         full = {f"full@{k}": value for k, value in zip(FULL_CUTOFFS, self.full, strict=True)}
         return recall | full
@@ -42,7 +42,7 @@ class RetrievalScores:
 
 @dataclass(frozen=True, slots=True)
 class JudgedRanking:
-    """What was found for one question (passage ids, best first, without repeats), its gold passages, its number of hops."""
+    """The passage ids found for one question (best first, without repeats), its gold passages and its number of hops."""
 
     found: tuple[str, ...]
     gold: frozenset[str]
@@ -61,7 +61,7 @@ class RetrievalMeans:
 class RetrievalSummary:
     """Means over all questions with gold passages, and by number of hops (rising).
 
-    `without_gold` questions have no gold passage to find and are in no mean; `overall` is None when no question has.
+    `without_gold` counts the questions without gold passages, which are in no mean; `overall` is None if all are.
     """
 
     overall: RetrievalMeans | None
@@ -70,27 +70,27 @@ class RetrievalSummary:
 
 
 def project_to_passages(ranking: Ranking, passages_of: Callable[[Unit], Sequence[str]]) -> list[str]:
-    """The passage ids behind a ranking, best first, each once, at the place of the first unit that was made from it.
+    """The passage ids behind a ranking, best first, each at the rank of the first unit that was made from it.
 
-    `passages_of` gives the passages that a unit was made from, in the order in which they shall count.
+    `passages_of` gives the passages that a unit was made from, in the order in which they count.
     """
     return list(dict.fromkeys(passage for hit in ranking for passage in passages_of(hit.unit)))
 
 
 def recall_at(k: int, found: Sequence[str], gold: Collection[str]) -> float:
-    """The share of the gold passages that stand among the first `k` found (R@k).
+    """The share of the gold passages among the first `k` found (R@k).
 
     Raises:
         UsageError: there are no gold passages.
     """
     if not gold:
         raise UsageError("recall is not defined without gold passages")
-    wanted = set(gold)
-    return len(wanted.intersection(found[:k])) / len(wanted)
+    relevant = set(gold)
+    return len(relevant.intersection(found[:k])) / len(relevant)
 
 
 def full_at(k: int, found: Sequence[str], gold: Collection[str]) -> float:
-    """1 when every gold passage stands among the first `k` found, else 0; so 0 whenever there are more than `k` of them.
+    """1 if every gold passage is among the first `k` found, else 0; so 0 if there are more than `k` of them.
 
     Raises:
         UsageError: there are no gold passages.
@@ -99,7 +99,7 @@ def full_at(k: int, found: Sequence[str], gold: Collection[str]) -> float:
 
 
 def hit_at(k: int, found: Sequence[str], gold: Collection[str]) -> float:
-    """1 when any gold passage stands among the first `k` found, else 0 (Hits@k of MultiHop-RAG, Tang and Yang 2024).
+    """1 if any gold passage is among the first `k` found, else 0 (Hits@k of MultiHop-RAG, Tang and Yang 2024).
 
     Raises:
         UsageError: there are no gold passages.
@@ -108,7 +108,7 @@ def hit_at(k: int, found: Sequence[str], gold: Collection[str]) -> float:
 
 
 def reciprocal_rank_at(k: int, found: Sequence[str], gold: Collection[str]) -> float:
-    """1 / the rank of the first gold passage, 0 when none stands among the first `k` (its mean is MRR@k).
+    """1 / the rank of the first gold passage, 0 if none is among the first `k` (its mean is MRR@k).
 
     Raises:
         UsageError: there are no gold passages.
@@ -118,9 +118,9 @@ def reciprocal_rank_at(k: int, found: Sequence[str], gold: Collection[str]) -> f
 
 
 def average_precision_at(k: int, found: Sequence[str], gold: Collection[str]) -> float:
-    """The precision at the rank of every gold passage among the first `k`, summed, over the number of gold passages.
+    """The sum of the precisions at the rank of each gold passage among the first `k`, over the number of gold passages.
 
-    As trec_eval has it (its mean is MAP@k). MultiHop-RAG's own script sums what is new at a rank over the rank instead.
+    Its mean is MAP@k as in trec_eval. MultiHop-RAG's own script sums the new gold passages at a rank over the rank instead.
 
     Raises:
         UsageError: there are no gold passages.
@@ -132,8 +132,8 @@ def _ranks(k: int, found: Sequence[str], gold: Collection[str]) -> list[int]:
     """The ranks, from 1, of gold passages among the first `k`."""
     if not gold:
         raise UsageError("ranks are not defined without gold passages")
-    wanted = set(gold)
-    return [rank for rank, passage in enumerate(found[:k], start=1) if passage in wanted]
+    relevant = set(gold)
+    return [rank for rank, passage in enumerate(found[:k], start=1) if passage in relevant]
 
 
 def score_retrieval(found: Sequence[str], gold: Collection[str]) -> RetrievalScores:
@@ -149,7 +149,7 @@ def score_retrieval(found: Sequence[str], gold: Collection[str]) -> RetrievalSco
 
 
 def summarise_retrieval(rankings: Sequence[JudgedRanking]) -> RetrievalSummary:
-    """Means overall and by number of hops. A failed question belongs in `rankings` with nothing found."""
+    """Means overall and by number of hops. Pass failed questions with nothing found."""
     judged = [ranking for ranking in rankings if ranking.gold]
     hops = sorted({ranking.hops for ranking in judged})
     return RetrievalSummary(

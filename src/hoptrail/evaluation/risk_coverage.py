@@ -1,8 +1,8 @@
-"""Does a recipe know when it is right: the risk of its answers by how many it gives, and its confidence beside its accuracy.
+"""Measures whether confidences separate right from wrong answers: risk by coverage, and calibration.
 
-A threshold on the confidence decides which questions are answered. The share of them is the coverage, the share of wrong ones
-among the answered is the risk. Confidences are only compared, so any scale will do, except in the calibration table, where
-they are probabilities. Knows nothing of recipes or questions.
+A threshold on the confidence decides which questions are answered. Their share is the coverage, and the share of wrong answers
+among them the risk. Confidences are only compared, so any scale will do, except in the calibration table, where they are
+probabilities.
 
 Sources: El-Yaniv and Wiener (JMLR 2010) for risk and coverage, Geifman et al. (ICLR 2019) for the area; Naeini et al. (AAAI
 2015) for the expected calibration error.
@@ -18,16 +18,16 @@ from hoptrail.errors import UsageError
 from hoptrail.evaluation.answer_scores import Share, mean
 
 BINS = 10
-"""Equal parts of the scale from 0 to 1 in the calibration table."""
+"""Equal bins from 0 to 1 in the calibration table."""
 
 
 SURE = 0.5
-"""From this confidence on an answer is held to what it promises."""
+"""An answer with at least this confidence is sure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """How sure an answer was, and whether it was right."""
+    """The confidence of an answer, and whether it was right."""
 
     confidence: float
     correct: bool
@@ -44,7 +44,9 @@ class RiskAt:
 
 @dataclass(frozen=True, slots=True)
 class CalibrationRow:
-    """Answers whose confidence lies from `low` to `high` (the last row's included): how many, how sure, how right."""
+    """Answers with a confidence from `low` to below `high` (inclusive in the last row): their number, mean confidence and
+    accuracy.
+    """
 
     low: float
     high: float
@@ -54,7 +56,7 @@ class CalibrationRow:
 
 
 def risk_coverage_curve(judged: Sequence[Judged], questions: int) -> tuple[RiskAt, ...]:
-    """One point for each confidence that occurs, in rising coverage; `questions` counts the unanswered ones too.
+    """One point for each distinct confidence, in rising coverage; `questions` also counts unanswered ones.
 
     Raises:
         UsageError: there are fewer questions than answers.
@@ -64,15 +66,16 @@ def risk_coverage_curve(judged: Sequence[Judged], questions: int) -> tuple[RiskA
     points, answered, wrong = [], 0, 0
     for confidence, group in _by_falling_confidence(judged):
         answered += len(group)
-        wrong += sum(not one.correct for one in group)
+        wrong += sum(not answer.correct for answer in group)
         points.append(RiskAt(confidence, answered / questions, wrong / answered))
     return tuple(points)
 
 
 def area_under_risk(judged: Sequence[Judged]) -> float:
-    """The mean risk over the first 1, 2, ... answers by falling confidence: 0 is perfect, chance gives the share of wrong ones.
+    """The mean risk over the first 1, 2, ... answers by falling confidence. 0 is perfect; chance gives the share of wrong
+    answers.
 
-    Answers of equal confidence stand in every order at once: their errors are spread evenly, so no order is favoured.
+    The errors among answers of equal confidence are spread evenly, so that their order does not matter.
 
     Raises:
         UsageError: there are no answers.
@@ -82,7 +85,7 @@ def area_under_risk(judged: Sequence[Judged]) -> float:
     risks: list[float] = []
     wrong = 0.0
     for _, group in _by_falling_confidence(judged):
-        share = sum(not one.correct for one in group) / len(group)
+        share = sum(not answer.correct for answer in group) / len(group)
         for _ in group:
             wrong += share
             risks.append(wrong / (len(risks) + 1))
@@ -90,51 +93,52 @@ def area_under_risk(judged: Sequence[Judged]) -> float:
 
 
 def calibration_table(judged: Sequence[Judged], bins: int = BINS) -> tuple[CalibrationRow, ...]:
-    """The rows that hold answers, in rising confidence.
+    """The bins with answers, in rising confidence.
 
     Raises:
-        UsageError: a confidence is no probability.
+        UsageError: a confidence is not between 0 and 1.
     """
-    if strange := [one.confidence for one in judged if not 0 <= one.confidence <= 1]:
-        raise UsageError(f"calibration needs confidences between 0 and 1, not {strange[0]}")
+    if invalid := [answer.confidence for answer in judged if not 0 <= answer.confidence <= 1]:
+        raise UsageError(f"calibration needs confidences between 0 and 1, not {invalid[0]}")
     rows: dict[int, list[Judged]] = {}
-    for one in judged:
-        rows.setdefault(min(int(one.confidence * bins), bins - 1), []).append(one)
+    for answer in judged:
+        rows.setdefault(min(int(answer.confidence * bins), bins - 1), []).append(answer)
     return tuple(
         CalibrationRow(
             row / bins,
             (row + 1) / bins,
             len(rows[row]),
-            mean([one.confidence for one in rows[row]]),
-            mean([float(one.correct) for one in rows[row]]),
+            mean([answer.confidence for answer in rows[row]]),
+            mean([float(answer.correct) for answer in rows[row]]),
         )
         for row in sorted(rows)
     )
 
 
 def calibration_error(table: Sequence[CalibrationRow]) -> float:
-    """The distance of confidence and accuracy, averaged over the answers (expected calibration error); 0 without any."""
+    """The expected calibration error: |confidence - accuracy| averaged over the answers; 0 without answers."""
     answers = sum(row.answers for row in table)
     return sum(row.answers * abs(row.confidence - row.accuracy) for row in table) / answers if answers else 0.0
 
 
 def brier_score(judged: Sequence[Judged]) -> float:
-    """The mean squared distance of confidence and what came of it (Brier 1950): 0 is perfect, 0.25 is always saying a half.
+    """The mean squared difference of confidence and correctness (Brier 1950). 0 is perfect; a constant confidence of 0.5 gives
+    0.25.
 
     Raises:
         UsageError: there are no answers.
     """
     if not judged:
         raise UsageError("the Brier score needs at least one answer")
-    return mean([(one.confidence - one.correct) ** 2 for one in judged])
+    return mean([(answer.confidence - answer.correct) ** 2 for answer in judged])
 
 
 def sure_answers(judged: Sequence[Judged]) -> Share | None:
-    """The right ones among the answers with a confidence of SURE or more; None where there are none of those."""
-    sure = [one.correct for one in judged if one.confidence >= SURE]
+    """The share of right answers among those with a confidence of at least SURE; None without such answers."""
+    sure = [answer.correct for answer in judged if answer.confidence >= SURE]
     return Share(sum(sure), len(sure)) if sure else None
 
 
 def _by_falling_confidence(judged: Sequence[Judged]) -> list[tuple[float, list[Judged]]]:
-    ordered = sorted(judged, key=lambda one: -one.confidence)
-    return [(confidence, list(group)) for confidence, group in groupby(ordered, key=lambda one: one.confidence)]
+    ordered = sorted(judged, key=lambda answer: -answer.confidence)
+    return [(confidence, list(group)) for confidence, group in groupby(ordered, key=lambda answer: answer.confidence)]

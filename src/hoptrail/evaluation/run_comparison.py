@@ -1,9 +1,9 @@
-"""Runs side by side on the questions that all of them have: means with intervals, and which differences are significant.
+"""Compares runs on their common questions: means with intervals, and significant differences.
 
-The first run is the baseline; every other is compared with it, question by question. Groups are all questions, those of one
-number of hops, and those of one type. The p values of each kind of group are corrected together (Holm), because who looks at
-many differences finds some by chance. A question that failed counts as nothing found and nothing right. Knows nothing of
-tables, files or plots. Not covered: chance from run to run of a model that does not answer alike twice.
+The first run is the baseline; every other run is compared with it, question by question. Groups are all questions, those with one
+number of hops, and those of one type. The p values within each kind of group are corrected together (Holm), because among many
+differences some are large by chance. A failed question counts as nothing found and nothing right. Not covered: the variation
+between runs of a model whose answers vary.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ from hoptrail.evaluation.risk_coverage import (
 from hoptrail.evaluation.run_folder import Run
 
 SIGNIFICANT = 0.05
-"""A corrected p below this is called significant."""
+"""A corrected p below this is significant."""
 
 
 OUTCOMES = "outcomes"
-"""What stands for the rule where questions are about somebody's own documents."""
+"""In place of the rule for questions about own documents."""
 
 
 class Breakdown(StrEnum):
-    """By what questions are grouped."""
+    """The property by which questions are grouped."""
 
     ALL = "all"
     HOPS = "hops"
@@ -71,7 +71,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A run's value for a question; None where it is not defined. `tested` ones are compared with the baseline."""
+    """A run's value for a question, None if undefined. `tested` measures are compared with the baseline."""
 
     name: str
     of: Callable[[Run, Question], float | None]
@@ -80,7 +80,7 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A run against the baseline; `corrected` is its p among all of the same breakdown."""
+    """The difference of a run from the baseline; `corrected` is its p corrected within the breakdown."""
 
     paired: PairedDifference
     corrected: float
@@ -105,11 +105,11 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Confidence:
-    """How far a run's confidence tells right answers from wrong ones (`risk_coverage.py`).
+    """How well a run's confidence separates right from wrong answers (`risk_coverage.py`).
 
-    `answers` have a confidence, `risk` is the share of wrong ones among them, `area` the area under the risk; `calibration` is
-    the expected calibration error, `brier` the Brier score. `sure` are the right ones among the sure answers, None where none is
-    sure; `coverage` is the share of all questions that have a sure answer.
+    `answers`: the number of answers with a confidence; `risk`: the share of wrong ones among them; `area`: the area under the
+    risk; `calibration`: the expected calibration error; `brier`: the Brier score; `sure`: the share of right ones among the sure
+    answers, None without sure answers; `coverage`: the share of all questions with a sure answer.
     """
 
     run: str
@@ -124,7 +124,7 @@ class Confidence:
 
 @dataclass(frozen=True)
 class Comparison:
-    """`runs` are what the runs are called, the baseline first; `left_out` counts questions that not all of them have."""
+    """A comparison. `runs`: the labels of the runs, the baseline first; `left_out`: questions that not all runs have."""
 
     data: str
     runs: tuple[str, ...]
@@ -136,36 +136,36 @@ class Comparison:
     confidences: tuple[Confidence, ...]
 
     def score(self, run: str, group: Group, measure: str) -> Score | None:
-        """None where the measure is not defined for any question of the group."""
-        wanted = (run, group, measure)
-        return next((one for one in self.scores if (one.run, one.group, one.measure) == wanted), None)
+        """The score of a run; None if the measure is defined for no question of the group."""
+        key = (run, group, measure)
+        return next((score for score in self.scores if (score.run, score.group, score.measure) == key), None)
 
 
 def compare(runs: Sequence[Run], prices: PriceTable | None = None) -> Comparison:
-    """Compare runs over one data set; the first is the baseline. With `prices`, money is compared where all models have one.
+    """Compare runs over one data set; the first is the baseline. `prices`: compare money if all models have a price.
 
     Raises:
-        UsageError: there are fewer than two runs, or they have no question in common, or their answers were scored by
-            different rules.
+        UsageError: there are fewer than two runs, they have no question in common, or their answers were scored by different
+            rules.
     """
     if len(runs) < 2:
         raise UsageError("name at least two runs to compare; the first is what the others are compared with.")
     rules = sorted({run.header.rule or OUTCOMES for run in runs})
     if len(rules) > 1 and not any(run.header.retrieval_only for run in runs):
         raise UsageError(
-            f"the answers of these runs were scored by different rules ({', '.join(rules)}), which the name of the data folder "
-            f"chooses: run them over folders of one name."
+            f"the answers of these runs were scored by different rules ({', '.join(rules)}), because the name of the data folder "
+            f"decides on the rule: run them over folders with the same name."
         )
     questions = common_questions(runs)
     groups = _groups(questions)
     measures = (*_measures(runs), *_money(runs, prices))
     scores = [score for by in Breakdown for score in _corrected(_scores(runs, questions, groups, measures, by))]
-    every = {question.id for run in runs for question in run.questions}
+    all_ids = {question.id for run in runs for question in run.questions}
     return Comparison(
         data=runs[0].header.data,
         runs=labels_of(runs),
         questions=len(questions),
-        left_out=len(every) - len(questions),
+        left_out=len(all_ids) - len(questions),
         measures=tuple(dict.fromkeys(score.measure for score in scores)),
         groups=groups,
         scores=tuple(scores),
@@ -174,7 +174,7 @@ def compare(runs: Sequence[Run], prices: PriceTable | None = None) -> Comparison
 
 
 def common_questions(runs: Sequence[Run]) -> tuple[Question, ...]:
-    """The questions that all runs have, with the same gold annotations, in the order of the first.
+    """The questions that all runs have with the same gold annotations, in the order of the first run.
 
     Raises:
         UsageError: there are none.
@@ -190,7 +190,7 @@ def common_questions(runs: Sequence[Run]) -> tuple[Question, ...]:
 
 
 def labels_of(runs: Sequence[Run]) -> tuple[str, ...]:
-    """What runs are called: by recipe where that tells them apart, else with the language too, else by their folders."""
+    """Unique labels of runs: the recipe, else recipe and language, else the folder's name, else its path."""
     for names in (
         [run.header.recipe for run in runs],
         [f"{run.header.recipe} ({run.header.language})" for run in runs],
@@ -202,13 +202,13 @@ def labels_of(runs: Sequence[Run]) -> tuple[str, ...]:
 
 
 RankingMeasure = Callable[[int, Sequence[str], Sequence[str]], float]
-"""Of (cutoff, found passages, gold passages)."""
+"""A measure of (cutoff, found passages, gold passages)."""
 
 
 def value_of_ranking(measure: RankingMeasure, k: int, run: Run, question: Question) -> float | None:
-    """A measure at `k` of one question; None where it has no gold passages."""
+    """A measure at `k` for one question; None if it has no gold passages."""
     result = run.results.get(question.id)
-    return measure(k, result.found if result else (), question.supporting) if question.supporting else None
+    return measure(k, result.counted_passages if result else (), question.supporting) if question.supporting else None
 
 
 def _value_of_score(name: str, run: Run, question: Question) -> float | None:
@@ -242,9 +242,9 @@ def _value_of_spending(
 
 
 def _measures(runs: Sequence[Run]) -> tuple[Measure, ...]:
-    """Of answers only where all runs answered."""
+    """The measures; those of answers only if all runs answered."""
     answered = not any(run.header.retrieval_only for run in runs)
-    answers = (*_of_answers(runs), Measure("answered", _answered)) if answered else ()
+    answers = (*_answer_measures(runs), Measure("answered", _answered)) if answered else ()
     retrieval = (
         Measure(f"shows@{HITS}", _settled, tested=True),
         *_at_cutoffs("recall", recall_at, RECALL_CUTOFFS, tested=RECALL_CUTOFFS[1]),
@@ -254,23 +254,23 @@ def _measures(runs: Sequence[Run]) -> tuple[Measure, ...]:
         *_at_cutoffs("mrr", reciprocal_rank_at, (RANK_CUTOFF,)),
     )
     cost = (
-        _spent("tasks", lambda result: result.tasks),
-        _spent("calls", lambda result: result.calls),
-        _spent("tokens", lambda result: result.tokens),
-        _spent("seconds", lambda result: result.seconds_retrieval + result.seconds_language),
+        _cost_measure("tasks", lambda result: result.tasks),
+        _cost_measure("calls", lambda result: result.calls),
+        _cost_measure("tokens", lambda result: result.tokens),
+        _cost_measure("seconds", lambda result: result.seconds_retrieval + result.seconds_language),
     )
     return (*answers, *retrieval, *cost)
 
 
-def _of_answers(runs: Sequence[Run]) -> tuple[Measure, ...]:
+def _answer_measures(runs: Sequence[Run]) -> tuple[Measure, ...]:
     if runs[0].header.rule is not None:
         return tuple(Measure(name, partial(_value_of_score, name), tested=True) for name in ("em", "f1"))
     tested = (Outcome.RIGHT, Outcome.WRONG)
-    return tuple(Measure(one.value, partial(_is_outcome, one), tested=one in tested) for one in Outcome)
+    return tuple(Measure(outcome.value, partial(_is_outcome, outcome), tested=outcome in tested) for outcome in Outcome)
 
 
 def _money(runs: Sequence[Run], prices: PriceTable | None) -> tuple[Measure, ...]:
-    """Only where every run's model has a price, or none was asked."""
+    """The measure `money`, if every run's model has a price."""
     models = {run.header.model for run in runs}
     if prices is None or models == {""} or any(model and prices.of(model) is None for model in models):
         return ()
@@ -284,7 +284,7 @@ def _money(runs: Sequence[Run], prices: PriceTable | None) -> tuple[Measure, ...
     return (Measure("money", money),)
 
 
-def _spent(name: str, spending: Callable[[QuestionResult], float | None]) -> Measure:
+def _cost_measure(name: str, spending: Callable[[QuestionResult], float | None]) -> Measure:
     return Measure(name, partial(_value_of_spending, spending))
 
 
@@ -293,7 +293,7 @@ def _at_cutoffs(name: str, measure: RankingMeasure, cutoffs: Sequence[int], test
 
 
 def _groups(questions: Sequence[Question]) -> tuple[Group, ...]:
-    """All questions first; a breakdown that makes a single group says nothing new."""
+    """The group of all questions, then the groups of each breakdown with at least two."""
     everything = Group(Breakdown.ALL, "", tuple(question.id for question in questions))
     hops = _grouped(questions, Breakdown.HOPS, lambda question: str(question.hops) if question.hops else None)
     types = _grouped(questions, Breakdown.TYPE, lambda question: question.type)
@@ -306,7 +306,7 @@ def _grouped(
     values = Counter(value for question in questions if (value := value_of(question)) is not None)
     if len(values) < 2:
         return ()
-    members = {value: tuple(one.id for one in questions if value_of(one) == value) for value in sorted(values)}
+    members = {value: tuple(item.id for item in questions if value_of(item) == value) for value in sorted(values)}
     return tuple(Group(by, value, ids) for value, ids in members.items())
 
 
@@ -317,19 +317,19 @@ def _scores(
     measures: Sequence[Measure],
     by: Breakdown,
 ) -> list[Score]:
-    """One for every group of a breakdown, measure and run, the p values still uncorrected."""
+    """One score for every group of a breakdown, measure and run, with uncorrected p values."""
     known = {question.id: question for question in questions}
     return [
         score
         for group in groups
         if group.by is by
         for measure in measures
-        for score in _side_by_side(runs, [known[name] for name in group.questions], group, measure)
+        for score in _group_scores(runs, [known[name] for name in group.questions], group, measure)
     ]
 
 
-def _side_by_side(runs: Sequence[Run], questions: Sequence[Question], group: Group, measure: Measure) -> list[Score]:
-    """Over the questions for which the measure is defined in all runs."""
+def _group_scores(runs: Sequence[Run], questions: Sequence[Question], group: Group, measure: Measure) -> list[Score]:
+    """One score per run over the questions for which the measure is defined in all runs."""
     rows = [[measure.of(run, question) for run in runs] for question in questions]
     complete = [[value for value in row if value is not None] for row in rows]
     columns = list(zip(*(row for row in complete if len(row) == len(runs)), strict=True))
@@ -345,13 +345,15 @@ def _side_by_side(runs: Sequence[Run], questions: Sequence[Question], group: Gro
 
 def _corrected(scores: Sequence[Score]) -> list[Score]:
     tested = [(place, score.difference) for place, score in enumerate(scores) if score.difference is not None]
-    raised = holm([difference.corrected for _, difference in tested])
-    corrected = {place: replace(difference, corrected=p) for (place, difference), p in zip(tested, raised, strict=True)}
+    p_values = holm([difference.corrected for _, difference in tested])
+    corrected = {
+        place: replace(difference, corrected=p) for (place, difference), p in zip(tested, p_values, strict=True)
+    }
     return [replace(score, difference=corrected.get(place)) for place, score in enumerate(scores)]
 
 
 def judged_answers(run: Run, questions: Sequence[Question]) -> list[Judged]:
-    """The run's answers that have a confidence, with whether they are right (by exact match, or by their outcome)."""
+    """The run's answers with a confidence, and whether they are right (by exact match or outcome)."""
     return judged_by_confidence([run.results.get(question.id) for question in questions])
 
 
@@ -363,7 +365,7 @@ def _confidences(runs: Sequence[Run], questions: Sequence[Question]) -> list[Con
         Confidence(
             label,
             len(answers),
-            mean([float(not one.correct) for one in answers]),
+            mean([float(not answer.correct) for answer in answers]),
             area_under_risk(answers),
             calibration_error(calibration_table(answers)),
             brier_score(answers),

@@ -1,13 +1,13 @@
-"""A run's folder: one recipe over one data set in one language, with all that is needed to compare it and look into it.
+"""The folder of a run: one recipe over one data set in one language, with all that comparisons and error analyses need.
 
-    run.json           what was run: data, recipe, language, fingerprint, versions, the pool
-    settings.toml      the recipe's settings, as `--settings` takes them
-    questions.jsonl    the questions that were asked, with their gold annotations
-    results.jsonl      one result a question, in their order; written when all have been asked, gone when others are asked
-    trails.jsonl.gz    one trail a question, added as they are answered
+    run.json           data, recipe, language, fingerprint, versions, pool
+    settings.toml      the recipe's settings, in the format of `--settings`
+    questions.jsonl    the questions with their gold annotations
+    results.jsonl      one result per question, in their order; written at the end, deleted when other questions are asked
+    trails.jsonl.gz    one trail per question, appended as they are answered
 
-A run hangs on nothing outside its folder, so folders may be copied and sent. The folder's name ends in the first digits of
-the fingerprint under which results are kept: other settings, another language or another corpus make another run.
+A run depends on nothing outside its folder, so folders may be copied and sent. The folder's name ends with the first digits of
+the fingerprint of the results: other settings, another language or another corpus make another run.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ HEADER, SETTINGS, QUESTIONS, RESULTS, TRAILS = (
 )
 
 _DIGITS = 8
-"""Of the fingerprint, in the folder's name."""
+"""Digits of the fingerprint in the folder's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class EncoderRecord:
-    """Which encoder made the vectors."""
+    """The encoder of the vectors."""
 
     name: str
     digest: str
@@ -56,26 +56,26 @@ class EncoderRecord:
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """What the run was made with."""
+    """The versions that made the run."""
 
     hoptrail: str
     python: str
 
     @classmethod
     def here(cls) -> Versions:
-        """Of this process."""
+        """The versions of this process."""
         return cls(version("hoptrail"), platform.python_version())
 
 
 @dataclass(frozen=True, slots=True)
 class RunHeader:
-    """What was run. `recipe` is as it was asked for (`NAME` or `NAME:PRESET`), `rule` is the rule that scores answers;
-    None where questions are about somebody's own documents and have outcomes.
+    """The description of a run.
 
-    `fingerprint` covers all that changes a result, `settings` the recipe's settings alone. `structures` are those that the
-    recipe stands on, each with its fingerprint and who made it. `outside_pool` are the gold passages from which none of the
-    `pool_size` units that are searched was made. `model` is the name of the language model where one answered. There is no
-    date: the same run has the same header.
+    `recipe` is the name that the user gave (`NAME` or `NAME:PRESET`). `rule` scores the answers, and is None for questions about
+    own documents, which have outcomes. `fingerprint` covers all that changes a result, `settings` the recipe's settings alone.
+    `structures` are those that the recipe needs, each with its fingerprint and the language that built it. `outside_pool` has
+    the gold passages from which none of the `pool_size` searched units was made. `model` is the name of the language model, or
+    empty. There is no date, so that the same run has the same header.
     """
 
     data: str
@@ -102,31 +102,31 @@ class RunHeader:
 
 
 class RunFolder:
-    """The folder of a run that is being made. One process at a time: whoever makes it holds the lock on its results."""
+    """The folder of a run in progress. One process at a time: the lock on the results file guards it."""
 
     def __init__(self, work: Path, header: RunHeader, settings: str, questions: Sequence[Question]) -> None:
-        """`settings` is their TOML.
+        """Write the folder's files, apart from results and trails. `settings` is TOML.
 
         Raises:
-            StorageError: it cannot be written.
+            StorageError: they cannot be written.
         """
         self.path = work / RUNS_FOLDER / header.name
         self._questions = tuple(question.id for question in questions)
-        # The candidates of a question would be most of the file, and nothing here needs them.
-        asked = _lines(asdict(replace(one, candidates=())) for one in questions)
+        # Candidates would be most of the file, and are not needed here.
+        lines = _lines(asdict(replace(question, candidates=())) for question in questions)
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            if not _holds(self.path / QUESTIONS, asked):
-                (self.path / RESULTS).unlink(missing_ok=True)  # of other questions: this run is not finished
+            if not _has_content(self.path / QUESTIONS, lines):
+                (self.path / RESULTS).unlink(missing_ok=True)  # these results are of other questions
             replace_file(self.path / HEADER, (json.dumps(asdict(header), indent=2, ensure_ascii=False) + "\n").encode())
             replace_file(self.path / SETTINGS, settings.encode())
-            replace_file(self.path / QUESTIONS, asked)
+            replace_file(self.path / QUESTIONS, lines)
         except OSError as error:
-            raise self._unwritten(error) from error
+            raise self._write_error(error) from error
         self.trails = TrailsFile(self.path / TRAILS)
 
     def finish(self, results: Mapping[str, QuestionResult]) -> None:
-        """Write down the results of all questions.
+        """Write the results of all questions.
 
         Raises:
             StorageError: they cannot be written.
@@ -135,9 +135,9 @@ class RunFolder:
         try:
             replace_file(self.path / RESULTS, _lines(rows))
         except OSError as error:
-            raise self._unwritten(error) from error
+            raise self._write_error(error) from error
 
-    def _unwritten(self, error: OSError) -> StorageError:
+    def _write_error(self, error: OSError) -> StorageError:
         return StorageError(
             f"the run cannot be kept in {self.path}: {error.strerror or error}; make room and run again"
         )
@@ -145,7 +145,7 @@ class RunFolder:
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run as read from its folder. `results` are by question id; a question that was not reached has none."""
+    """A finished run, read from its folder. `results` are by question id; a question that was not asked has none."""
 
     path: Path
     header: RunHeader
@@ -158,24 +158,25 @@ class Run:
 
     @cached_property
     def trails(self) -> Mapping[str, TrailRecord]:
-        """By question id; missing where a result was made before trails were kept, or the question was corrected since.
+        """The trails by question id; missing if the result is older than trail files, or the question was corrected since.
 
         Raises:
             DataError: the file was altered.
             StorageError: it cannot be read.
         """
-        found = read_trails(self.path / TRAILS)
         return {
-            name: one for name, one in found.items() if name in self.results and self.results[name].asked == one.asked
+            name: trail
+            for name, trail in read_trails(self.path / TRAILS).items()
+            if name in self.results and self.results[name].asked == trail.asked
         }
 
 
 def open_run(place: Path) -> Run:
-    """The run in a folder. Its name may be cut short, as long as it fits one folder only.
+    """Open the run in a folder. A prefix of the folder's name is enough if it is unique.
 
     Raises:
-        UsageError: there is no run here, several fit, or it is not finished.
-        DataError: a file of it was altered.
+        UsageError: no run or several runs match, or the run is not finished.
+        DataError: one of its files was altered.
     """
     folder = _find(place)
     if not (folder / RESULTS).is_file():
@@ -188,11 +189,11 @@ def open_run(place: Path) -> Run:
 def _find(place: Path) -> Path:
     if (place / HEADER).is_file():
         return place
-    fitting = sorted(path.parent for path in place.parent.glob(f"{escape(place.name)}*/{HEADER}"))
-    if len(fitting) == 1:
-        return fitting[0]
-    if fitting:
-        names = ", ".join(path.name for path in fitting)
+    matches = sorted(path.parent for path in place.parent.glob(f"{escape(place.name)}*/{HEADER}"))
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        names = ", ".join(path.name for path in matches)
         raise UsageError(f"{place} may mean any of these runs: {names}. Give more of the name.")
     raise UsageError(f"{place} is not a run. `hoptrail evaluate ... --work DIR` makes runs in DIR/{RUNS_FOLDER}.")
 
@@ -210,7 +211,7 @@ def _read_header(path: Path) -> RunHeader:
     except OSError as error:
         raise StorageError(f"{path} cannot be read: {error.strerror or error}") from error
     except (ValueError, ValidationError) as error:
-        raise DataError(f"{path} is not as it was written: {str(error).splitlines()[0]}; make the run again") from error
+        raise DataError(f"{path} was altered: {str(error).splitlines()[0]}; make the run again") from error
 
 
 def _read_results(path: Path) -> dict[str, QuestionResult]:
@@ -224,7 +225,7 @@ def _read_results(path: Path) -> dict[str, QuestionResult]:
     return results
 
 
-def _holds(path: Path, content: bytes) -> bool:
+def _has_content(path: Path, content: bytes) -> bool:
     return path.exists() and path.read_bytes() == content
 
 

@@ -1,7 +1,7 @@
-"""Running recipes over a data set's questions: resumable, a failed question counted and named, time kept apart.
+"""Runs recipes over the questions of a data set. Resumable; failed questions are counted and named.
 
-The corpus is indexed like anybody's documents. A question's trail and result are on disk as soon as it is answered, so a run
-that was stopped goes on where it was; a question that failed is asked again. Finished runs stand in folders (`run_folder.py`).
+The corpus is indexed like any documents. The trail and result of a question are on disk as soon as it is answered, so a stopped
+run resumes there; failed questions are asked again. Finished runs are kept in folders (`run_folder.py`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import DataError, DocumentError, Interrupted, MadeByAnother, UsageError
 from hoptrail.evaluation.corpus_sources import corpus_ids_by_document, leave_only_the_corpus
 from hoptrail.evaluation.datasets import Dataset, Question
-from hoptrail.evaluation.in_parallel import results_of
+from hoptrail.evaluation.in_parallel import map_threaded
 from hoptrail.evaluation.oracle import OracleLanguage
 from hoptrail.evaluation.packed import Showing
 from hoptrail.evaluation.question_meter import PerQuestion
@@ -42,15 +42,15 @@ RESULTS_FOLDER = "results"
 UNSETTLED = " (not whole)"
 
 SCRIPTED = "scripted"
-"""What the name of a language begins with whose replies come in a fixed order."""
+"""Prefix of the names of languages whose replies come in a fixed order."""
 
 MODEL_LANGUAGES = ("chat", "replay")
-"""Languages whose tasks a language model performs, or performed."""
+"""Languages whose tasks a language model performs or has performed."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunIdentity:
-    """Everything that can change a result, for the fingerprint under which results are kept."""
+    """Everything that can change a result. Results are stored under its fingerprint."""
 
     code: str
     recipe: str
@@ -73,15 +73,15 @@ def evaluate(
     retrieval_only: bool = False,
     threads: int = 1,
 ) -> EvaluationReport:
-    """Index the corpus (only what is not there yet), run every recipe over every question, and put the results together.
+    """Index the corpus as far as needed, run every recipe over every question, and summarise the results.
 
-    With several `threads`, so many questions are asked at once; the results are the same, the seconds they took apart.
+    `threads`: questions asked at once. It changes only the measured seconds.
 
     Raises:
-        UsageError: no recipe is named, or one that there is not, or the language gives its replies in order of asking, or the
-            oracle is to answer about somebody's own documents.
-        DataError: a passage of a data set's corpus could not be read, or none of somebody's own documents.
-        IndexUnavailable: the index cannot be used, or lacks what a recipe searches; finished results are kept in `work`.
+        UsageError: no recipe is named, a recipe does not exist, a scripted language is to serve several threads, or the oracle
+            is to answer questions about own documents.
+        DataError: a passage of the corpus, or all own documents, could not be read.
+        IndexUnavailable: the index cannot be used, or lacks a structure that a recipe needs; finished results are kept in `work`.
         Interrupted: the watcher asked to stop; finished results are kept in `work`.
     """
     if not recipes:
@@ -91,8 +91,8 @@ def evaluate(
     if dataset.rule is None and language == OracleLanguage.name:
         raise UsageError("the oracle answers from gold passages and answers, which questions about own documents lack.")
     indexed = index_corpus(dataset, recipes, index, watcher)
-    performers = performers_of(language, index)
-    runs = [(name, Running(name, index.recipe(name, performers), performers, dataset, work)) for name in recipes]
+    performers = open_performers(language, index)
+    runs = [(name, RecipeRun(name, index.recipe(name, performers), performers, dataset, work)) for name in recipes]
     reports = [(name, run.run(watcher, retrieval_only=retrieval_only, threads=threads)) for name, run in runs]
     return EvaluationReport(
         dataset.name, len(dataset.questions), language, tuple(reports), indexed.notes, indexed.unread
@@ -100,19 +100,19 @@ def evaluate(
 
 
 @dataclass(frozen=True, slots=True)
-class Indexed:
-    """What could not be done while the corpus was indexed, and what of somebody's own documents could not be read."""
+class IndexingReport:
+    """Notes on what could not be done while indexing, and the own documents that could not be read."""
 
     notes: tuple[str, ...]
     unread: tuple[DocumentError, ...]
 
 
-def index_corpus(dataset: Dataset, recipes: Sequence[str], index: Index, watcher: Watcher) -> Indexed:
-    """Have `index` hold the corpus, nothing else, and what the recipes need.
+def index_corpus(dataset: Dataset, recipes: Sequence[str], index: Index, watcher: Watcher) -> IndexingReport:
+    """Make `index` hold the corpus and nothing else, with the structures that the recipes need.
 
     Raises:
-        UsageError: another language has made what the recipes need.
-        DataError: a passage of a data set's corpus could not be read, or none of somebody's own documents.
+        UsageError: another language has built a structure that the recipes need.
+        DataError: a passage of the corpus, or all own documents, could not be read.
     """
     try:
         report = index.add([dataset.corpus], recipes, watcher)
@@ -123,7 +123,7 @@ def index_corpus(dataset: Dataset, recipes: Sequence[str], index: Index, watcher
     leave_only_the_corpus(index, dataset)
     if report.failures and not index.contents().documents:
         raise _unread("documents, all there are,", report.failures, dataset)
-    return Indexed(tuple(report.notes), tuple(report.failures))
+    return IndexingReport(tuple(report.notes), tuple(report.failures))
 
 
 def _unread(what: str, failures: Sequence[DocumentError], dataset: Dataset) -> DataError:
@@ -131,8 +131,8 @@ def _unread(what: str, failures: Sequence[DocumentError], dataset: Dataset) -> D
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
-    """A recipe (under the name it was asked for) and the questions it is run over; `language` is the one that it holds."""
+class RecipeRun:
+    """A recipe, under the name that the user gave, and the questions it is run over. `language` is that of the recipe."""
 
     name: str
     recipe: Recipe
@@ -141,16 +141,16 @@ class Running:
     work: Path
 
     def run(self, watcher: Watcher, *, retrieval_only: bool = False, threads: int = 1) -> RecipeReport:
-        """All questions. Results that are already in `work` under the same fingerprint are not made again.
+        """Ask all questions that have no result under the same fingerprint in `work`, and summarise all results.
 
         Raises:
-            Interrupted: the watcher asked to stop; what is finished is kept.
+            Interrupted: the watcher asked to stop; finished results are kept.
         """
         names = corpus_ids_by_document(self.recipe.corpus.snapshot, self.dataset)
         asking = Asking(self.recipe, self.language, self.dataset, Showing(self.recipe.corpus, names), retrieval_only)
         header = self._header(names, retrieval_only)
-        kept = self.work / RESULTS_FOLDER / f"{self.dataset.name}-{self.recipe.name}.jsonl"
-        with ResultsFile(kept, header.fingerprint) as results:
+        path = self.work / RESULTS_FOLDER / f"{self.dataset.name}-{self.recipe.name}.jsonl"
+        with ResultsFile(path, header.fingerprint) as results:
             settings = to_toml(self.recipe.settings, f"recipes.{self.recipe.name}.").lstrip()
             folder = RunFolder(self.work, header, settings, self.dataset.questions)
             self._ask(asking, results, folder, watcher, threads)
@@ -167,12 +167,12 @@ class Running:
             )
 
     def _ask(self, asking: Asking, results: ResultsFile, folder: RunFolder, watcher: Watcher, threads: int) -> None:
-        """Every question that has no result yet; a trail is kept before its result, so that no result lacks one."""
+        """Ask the open questions. A trail is stored before its result, so that no result lacks one."""
         questions = self.dataset.questions
-        left = [question for question in questions if is_open(question, results.finished.get(question.id))]
-        done = len(questions) - len(left)
-        wanted = takewhile(lambda _: not watcher.stopped(), left)
-        for result, trail in results_of(wanted, asking.ask, threads):
+        remaining = [question for question in questions if is_open(question, results.finished.get(question.id))]
+        done = len(questions) - len(remaining)
+        until_stopped = takewhile(lambda _: not watcher.stopped(), remaining)
+        for result, trail in map_threaded(until_stopped, asking.ask, threads):
             folder.trails.append(trail)
             results.append(result)
             done += 1
@@ -197,7 +197,7 @@ class Running:
             documents=identity.documents,
             structures=identity.structures,
             pool_size=settings.pool.size(snapshot),
-            outside_pool=_outside(settings.pool, snapshot, self.dataset, names),
+            outside_pool=_gold_outside_pool(settings.pool, snapshot, self.dataset, names),
             encoder=EncoderRecord(encoder.name, encoder.digest, encoder.dimension),
             versions=Versions.here(),
             model=self.language.model,
@@ -205,11 +205,13 @@ class Running:
 
 
 def is_open(question: Question, before: QuestionResult | None) -> bool:
-    """Never asked, failed, or corrected since."""
+    """Whether a question must be asked: it has no result, failed, or was corrected since."""
     return before is None or before.error is not None or before.asked != fingerprint(question)
 
 
-def _outside(pool: Pool, snapshot: Snapshot, dataset: Dataset, names: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+def _gold_outside_pool(
+    pool: Pool, snapshot: Snapshot, dataset: Dataset, names: Mapping[str, Sequence[str]]
+) -> tuple[str, ...]:
     """The gold passages from which no unit of the pool was made."""
     missing = {passage for question in dataset.questions for passage in question.supporting}
     for unit in pool.units(snapshot):
@@ -219,8 +221,8 @@ def _outside(pool: Pool, snapshot: Snapshot, dataset: Dataset, names: Mapping[st
     return tuple(sorted(missing))
 
 
-def performers_of(language: str, index: Index) -> PerQuestion:
-    """The oracle is opened here and nowhere else: only an evaluation has the gold that it answers from."""
+def open_performers(language: str, index: Index) -> PerQuestion:
+    """Open a language by name. Only here is the oracle available, because only an evaluation has its gold."""
     if language == OracleLanguage.name:
         return PerQuestion(language, OracleLanguage)
     opened = index.language(language, fully_priced=True)
@@ -231,14 +233,14 @@ def performers_of(language: str, index: Index) -> PerQuestion:
 
 
 def _structures(recipe: Recipe) -> list[str]:
-    """What the recipe's structures are built from is part of what its results hang on; what other recipes need is not."""
+    """The recipe's structures and those they are built from: all that its results depend on."""
     known = structures_by_name(PassageLimits())
     names = (structure.name for structure in with_foundations(recipe.settings.structures, known))
     return sorted(set(names) & set(recipe.corpus.snapshot.head.structures))
 
 
 def _maker(head: Head, structure: str) -> str:
-    """Who made a structure, as far as results hang on it: one that still wants something is another when it has that."""
+    """The language that built a structure. An unfinished structure is marked, because results change when it is finished."""
     return head.languages.get(structure, "") + ("" if structure in head.settled else UNSETTLED)
 
 

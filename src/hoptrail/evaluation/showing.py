@@ -1,8 +1,8 @@
-"""Which documents' words a unit shows to whoever reads it: less than what it was made from.
+"""Determines the documents whose text a unit shows, which may be fewer than its sources.
 
-A passage, a sentence, a fact and a line of an aggregate show what they were made from. A summary was made from all that was
-summarised, but shows a document only where it keeps a sentence of it word for word: one in other words shows nothing, because
-nobody can tell without a reader. Summaries open sentences with a title in place of a pronoun; their ends count.
+A passage, sentence, fact or line of an aggregate shows its sources. A summary shows only documents of which it keeps a sentence
+word for word: a paraphrase cannot be attributed without a reader. Summaries may replace a pronoun at the start of a sentence with
+a title; then the rest of the sentence counts.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from hoptrail.text.sentences import sentence_spans
 from hoptrail.types import Document, Kind, Unit
 
 MOST_SENTENCES = 100
-"""Sentences of a summary that are looked for: far more than one has."""
+"""Sentences of a summary that are searched for: far more than a summary has."""
 LEAST_WORDS = 4
-"""The end of a sentence that counts has at least so many words."""
+"""Minimal number of words of the rest of a sentence after a title."""
 
 
 def shown_documents(unit: Unit, documents: Callable[[set[str]], Mapping[str, Document]]) -> tuple[str, ...]:
-    """Ids of the documents that the unit shows, without repeats; `documents` gives documents by id."""
+    """Ids of the documents that the unit shows, without repeats; `documents` returns documents by id."""
     sources = dict.fromkeys(span.document for span in unit.sources)
     if unit.kind is not Kind.SUMMARY:
         return tuple(sources)
-    kept = [squeeze(unit.text[start:end]) for start, end in sentence_spans(unit.text, MOST_SENTENCES)]
-    found = documents(set(sources))
-    return tuple(name for name in sources if _keeps_one(kept, squeeze(found[name].title), squeeze(found[name].text)))
+    sentences = [squeeze(unit.text[start:end]) for start, end in sentence_spans(unit.text, MOST_SENTENCES)]
+    by_id = documents(set(sources))
+    return tuple(name for name in sources if _quotes(sentences, squeeze(by_id[name].title), squeeze(by_id[name].text)))
 
 
-def _keeps_one(sentences: Sequence[str], title: str, text: str) -> bool:
-    return any(_stands_in(sentence, title, text) for sentence in sentences)
+def _quotes(sentences: Sequence[str], title: str, text: str) -> bool:
+    return any(_is_in(sentence, title, text) for sentence in sentences)
 
 
-def _stands_in(sentence: str, title: str, text: str) -> bool:
-    end = sentence.removeprefix(title).removeprefix("'s") if title and sentence.startswith(title) else sentence
-    return sentence in text or (len(end.split()) >= LEAST_WORDS and end in text)
+def _is_in(sentence: str, title: str, text: str) -> bool:
+    rest = sentence.removeprefix(title).removeprefix("'s") if title and sentence.startswith(title) else sentence
+    return sentence in text or (len(rest.split()) >= LEAST_WORDS and rest in text)

@@ -1,15 +1,21 @@
-"""Where two runs part on a question: the first stage at which their trails differ, and whether that did good.
+"""Finds where two runs diverge on a question: the first stage at which their trails differ, and the gain or loss.
 
-The trails are walked hop by hop. A hop that only one has, or another sub-question, is `decomposition`; other words for the same
-sub-question `completion`; other gold passages among the hits `retrieval`; other gold passages handed to the reader `packing`;
-another answer `reading`; and after the last hop another answer to the question `conclusion`. Two recipes hardly ever find the
-same units, so hits are compared by the gold passages they show; `exact`, or where a question has no gold passages, by their
-units in order. Scores of hits are not compared: those of different channels mean different things.
+The trails are compared hop by hop, in this order:
+
+    decomposition    one run has no such hop, or another sub-question
+    completion       the same sub-question was completed in other words
+    retrieval        other gold passages among the hits
+    packing          other gold passages handed to the reader
+    reading          another answer
+    conclusion       after the last hop, another answer to the question
+
+Two recipes rarely find the same units, so hits are compared by the gold passages that they show; with `exact`, or for a question
+without gold passages, by their units in order. Scores are not compared, because those of different channels are not comparable.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import zip_longest
@@ -22,7 +28,7 @@ from hoptrail.evaluation.trail_records import HitRecord, HopRecord, TrailRecord
 
 
 class Stage(StrEnum):
-    """Where trails part, in the order of the way to an answer."""
+    """The stage at which trails diverge, in the order in which an answer is made."""
 
     DECOMPOSITION = "decomposition"
     COMPLETION = "completion"
@@ -36,9 +42,9 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Departure:
-    """One question (its id): where the trails part, at which hop (from 0), what the two have there, what the second gained.
+    """The divergence on one question (its id): its stage, hop (from 0), and what each run has there.
 
-    `gain` is the F1 of the second's answer less that of the first's; None where one of them has no score.
+    `gain` is the F1 of the second run's answer minus that of the first; None if one has no score.
     """
 
     question: str
@@ -50,10 +56,10 @@ class Departure:
 
 
 def diff_trails(first: Run, second: Run, *, exact: bool = False) -> tuple[Departure, ...]:
-    """One departure for every question that both runs have, in the order of the first.
+    """Compare the trails of every question that both runs have, in the order of the first run.
 
     Raises:
-        UsageError: they have no question in common.
+        UsageError: the runs have no question in common.
     """
     return tuple(_departure(first, second, question, exact) for question in common_questions([first, second]))
 
@@ -62,15 +68,15 @@ def _departure(first: Run, second: Run, question: Question, exact: bool) -> Depa
     results = first.results.get(question.id), second.results.get(question.id)
     one, two = first.trails.get(question.id), second.trails.get(question.id)
     if one is None or two is None:
-        hop, parting = 0, _Parting(Stage.UNKNOWN, *("no trail" if trail is None else "" for trail in (one, two)))
+        hop, divergence = 0, _Divergence(Stage.UNKNOWN, *("no trail" if trail is None else "" for trail in (one, two)))
     else:
         gold = None if exact or not question.supporting else frozenset(question.supporting)
-        hop, parting = _first_parting(_Pair(one, two, gold), *(_said(result) for result in results))
-    return Departure(question.id, parting.stage, hop, parting.first, parting.second, _gain(*results))
+        hop, divergence = _first_divergence(_Pair(one, two, gold), *(_answer(result) for result in results))
+    return Departure(question.id, divergence.stage, hop, divergence.first, divergence.second, _gain(*results))
 
 
 @dataclass(frozen=True, slots=True)
-class _Parting:
+class _Divergence:
     stage: Stage
     first: str
     second: str
@@ -78,67 +84,66 @@ class _Parting:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Two trails of one question. `gold` is what hits are compared by; None: by their units."""
+    """Two trails of one question. `gold`: passages by which hits are compared, None to compare units."""
 
     first: TrailRecord
     second: TrailRecord
     gold: frozenset[str] | None
 
-    def at_hop(self, one: HopRecord | None, two: HopRecord | None) -> _Parting | None:
-        """The stage at which these hops part, and what each has there."""
+    def at_hop(self, one: HopRecord | None, two: HopRecord | None) -> _Divergence | None:
+        """The first difference of two hops, or None."""
         if one is None or two is None or one.question != two.question:
-            return _Parting(
+            return _Divergence(
                 Stage.DECOMPOSITION, *("no sub-question" if hop is None else hop.question for hop in (one, two))
             )
         if one.asked != two.asked:
-            return _Parting(Stage.COMPLETION, one.asked, two.asked)
-        for stage, seen in (
-            (Stage.RETRIEVAL, (self.found(one.hits), self.found(two.hits))),
-            (Stage.PACKING, (self._handed(self.first, one), self._handed(self.second, two))),
+            return _Divergence(Stage.COMPLETION, one.asked, two.asked)
+        for stage, items in (
+            (Stage.RETRIEVAL, (self.items_of(one.hits), self.items_of(two.hits))),
+            (Stage.PACKING, (self._read_items(self.first, one), self._read_items(self.second, two))),
         ):
-            if seen[0] != seen[1]:
-                return _Parting(stage, *_apart(*seen))
+            if items[0] != items[1]:
+                return _Divergence(stage, *_differing_items(*items))
         if (one.answer, one.verdict) != (two.answer, two.verdict):
-            return _Parting(Stage.READING, one.answer or one.verdict, two.answer or two.verdict)
+            return _Divergence(Stage.READING, one.answer or one.verdict, two.answer or two.verdict)
         return None
 
-    def found(self, hits: Sequence[HitRecord]) -> list[str]:
-        """What these hits are compared by."""
+    def items_of(self, hits: Sequence[HitRecord]) -> list[str]:
+        """The gold passages or units by which these hits are compared."""
         if self.gold is None:
             return [hit.unit for hit in hits]
         return sorted(self.gold.intersection(passage for hit in hits for passage in hit.passages))
 
-    def _handed(self, trail: TrailRecord, hop: HopRecord) -> list[str]:
+    def _read_items(self, trail: TrailRecord, hop: HopRecord) -> list[str]:
         readings = [reading for reading in trail.readings if reading.question == hop.asked]
         if self.gold is None:
             return [unit for reading in readings for unit in reading.units]
         return sorted(self.gold.intersection(passage for reading in readings for passage in reading.passages))
 
 
-def _first_parting(pair: _Pair, *said: str) -> tuple[int, _Parting]:
-    """The hop, and what differs there; the number of hops where it is what comes after them."""
+def _first_divergence(pair: _Pair, *answers: str) -> tuple[int, _Divergence]:
+    """The hop and its difference; the number of hops if the difference comes after them."""
     for number, hops in enumerate(zip_longest(pair.first.hops, pair.second.hops)):
-        if parting := pair.at_hop(*hops):
-            return number, parting
+        if divergence := pair.at_hop(*hops):
+            return number, divergence
     after = len(pair.first.hops)
-    found = pair.found(pair.first.ranking), pair.found(pair.second.ranking)
-    if found[0] != found[1]:
-        return after, _Parting(Stage.RETRIEVAL, *_apart(*found))
-    return after, _Parting(Stage.NOWHERE if said[0] == said[1] else Stage.CONCLUSION, *said)
+    items = pair.items_of(pair.first.ranking), pair.items_of(pair.second.ranking)
+    if items[0] != items[1]:
+        return after, _Divergence(Stage.RETRIEVAL, *_differing_items(*items))
+    return after, _Divergence(Stage.NOWHERE if answers[0] == answers[1] else Stage.CONCLUSION, *answers)
 
 
-def _apart(one: Sequence[str], two: Sequence[str]) -> tuple[str, str]:
-    """What each of two lists has from the first item on in which they differ."""
+def _differing_items(one: Sequence[str], two: Sequence[str]) -> tuple[str, str]:
+    """The items of two lists from their first difference on."""
     place = next(place for place, (first, second) in enumerate(zip_longest(one, two)) if first != second)
-    return _rest(one[place:]), _rest(two[place:])
+    return _list_items(one[place:]), _list_items(two[place:])
 
 
-def _rest(items: Iterable[str]) -> str:
-    listed = list(items)
-    return ", ".join(listed[:2]) + (f" and {len(listed) - 2} more" if len(listed) > 2 else "") if listed else "nothing"
+def _list_items(items: Sequence[str]) -> str:
+    return ", ".join(items[:2]) + (f" and {len(items) - 2} more" if len(items) > 2 else "") if items else "nothing"
 
 
-def _said(result: QuestionResult | None) -> str:
+def _answer(result: QuestionResult | None) -> str:
     if result is None or result.error is not None:
         return "failed"
     return "no answer" if result.prediction is None else result.prediction

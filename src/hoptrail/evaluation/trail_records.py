@@ -1,8 +1,7 @@
-"""How a question was answered, as a run keeps it: the hops with their hits, and what the language was handed to read.
+"""The stored trail of a question: its hops with their hits, and the evidence that the language read.
 
-A record says which of the data set's passages a unit shows, so whoever looks at it later needs no index. Texts of units are
-left out: the index has them. The file is gzip, one member a question, so that it can grow and be read by any tool
-(`zcat FILE | head -1`). Nothing here runs a recipe.
+Records name the data set's passages that a unit shows, so reading them needs no index; they leave out the texts of units. The
+file is gzip with one member per question, so that it can grow and any tool can read it (`zcat FILE | head -1`).
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ PassagesOf = Callable[[Unit], Sequence[str]]
 """The data set's ids of the passages that a unit shows."""
 
 _GZIP = zlib.MAX_WBITS | 16
-"""Tells zlib to expect gzip's head and tail."""
+"""Makes zlib expect the header and trailer of gzip."""
 
 _PIECE = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
 class HitRecord:
-    """A hit; `passages` are the data set's ids of what its unit shows, `document` is the index's id of its first source."""
+    """A hit. `passages`: the data set's ids of what its unit shows; `document`: the index's id of its first source."""
 
     unit: str
     kind: Kind
@@ -57,7 +56,7 @@ class HopRecord:
 
     @property
     def passages(self) -> tuple[str, ...]:
-        """What its hits show, best first, without repeats."""
+        """The passages that its hits show, best first, without repeats."""
         return tuple(dict.fromkeys(passage for hit in self.hits for passage in hit.passages))
 
 
@@ -74,7 +73,7 @@ class EvidenceRecord:
 
 @dataclass(frozen=True, slots=True)
 class ReadingRecord:
-    """One task that reads: its name, its question, the units handed over with the passages they show, what was answered."""
+    """One reading task: its name, question, units with the passages they show, and answer."""
 
     task: str
     question: str
@@ -85,9 +84,9 @@ class ReadingRecord:
 
 @dataclass(frozen=True, slots=True)
 class TrailRecord:
-    """The way to one question's answer (its id); `asked` is the fingerprint of the question with its gold annotations.
+    """The trail of one question, named by its id. `asked` is the fingerprint of the question with its gold annotations.
 
-    `ranking` is what was retrieved over all hops. A question that failed has no hops, but what was read until then.
+    `ranking` has the hits of all hops. A failed question has no hops, only the readings until it failed.
     """
 
     question: str
@@ -104,23 +103,23 @@ def record_trail(
     answer: Answer | None,
     ranking: Ranking,
     readings: Sequence[ReadingRecord],
-    shown: PassagesOf,
+    passages_of: PassagesOf,
 ) -> TrailRecord:
-    """The record of an answer (None where there is none, with what was retrieved)."""
+    """The record of an answer, or of retrieval alone (None)."""
     return TrailRecord(
         question,
         asked,
-        tuple(_hop(hop, shown) for hop in answer.trail) if answer else (),
+        tuple(_hop(hop, passages_of) for hop in answer.trail) if answer else (),
         tuple(_evidence(item) for item in answer.evidence) if answer else (),
         tuple(readings),
-        _hits(ranking, shown),
+        _hits(ranking, passages_of),
     )
 
 
 class TrailsFile:
-    """A growing file of trails. Opened again, it goes on behind its last whole member; what a kill tore is written over.
+    """A growing file of trails. When reopened, it continues after its last complete member; a torn one is overwritten.
 
-    One process at a time may write to it; `append` may be called from several threads.
+    One process at a time may write to it; `append` is thread-safe.
 
     Raises (on opening):
         StorageError: the file cannot be read.
@@ -132,13 +131,15 @@ class TrailsFile:
         self._end = sum(size for size, _ in _members(path)) if path.exists() else 0
 
     def append(self, record: TrailRecord) -> None:
-        """Add a record; when this returns, it is on the disk.
+        """Append a record and flush it to disk.
 
         Raises:
             StorageError: it could not be written; the records before it are intact.
         """
         text = json.dumps(asdict(record), sort_keys=True, separators=(",", ":"))
-        content = gzip.compress(f"{text}\n".encode(), mtime=0)  # no time of day: the same trail, the same bytes
+        content = gzip.compress(
+            f"{text}\n".encode(), mtime=0
+        )  # without a time, so that the same trail gives the same bytes
         with self._appending:
             try:
                 append_at(self._path, self._end, content)
@@ -149,7 +150,7 @@ class TrailsFile:
 
 
 def read_trails(path: Path) -> dict[str, TrailRecord]:
-    """The trails of a file by question id; of a question that was asked again, the last one. Empty where there is no file.
+    """The trails of a file by question id; of a question asked again, the last one. Empty if there is no file.
 
     Raises:
         StorageError: the file cannot be read.
@@ -159,18 +160,18 @@ def read_trails(path: Path) -> dict[str, TrailRecord]:
         return {}
     from pydantic import ValidationError
 
-    found: dict[str, TrailRecord] = {}
+    trails: dict[str, TrailRecord] = {}
     for number, (_, content) in enumerate(_members(path), start=1):
         try:
             record = _reader().validate_json(content)
         except ValidationError as error:
-            raise DataError(f"{path}, trail {number}: not as it was written; remove the file and run again") from error
-        found[record.question] = record
-    return found
+            raise DataError(f"{path}, trail {number}: the file was altered; remove it and run again") from error
+        trails[record.question] = record
+    return trails
 
 
 def _members(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The size of every whole member in the file, and what is in it; ends at one that is torn."""
+    """Yield size and unpacked content of every complete member of the file; ends at a torn one."""
     try:
         content = memoryview(path.read_bytes())
     except OSError as error:
@@ -186,15 +187,15 @@ def _members(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def _first_member(content: memoryview) -> tuple[int, bytes]:
-    """Its size and what is in it.
+    """Size and unpacked content of the first member.
 
     Raises:
-        EOFError: it has no end.
-        zlib.error: it is none.
+        EOFError: it is incomplete.
+        zlib.error: it is no gzip member.
     """
     unpacking = zlib.decompressobj(_GZIP)
     parts: list[bytes] = []
-    # In pieces, because what follows the member's end is copied by the library.
+    # In pieces, because the library copies everything after the end of the member.
     for place in range(0, len(content), _PIECE):
         parts.append(unpacking.decompress(content[place : place + _PIECE]))
         if unpacking.eof:
@@ -209,17 +210,17 @@ def _reader() -> TypeAdapter[TrailRecord]:
     return TypeAdapter(TrailRecord)
 
 
-def _hop(hop: Hop, shown: PassagesOf) -> HopRecord:
-    return HopRecord(hop.question, hop.asked, _hits(hop.hits, shown), hop.answer, hop.verdict)
+def _hop(hop: Hop, passages_of: PassagesOf) -> HopRecord:
+    return HopRecord(hop.question, hop.asked, _hits(hop.hits, passages_of), hop.answer, hop.verdict)
 
 
-def _hits(ranking: Ranking, shown: PassagesOf) -> tuple[HitRecord, ...]:
-    return tuple(_hit(hit, shown) for hit in ranking)
+def _hits(ranking: Ranking, passages_of: PassagesOf) -> tuple[HitRecord, ...]:
+    return tuple(_hit(hit, passages_of) for hit in ranking)
 
 
-def _hit(hit: Hit, shown: PassagesOf) -> HitRecord:
+def _hit(hit: Hit, passages_of: PassagesOf) -> HitRecord:
     unit = hit.unit
-    return HitRecord(unit.id, unit.kind, float(hit.score), hit.channel, unit.document, tuple(shown(unit)))
+    return HitRecord(unit.id, unit.kind, float(hit.score), hit.channel, unit.document, tuple(passages_of(unit)))
 
 
 def _evidence(item: Evidence) -> EvidenceRecord:

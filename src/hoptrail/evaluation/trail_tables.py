@@ -1,4 +1,4 @@
-"""Error analyses and trail diffs as tables of text and as JSON. Knows nothing of how they were made."""
+"""Renders error analyses and trail diffs as text tables and JSON."""
 
 from __future__ import annotations
 
@@ -12,53 +12,54 @@ from hoptrail.evaluation.trail_diff import Departure, Stage
 
 
 def errors_tables(analyses: Sequence[ErrorAnalysis], labels: Sequence[str], examples: int) -> tuple[TextTable, ...]:
-    """Counts of every cause by run, then of each run and cause the first examples."""
+    """Counts of every cause by run, and the first examples of each cause for each run."""
     rows = [
-        ("right", *(str(one.right) for one in analyses)),
-        *((cause.value, *(_counts(one, cause) for one in analyses)) for cause in Cause),
-        ("failed", *(str(one.failed) for one in analyses)),
-        ("questions", *(str(one.questions) for one in analyses)),
+        ("right", *(str(analysis.right) for analysis in analyses)),
+        *((cause.value, *(_counts(analysis, cause) for analysis in analyses)) for cause in Cause),
+        ("failed", *(str(analysis.failed) for analysis in analyses)),
+        ("questions", *(str(analysis.questions) for analysis in analyses)),
     ]
-    note = "Wrong answers + abstentions, by the first cause on the way to the answer."
+    note = "Wrong answers + abstentions, by first cause."
     tables = [TextTable("First causes", ("cause", *labels), tuple(rows), note)]
     for label, analysis in zip(labels, analyses, strict=True):
-        shown = tuple(_error_examples(analysis, examples))
-        if shown:
-            tables.append(TextTable(f"Examples: {label}", ("question", "answer", "cause", "told by"), shown))
+        example_rows = tuple(_error_examples(analysis, examples))
+        if example_rows:
+            tables.append(TextTable(f"Examples: {label}", ("question", "answer", "cause", "reason"), example_rows))
     return tuple(tables)
 
 
 def errors_json(analyses: Sequence[ErrorAnalysis], labels: Sequence[str]) -> dict[str, Any]:
-    """By run: counts, and every diagnosis."""
+    """Counts and every diagnosis, by run."""
     return {
         label: {
-            "run": one.run,
-            "questions": one.questions,
-            "right": one.right,
-            "failed": one.failed,
-            "wrong": {cause.value: one.count(cause, abstained=False) for cause in Cause},
-            "abstained": {cause.value: one.count(cause, abstained=True) for cause in Cause},
-            "diagnoses": [asdict(diagnosis) for diagnosis in one.diagnoses],
+            "run": analysis.run,
+            "questions": analysis.questions,
+            "right": analysis.right,
+            "failed": analysis.failed,
+            "wrong": {cause.value: analysis.count(cause, abstained=False) for cause in Cause},
+            "abstained": {cause.value: analysis.count(cause, abstained=True) for cause in Cause},
+            "diagnoses": [asdict(diagnosis) for diagnosis in analysis.diagnoses],
         }
-        for label, one in zip(labels, analyses, strict=True)
+        for label, analysis in zip(labels, analyses, strict=True)
     }
 
 
 def departures_tables(departures: Sequence[Departure], labels: Sequence[str], examples: int) -> tuple[TextTable, ...]:
-    """Counts of every stage with what the second run gained there, then the first examples of each."""
+    """Counts of every stage with the gains of the second run, and the first examples of each stage."""
     first, second = labels
     header = ("stage", "questions", f"{second} better", "equal", "worse")
-    rows = tuple(_stage_row(stage, departures) for stage in Stage if any(one.stage is stage for one in departures))
-    counts = TextTable(f"Where {first} and {second} part", header, rows, "Better and worse by the F1 of the answer.")
-    shown = tuple(_departure_examples(departures, examples))
+    stages = {departure.stage for departure in departures}
+    rows = tuple(_stage_row(stage, departures) for stage in Stage if stage in stages)
+    counts = TextTable(f"Where {first} and {second} diverge", header, rows, "Better and worse by the F1 of the answer.")
+    example_rows = tuple(_departure_examples(departures, examples))
     example_header = ("question", "stage", "hop", first, second, "gain")
-    return (counts, *((TextTable("Examples", example_header, shown),) if shown else ()))
+    return (counts, *((TextTable("Examples", example_header, example_rows),) if example_rows else ()))
 
 
 def departures_json(departures: Sequence[Departure], labels: Sequence[str]) -> dict[str, Any]:
     """Counts by stage, and every departure."""
-    counts = {stage.value: sum(one.stage is stage for one in departures) for stage in Stage}
-    return {"runs": list(labels), "stages": counts, "departures": [asdict(one) for one in departures]}
+    counts = {stage.value: sum(departure.stage is stage for departure in departures) for stage in Stage}
+    return {"runs": list(labels), "stages": counts, "departures": [asdict(departure) for departure in departures]}
 
 
 def _counts(analysis: ErrorAnalysis, cause: Cause) -> str:
@@ -67,20 +68,20 @@ def _counts(analysis: ErrorAnalysis, cause: Cause) -> str:
 
 def _error_examples(analysis: ErrorAnalysis, examples: int) -> Iterable[tuple[str, ...]]:
     for cause in Cause:
-        for one in [one for one in analysis.diagnoses if one.cause is cause][:examples]:
-            yield one.question, "none" if one.abstained else "wrong", cause.value, one.why
+        for diagnosis in [item for item in analysis.diagnoses if item.cause is cause][:examples]:
+            yield diagnosis.question, "none" if diagnosis.abstained else "wrong", cause.value, diagnosis.why
 
 
 def _departure_examples(departures: Sequence[Departure], examples: int) -> Iterable[tuple[str, ...]]:
     for stage in Stage:
         if stage is not Stage.NOWHERE:
-            for one in [one for one in departures if one.stage is stage][:examples]:
-                gain = "-" if one.gain is None else f"{one.gain:+.2f}"
-                yield one.question, stage.value, str(one.hop + 1), one.first, one.second, gain
+            for item in [departure for departure in departures if departure.stage is stage][:examples]:
+                gain = "-" if item.gain is None else f"{item.gain:+.2f}"
+                yield item.question, stage.value, str(item.hop + 1), item.first, item.second, gain
 
 
 def _stage_row(stage: Stage, departures: Sequence[Departure]) -> tuple[str, ...]:
-    gains = [one.gain for one in departures if one.stage is stage]
+    gains = [departure.gain for departure in departures if departure.stage is stage]
     scored = [gain for gain in gains if gain is not None]
     better, worse = sum(gain > 0 for gain in scored), sum(gain < 0 for gain in scored)
     return stage.value, str(len(gains)), str(better), str(len(scored) - better - worse), str(worse)

@@ -1,8 +1,8 @@
-"""Which gold pairs of passages the groups of an index bring together: SiReRAG's table 1 on the trees as they were built.
+"""Measures the gold pairs of passages that the groups of an index cover: SiReRAG's table 1 on the trees as built.
 
-`similarity` are the groups of passages that are summarised first; `entities` the passages whose facts stand in one aggregate;
-`relatedness` the passages behind the aggregates that are summarised together first. (The paper groups by topic and by
-similarity alone, before any tree.)
+`similarity`: groups of passages at the lowest level of the similarity tree. `entities`: passages whose facts are in one
+aggregate. `relatedness`: passages behind the aggregates that form a lowest group of the relatedness tree. (The paper groups by
+topic and by similarity only, before any tree.)
 """
 
 from __future__ import annotations
@@ -14,21 +14,23 @@ from typing import Any
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import UsageError
-from hoptrail.evaluation.clusterings import Pair, coverage, gold_pairs, overlap, pairs_of
+from hoptrail.evaluation.clusterings import coverage, gold_pairs, overlap, pairs_of
 from hoptrail.evaluation.datasets import Dataset
 from hoptrail.structures.structure_names import RELATEDNESS_TREE, SIMILARITY_TREE
 from hoptrail.structures.tree_nodes import groups_of
 from hoptrail.types import Kind, Unit
 
 MOST_PASSAGES = 400
-"""A group of more passages brings nobody's two together: its pairs, which grow with the square, are not counted."""
+"""The pairs of larger groups, whose number grows with the square, are not counted: such a group relates nothing in particular."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """One way of grouping: how many groups and pairs it makes, and the share of gold pairs among them (of supporting passages;
-    of supporting and distracting ones, None where the data has no distractors). `overlap` is the share of the supporting pairs it
-    covers that `similarity` covers too; None where it covers none.
+    """The coverage of one grouping.
+
+    `groups` and `pairs`: their numbers. `supporting`: the share of gold pairs of supporting passages covered; `all`: the same
+    with distractors, None if the data have none. `overlap`: among the supporting pairs covered, the share that `similarity`
+    covers as well; None if none is covered.
     """
 
     grouping: str
@@ -41,18 +43,18 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class TreeCoverage:
-    """All ways of grouping in one index."""
+    """The coverage of all groupings in one index."""
 
     data: str
     rows: tuple[Coverage, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """By name of the grouping."""
+        """The JSON object, by name of grouping."""
         return {"data": self.data, "groupings": {row.grouping: asdict(row) for row in self.rows}}
 
 
 def measure_tree_coverage(snapshot: Snapshot, dataset: Dataset, names: Mapping[str, Sequence[str]]) -> TreeCoverage:
-    """Table 1 for one index; `names` are the data set's ids of a document, by document id.
+    """Compute table 1 for one index. `names` has the data set's ids by document id.
 
     Raises:
         UsageError: no question has two gold passages.
@@ -62,7 +64,7 @@ def measure_tree_coverage(snapshot: Snapshot, dataset: Dataset, names: Mapping[s
     if not supporting:
         raise UsageError(f"no question of {dataset.name} has two gold passages, so that groups have nothing to cover.")
     predicted = {name: (groups, pairs_of(groups)) for name, groups in _groupings(snapshot, names).items()}
-    similar = predicted["similarity"][1]
+    similarity = predicted["similarity"][1]
     rows = (
         Coverage(
             name,
@@ -70,33 +72,29 @@ def measure_tree_coverage(snapshot: Snapshot, dataset: Dataset, names: Mapping[s
             len(pairs),
             coverage(pairs, supporting),
             coverage(pairs, everything) if everything != supporting else None,
-            _overlap(pairs, similar, supporting),
+            overlap(pairs, similarity, supporting) if supporting & pairs else None,
         )
         for name, (groups, pairs) in predicted.items()
     )
     return TreeCoverage(dataset.name, tuple(rows))
 
 
-def _overlap(pairs: frozenset[Pair], similar: frozenset[Pair], gold: frozenset[Pair]) -> float | None:
-    return overlap(pairs, similar, gold) if gold & pairs else None
-
-
 def _groupings(snapshot: Snapshot, names: Mapping[str, Sequence[str]]) -> dict[str, list[frozenset[str]]]:
     passages = {unit.id: _passages(unit, names) for unit in snapshot.units(Kind.PASSAGE)}
     aggregates = {unit.id: (unit.title, _passages(unit, names)) for unit in snapshot.units(Kind.AGGREGATE)}
     entities: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
-    for title, shown in aggregates.values():
-        entities[title] |= shown
-    related = {id_: shown for id_, (_, shown) in aggregates.items()}
+    for title, members in aggregates.values():
+        entities[title] |= members
+    by_aggregate = {id_: members for id_, (_, members) in aggregates.items()}
     return {
         "similarity": list(_lowest(snapshot, SIMILARITY_TREE, passages)),
         "entities": list(_countable(entities.values())),
-        "relatedness": list(_lowest(snapshot, RELATEDNESS_TREE, related)),
+        "relatedness": list(_lowest(snapshot, RELATEDNESS_TREE, by_aggregate)),
     }
 
 
 def _lowest(snapshot: Snapshot, tree: str, leaves: Mapping[str, frozenset[str]]) -> Iterator[frozenset[str]]:
-    """The passages of every group that has leaves."""
+    """Yield the passages of every group with leaves."""
     members = (
         frozenset().union(*(leaves.get(child, frozenset()) for child in children))
         for children in groups_of(snapshot, tree).values()

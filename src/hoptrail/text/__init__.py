@@ -1,1 +1,1 @@
-"""Plain text: sentences, words, names and their normal forms, dates and numbers. Knows nothing of formats, models or recipes."""
+"""Plain text: sentences, words, names, normal forms, dates and numbers. Independent of file formats, models and recipes."""

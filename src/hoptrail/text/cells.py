@@ -1,6 +1,4 @@
-"""What stands in the cells of tables and after the colon of `key: value` lines: a value, and what its row, title and headings say
-that it is of.
-"""
+"""Values in table cells and `key: value` lines, with the words of their row, title and headings that describe them."""
 
 from __future__ import annotations
 
@@ -18,8 +16,10 @@ _KEYED = re.compile(r"^(?:[-*+•]\s+)?(?P<key>[^\W_][^:=|\n]{0,50}?)\s*(?::|\|)
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value with what it is, in stems: its `attribute`, the rest of its row (`subject`) with the first cell (`key`), and
-    what stands above. `support` is the whole row or line, `date` the ISO date that holds for it (empty: none).
+    """A value with the stems that describe it.
+
+    `attribute` comes from the column header or key, `key` from the first cell of the row, `subject` from all other cells, `above`
+    from title, headings and lead. `support` is the whole row or line, `date` its ISO date or empty.
     """
 
     value: str
@@ -32,45 +32,48 @@ class Cell:
 
 
 def cells_of(units: Sequence[Unit], *, dated: bool = False) -> Iterator[Cell]:
-    """The cells of tables and of `key: value` lines in passages and sentences; `dated`: with the dates of their rows as words."""
+    """Yield the cells of table rows and `key: value` lines in passages and sentences.
+
+    `dated` adds the dates of a row, in ISO 8601, to the stems of its cells.
+    """
     for unit in units:
         if unit.kind not in {Kind.PASSAGE, Kind.SENTENCE}:
             continue
         for said in statements_of(unit):
-            yield from _of_row(said, dated=dated) if said.block and said.block.cells else _of_line(said)
+            yield from _row_cells(said, dated=dated) if said.block and said.block.cells else _line_cells(said)
 
 
-def _of_row(said: Said, *, dated: bool) -> Iterator[Cell]:
+def _row_cells(said: Said, *, dated: bool) -> Iterator[Cell]:
     block, first = said.block, said.unit.sources[0].start
     if block is None:
         return
     values = [said.unit.text[max(0, cell.start - first) : max(0, cell.end - first)] for cell in block.cells]
     above = content_stems(" ".join((said.unit.title, *block.path)))
-    support = said.support
     key = content_stems(values[0])
     dates = dates_said(" ".join((*block.path, *values))) if dated else frozenset[str]()
-    for at, (cell, value) in enumerate(zip(block.cells, values, strict=True)):
+    for column, (cell, value) in enumerate(zip(block.cells, values, strict=True)):
         if value.strip():
-            others = content_stems(" ".join(other for place, other in enumerate(values) if place != at))
+            others = content_stems(" ".join(values[:column] + values[column + 1 :]))
             yield Cell(
-                value.strip(), content_stems(cell.header), key | dates, others | dates, above, support, said.date
+                value=value.strip(),
+                attribute=content_stems(cell.header),
+                key=key | dates,
+                subject=others | dates,
+                above=above,
+                support=said.support,
+                date=said.date,
             )
 
 
-def _of_line(said: Said) -> Iterator[Cell]:
-    found = _KEYED.match(said.text.strip())
-    if found is None:
-        return
-    above = content_stems(" ".join((said.unit.title, *said.path, said.block.lead if said.block else "")))
-    support = said.support
-    yield Cell(
-        *(
-            found["value"].strip().rstrip("."),
-            content_stems(found["key"]),
-            frozenset[str](),
-            frozenset[str](),
-            above,
-            support,
-        ),
-        date=said.date,
-    )
+def _line_cells(said: Said) -> Iterator[Cell]:
+    match = _KEYED.match(said.text.strip())
+    if match is not None:
+        yield Cell(
+            value=match["value"].strip().rstrip("."),
+            attribute=content_stems(match["key"]),
+            key=frozenset(),
+            subject=frozenset(),
+            above=content_stems(" ".join((said.unit.title, *said.path, said.block.lead if said.block else ""))),
+            support=said.support,
+            date=said.date,
+        )

@@ -1,7 +1,7 @@
-"""Dates in texts, headings, file names and front matter, as ISO 8601: a day, a month or a year, as much as is said.
+"""Dates in texts, headings, file names and front matter, as ISO 8601 days or months.
 
-Knows digits in ISO order (`2024-03-05`, `20240305` in a name), with dots day first (`5.3.2024`), and month names in English.
-Digits with slashes are taken only in ISO order: `3/5/2024` is March in one country and May in another.
+Reads digits in ISO order (`2024-03-05`, `20240305` in a file name), digits with dots and the day first (`5.3.2024`), and English
+month names. Digits with slashes are read only in ISO order: `3/5/2024` is March in one country and May in another.
 """
 
 from __future__ import annotations
@@ -39,51 +39,52 @@ _LEAP_YEAR = "2000"
 
 
 def find_date(text: str) -> str:
-    """The first whole date in `text`, with a day (`2024-03-05`) or a month (`2024-03`); empty if there is none."""
-    return next((iso for _, iso in _found(text, _PATTERNS)), "")
+    """The first date in `text` with a year, to the day (`2024-03-05`) or month (`2024-03`); empty if there is none."""
+    return next((iso for _, iso in _match_dates(text, _PATTERNS)), "")
 
 
 def date_of(block: Block | None, title: str) -> str:
-    """The ISO date that holds for what stands in a block of a document of this title (None: plain text)."""
+    """The ISO date that applies to a block (None: plain text) of a document with this title; empty if there is none."""
     return block.date or date_above(block.path, title) if block else date_above((), title)
 
 
 def date_above(path: tuple[str, ...], title: str) -> str:
-    """The date in the innermost of some headings that has one, else in the title."""
+    """The date in the innermost heading that has one, else in the title."""
     return find_date(" ".join((*path[::-1], title)))
 
 
 def unit_date(unit: Unit) -> str:
-    """The latest date that holds for something in a unit; empty where there is none."""
+    """The latest date of a unit's blocks, else that of its title; empty if there is none."""
     return max((date_of(block, unit.title) for block in unit.blocks), default="") or find_date(unit.title)
 
 
 def dates_asked(text: str) -> tuple[tuple[str, str], ...]:
-    """The dates in a question: how each is written there, and as ISO 8601 (`--03-05` without a year)."""
-    found: list[tuple[re.Match[str], str]] = []
-    for match, iso in _found(text, (*_PATTERNS, *_WITHOUT_YEAR)):
-        if not any(match.start() < other.end() for other, _ in found):
-            found.append((match, iso))
-    return tuple((match.group(), iso) for match, iso in found)
+    """The dates in a question, each as written and in ISO 8601 (`--03-05` without a year)."""
+    dates: list[tuple[re.Match[str], str]] = []
+    for match, iso in _match_dates(text, (*_PATTERNS, *_WITHOUT_YEAR)):
+        if not any(match.start() < other.end() for other, _ in dates):
+            dates.append((match, iso))
+    return tuple((match.group(), iso) for match, iso in dates)
 
 
 def dates_said(text: str) -> frozenset[str]:
-    """Every date in `text` in all the ways in which a question may ask for it: the day, the day without its year, the month."""
-    said: set[str] = set()
-    for _, iso in _found(text, (*_PATTERNS, *_WITHOUT_YEAR)):
-        said |= {iso, iso[:7], f"-{iso[4:]}"} if len(iso) == len("2024-03-05") else {iso}
-    return frozenset(said)
+    """Every date in `text` in each form that a question may use: the day, the day without its year, the month."""
+    forms: set[str] = set()
+    for _, iso in _match_dates(text, (*_PATTERNS, *_WITHOUT_YEAR)):
+        forms |= {iso, iso[:7], f"-{iso[4:]}"} if len(iso) == len("2024-03-05") else {iso}
+    return frozenset(forms)
 
 
-def _found(text: str, patterns: tuple[re.Pattern[str], ...]) -> Iterator[tuple[re.Match[str], str]]:
-    """Dates with where they stand, in order, longer ones first."""
-    found = (match for pattern in patterns for match in pattern.finditer(text))
-    for match in sorted(found, key=lambda match: (match.start(), -len(match.group()))):
+def _match_dates(text: str, patterns: tuple[re.Pattern[str], ...]) -> Iterator[tuple[re.Match[str], str]]:
+    """Yield matches with their ISO dates by start; where two start together, the longer first."""
+    matches = (match for pattern in patterns for match in pattern.finditer(text))
+    for match in sorted(matches, key=lambda match: (match.start(), -len(match.group()))):
         if iso := _iso(match.groupdict()):
             yield match, iso
 
 
 def _iso(parts: dict[str, str | None]) -> str:
+    """The ISO date of a match's groups; empty if the calendar has no such day."""
     name = (parts.get("month") or "").lower()
     month = _SHORT.index(name[:3]) + 1 if name else int(parts.get("number") or 0)
     day = int(parts.get("day") or 0)

@@ -1,4 +1,4 @@
-"""Things that a sentence enumerates, `Linux, macOS and FreeBSD`, and the parts of what is a list."""
+"""Enumerations within a sentence, such as `Linux, macOS and FreeBSD`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PARTS = re.compile(r",\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+|;\s*")
 
 
 def enumerated_in(text: str) -> Iterator[tuple[str, ...]]:
-    """The parts of each enumeration, from its first part on."""
+    """Yield the parts of each enumeration in `text`."""
     for series in _SERIES.finditer(squeeze(text)):
         yield parts_of(_without_lead(series.group()))
 
@@ -25,10 +25,10 @@ def parts_of(values: str) -> tuple[str, ...]:
 
 
 def _without_lead(series: str) -> str:
-    """From the first item on: `only possible on Linux, macOS` begins with `Linux`."""
+    """Drop the words before the first item: `only possible on Linux, macOS` begins with `Linux`."""
     first, separator, rest = series.partition(", ") if ", " in series else series.partition(" and ")
-    found = words(first)
-    last = max((at for at, word in enumerate(found) if word.lower in FUNCTION_WORDS), default=-1)
-    if last >= 0 and last + 1 < len(found):
-        first = first[found[last + 1].start :]
+    opening = words(first)
+    last = max((at for at, word in enumerate(opening) if word.lower in FUNCTION_WORDS), default=-1)
+    if last >= 0 and last + 1 < len(opening):
+        first = first[opening[last + 1].start :]
     return f"{first}{separator}{rest}"

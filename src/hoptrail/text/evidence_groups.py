@@ -1,6 +1,6 @@
-"""What belongs together in evidence: the items of a list, the rows of a table, paragraphs in a row.
+"""Groups of neighbouring statements in evidence: the items of a list, the rows of a table, consecutive paragraphs.
 
-A table that was cut into several passages is one group again, its rows in the order of the document.
+A table that was split over several passages becomes one group again, its rows in document order.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from hoptrail.text.words import content_stems
 from hoptrail.types import Block, BlockKind, Unit
 
 _LONGEST_LEAD = 120
-"""Characters of a line before a list that names what the list is of."""
+"""Characters. A longer line before a list is not taken for its lead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Members in order; of a paragraph its first statement. `heading`: what they stand under."""
+    """Members in order, a paragraph represented by its first statement. `heading`: title, headings and lead above them."""
 
     kind: BlockKind
     heading: str
@@ -32,7 +32,7 @@ class Group:
 
 
 def groups_of(units: Sequence[Unit]) -> tuple[Group, ...]:
-    """The groups of units, in the order in which they were found."""
+    """Group the statements of `units`, in order of first appearance."""
     parts: dict[tuple[object, ...], list[tuple[Said, Block]]] = {}
     for unit in units:
         previous: Block | None = None
@@ -41,30 +41,31 @@ def groups_of(units: Sequence[Unit]) -> tuple[Group, ...]:
             block = said.block
             if block is None or block == previous:
                 continue
-            if previous is None or not _together(previous, block):
+            if previous is None or not _same_group(previous, block):
                 headers = tuple(cell.header for cell in block.cells)
                 key = (unit.document, said.path, headers) if headers else (unit.id, said.start)
             parts.setdefault(key, []).append((said, block))
             previous = block
-    return tuple(map(_group, parts.values()))
+    return tuple(map(_build_group, parts.values()))
 
 
-def _together(one: Block, other: Block) -> bool:
-    """Whether two blocks that follow each other belong to one group; rows may differ in a column or two."""
-    near = one.kind is other.kind and one.path == other.path and other.start <= one.end
+def _same_group(one: Block, other: Block) -> bool:
+    """Whether two consecutive blocks belong to one group: rows need more than half of their columns in common."""
+    alike = one.kind is other.kind and one.path == other.path and other.start <= one.end
     first, second = ({cell.header for cell in block.cells} for block in (one, other))
-    return near and (one.kind is not BlockKind.ROW or 2 * len(first & second) > max(len(first), len(second)))
+    return alike and (one.kind is not BlockKind.ROW or 2 * len(first & second) > max(len(first), len(second)))
 
 
-def _group(found: Sequence[tuple[Said, Block]]) -> Group:
-    first, block = found[0]
+def _build_group(statements: Sequence[tuple[Said, Block]]) -> Group:
+    first, block = statements[0]
     above = " ".join(dict.fromkeys((first.unit.title, *block.path)))
     lead = block.lead or (_line_before(first) if block.kind is BlockKind.ITEM else "")
-    members = [said for said, _ in (sorted(found, key=lambda one: one[1].start) if block.cells else found)]
+    ordered = sorted(statements, key=lambda pair: pair[1].start) if block.cells else statements
+    members = [said for said, _ in ordered]
     return Group(block.kind, f"{above} {lead}", tuple(members), block.ordered)
 
 
 def _line_before(said: Said) -> str:
-    """The line that stands right before a list, where it is short."""
+    """The line right before a list, or an empty text if that line is long."""
     text = said.unit.text[: said.start].rstrip().rpartition("\n")[2]
     return text if len(text) < _LONGEST_LEAD else ""

@@ -1,6 +1,6 @@
-"""Base forms of English words by rules: `was directed by` becomes `be direct by`. What its lists do not know it may get wrong.
+"""Base forms of English words by rules: `was directed by` becomes `be direct by`.
 
-Unlike `text.stem`, what it gives is meant to be words, since an encoder reads them.
+Unlike `text.words.stem` it aims at real words, because an encoder reads them. Words outside its lists may come out wrong.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def lemma(word: str) -> str:
 
 
 def _verb(base: str, word: str, ending: str) -> str:
-    """The base with an `e` or without its doubled letter where that is a verb that is known; without an ending by guess."""
+    """`base` with an `e`, as it is, or without its doubled letter: whichever is a known verb, else a guess by its ending."""
     candidates = (base + "e", base, base[:-1] if base[-1] == base[-2] else base)
     known = next((candidate for candidate in candidates if candidate in BASE_VERBS), "")
     if known:

@@ -1,7 +1,7 @@
 """Closed word classes and small lexical fields of English that the rules look up.
 
-General English only: function words, irregular word families (born/birth), kinship, common demonyms. It knows no proper
-names beyond countries, and no other language; a question without a word of `QUESTION_WORDS` or `AUXILIARIES` is not read.
+General English only: function words, irregular word families (born/birth), kinship, common demonyms. No proper names beyond
+countries, and no other language.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ FUNCTION_WORDS = (
     | word_set("i we you my our your me us while because although though")
 )
 STOP_WORDS = FUNCTION_WORDS | word_set("name names named called known person people thing")
-"""Words that say nothing about what a question or a sentence is about."""
+"""Words that do not describe the topic of a question or sentence."""
 
 CAPITALISED_FUNCTION_WORDS = FUNCTION_WORDS | word_set(
     "today however later once since until despite according besides like many most several few two three four five "
     "another other every such their only even still thus therefore meanwhile among within without upon work early"
 )
-"""Words that a capital at the start of a sentence does not make a name."""
+"""Words that are not names even with a capital."""
 
 NAME_CONNECTORS = word_set("of de la le du des di da dos del della der den von van zu al el ibn bin")
 """Lower-case words that may stand inside a name, between two capitalised words."""
@@ -140,7 +140,7 @@ RELATED_WORDS = {
     "high": word_set("height tall altitude elevation"),
     "spouse": word_set("wife husband married"),
 }
-"""A relation asked for: other words that express it too, from this side or the other."""
+"""By the word for a relation: other words that express it or its inverse."""
 
 KINSHIP = {
     "paternal grandfather": ("father", "father"),
@@ -158,7 +158,7 @@ KINSHIP = {
     "stepmother": ("father", "wife"),
     "stepfather": ("mother", "husband"),
 }
-"""Kin two steps away, as the two steps from the person named: whose, then who of that one."""
+"""Kin two steps away, as the two steps from the person named: the first relative, then that relative's relative."""
 
 IRREGULAR_PASTS = word_set(
     "born built made held found founded known set sung won written begun sold lost left led buried shot fought "
@@ -187,15 +187,14 @@ NAMED_AFTER_OF = re.compile(
     r"parish) of (?:the )?$",
     re.IGNORECASE,
 )
-"""What stands before a name and is one with it: `the village of Foss` is Foss."""
+"""A prefix that belongs to the name after it: `the village of Foss` is Foss."""
 
 KIN_WORDS = word_set(
     "father mother parent son daughter child children brother sister sibling uncle aunt nephew niece cousin grandfather "
     "grandmother grandson granddaughter spouse wife husband"
 )
-"""Kinship is told in words of its own."""
 NAMED_AFTER = word_set("named called christened titled entitled modelled modeled patterned styled")
-"""What `after` makes no order of."""
+"""Verbs with which `after` does not compare times."""
 
 PERSON_NOUNS = word_set(
     "person people man woman men women king queen emperor monarch prince princess duke poet playwright scientist artist father "
@@ -228,7 +227,7 @@ PARTITIVES = word_set(
     "part piece bit half rest side top bottom end middle beginning start number percentage lot group kind type sort form version "
     "example member members name names meaning use result list"
 )
-"""What stands before `of` and tells how much or which of something."""
+"""Nouns before `of` that select a part, amount or kind: `half of`, `version of`."""
 DATE_NOUNS = word_set("year date day month century decade time")
 NUMBER_NOUNS = word_set(
     "number population length height width depth weight area percentage age size speed price cost distance amount"
@@ -265,7 +264,7 @@ MORE = word_set(
     "longer longest taller tallest higher highest larger largest bigger biggest more most greater heavier deeper wider farther"
 )
 LESS = word_set("shorter shortest smaller smallest fewer fewest less lower lowest lighter lightest nearer")
-"""Words that order two things: by when they were, and by how much of something they have."""
+"""Words that order two things, in time (`EARLIER` to `AGES`) or in amount."""
 
 POSITIVES = {
     "longer": "long", "longest": "long", "shorter": "long", "shortest": "long", "taller": "tall", "tallest": "tall",
@@ -273,4 +272,4 @@ POSITIVES = {
     "bigger": "large", "biggest": "large", "smaller": "large", "smallest": "large", "heavier": "heavy", "lighter": "heavy",
     "lightest": "heavy", "deeper": "deep", "wider": "wide", "farther": "far", "nearer": "far", "greater": "large",
 }  # fmt: skip
-"""What is asked with `how` to compare two things."""
+"""The adjective that asks with `how` for the value that a comparative compares: `how long` for `shorter`."""

@@ -1,4 +1,4 @@
-"""Dates and places of a life: the parenthesis after a name, `(Oslo, 1 May 1900 – 2 June 1980)`."""
+"""Birth and death in the parenthesis after a name: `(Oslo, 1 May 1900 – 2 June 1980)`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BORN = re.compile(r"\b(?:born|b\.)", re.IGNORECASE)
 
 
 def life_roles(text: str, mentions: Sequence[Mention]) -> dict[int, str]:
-    """Mentions (by start) of the parenthesis after a name that mean birth or death: `(Oslo, 1 May 1900 – 2 June 1980)`."""
+    """Label each mention in the first parenthesis as `birth` or `death`, keyed by its start; empty if neither is told there."""
     left = text.find("(", 0, 120)
     right = text.find(")", left)
     inside = [mention for mention in mentions if left < mention.start and mention.end <= right]

@@ -1,7 +1,7 @@
 """Mentions in text: names, quoted titles, dates and numbers, found by their shape.
 
-It knows no names: a capital letter makes one, except at the start of a sentence for a function word. Known titles (the
-evidence's) can be given and win over shape. Scripts without capitals yield dates and numbers only.
+There is no list of names: a capital letter makes one, except on a function word at the start of a sentence. Known titles, such
+as those of the evidence, win over shape. Scripts without capitals yield dates and numbers only.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PARENTHESIS = re.compile(r"[ ]?\([^()]{1,40}\)")
 
 
 class Shape(StrEnum):
-    """What kind of mention its form makes it."""
+    """The kind of a mention, by its form."""
 
     NAME = "name"
     QUOTED = "quoted"
@@ -45,7 +45,7 @@ class Shape(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """Something a question can be about or be answered with; offsets into the text it was found in."""
+    """A possible topic or answer of a question, with its offsets in the text."""
 
     text: str
     start: int
@@ -53,45 +53,47 @@ class Mention:
     shape: Shape
 
     def overlaps(self, other: Mention) -> bool:
+        """Whether the two share a character."""
         return self.start < other.end and other.start < self.end
 
 
 def find_mentions(text: str, titles: Sequence[str] = (), *, question: bool = False) -> tuple[Mention, ...]:
     """Mentions in order of appearance, none overlapping.
 
-    Dates win over known titles, those over quoted text, names and numbers. In a `question`, a parenthesis right after a
-    name belongs to it, and the longer of a known title and a name wins.
+    Dates win over known titles, and titles over quoted text, names and numbers. In a `question`, a parenthesis right after a
+    name belongs to the name, and the longer of a known title and a name wins.
     """
     taken: list[Mention] = []
     names = list(_names(text, question=question))
-    told_apart = [name for name in names if name.text.endswith(")")]
+    disambiguated = [name for name in names if name.text.endswith(")")]
     known = sorted(
         (*_titles(text, titles), *(names if question else ())), key=lambda name: (name.start - name.end, name.start)
     )
-    for group in (told_apart, _dates(text), known, _quoted(text), names, _numbers(text)):
+    for group in (disambiguated, _dates(text), known, _quoted(text), names, _numbers(text)):
         taken.extend(mention for mention in group if not any(mention.overlaps(other) for other in taken))
     taken.sort(key=lambda mention: mention.start)
-    return tuple(_with_possessives(text, taken) if question else taken)
+    return tuple(_join_names(text, taken) if question else taken)
 
 
 def find_names(question: str, titles: Sequence[str] = ()) -> list[Mention]:
-    """The names and quoted titles of a question in which these titles may stand, in order of appearance."""
-    return [one for one in find_mentions(question, titles, question=True) if one.shape in {Shape.NAME, Shape.QUOTED}]
+    """The names and quoted titles of a question in order of appearance, given known titles."""
+    mentions = find_mentions(question, titles, question=True)
+    return [mention for mention in mentions if mention.shape in {Shape.NAME, Shape.QUOTED}]
 
 
 def figure_shape(text: str) -> Shape | None:
-    """Whether all of a text is one mention of a date or of a number, as `find_mentions` says, and which."""
+    """`DATE` or `NUMBER` if `find_mentions` reads the whole text as one, else None."""
     if not (_DATE.fullmatch(text) or _NUMBER.fullmatch(text)):
         return None
     date = _DATE.match(text)
     if date and date.end() == len(text) and ")" not in text:
-        return Shape.DATE  # nothing but a name in parentheses wins over a date
+        return Shape.DATE  # only a name with a parenthesis wins over a date
     shapes = (mention.shape for mention in find_mentions(text) if mention.text == text)
     return next((shape for shape in shapes if shape in {Shape.DATE, Shape.NUMBER}), None)
 
 
-def _with_possessives(text: str, mentions: list[Mention]) -> list[Mention]:
-    """Two names with `'s` between them are one title: `Mama's Broken Heart`."""
+def _join_names(text: str, mentions: list[Mention]) -> list[Mention]:
+    """Join names that form one title, such as `Mama's Broken Heart`."""
     joined: list[Mention] = []
     for mention in mentions:
         last = joined[-1] if joined else None
@@ -104,7 +106,7 @@ def _with_possessives(text: str, mentions: list[Mention]) -> list[Mention]:
 
 def _one_title(text: str, first: Mention, second: Mention) -> bool:
     between = text[first.end : second.start]
-    if between == ", ":  # `Hugh Gray, 2nd Earl of Linn`, and what owns something: `Maud, Countess of Linn's father`
+    if between == ", ":  # `Hugh Gray, 2nd Earl of Linn`, and an owner: `Maud, Countess of Linn's father`
         owner = text[second.end : second.end + 2] in {"'s", "’s"}
         return owner or _ORDINAL.match(second.text) is not None
     return between in {"'s ", "’s "}
@@ -153,14 +155,19 @@ def _titles(text: str, titles: Iterable[str]) -> Iterator[Mention]:
 def _names(text: str, *, question: bool) -> Iterator[Mention]:
     run: list[Word] = []
     for word in (*words(text), None):
-        if word is not None and run and (_continues(text, run[-1], word) or (question and _goes_on(text, run, word))):
+        if (
+            word is not None
+            and run
+            and (_continues(text, run[-1], word) or (question and _inner_article(text, run, word)))
+        ):
             run.append(word)
             continue
-        yield from _closed(text, run, question=question)
-        run = [word] if word is not None and _opens(text, word) else []
+        yield from _finish_name(text, run, question=question)
+        run = [word] if word is not None and _opens_name(text, word) else []
 
 
 def _continues(text: str, before: Word, word: Word) -> bool:
+    """Whether `word` belongs to the name that ends with `before`."""
     gap = text[before.end : word.start]
     between = gap.strip()
     joined = between in ({"", "&"} if before.lower not in {"jr", "st", "dr", "mr", "mrs"} else {"", "."})
@@ -174,12 +181,12 @@ def _continues(text: str, before: Word, word: Word) -> bool:
     return not apart and (joined or initial) and fits
 
 
-def _goes_on(text: str, run: Sequence[Word], word: Word) -> bool:
-    """Whether an article after `of` stands inside a title: `The Worries of the City`."""
+def _inner_article(text: str, run: Sequence[Word], word: Word) -> bool:
+    """Whether `word` is an article after `of` inside a title: `The Worries of the City`."""
     return word.text == "the" and run[-1].text == "of" and text[word.end : word.end + 2].strip()[:1].isupper()
 
 
-def _opens(text: str, word: Word) -> bool:
+def _opens_name(text: str, word: Word) -> bool:
     if _ORDINAL.match(word.text) and text[max(0, word.start - 2) : word.start] == ", ":
         return text[word.end : word.end + 2].strip()[:1].isupper()
     if not word.capitalised:
@@ -190,12 +197,13 @@ def _opens(text: str, word: Word) -> bool:
 
 
 def _inside_title(text: str, word: Word) -> bool:
-    """A function word with a capital in mid-sentence, before another capital, opens a title: `the author of The Saltwife`."""
+    """Whether a capitalised function word opens a title: mid-sentence before another capital, `the author of The Saltwife`."""
     before = text[max(0, word.start - 3) : word.start].rstrip()
     return bool(before) and before[-1].isalnum() and text[word.end : word.end + 2].strip()[:1].isupper()
 
 
-def _closed(text: str, run: list[Word], *, question: bool) -> Iterator[Mention]:
+def _finish_name(text: str, run: list[Word], *, question: bool) -> Iterator[Mention]:
+    """Yield the name that `run` makes, if any, without trailing connectors."""
     while run and run[-1].lower in NAME_CONNECTORS and not run[-1].capitalised:
         run.pop()
     if not run:
@@ -205,5 +213,5 @@ def _closed(text: str, run: list[Word], *, question: bool) -> Iterator[Mention]:
         parenthesis = _PARENTHESIS.match(text, end)
         end = parenthesis.end() if parenthesis else end
     if text[end : end + 2] in {"'s", "’s"} and text[end + 2 : end + 3] in {",", ")"}:
-        end += 2  # no owner: `St. John's, Newfoundland`
+        end += 2  # the `'s` is part of the name: `St. John's, Newfoundland`
     yield _mention(text, run[0].start, end, Shape.NAME)

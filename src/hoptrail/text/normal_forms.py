@@ -1,4 +1,4 @@
-"""Normal forms: what two spellings of one name, title or answer have in common, and whether one text stands in another."""
+"""Normal forms for comparing names, titles and answers, and a search for an answer within a sentence."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ _PARENTHESIS = re.compile(r"\s*\([^()]{0,80}\)\s*$")
 
 
 def squeeze(text: str) -> str:
-    """`text` on one line, with single spaces."""
+    """`text` on one line with single spaces."""
     return _SPACE.sub(" ", text).strip()
 
 
 def composed(text: str) -> str:
-    """`text` as it is compared: accents are one character with their letter (NFC), and there are no soft hyphens."""
+    """`text` in NFC without soft hyphens, for comparison."""
     return text if text.isascii() else unicodedata.normalize("NFC", text).replace(SOFT_HYPHEN, "")
 
 
 def folded(name: str) -> str:
-    """What names of the same entity have in common: everything but case, white space and how accents are stored."""
+    """`name` without differences of case, white space and accent encoding: one form for all spellings of an entity."""
     return squeeze(composed(name)).casefold()
 
 
 def stands_in(answer: str, sentence: str) -> bool:
-    """Whether a folded answer stands in a folded sentence, not inside another word or number (12 in 12,000)."""
+    """Whether a folded answer occurs in a folded sentence, other than inside a word or number (12 in 12,000)."""
     if not answer.isascii():  # scripts without spaces have no word edges
         return bool(answer) and answer in sentence
     before = r"(?<!\d[.,])" if answer[:1].isdigit() else ""
@@ -43,14 +43,11 @@ def without_article(text: str) -> str:
 
 
 def base_title(title: str) -> str:
-    """A title without the parenthesis that tells it from its namesakes."""
+    """A title without its disambiguating parenthesis: `Mercury (planet)` is `Mercury`."""
     return squeeze(_PARENTHESIS.sub("", title)) or squeeze(title)
 
 
 def same_words(one: str, other: str) -> bool:
-    """Whether two answers are equal but for case, white space, a leading article and a full stop."""
-    return _bare(one) == _bare(other)
-
-
-def _bare(answer: str) -> str:
-    return folded(without_article(answer.strip(" .")))
+    """Whether two answers are equal apart from case, white space, a leading article and a full stop."""
+    first, second = (folded(without_article(answer.strip(" ."))) for answer in (one, other))
+    return first == second

@@ -1,6 +1,6 @@
-"""A question as a row of tokens, names being one token each, with what their form says: noun groups and verbs.
+"""A question as a sequence of tokens, each name being one token, with its noun groups and verbs.
 
-It tags no parts of speech: a word is taken for a verb by its ending, by short lists of common verbs, and by where it stands.
+There is no part-of-speech tagger: a word is taken for a verb by its ending, its position and short lists of common verbs.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ class Token:
 
     @property
     def lower(self) -> str:
-        """In lower case; empty for a name, which is no word of any list."""
+        """In lower case; empty for a name, so that it matches no word list."""
         return "" if self.name else self.text.lower()
 
     @property
     def content(self) -> bool:
-        """Whether it may belong to a noun group."""
+        """Whether it may be part of a noun group."""
         return self.name or (self.lower not in FUNCTION_WORDS and self.text[0].isalpha())
 
     @property
     def subject(self) -> bool:
-        """Whether a subject may start here."""
+        """Whether it may start a subject."""
         return self.name or self.lower in _SUBJECTS
 
     @property
@@ -65,8 +65,8 @@ class Token:
         return self.participle or self.lower in AUXILIARIES | COPULAS or not BASE_VERBS.isdisjoint({self.lower, *third})
 
 
-def named_spans(question: str) -> list[tuple[int, int]]:
-    """Where names, quoted titles and references stand; `the town of Arden` is one name, quotation marks are included."""
+def _named_spans(question: str) -> list[tuple[int, int]]:
+    """Offsets of names, quoted titles with their quotation marks, and references. `the town of Arden` is one name."""
     spans = [match.span() for match in REFERENCE.finditer(question)]
     for mention in find_names(question):
         quoted = mention.shape is Shape.QUOTED and mention.start > 0
@@ -77,23 +77,23 @@ def named_spans(question: str) -> list[tuple[int, int]]:
 
 
 def tokens_of(question: str) -> tuple[Token, ...]:
-    """All tokens in order."""
-    spans = named_spans(question)
+    """The tokens of a question in order."""
+    spans = _named_spans(question)
     plain = [word for word in words(question) if not any(start <= word.start < end for start, end in spans)]
-    found = [Token(question[start:end], start, end, name=True) for start, end in spans]
-    found += [Token(word.text, word.start, word.end, name=False) for word in plain]
-    return tuple(sorted(found, key=lambda token: token.start))
+    tokens = [Token(question[start:end], start, end, name=True) for start, end in spans]
+    tokens += [Token(word.text, word.start, word.end, name=False) for word in plain]
+    return tuple(sorted(tokens, key=lambda token: token.start))
 
 
 def adjacent(tokens: Sequence[Token], at: int) -> bool:
-    """Whether nothing but a space stands before token `at`."""
+    """Whether at most one character separates token `at` from the one before it."""
     return at > 0 and tokens[at].start - tokens[at - 1].end <= 1
 
 
 def group_start(tokens: Sequence[Token], head: int) -> int | None:
-    """Where the noun group that ends with token `head` starts, its article included; None without one.
+    """The first token of the noun group that ends with token `head`, its article included; None without an article.
 
-    A noun for a person that follows an auxiliary or a preposition needs no article (`did person who ...`).
+    A noun for a person after an auxiliary or a preposition needs no article (`did person who ...`).
     """
     if head < 1 or tokens[head].name or not tokens[head].content or tokens[head].lower.endswith("ed"):
         return None
@@ -113,7 +113,7 @@ def group_start(tokens: Sequence[Token], head: int) -> int | None:
 
 
 def own_verb(tokens: Sequence[Token], opener: int) -> int:
-    """The last token of the verb that a clause which opens at `opener` has itself: `was born`, `plays`."""
+    """The last token of the main verb (`was born`, `plays`) of the clause that token `opener` opens."""
     at = opener + 1 + (tokens[opener].lower == "whose")
     last = len(tokens) - 1
     if at > last:

@@ -1,6 +1,6 @@
-"""What a question asks for: the type of its answer, the names it is about, and what it says of them.
+"""Question analysis: the type of the answer, the names a question mentions, and the relation it asks about.
 
-One plain question at a time. English only, by function words and word order.
+Reads one English question at a time, by function words and word order.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ class Wanted(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question taken apart.
+    """An analysed question.
 
-    `noun` is the word for the answer's class (`river` in `which river`), or empty; `anchors` are the names it mentions;
-    `relations` the stems of its other meaningful words.
+    `noun` is the word for the answer's class (`river` in `which river`) or empty. `anchors` are the names it mentions,
+    `relations` the stems of its other content words.
     """
 
     text: str
@@ -79,7 +79,7 @@ def is_person_noun(word: str) -> bool:
 
 
 def type_of_noun(noun: str) -> Wanted:
-    """The answer type that a class noun stands for."""
+    """The answer type of a class noun."""
     lower = noun.lower()
     if lower in {"country", "nation"}:
         return Wanted.COUNTRY
@@ -97,19 +97,19 @@ def type_of_noun(noun: str) -> Wanted:
 
 
 def analyse(text: str, titles: tuple[str, ...] = ()) -> Question | None:
-    """Take a question apart; None when nothing is left of it to look for.
+    """Analyse a question; None if it is not English as far as the rules can tell.
 
-    Key words without a question word (`price of a berth`) ask what that is.
+    Key words without a question word (`price of a berth`) are read as `what is …`.
     """
     text = squeeze(text)
     anchors = find_mentions(text, titles, question=True)
     free = [word for word in words(text) if not any(mention.start <= word.start < mention.end for mention in anchors)]
-    position = _asking(free)
+    position = _question_word(free)
     leading = words(text[:40])
     fronted = bool(leading) and leading[0].lower in AUXILIARIES
     if position is None and not fronted and not _are_key_words(text, free):
         return None
-    wanted, noun, used = _asked_for(free, position, fronted=fronted)
+    wanted, noun, used = _answer_type(free, position, fronted=fronted)
     relations = frozenset(word.stem for at, word in enumerate(free) if at not in used and word.lower not in STOP_WORDS)
     named = tuple(mention for mention in anchors if mention.shape is not Shape.NUMBER)
     return Question(text, wanted, noun, named, relations)
@@ -119,32 +119,33 @@ _EXTREMES = word_set("max maximum min minimum")
 
 
 def _are_key_words(text: str, free: Sequence[Word]) -> bool:
-    """Whether a text without a question word may be English: a whole question in another language has no word of it."""
+    """Whether a text without a question word may be English key words. A question in another language has no English
+    function word.
+    """
     return not text.endswith("?") or any(word.lower in FUNCTION_WORDS for word in free)
 
 
-def _asked_for(free: list[Word], position: int | None, *, fronted: bool) -> tuple[Wanted, str, frozenset[int]]:
-    """As `_wanted`, of questions of yes or no and of key words too."""
+def _answer_type(free: list[Word], position: int | None, *, fronted: bool) -> tuple[Wanted, str, frozenset[int]]:
+    """Answer type, class noun, and the indices in `free` of words that express only these two."""
     if fronted:
         return Wanted.YES_NO, "", frozenset()
     if position is not None:
-        return _wanted(free, position)
+        return _type_by_question_word(free, position)
     if any(word.lower in _EXTREMES for word in free[:3]):
         return Wanted.NUMBER, "", frozenset()
     wanted, noun, _ = _class_noun(free, 0, described=True)
     return wanted, noun, frozenset()
 
 
-def _asking(free: list[Word]) -> int | None:
-    """The place of the word that asks: the first of all, else the first `what` or `which`, else the first question word."""
+def _question_word(free: list[Word]) -> int | None:
+    """Index of the question word: the one that opens the text, else the first `what` or `which`, else the first of any."""
     places = [at for at, word in enumerate(free) if word.lower in QUESTION_WORDS]
     if places and free[places[0]].start > 0:
         return next((at for at in places if free[at].lower in {"what", "which"}), places[0])
     return places[0] if places else None
 
 
-def _wanted(free: list[Word], position: int) -> tuple[Wanted, str, frozenset[int]]:
-    """Answer type, class noun, and the places in `free` of words that say only that."""
+def _type_by_question_word(free: list[Word], position: int) -> tuple[Wanted, str, frozenset[int]]:
     head = free[position].lower
     following = free[position + 1].lower if position + 1 < len(free) else ""
     if head in _ADVERBS:
@@ -162,9 +163,9 @@ def _wanted(free: list[Word], position: int) -> tuple[Wanted, str, frozenset[int
 
 
 def _class_noun(free: list[Word], start: int, *, described: bool = False) -> tuple[Wanted, str, frozenset[int]]:
-    """The last noun of the group that starts at `start`: it ends before a function word, a verb form or a gap.
+    """The last noun of the group that starts at `start` and ends before a function word, a verb form or a gap.
 
-    In `what is the N of X` (`described`) the noun is also the relation, so it is not used up, unless a clause follows.
+    In `what is the N of X` (`described`) the noun also names the relation, so it stays among the relations.
     """
     at = start
     while at < len(free) and free[at].lower in {"the", "a", "an"}:

@@ -1,10 +1,9 @@
 """Splits a text into sentences that tile it. Spans are exact: nothing is rewritten.
 
-A sentence ends at a full stop of any script, unless what stands around it says otherwise (an abbreviation, an initial, a
-lower-case letter after it), at a blank line, and at a line break that looks meant (a heading, a list item, a short line). The
-lists of abbreviations are English with the commonest of a few neighbours; there is no grammar here. Languages that mark no
-sentence ends (Thai) are split at line breaks and at the length limit. Time is linear in the length of the text: every pattern
-consumes what it has looked at.
+A sentence ends at a full stop of any script, unless its context says otherwise (an abbreviation, an initial, a lower-case letter
+after it), at a blank line, and at a line break that looks intended (a heading, a list item, a short line). The abbreviations are
+English, with the commonest of a few other European languages. Languages that do not mark sentence ends (Thai) are split at line
+breaks and at the length limit. Time is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -22,11 +21,10 @@ LONGEST_SENTENCE = 1000
 """Characters. Of 59,442 sentences in the corpora of HotpotQA and 2WikiMultihopQA four are longer."""
 
 FULL_LINE = 40
-"""Columns, of which a Chinese or Japanese character takes two. A line of a wrapped text has at least as many, unless it is the
-last of its paragraph."""
+"""Columns; a Chinese or Japanese character takes two. Wrapped lines are at least this long, except the last of a paragraph."""
 
-# Every alternative eats the white space behind it, possessively, so that no character is looked at twice. Groups are not
-# possessive: what follows them always matches, so they are never given back, and Python 3.11.2 goes wrong where one fails.
+# Every alternative consumes the white space after it possessively, so that no character is examined twice. Groups are not
+# possessive: what follows them always matches, so they never backtrack, and Python 3.11.2 has a bug where a possessive one fails.
 _BREAK = re.compile(
     r"""(?P<stop>[.!?…‼⁇⁈⁉؟۔।॥։።။།]++(?:\[[^\]\s]{1,12}\])*
         ["'”’»›)\]}“‘«‹*_⁰¹²³⁴-⁹]*+(?:[\ \u00a0\u202f][»›](?!\w))?)(?P<gap>\s*+)
@@ -47,21 +45,21 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Never the last word of a sentence when another word follows.
+# Never end a sentence when another word follows.
 _BEFORE_A_NAME = _words(
     "mr mrs ms mx messrs mme mlle dr prof rev fr hon gov sen rep gen adm lt col sgt capt cmdr cpl maj pvt st ste mt ft pres "
     "supt insp dir v vs cf viz e.g i.e eg ie ca approx al feat aft bzw z.b d.h u.a sog hr frl dipl ing hl"
 )
-# Not the end before a number.
+# Do not end a sentence before a number.
 _BEFORE_A_NUMBER = _words(
     "no nos nr num vol vols p pp pg pt ch chap sec art fig figs eq op ed cap par bd s c b d r fl born "
     "jan feb mar apr jun jul aug sep sept oct nov dec"
 )
-# A number before these is a day or another ordinal: `12. März`, `1. FC Köln`.
+# A number and a full stop before these is an ordinal: `12. März`, `1. FC Köln`.
 _AFTER_AN_ORDINAL = _words(
     "januar jänner februar feber märz april mai juni juli august september oktober november dezember fc"
 )
-# May end a sentence or not: they do when the next word is one that opens sentences.
+# End a sentence only if the next word is one of `_OPENERS`.
 _EITHER_WAY = _words(
     "jr sr inc ltd co corp bros etc esq dept univ assn est ave blvd rd tel ph.d m.d b.a m.a u.s u.k u.n d.c a.m p.m b.c a.d "
     "bc ad mass calif penn conn ariz wash tex fla ill colo minn mich wis tenn okla ark ala mo usw mio mrd"
@@ -75,16 +73,20 @@ _OPENERS = _words(
 
 
 def sentence_ends(text: str, longest: int = LONGEST_SENTENCE) -> tuple[int, ...]:
-    """The end offsets of the sentences of `text`, which tile it; white space belongs to the sentence before it.
+    """The end offsets of the sentences of `text`, which tile it. White space belongs to the sentence before it.
 
-    No sentence is longer than `longest` characters, white space around it not counted: longer ones are cut at white
-    space where there is some. A text of white space alone is one sentence; an empty one has none.
+    Sentences longer than `longest` characters, not counting white space around them, are cut, at white space if possible.
+    A text of white space alone is one sentence; an empty text has none.
     """
     return shortened_ends(text, _natural_ends(text), longest)
 
 
 def shortened_ends(text: str, ends: Iterable[int], longest: int = LONGEST_SENTENCE) -> tuple[int, ...]:
-    """`ends`, with as many more as it takes to have no sentence longer than `longest` characters."""
+    """`ends` with further ends added so that no sentence is longer than `longest` characters.
+
+    Raises:
+        UsageError: `longest` is below 1.
+    """
     if longest < 1:
         raise UsageError(f"a sentence needs room for at least 1 character, not {longest}")
     shortened: list[int] = []
@@ -97,21 +99,21 @@ def shortened_ends(text: str, ends: Iterable[int], longest: int = LONGEST_SENTEN
 
 
 def _cuts(text: str, start: int, end: int, longest: int) -> Iterator[int]:
-    """Where to cut the sentence from `start` to `end`; after every cut something other than white space follows."""
+    """Yield the offsets at which to cut the sentence from `start` to `end`. White space never follows a cut."""
     while True:
         begin = _after_space(text, start)
         if begin + longest >= end:
             return
         half, full = begin + longest // 2, begin + longest
-        cut = max(text.rfind(space, half, full) for space in " \n\t\u3000") + 1 or _whole_character(text, half, full)
+        cut = max(text.rfind(space, half, full) for space in " \n\t\u3000") + 1 or _character_border(text, half, full)
         start = _after_space(text, cut)
         if start >= end:
             return
         yield start
 
 
-def _whole_character(text: str, low: int, cut: int) -> int:
-    """The nearest place at or a little before `cut` that parts no letter from its accents."""
+def _character_border(text: str, low: int, cut: int) -> int:
+    """The nearest offset at or up to 16 before `cut` that does not separate a letter from its combining marks."""
     for place in range(cut, max(low, cut - 16, 0), -1):
         if not unicodedata.category(text[place]).startswith("M") and "\u200d" not in text[place - 1 : place + 1]:
             return place
@@ -119,36 +121,36 @@ def _whole_character(text: str, low: int, cut: int) -> int:
 
 
 def _after_space(text: str, place: int) -> int:
-    found = _SPACE.match(text, place)
-    return found.end() if found else place
+    space = _SPACE.match(text, place)
+    return space.end() if space else place
 
 
 def _natural_ends(text: str) -> Iterator[int]:
     start = _after_space(text, 0)
-    for found in _BREAK.finditer(text, start):
-        end = found.end()
-        if end < len(text) and _ends_sentence(text, start, found):
+    for mark in _BREAK.finditer(text, start):
+        end = mark.end()
+        if end < len(text) and _ends_sentence(text, start, mark):
             yield end
             start = end
     if text:
         yield len(text)
 
 
-def _ends_sentence(text: str, start: int, found: re.Match[str]) -> bool:
-    if found["wide"]:
-        return not _numbers_an_item(text, start, found.start())
-    space = found["line"] or found["gap"]
+def _ends_sentence(text: str, start: int, mark: re.Match[str]) -> bool:
+    if mark["wide"]:
+        return not _numbers_an_item(text, start, mark.start())
+    space = mark["line"] or mark["gap"]
     if not space:
         return False
-    if "\n" in space and _line_ends(text, start, found, space):
+    if "\n" in space and _line_ends(text, start, mark, space):
         return True
-    return found["line"] is None and not _numbers_an_item(text, start, found.start()) and _stop_ends(text, found)
+    return mark["line"] is None and not _numbers_an_item(text, start, mark.start()) and _stop_ends(text, mark)
 
 
 def _numbers_an_item(text: str, start: int, stop: int) -> bool:
-    """Whether the sentence that starts at `start` has only the number of a list item before its full stop: `2. Second step`.
+    """Whether the full stop at `stop` follows only the number of a list item: `2. Second step`.
 
-    Not where the line before is full and has no end: there it is wrapped text, in which a sentence ends with a number.
+    False if the line before is full and has no sentence end: then the text is wrapped, and a sentence ends with that number.
     """
     if text[stop] not in ".．" or stop - start > 3 or not text[start:stop].isdecimal():
         return False
@@ -158,48 +160,47 @@ def _numbers_an_item(text: str, start: int, stop: int) -> bool:
     return not one_break or line[-1:] in ".!?…:;" or _is_short_line(text, start - len(before) + len(line))
 
 
-def _line_ends(text: str, start: int, found: re.Match[str], space: str) -> bool:
-    """Whether a line break is meant: a blank line, a list item or heading beside it, or a line too short to be full."""
-    if space.count("\n") > 1 or _LISTED.match(text, found.end()):
+def _line_ends(text: str, start: int, mark: re.Match[str], space: str) -> bool:
+    """Whether a line break ends a sentence: at a blank line, beside a list item or heading, or after a short line."""
+    if space.count("\n") > 1 or _LISTED.match(text, mark.end()):
         return True
-    line = max(text.rfind("\n", start, found.start()) + 1, start)
-    if _HEADING.match(text, line) or is_labelled_pair(text, line, found.end()):
+    line = max(text.rfind("\n", start, mark.start()) + 1, start)
+    if _HEADING.match(text, line) or is_labelled_pair(text, line, mark.end()):
         return True
-    return _is_short_line(text, found.start()) and not _is_lower(text[found.end()])
+    return _is_short_line(text, mark.start()) and not _is_lower(text[mark.end()])
 
 
 def is_labelled_pair(text: str, line: int, following: int) -> bool:
-    """Whether the lines that begin at these two places both begin with a label: `Status: open`, `Owner: Marta`."""
+    """Whether the lines that start at these two offsets both begin with a label: `Status: open`, `Owner: Marta`."""
     return _LABEL.match(text, line) is not None and _LABEL.match(text, following) is not None
 
 
 def _is_short_line(text: str, end: int) -> bool:
-    """Whether the line that ends at `end` was broken before it was full: text wrapped at a width runs on."""
+    """Whether the line that ends at `end` is shorter than `FULL_LINE`, so that its break is not mere wrapping."""
     line = text[max(0, end - FULL_LINE) : end].rpartition("\n")[2]
     return len(line) + sum(unicodedata.east_asian_width(character) in "WF" for character in line) < FULL_LINE
 
 
-def _stop_ends(text: str, found: re.Match[str]) -> bool:
-    """Whether the full stop, question mark or the like at `found`, with white space behind it, ends its sentence."""
-    following = _NEXT.match(text, found.end())
+def _stop_ends(text: str, mark: re.Match[str]) -> bool:
+    """Whether the full stop, question mark or the like at `mark`, followed by white space, ends its sentence."""
+    following = _NEXT.match(text, mark.end())
     word = (following["word"] if following else None) or ""
     in_brackets = following is not None and following["opened"] == "(" and word[:1].isdigit()
     if _is_lower(word[:1]) or in_brackets:
         return False
-    if found["stop"].rstrip("*_") != ".":
+    if mark["stop"].rstrip("*_") != ".":
         return True
-    token_found = _TOKEN.search(text[max(0, found.start() - 24) : found.start()])
-    token = token_found[0] if token_found else ""
-    return _abbreviation_ends(token, word)
+    token = _TOKEN.search(text[max(0, mark.start() - 24) : mark.start()])
+    return _abbreviation_ends(token[0] if token else "", word)
 
 
 def _is_lower(letter: str) -> bool:
-    """Whether a letter shows that a sentence goes on. Georgian has no capitals there, whatever Unicode calls its letters."""
+    """Whether a letter shows that the sentence continues. Georgian sentences start with letters that Unicode calls lower case."""
     return letter.islower() and not "\u10d0" <= letter <= "\u10ff"
 
 
 def _abbreviation_ends(token: str, word: str) -> bool:
-    """Whether `token`, a single full stop and then `word` lie on both sides of a sentence end."""
+    """Whether the single full stop between `token` and `word` ends a sentence."""
     plain = token.lower()
     if plain in _BEFORE_A_NAME:
         return False
@@ -213,17 +214,17 @@ def _abbreviation_ends(token: str, word: str) -> bool:
 
 
 def sentence_spans(text: str, limit: int) -> Iterator[tuple[int, int]]:
-    """Start and end of the first `limit` sentences of a text that somebody wrote just now, such as a summary.
+    """Start and end of the first `limit` sentences of a text outside any document, such as a new summary.
 
-    Sentences of white space alone are passed over; the others come without the white space around them.
+    White space around sentences is left out, and so are sentences of white space alone.
     """
     return islice(_stripped(text, 0, sentence_ends(text)), limit)
 
 
 def unit_sentences(unit: Unit, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
-    """Start and end of the sentences in the text of a unit, or in a part of it, without the white space around them.
+    """Start and end of the sentences in a unit's text, or in a part of it, without the white space around them.
 
-    Those of a passage end where its document says. The text of a derived unit, which stands in no document, is split here.
+    A passage has the sentence ends of its document. The text of a derived unit, which is in no document, is split here.
     """
     end = len(unit.text) if end is None else end
     if unit.sentence_ends:

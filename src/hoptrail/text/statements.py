@@ -1,7 +1,7 @@
-"""The statements of a unit: its sentences, list items and table rows, each by itself, with what it stands under.
+"""The statements of a unit: its sentences, list items and table rows, each with the headings above it.
 
-What a statement says (`said`) can be read alone: a row as `header: value`, an item after the sentence that introduces its list, a
-sentence that begins with a pronoun after the sentence before it. Headings and rows of headers state nothing by themselves.
+The wording of a statement (`said`) can be read alone: a row reads `header: value`, an item follows the sentence that introduces
+its list, and a sentence that begins with a pronoun follows the sentence before it. Headings and header rows are no statements.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from hoptrail.types import Block, BlockKind, Kind, Span, Unit
 LONGEST = 300
 """Characters of a statement that are shown."""
 _SHORT = 40
-"""Characters below which a sentence says little by itself."""
+"""Characters. A shorter sentence says little by itself."""
 MOST_SENTENCES = 400
-"""Of one unit: far above any passage."""
+"""Per unit: far above any passage."""
 _MOST_CHARACTERS = 100_000
-"""Of one block that are looked at."""
+"""Read per block."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A statement of a unit: characters `start` to `end` of the unit's text, how it reads, and its block (None: plain text)."""
+    """A statement: characters `start` to `end` of a unit's text, its wording, and its block (None: plain text)."""
 
     unit: Unit
     start: int
@@ -42,7 +42,7 @@ class Said:
 
     @property
     def alone(self) -> str:
-        """How it reads after the statement before it: a row as `header: value`, without what leads a list."""
+        """Its wording right after the previous statement: a row as `header: value`, an item without the lead of its list."""
         return self.said if self.block is not None and self.block.cells else " ".join(self.text.split())
 
     @property
@@ -51,17 +51,17 @@ class Said:
 
     @property
     def date(self) -> str:
-        """The ISO date that holds for it: of its heading, else one in its title or headings; empty where there is none."""
+        """Its ISO date: that of its block, else one in its headings or title; empty if there is none."""
         return date_of(self.block, self.unit.title)
 
     @property
     def support(self) -> tuple[Span, ...]:
-        """Where the document says it."""
+        """The document spans that state it."""
         return support_of(self.unit, self.start, self.end)
 
     @property
     def seen(self) -> str:
-        """With its title and headings, as search sees it."""
+        """Its wording after title and headings, as search indexes it."""
         above = [self.unit.title, *(heading for heading in self.path if heading != self.unit.title)]
         return f"{' > '.join(part for part in above if part)}: {self.said}"
 
@@ -70,10 +70,10 @@ def statements_of(unit: Unit) -> tuple[Said, ...]:
     """The statements of a passage or sentence in order, or the sentences of a derived unit."""
     if not unit.blocks:
         return tuple(_sentences(unit, 0, len(unit.text), None))
-    return tuple(said for block in unit.blocks for said in _of_block(unit, block))
+    return tuple(said for block in unit.blocks for said in _block_statements(unit, block))
 
 
-def _of_block(unit: Unit, block: Block) -> Iterator[Said]:
+def _block_statements(unit: Unit, block: Block) -> Iterator[Said]:
     if block.kind is BlockKind.HEADING or block.is_header:
         return
     first = unit.sources[0].start
@@ -86,18 +86,18 @@ def _of_block(unit: Unit, block: Block) -> Iterator[Said]:
     if block.kind is BlockKind.ROW:
         yield Said(unit, begin, begin + len(stripped), unit.readable_part(block), block)
     elif block.kind is BlockKind.ITEM and len(stripped) <= LONGEST:
-        yield Said(unit, begin, begin + len(stripped), _led(block, stripped), block)
+        yield Said(unit, begin, begin + len(stripped), _with_lead(block, stripped), block)
     else:
         yield from _sentences(unit, start, end, block)
 
 
-def _leans(line: str) -> bool:
-    """Whether a sentence says little without the one before: it begins with a pronoun, or is very short."""
+def _needs_context(line: str) -> bool:
+    """Whether a sentence needs the one before it: it begins with a pronoun, or is very short."""
     opening = next(iter(words(line[:40])), None)
     return len(line) < _SHORT or (opening is not None and opening.lower in PRONOUNS)
 
 
-def _led(block: Block, text: str) -> str:
+def _with_lead(block: Block, text: str) -> str:
     line = " ".join(text.split())
     return f"{block.lead} {line}" if block.lead else line
 
@@ -108,10 +108,10 @@ def _sentences(unit: Unit, start: int, end: int, block: Block | None) -> Iterato
     for begin, stop in islice(unit_sentences(unit, start, end), MOST_SENTENCES):
         text = unit.text[begin:stop]
         line = " ".join(text.split())
-        if before and len(before) + len(line) < LONGEST and _leans(line):
+        if before and len(before) + len(line) < LONGEST and _needs_context(line):
             said = f"{before} {line}"
         else:
-            said = _led(block, text) if block and block.kind is BlockKind.ITEM else line
+            said = _with_lead(block, text) if block and block.kind is BlockKind.ITEM else line
         yield Said(unit, begin, stop, said, block)
         before = line
 
@@ -119,8 +119,8 @@ def _sentences(unit: Unit, start: int, end: int, block: Block | None) -> Iterato
 def support_of(unit: Unit, start: int, end: int) -> tuple[Span, ...]:
     """The document spans behind characters `start` to `end` of a unit's text.
 
-    Exact for passages and sentences, whose text is their source. A derived unit with one line of text a source gives that
-    line's source; otherwise all its sources.
+    Exact for passages and sentences, whose text is their source. For a derived unit, the source of the line if there is one
+    line per source, else all its sources.
     """
     first = unit.sources[0]
     if unit.kind in {Kind.PASSAGE, Kind.SENTENCE} and first.end - first.start == len(unit.text):

@@ -1,6 +1,6 @@
-"""Values that can be compared: dates, numbers, countries and plain names, read from short answers.
+"""Comparable values in short answers: dates, numbers, countries and plain names.
 
-A missing month or day counts as unknown: `1926` and `3 May 1926` are neither earlier nor later than each other.
+A missing month or day is unknown: neither of `1926` and `3 May 1926` is earlier than the other.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hoptrail.text.normal_forms import squeeze, without_article
 from hoptrail.text.words import content_stems, words
 
 Date = tuple[int, int, int]
-"""Year, month, day; 0 for what is not said. Years before the common era are negative."""
+"""Year, month, day; 0 if unknown. Years before the common era are negative."""
 
 _YEAR = re.compile(r"\b(?:(?P<before>\d{1,4})\s?(?=bce?\b)|(?P<year>\d{3,4})s?\b)")
 _ISO = re.compile(r"(?<![\d-])(\d{4})-(\d\d)(?:-(\d\d))?(?![\d-])")
@@ -26,7 +26,7 @@ _DIGITS = re.compile(r"(?:(?<![^\s(])[-−])?\d[\d,]{0,20}(?:\.\d{1,9})?")  # in
 _COUNTRY_NAMES = {country: country for country in COUNTRIES} | {
     people: country for people, country in DEMONYMS.items() if people.startswith(country)
 }
-"""Countries, and peoples called after them: they are found in `Cambodians` and `Australian-born` too."""
+"""Names of countries and the demonyms that start with them, so that `Cambodians` and `Australian-born` are found."""
 _COUNTRY = re.compile(rf"\b({'|'.join(_COUNTRY_NAMES)})s?\b")
 
 
@@ -50,7 +50,7 @@ def read_date(text: str) -> Date | None:
 
 
 def date_order(first: Date, second: Date) -> int | None:
-    """-1 when `first` is earlier, 1 when later, 0 when they are the same day; None when what they say cannot tell."""
+    """-1 if `first` is earlier, 1 if it is later, 0 for the same day, None if unknown parts leave it open."""
     for one, other in zip(first, second, strict=True):
         if one != other:
             return None if 0 in {one, other} else -1 if one < other else 1
@@ -60,7 +60,7 @@ def date_order(first: Date, second: Date) -> int | None:
 
 
 def read_number(text: str) -> float | None:
-    """The first number in `text`, in digits or words, with `million` and its like multiplied out."""
+    """The first number in `text`, in digits or words, with words such as `million` multiplied out."""
     digits = _DIGITS.search(text)
     if digits is None:
         return _number_in_words(text)
@@ -69,7 +69,9 @@ def read_number(text: str) -> float | None:
 
 
 def _number_in_words(text: str) -> float | None:
-    """A multiplier takes what stands before it and is smaller: `two million three hundred and five thousand`."""
+    """The first number in words. A multiplier applies to the smaller part before it: in `two million three
+    hundred and five thousand`, `thousand` multiplies 305.
+    """
     number: int | None = None
     for word in (part for whole in words(text) for part in whole.lower.split("-")):
         if word in NUMBER_WORDS:
@@ -84,7 +86,7 @@ def _number_in_words(text: str) -> float | None:
 
 @lru_cache(maxsize=4_096)
 def country_of(text: str) -> str | None:
-    """The country that `text` names or whose people or language it names, in lower case."""
+    """The country in lower case that `text` names, directly or by its people or language."""
     lowered = squeeze(text).lower()
     named = {_COUNTRY_NAMES[name] for name in _COUNTRY.findall(lowered)}
     known = next((country for country in COUNTRIES if country in named), None)
@@ -101,7 +103,7 @@ _CURRENCY = re.compile(r"[€£$]\s?$")
 
 
 def with_unit(text: str, start: int, end: int) -> str:
-    """The number at `start` to `end` of a text with the unit or currency that stands beside it: `6 years`, `150 EUR`, `£212`."""
+    """The number at `start` to `end` of a text with the unit or currency beside it: `6 years`, `150 EUR`, `£212`."""
     before = _CURRENCY.search(text, max(0, start - 2), start)
     after = _UNIT.match(text, end)
     return squeeze(text[before.start() if before else start : after.end() if after else end])
@@ -109,7 +111,7 @@ def with_unit(text: str, start: int, end: int) -> str:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Quantity:
-    """A number at `start` of a text with its unit in lower case (empty: none is said)."""
+    """A number at offset `start` of a text, with its unit in lower case (empty: none)."""
 
     start: int
     number: float
@@ -118,19 +120,21 @@ class Quantity:
 
 _QUANTITY = re.compile(r"(?<![\w.,/-])(?:[€£$]\s?)?\d[\d,]*(?:\.\d+)?(?![\w/]|[-.,]\d)")
 _WHOLE_YEAR = re.compile(r"(?:1[0-9]|20)\d\d")
-_OF_UNIT = re.compile(r"[^\d.,\s]+")
+_UNIT_PART = re.compile(r"[^\d.,\s]+")
 
 
 def quantities_in(text: str) -> Iterator[Quantity]:
-    """The numbers of a text in order, those that may be years and those within a code left out."""
+    """Yield the numbers of a text in order, except possible years and numbers within a code."""
     for match in _QUANTITY.finditer(text):
         number = None if _WHOLE_YEAR.fullmatch(match.group()) else read_number(match.group())
         if number is not None:
-            yield Quantity(match.start(), number, "".join(_OF_UNIT.findall(with_unit(text, *match.span()))).casefold())
+            yield Quantity(
+                match.start(), number, "".join(_UNIT_PART.findall(with_unit(text, *match.span()))).casefold()
+            )
 
 
 def same_value(first: str, second: str) -> bool:
-    """Whether two short answers say the same: the same country, one name inside the other, or equal content words."""
+    """Whether two short answers agree: both name one country, or the content words of one include those of the other."""
     countries = country_of(first), country_of(second)
     if None not in countries:
         return countries[0] == countries[1]

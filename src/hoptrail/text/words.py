@@ -1,7 +1,7 @@
-"""Words of a text with exact offsets, stems of English words, and how long a text is in words.
+"""Words of a text with exact offsets, stems of English words, and word counts.
 
-The stemmer cuts regular endings and maps irregular families to one form; it is meant for matching a question with a
-sentence, not for display. It does not tag parts of speech.
+The stemmer cuts regular endings and maps irregular families to one form. Its stems match questions with sentences; they are not
+for display.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from hoptrail.text.lexicon import CANONICAL, KIN_WORDS, RELATED_WORDS, STOP_WORD
 from hoptrail.text.normal_forms import SOFT_HYPHEN, composed
 
 
-def _marks() -> str:
-    """Accents and vowel signs as the inside of a class of characters: in ranges, which compile faster than single ones."""
+def _mark_ranges() -> str:
+    """Combining marks as the inside of a character class, in ranges because these compile faster than single characters."""
     codes = [code for code in range(0x300, 0x12000) if unicodedata.category(chr(code))[0] == "M"]
     firsts = [code for before, code in pairwise([0, *codes]) if code != before + 1]
     lasts = [code for code, after in pairwise([*codes, 0]) if after != code + 1]
     return "".join(f"{chr(first)}-{chr(last)}" for first, last in zip(firsts, lasts, strict=True))
 
 
-_MARKS = _marks()
-# Every repeated group starts with a character that the part before it cannot match: linear time on any input. Looking whether
-# it is ASCII first makes words of English four times as fast.
+_MARKS = _mark_ranges()
+# Every repeated group starts with a character that the part before it cannot match, so time is linear on any input. Testing for
+# ASCII first makes English four times as fast.
 LETTERS = rf"[^\W_]+(?:(?![\x00-\x7f])[{_MARKS}{SOFT_HYPHEN}][^\W_]*)*"
-"""A pattern of letters and digits, each with the accents, vowel signs and soft hyphens that follow it as characters."""
+"""A pattern of letters and digits, with the combining marks and soft hyphens that follow them."""
 _WORD = re.compile(rf"#\d{{1,3}}|\d[\d,.]*\d|{LETTERS}(?:(?:[-.&]|['’](?!s\b)){LETTERS})*")
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 """Thai, Lao, Burmese, Khmer, kana and Han characters."""
@@ -38,12 +38,12 @@ _RUNS = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
 _ENDINGS = ("ations", "ation", "ions", "ion", "ings", "ing", "ors", "or", "ers", "er", "ed", "es", "s", "e")
 _SHORTEST_STEM = 3
 _NAME_LENGTH = 80
-"""Texts up to here are names and come back many times within one task: their words are remembered."""
+"""Characters. Texts up to this length are often names, which recur many times within one task, so their words are cached."""
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word as written, and where it stands in its text."""
+    """A word as written, with its offsets."""
 
     text: str
     start: int
@@ -63,8 +63,8 @@ class Word:
 
 
 def words(text: str) -> tuple[Word, ...]:
-    """The words of `text`; a possessive `'s` is a word of its own (`s`), `#1` is one word."""
-    return _words_of_name(text) if len(text) <= _NAME_LENGTH else _words(text)
+    """The words of `text`. A possessive `'s` is a separate word (`s`); `#1` is one word."""
+    return _cached_words(text) if len(text) <= _NAME_LENGTH else _words(text)
 
 
 def _words(text: str) -> tuple[Word, ...]:
@@ -72,9 +72,7 @@ def _words(text: str) -> tuple[Word, ...]:
 
 
 def terms(text: str) -> Sequence[Word]:
-    """The words of `text`, those of scripts without spaces as pairs of neighbouring characters: which pairs are words there would
-    take a dictionary.
-    """
+    """The words of `text`; in scripts without spaces, where word borders need a dictionary, pairs of adjacent characters."""
     if text.isascii() or not _ANY_UNSPACED.search(text):
         return words(text)
     return [piece for word in words(text) for piece in _pieces(word)]
@@ -96,7 +94,7 @@ def unspaced_pieces(word: str) -> list[str]:
     return [piece.text for piece in _pieces(Word(word, 0, len(word)))] if _ANY_UNSPACED.search(word) else [word]
 
 
-_words_of_name = lru_cache(maxsize=16_384)(_words)
+_cached_words = lru_cache(maxsize=16_384)(_words)
 
 
 @lru_cache(maxsize=65_536)
@@ -117,29 +115,29 @@ def stem(word: str) -> str:
 
 
 def with_stems(words: Iterable[str], stems: Iterable[str]) -> dict[str, str]:
-    """Of some words those whose stem is among `stems`, with it. Stems begin as their words do, so that most need no cutting."""
-    wanted = frozenset(stems)
-    starts = {one[:_SHORTEST_STEM] for one in wanted}
-    found = {}
+    """Map each of `words` whose stem is among `stems` to that stem. Words that start differently are skipped unstemmed."""
+    targets = frozenset(stems)
+    starts = {target[:_SHORTEST_STEM] for target in targets}
+    matches = {}
     for word in words:
         lower = word.lower()
         if lower[:_SHORTEST_STEM] in starts or lower in CANONICAL or not word.isascii():
-            one = stem(word)
-            if one in wanted:
-                found[word] = one
-    return found
+            word_stem = stem(word)
+            if word_stem in targets:
+                matches[word] = word_stem
+    return matches
 
 
 def content_stems(text: str) -> frozenset[str]:
-    """Stems of the words of `text` that carry meaning."""
-    return _stems_of_name(text) if len(text) <= _NAME_LENGTH else _content_stems(text)
+    """Stems of the words of `text` that are no stop words."""
+    return _cached_stems(text) if len(text) <= _NAME_LENGTH else _content_stems(text)
 
 
 def _content_stems(text: str) -> frozenset[str]:
     return frozenset(word.stem for word in terms(text) if word.lower not in STOP_WORDS)
 
 
-_stems_of_name = lru_cache(maxsize=16_384)(_content_stems)
+_cached_stems = lru_cache(maxsize=16_384)(_content_stems)
 
 
 RELATED = {stem(word): frozenset(stem(other) for other in others) for word, others in RELATED_WORDS.items()}
@@ -156,9 +154,9 @@ _COUNTED = re.compile(
 
 
 def words_in(text: str) -> int:
-    """The length of `text` in words: runs without white space, of at most 24 characters.
+    """The number of words in `text`: runs without white space, of at most 24 characters each.
 
-    In scripts that put no spaces between words, a Chinese or Japanese character counts as one word, and so do four
-    characters of Thai, Lao, Khmer or Burmese.
+    In scripts without spaces, a Chinese or Japanese character counts as one word, and so do up to four characters of Thai, Lao,
+    Khmer or Burmese.
     """
     return sum(1 for _ in _COUNTED.finditer(text))

@@ -1,4 +1,4 @@
-"""A wiki that we wrote, as the dump of it: a small world of towns and bridges, and the odd things that stand in real pages."""
+"""The dump of a small wiki, written for the tests: towns, bridges, and the oddities of real pages."""
 
 from __future__ import annotations
 

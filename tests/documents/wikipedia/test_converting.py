@@ -1,4 +1,4 @@
-"""Wikitext to text and profile, with what goes wrong in real pages."""
+"""Wikitext becomes text and profile, including the errors of real pages."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ SITE = read_site(HEADER.encode())
 SETTINGS = WikipediaSettings()
 
 
-def converted(text: str, title: str = "Isk", settings: WikipediaSettings = SETTINGS) -> Converted:
+def convert_wikitext(text: str, title: str = "Isk", settings: WikipediaSettings = SETTINGS) -> Converted:
     return convert(page(title, text).encode(), SITE, settings)
 
 
 def test_a_page_with_nearly_everything() -> None:
-    found = converted(BRIDGE, "Tallow Bridge")
-    assert found.text == BRIDGE_TEXT
-    assert (found.form, found.words) == (Form.ENTITY, words_in(BRIDGE_TEXT))
+    result = convert_wikitext(BRIDGE, "Tallow Bridge")
+    assert result.text == BRIDGE_TEXT
+    assert (result.form, result.words) == (Form.ENTITY, words_in(BRIDGE_TEXT))
 
 
 def test_every_pair_is_a_line_and_a_sentence_of_the_text() -> None:
-    found = converted(BRIDGE, "Tallow Bridge")
-    ends = (0, *sentence_ends(found.text))
-    sentences = [found.text[start:end].strip() for start, end in pairwise(ends)]
-    lines = list(ProfileLine("Tallow Bridge", found.pairs).pairs)
+    result = convert_wikitext(BRIDGE, "Tallow Bridge")
+    ends = (0, *sentence_ends(result.text))
+    sentences = [result.text[start:end].strip() for start, end in pairwise(ends)]
+    lines = list(ProfileLine("Tallow Bridge", result.pairs).pairs)
     assert len(lines) == 8
     assert sentences[-8:] == lines
 
@@ -92,14 +92,14 @@ PROSE = [
 
 @pytest.mark.parametrize(("wikitext", "text"), PROSE, ids=[row[0][:40] for row in PROSE])
 def test_prose(wikitext: str, text: str) -> None:
-    assert converted(wikitext).text == text
+    assert convert_wikitext(wikitext).text == text
 
 
 LINKS = [
     ("of [[Wrenmouth]] and [[Isk (river)|the Isk]]s", "of Wrenmouth and the Isks"),
     ("{{ubl|[[A]]|[[B|c]]}}", "{{ubl|A|c}}"),
     ("'[[Isk]]'s hills", "'Isk's hills"),
-    *((kept, kept) for kept in (
+    *((unchanged, unchanged) for unchanged in (
         "[[File:x.jpg|thumb]] [[de:Isk]] [[http://isk.org]] [[:Category:Isk]]",
         "[[Isk|''the'' Isk]] [[Isk|a & b]] [[Isk|a=b]] [[|Isk]] [[Isk|]] [[Isk|a|b]]",
         "[[*a]] [[Isk|#b]] http://x.org/[[Isk]] [[[Isk]]] [[Isk",
@@ -110,7 +110,7 @@ LINKS = [
 
 
 @pytest.mark.parametrize(("wikitext", "text"), LINKS)
-def test_links_that_hold_words_alone_become_these(wikitext: str, text: str) -> None:
+def test_links_with_only_words_become_these_words(wikitext: str, text: str) -> None:
     assert with_plain_links(wikitext) == text
 
 
@@ -120,8 +120,8 @@ PARTS = (
 )
 
 
-def test_what_is_read_does_not_hang_on_when_links_are_resolved(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cheaply before parsing or by the parser, among any other markup, also where it is broken."""
+def test_the_result_does_not_depend_on_when_links_are_resolved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Resolving links before parsing gives the same text as the parser, among any markup, even broken markup."""
     random = Random(6)
     texts = [without_unseen("".join(random.choices(PARTS, k=8))) for _ in range(400)]
     before = [convert_text(text, SITE, SETTINGS) for text in texts]
@@ -147,16 +147,16 @@ INFOBOXES = [
 
 @pytest.mark.parametrize(("wikitext", "lines"), INFOBOXES, ids=[row[0][:40] for row in INFOBOXES])
 def test_infoboxes(wikitext: str, lines: list[str]) -> None:
-    found = converted(wikitext)
-    assert [f"{key}: {value}" for key, value in found.pairs] == lines
-    assert found.text.split("\n\n") == ["x", *lines]
+    result = convert_wikitext(wikitext)
+    assert [f"{key}: {value}" for key, value in result.pairs] == lines
+    assert result.text.split("\n\n") == ["x", *lines]
 
 
 def test_other_languages_name_their_templates() -> None:
     settings = WikipediaSettings(infoboxes=("ficha de",), disambiguation=("Homonimia_Larga",))
-    assert converted("{{Ficha de río|nombre=Isk}}x", settings=settings).pairs == (("Nombre", "Isk"),)
-    assert converted("{{homonimia larga}}x", settings=settings).form is Form.DISAMBIGUATION
-    assert converted("{{disambiguation}}x", settings=settings).form is Form.ENTITY
+    assert convert_wikitext("{{Ficha de río|nombre=Isk}}x", settings=settings).pairs == (("Nombre", "Isk"),)
+    assert convert_wikitext("{{homonimia larga}}x", settings=settings).form is Form.DISAMBIGUATION
+    assert convert_wikitext("{{disambiguation}}x", settings=settings).form is Form.ENTITY
 
 
 FORMS = [
@@ -170,18 +170,18 @@ FORMS = [
 
 
 @pytest.mark.parametrize(("title", "text", "form"), FORMS)
-def test_what_a_page_is(title: str, text: str, form: Form) -> None:
-    found = converted(text, title)
-    assert (found.form, found.title, bool(found.text)) == (form, title, form is Form.ENTITY)
+def test_forms_of_pages(title: str, text: str, form: Form) -> None:
+    result = convert_wikitext(text, title)
+    assert (result.form, result.title, bool(result.text)) == (form, title, form is Form.ENTITY)
 
 
-def test_a_disambiguation_page_is_a_document_if_asked() -> None:
-    found = converted("* [[Isk (river)]]{{dab}}", settings=WikipediaSettings(disambiguation_documents=True))
-    assert (found.form, found.text) == (Form.DISAMBIGUATION, "Isk (river)")
+def test_a_disambiguation_page_becomes_a_document_on_request() -> None:
+    result = convert_wikitext("* [[Isk (river)]]{{dab}}", settings=WikipediaSettings(disambiguation_documents=True))
+    assert (result.form, result.text) == (Form.DISAMBIGUATION, "Isk (river)")
 
 
-def test_what_cannot_be_used_says_why() -> None:
-    long = converted("x" * 101, settings=WikipediaSettings(characters=100))
+def test_faulty_pages_have_a_reason() -> None:
+    long = convert_wikitext("x" * 101, settings=WikipediaSettings(characters=100))
     assert (long.form, long.detail) == (Form.FAULT, "is longer than 100 characters")
     broken = convert(b"<page><title>Q &amp; A</title><text></page>", SITE, SETTINGS)
     assert (broken.form, broken.title) == (Form.FAULT, "Q & A")
@@ -194,14 +194,14 @@ def test_what_cannot_be_used_says_why() -> None:
     "part",
     ["<ref>", "</ref>", "<ref", "<!--", "-->", "{|\n", "|}\n", "<ref>{|\n<!--", "[[", "[[a", "[[a|", "[[a|b]", "a"],
 )
-def test_cutting_away_takes_linear_time(part: str) -> None:
+def test_removing_hidden_parts_takes_linear_time(part: str) -> None:
     text = part * (2_000_000 // len(part))
     with_plain_links(without_unseen(text))  # a quadratic pattern takes longer than a test may
     with_plain_links(text)
 
 
 def test_deep_nesting_is_survived() -> None:
-    found = converted("Start. " + "{{a|" * 200 + "x" + "}}" * 200 + "[[b|" * 200 + "]]" * 200 + " End.")
-    assert found.form is Form.ENTITY
-    assert found.text.startswith("Start.")
-    assert found.text.endswith("End.")
+    result = convert_wikitext("Start. " + "{{a|" * 200 + "x" + "}}" * 200 + "[[b|" * 200 + "]]" * 200 + " End.")
+    assert result.form is Form.ENTITY
+    assert result.text.startswith("Start.")
+    assert result.text.endswith("End.")

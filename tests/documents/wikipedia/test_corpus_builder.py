@@ -1,4 +1,4 @@
-"""A dump to its three files: redirects, namesakes, faults, stops and kills, other dumps in the same folder."""
+"""Building the three files of a dump: redirects, namesakes, faults, stops and kills, other dumps in the same folder."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def whole(dump: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The corpus of the small wiki, made in one go. Read only."""
+    """The corpus of the small wiki, built without interruption. Read only."""
     folder = tmp_path_factory.mktemp("whole")
     build_corpus(dump, folder)
     return folder
@@ -49,9 +49,9 @@ def contents(folder: Path) -> list[bytes]:
     return [(folder / name).read_bytes() for name in FILES]
 
 
-def test_one_document_an_entity_in_the_order_of_the_dump(whole: Path) -> None:
+def test_one_document_per_entity_in_the_order_of_the_dump(whole: Path) -> None:
     documents = lines_of(whole / "documents.jsonl")
-    assert [(one["id"], one["title"]) for one in documents] == [
+    assert [(document["id"], document["title"]) for document in documents] == [
         ("3", "Tallow Bridge"),
         ("6", "Isk (river)"),
         ("7", "Isk (song)"),
@@ -62,10 +62,10 @@ def test_one_document_an_entity_in_the_order_of_the_dump(whole: Path) -> None:
 
 
 def test_profiles_have_redirects_of_redirects_and_know_shared_names(whole: Path) -> None:
-    profiles = {one["title"]: one for one in lines_of(whole / "profiles.jsonl")}
+    profiles = {profile["title"]: profile for profile in lines_of(whole / "profiles.jsonl")}
     assert profiles["Tallow Bridge"]["also"] == ["Tallow Crossing", "The Crossing"]
     assert profiles["Orla Finch"]["also"] == ["O. Finch"]
-    assert {title for title, one in profiles.items() if one["ambiguous"]} == {
+    assert {title for title, profile in profiles.items() if profile["ambiguous"]} == {
         *("Isk", "Isk (river)", "Isk (song)", "Finch", "Wrenmouth (disambiguation)")
     }, "but not Wrenmouth, the primary topic of its name"
     for document in lines_of(whole / "documents.jsonl"):
@@ -74,39 +74,39 @@ def test_profiles_have_redirects_of_redirects_and_know_shared_names(whole: Path)
 
 
 def test_the_manifest_counts_everything(whole: Path, dump: Path) -> None:
-    made = json.loads((whole / "corpus.json").read_bytes())
-    assert (made["dump"]["name"], made["dump"]["bytes"]) == (dump.name, dump.stat().st_size)
-    assert (made["pages"], made["documents"], made["entities"], made["infoboxes"]) == (17, 5, 5, 4)
-    assert (made["redirects"], made["redirects_unused"], made["disambiguation_pages"]) == (6, 3, 3)
+    corpus = json.loads((whole / "corpus.json").read_bytes())
+    assert (corpus["dump"]["name"], corpus["dump"]["bytes"]) == (dump.name, dump.stat().st_size)
+    assert (corpus["pages"], corpus["documents"], corpus["entities"], corpus["infoboxes"]) == (17, 5, 5, 4)
+    assert (corpus["redirects"], corpus["redirects_unused"], corpus["disambiguation_pages"]) == (6, 3, 3)
     left_out = {"in another namespace than articles": 1, "not wikitext but json": 1, "without text": 1}
-    assert (made["left_out"], made["faults_in_all"], made["ended"]) == (left_out, 0, "")
-    assert made["words"] > 100
+    assert (corpus["left_out"], corpus["faults_in_all"], corpus["ended"]) == (left_out, 0, "")
+    assert corpus["words"] > 100
 
 
 def test_templates_that_showed_nothing_are_counted(whole: Path) -> None:
-    """Neither infoboxes nor what has no words of the article; `{{stub}}` and `{{reflist}}` stand in the pages, too."""
-    made = json.loads((whole / "corpus.json").read_bytes())
-    assert made["templates_dropped"] == {}
+    """Except infoboxes and templates without text of the article: the pages also have `{{stub}}` and `{{reflist}}`."""
+    corpus = json.loads((whole / "corpus.json").read_bytes())
+    assert corpus["templates_dropped"] == {}
     page_ = page("A", "One {{odd|x}} two {{Odd}} {{convert|many|km}} {{odd|{{never}}}} {{short description|Town}}.")
     converted = convert(page_.encode(), Site(), WikipediaSettings())
     assert dict(converted.dropped) == {"odd": 3, "convert": 1}
 
 
-def test_what_further_templates_show_can_be_said(tmp_path: Path) -> None:
+def test_further_templates_can_have_patterns(tmp_path: Path) -> None:
     settings = WikipediaSettings(templates=(("Odd_Thing", "$1 (${see also})"), ("convert", "$1!"), ("noise", "")))
     text = "One {{odd thing|x|see also=y}}, {{odd thing|x}}two {{noise|z}}{{convert|3|km}}."
     (tmp_path / "wiki.xml").write_bytes(dump_of([page("A", text), page("B", text)]))
     build_corpus(tmp_path / "wiki.xml", tmp_path / "out", settings)
     assert lines_of(tmp_path / "out" / "documents.jsonl")[0]["text"] == "One x (y), two 3!."
-    made = json.loads((tmp_path / "out" / "corpus.json").read_bytes())
-    assert made["templates_dropped"] == {"odd thing": 2}, "of both pages, where an argument is missing"
+    corpus = json.loads((tmp_path / "out" / "corpus.json").read_bytes())
+    assert corpus["templates_dropped"] == {"odd thing": 2}, "of both pages, where an argument is missing"
     for pattern in ("$", "${", "100 $ of $1"):
         with pytest.raises(UsageError, match="stands for its first argument"):
             WikipediaSettings(templates=(("odd", pattern),))
 
 
 def test_titles_that_differ_in_case_share_a_profile(tmp_path: Path) -> None:
-    """They are looked up as one; a document takes of it what stands in it."""
+    """Look-ups ignore case; a document takes the pairs in its text."""
     with open_notebook(tmp_path / "notebook") as notebook:
         notebook.enter(Converted(Form.ENTITY, "ISK", "1", "x", (("A", "1"),)))
         notebook.enter(Converted(Form.ENTITY, "Isk", "2", "x", (("B", "2"),)))
@@ -115,7 +115,7 @@ def test_titles_that_differ_in_case_share_a_profile(tmp_path: Path) -> None:
     assert (profile.title, profile.also, profile.pairs) == ("ISK", ("The ISK",), (("A", "1"), ("B", "2")))
 
 
-def test_long_chains_and_circles_of_redirects_end(tmp_path: Path) -> None:
+def test_long_chains_and_cycles_of_redirects_terminate(tmp_path: Path) -> None:
     with open_notebook(tmp_path / "notebook") as notebook:
         notebook.enter(Converted(Form.ENTITY, "End", "1", "x"))
         for number in range(500):
@@ -128,7 +128,7 @@ def test_long_chains_and_circles_of_redirects_end(tmp_path: Path) -> None:
 # --- what is broken
 
 
-def test_faulty_pages_are_named_and_the_rest_goes_on(tmp_path: Path) -> None:
+def test_faulty_pages_are_reported_and_the_others_converted(tmp_path: Path) -> None:
     pages = [
         page("A", "One."),
         page("B", "x").replace("</text>", ""),
@@ -136,27 +136,27 @@ def test_faulty_pages_are_named_and_the_rest_goes_on(tmp_path: Path) -> None:
         page("D", "Two."),
     ]
     (tmp_path / "wiki.xml").write_bytes(dump_of(pages))
-    made = build_corpus(tmp_path / "wiki.xml", tmp_path / "out")
-    assert (made.documents, made.faults_in_all, made.complete, made.ended) == (2, 2, False, "")
-    assert [title for title, _ in made.faults] == ["B", "C"]
-    assert "well-formed" in made.faults[0][1]
-    assert "no end tag" in made.faults[1][1]
+    corpus = build_corpus(tmp_path / "wiki.xml", tmp_path / "out")
+    assert (corpus.documents, corpus.faults_in_all, corpus.complete, corpus.ended) == (2, 2, False, "")
+    assert [title for title, _ in corpus.faults] == ["B", "C"]
+    assert "well-formed" in corpus.faults[0][1]
+    assert "no end tag" in corpus.faults[1][1]
 
 
-def test_a_dump_that_is_cut_off_keeps_what_was_read(tmp_path: Path) -> None:
+def test_a_truncated_dump_keeps_its_complete_pages(tmp_path: Path) -> None:
     content = dump_of([page("A", "One."), page("B", "Two.")])
     (tmp_path / "wiki.xml").write_bytes(content[:-60])
-    made = build_corpus(tmp_path / "wiki.xml", tmp_path / "out")
-    assert [one["title"] for one in lines_of(tmp_path / "out" / "documents.jsonl")] == ["A"]
-    assert "after page 1 ('A'), byte" in made.ended
-    assert "in the middle of the page 'B'" in made.ended
-    assert build_corpus(tmp_path / "wiki.xml", tmp_path / "out") == made
+    corpus = build_corpus(tmp_path / "wiki.xml", tmp_path / "out")
+    assert [document["title"] for document in lines_of(tmp_path / "out" / "documents.jsonl")] == ["A"]
+    assert "after page 1 ('A'), byte" in corpus.ended
+    assert "in the middle of the page 'B'" in corpus.ended
+    assert build_corpus(tmp_path / "wiki.xml", tmp_path / "out") == corpus
 
 
-def test_a_page_that_holds_the_parser_is_the_only_one_lost() -> None:
-    """Tags that are not closed take the parser time with the square of their number, and it cannot be interrupted."""
+def test_only_the_page_that_hangs_the_parser_is_lost() -> None:
+    """Unclosed tags take the parser quadratic time, and it cannot be interrupted."""
     slow = page("Slow", "x<b>" * 60_000)
-    raw = [RawPage(one.encode()) for one in (page("A", "One."), slow, page("B", "Two."))]
+    raw = [RawPage(text.encode()) for text in (page("A", "One."), slow, page("B", "Two."))]
     with converting(Site(), WikipediaSettings(seconds=1), 1) as pool:
         ((first, second, third),) = pool.each([raw])
     assert (first.text, third.text) == ("One.", "Two.")
@@ -171,7 +171,7 @@ def test_a_missing_package_is_named_with_its_extra(dump: Path, tmp_path: Path, m
     assert not (tmp_path / "out").exists()
 
 
-def test_what_is_no_dump_leaves_nothing_behind_that_is_taken_for_one(tmp_path: Path) -> None:
+def test_a_refused_file_leaves_no_corpus(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("Just text.", encoding="utf-8")
     with pytest.raises(DocumentError, match="is not a MediaWiki XML dump"):
         build_corpus(tmp_path / "notes.txt", tmp_path / "out")
@@ -183,7 +183,7 @@ def test_what_is_no_dump_leaves_nothing_behind_that_is_taken_for_one(tmp_path: P
 # --- stopping and going on
 
 
-def test_a_stopped_run_goes_on_and_ends_with_the_same_bytes(
+def test_a_stopped_run_resumes_and_ends_with_the_same_bytes(
     dump: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(corpus_builder, "BATCH", 3)
@@ -219,7 +219,7 @@ corpus_builder.build_corpus(Path(sys.argv[1]), Path(sys.argv[2]), report=report)
 
 
 def test_killed_again_and_again_it_ends_with_the_same_bytes(dump: Path, whole: Path, tmp_path: Path) -> None:
-    """Always between writing documents and the checkpoint that knows of them."""
+    """Always between writing documents and their checkpoint."""
     environment = {**os.environ, "PYTHONPATH": str(TESTS)}
     for calls in (1, 3):
         command = [sys.executable, "-c", KILLED, str(dump), str(tmp_path / "out"), str(calls)]
@@ -229,7 +229,7 @@ def test_killed_again_and_again_it_ends_with_the_same_bytes(dump: Path, whole: P
     assert contents(tmp_path / "out") == contents(whole)
 
 
-def test_killed_at_the_last_step_it_does_that_step_again(
+def test_a_run_killed_at_the_last_step_repeats_it(
     dump: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made_by = json.loads((whole / "corpus.json").read_bytes())["made_by"]

@@ -1,4 +1,4 @@
-"""Reading a dump: every packing, every way to be cut off or broken, and no entity that grows."""
+"""Reading a dump: every compression, truncation and damage, and no expanding entity."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SMALL = dump_of(PAGES)
 
 
 def read(file: Path, content: bytes, longest: int = dumps.LONGEST_PAGE) -> tuple[list[RawPage], str]:
-    """The pages, and why the dump ended early."""
+    """The pages, and why the dump is cut off."""
     file.write_bytes(content)
     with open_dump(file) as opened:
         pages = list(opened.pages(longest))
@@ -31,7 +31,7 @@ def read(file: Path, content: bytes, longest: int = dumps.LONGEST_PAGE) -> tuple
 
 
 def multistream(content: bytes) -> bytes:
-    """Streams of a few bytes each, one behind the other, as Wikipedia publishes its dumps."""
+    """Consecutive streams of a few bytes each, as in the dumps of Wikipedia."""
     return b"".join(bz2.compress(content[start : start + 700]) for start in range(0, len(content), 700))
 
 
@@ -43,11 +43,13 @@ def test_every_packing_gives_every_page(
     monkeypatch.setattr(dumps, "MIB", block)
     pages, ended = read(tmp_path / "wiki", packing(SMALL))
     assert ended == ""
-    assert [(one.data.decode(), one.fault) for one in pages] == [(written.strip(), "") for written in PAGES]
+    assert [(raw_page.data.decode(), raw_page.fault) for raw_page in pages] == [
+        (written.strip(), "") for written in PAGES
+    ]
 
 
 @pytest.mark.parametrize("packing", [partial(bz2.compress, compresslevel=1), gzip.compress, bytes])
-def test_a_dump_that_is_cut_off_gives_what_stands_before(
+def test_a_truncated_dump_gives_the_pages_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packing: Callable[[bytes], bytes]
 ) -> None:
     monkeypatch.setattr(dumps, "MIB", 1000)
@@ -56,9 +58,9 @@ def test_a_dump_that_is_cut_off_gives_what_stands_before(
     packed = packing(many)
     pages, ended = read(tmp_path / "wiki", packed[: len(packed) // 2])
     assert ended
-    assert [one.title for one in pages] == [f"Page {number}" for number in range(len(pages))]
+    assert [raw_page.title for raw_page in pages] == [f"Page {number}" for number in range(len(pages))]
     assert packing is not bytes or 100 < len(pages) < 300
-    assert not any(one.fault for one in pages)
+    assert not any(raw_page.fault for raw_page in pages)
 
 
 def test_damage_in_the_middle_of_a_packed_file_ends_the_reading(tmp_path: Path) -> None:
@@ -72,20 +74,24 @@ def test_damage_in_the_middle_of_a_packed_file_ends_the_reading(tmp_path: Path) 
     assert "damaged" in ended
 
 
-def test_where_a_dump_without_its_end_stops_is_said(tmp_path: Path) -> None:
+def test_the_end_of_a_truncated_dump_is_reported(tmp_path: Path) -> None:
     assert read(tmp_path / "wiki", dump_of(PAGES, end=""))[1] == "the end tag `</mediawiki>` is missing"
     pages, ended = read(tmp_path / "wiki", dump_of(PAGES[:2], end="<page><title>Q &amp; A</title><text>Half"))
     assert (len(pages), "in the middle of the page 'Q & A'" in ended) == (2, True)
 
 
-def test_a_page_without_end_tag_costs_only_itself(tmp_path: Path) -> None:
+def test_a_page_without_an_end_tag_does_not_affect_others(tmp_path: Path) -> None:
     broken = page("Broken", "x").replace("</page>", "")
     pages, ended = read(tmp_path / "wiki", dump_of([redirect("A", "B"), broken, page("C", "y")]))
-    assert [(one.title, bool(one.fault)) for one in pages] == [("A", False), ("Broken", True), ("C", False)]
+    assert [(raw_page.title, bool(raw_page.fault)) for raw_page in pages] == [
+        ("A", False),
+        ("Broken", True),
+        ("C", False),
+    ]
     assert ended == ""
 
 
-def test_a_page_that_is_too_long_is_named_and_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_that_is_too_long_is_reported_and_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dumps, "MIB", 1000)
     monkeypatch.setattr(dumps, "_KEPT", 300)
     content = dump_of([page("A", "x"), page("Long", "y" * 50_000), page("C", "z")])
@@ -94,16 +100,20 @@ def test_a_page_that_is_too_long_is_named_and_not_held(tmp_path: Path, monkeypat
     longest_rest = 0
     with open_dump(file) as opened:
         pages = []
-        for one in opened.pages(2000):
-            pages.append(one)
-            longest_rest = max(longest_rest, len(one.data))
+        for raw_page in opened.pages(2000):
+            pages.append(raw_page)
+            longest_rest = max(longest_rest, len(raw_page.data))
         assert opened.unpacked == content.rindex(b"</page>") + len(b"</page>")
-    assert [(one.title, one.fault) for one in pages] == [("A", ""), ("Long", "is longer than 2000 bytes"), ("C", "")]
+    assert [(raw_page.title, raw_page.fault) for raw_page in pages] == [
+        ("A", ""),
+        ("Long", "is longer than 2000 bytes"),
+        ("C", ""),
+    ]
     assert longest_rest < 4000
 
 
 class Searched(bytearray):
-    """Counts the bytes that are looked through."""
+    """Counts the bytes searched."""
 
     bytes = 0
 
@@ -113,13 +123,13 @@ class Searched(bytearray):
         return super().find(part, start)
 
 
-def test_a_long_page_in_many_blocks_takes_time_by_its_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_page_in_many_blocks_takes_linear_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dumps, "MIB", 50)
     monkeypatch.setattr(dumps, "bytearray", Searched, raising=False)
     Searched.bytes = 0
     pages, ended = read(tmp_path / "wiki", dump_of([page("A", "x"), page("Long", "y" * 200_000), page("C", "z")]))
     assert 200_000 < Searched.bytes < 400_000, "every byte once, and the last few of each block again"
-    assert [(one.title, one.fault) for one in pages] == [("A", ""), ("Long", ""), ("C", "")]
+    assert [(raw_page.title, raw_page.fault) for raw_page in pages] == [("A", ""), ("Long", ""), ("C", "")]
     assert len(pages[1].data) > 200_000
     assert ended == ""
 
@@ -127,8 +137,8 @@ def test_a_long_page_in_many_blocks_takes_time_by_its_length(tmp_path: Path, mon
 @pytest.mark.parametrize(
     "content", [b"", b"Just text.", b"<html><body></body></html>", b"\x89PNG\r\n", b"7z\xbc\xaf\x27\x1c"]
 )
-def test_what_is_no_dump_is_refused(tmp_path: Path, content: bytes) -> None:
-    with pytest.raises(DocumentError, match=r"wiki: is (not a MediaWiki|packed)"):
+def test_files_that_are_no_dump_are_refused(tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(DocumentError, match=r"wiki: (is not a MediaWiki|has an unsupported compression)"):
         read(tmp_path / "wiki", content)
     with pytest.raises(DocumentError, match="holds no page that can be read: the packed file is damaged or cut off"):
         read(tmp_path / "wiki", bz2.compress(SMALL)[:100])
@@ -139,7 +149,7 @@ def test_what_is_no_dump_is_refused(tmp_path: Path, content: bytes) -> None:
 # --- one page
 
 
-def test_the_site_tells_its_namespaces() -> None:
+def test_the_namespaces_of_a_site() -> None:
     site = read_site(HEADER.encode())
     assert [site.namespace_of(title) for title in ("Datei:x", "File:x", "kategorie: x", "2001: A film", "A")] == [
         6,
@@ -154,11 +164,11 @@ def test_the_site_tells_its_namespaces() -> None:
 
 
 def test_a_page_of_an_old_dump() -> None:
-    """No namespace number, and redirects that only their text tells."""
+    """It has no namespace number, and only its text marks it as a redirect."""
     old = page("Talk:Isk", "#redirect:[[isk_(river)#Course|the Isk]]", namespace=None)
     site = read_site(HEADER.encode())
-    found = read_page(old.encode(), site)
-    assert (found.namespace, found.redirect) == (1, "Isk (river)")
+    result = read_page(old.encode(), site)
+    assert (result.namespace, result.redirect) == (1, "Isk (river)")
     assert read_page(page("List", "#One [[Isk]]", namespace=None).encode(), site).redirect == ""
 
 
@@ -188,7 +198,7 @@ def test_broken_xml_is_refused_with_its_reason(data: bytes, reason: str) -> None
 
 
 def test_entities_of_a_document_type_are_never_expanded(tmp_path: Path) -> None:
-    """The head of a file never reaches a parser as a whole."""
+    """No parser receives the whole head of a file."""
     pages, _ = read(
         tmp_path / "wiki", (LAUGHS + HEADER).encode() + b"<page><title>A</title><text>&b;</text></page>" + END.encode()
     )

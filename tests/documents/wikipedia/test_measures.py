@@ -1,4 +1,4 @@
-"""Templates of measures, money, ships and links: whole, or not at all."""
+"""Templates of measures, money, ships and links: complete or empty."""
 
 from __future__ import annotations
 
@@ -56,5 +56,5 @@ def test_templates(name: str, arguments: tuple[str, ...], named: Mapping[str, st
         ("about", {}, "about"),
     ],
 )
-def test_patterns_are_filled_whole_or_not_at_all(pattern: str, arguments: Mapping[str, str], text: str) -> None:
+def test_patterns_are_filled_completely_or_empty(pattern: str, arguments: Mapping[str, str], text: str) -> None:
     assert filled(pattern, arguments) == text

@@ -1,7 +1,7 @@
-"""The text of a PDF page as fragments: runs of characters on one line without a wide gap, with their place, size and look.
+"""Extracts the text of a PDF page as fragments: runs of characters on one line without a wide gap, with position, size and style.
 
-Places are in points from the top left corner of the page as it is read. Text that stands turned against most of its page (a
-stamp in the margin, say) comes after the rest.
+Positions are in points; x grows to the right and y downwards. Text rotated against most of its page, such as a stamp in the
+margin, comes after the rest.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from dataclasses import dataclass
 from typing import Any
 
 WIDE_GAP = 1.2
-"""A gap between two characters wider than this many times their size parts fragments."""
+"""A gap between two characters wider than this many times their size separates fragments."""
 _BOLD = re.compile(r"bold|black|heavy|semib|demi|^(?:[A-Z]{6}\+)?(?:CM|SF|EC|LM)?(?:BX|ssbx)", re.IGNORECASE)
 _MONO = re.compile(r"courier|mono|nimbusmon|consol|typewriter|menlo|(?:CM|SF|EC|LM)TT|[^a-z]code", re.IGNORECASE)
 _FIXED_PITCH = 1
-"""The flag of a font whose characters are of one width: PDF 32000-1, table 123."""
+"""The flag of a font whose characters have one width: PDF 32000-1, table 123."""
 _BOLD_WEIGHT = 600
 _HYPHENS = {0x02, 0xAD, 0xFFFE}
-"""What PDFium gives for a hyphen that ends a line, and the soft hyphen."""
+"""PDFium's codes for a hyphen at the end of a line, and the soft hyphen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """Text from `left` to `right` that stands on the line at `base`, which grows downwards; `size` is that of its font.
+    """Text from `left` to `right` on the baseline `base`, which grows downwards. `size` is that of its font.
 
-    `bold` and `mono` (of one width) hold where most of its characters look so.
+    `bold` and `mono` (monospaced) hold if they do for most of its characters.
     """
 
     text: str
@@ -40,12 +40,12 @@ class Fragment:
     bold: bool = False
     mono: bool = False
     lefts: tuple[float, ...] = ()
-    """Where each of its words begins."""
+    """The left edge of each word."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
-    """How the characters of a text object look. `turn` is in quarters of a circle."""
+class _Style:
+    """The style of a text object. `turn` is in quarters of a circle."""
 
     size: float
     turn: int
@@ -55,50 +55,50 @@ class _Look:
 
 @dataclass(frozen=True, slots=True)
 class _Char:
-    """A character, or several that stand beside each other and look alike."""
+    """A character, or several adjacent ones of the same style."""
 
     text: str
     left: float
     right: float
     base: float
-    look: _Look
+    style: _Style
 
 
 def page_fragments(page: Any) -> list[Fragment]:
-    """The fragments of a PDFium page in the order in which it draws them, those that stand turned at the end."""
+    """The fragments of a PDFium page in drawing order, rotated ones at the end."""
     textpage = page.get_textpage()
     try:
         words = list(_words(textpage))
     finally:
         textpage.close()
-    turns = Counter(word[0].look.turn for word in words for _ in word if word)
+    turns = Counter(word[0].style.turn for word in words for _ in word if word)
     if not turns:
         return []
     upright = turns.most_common(1)[0][0]
     fragments: list[Fragment] = []
     for turn in sorted(turns, key=lambda turn: (turn != upright, turn)):
-        run = [word for word in words if word[0].look.turn == turn]
-        fragments += _joined(run)
+        run = [word for word in words if word[0].style.turn == turn]
+        fragments += _join_words(run)
     return fragments
 
 
 def _words(textpage: Any) -> Iterator[list[_Char]]:
-    """Characters between white space; an empty word never comes."""
-    reading = _CharReading(textpage)
+    """Yield the characters of each word; no word is empty."""
+    reader = _CharReader(textpage)
     word: list[tuple[int, str]] = []
     for number in range(textpage.count_chars()):
-        text = reading.text(number)
+        text = reader.text(number)
         if text:
             word.append((number, text))
         elif word:
-            yield reading.word(word)
+            yield reader.word(word)
             word = []
     if word:
-        yield reading.word(word)
+        yield reader.word(word)
 
 
-class _CharReading:
-    """Asks PDFium for one character after the other; how they look is asked once for each text object."""
+class _CharReader:
+    """Reads characters from PDFium; the style is read once for each text object."""
 
     def __init__(self, textpage: Any) -> None:
         import pypdfium2.raw as pdfium
@@ -110,44 +110,44 @@ class _CharReading:
         self._matrix = pdfium.FS_MATRIX()
         self._flags = ctypes.c_int()
         self._name = ctypes.create_string_buffer(256)
-        self._looks: dict[int, _Look] = {}
+        self._styles: dict[int, _Style] = {}
 
     def text(self, number: int) -> str:
-        """A character; empty for white space and what stands for none."""
+        """The character with this number; empty for white space and codes without a character."""
         code = self._pdfium.FPDFText_GetUnicode(self._page, number)
         if code in _HYPHENS:
             return "\xad"
-        none = code <= 0x20 or code in {0x7F, 0xA0, 0x200B, 0xFEFF} or 0xD800 <= code < 0xE000 or code > 0x10FFFF
-        return "" if none else chr(code)
+        is_none = code <= 0x20 or code in {0x7F, 0xA0, 0x200B, 0xFEFF} or 0xD800 <= code < 0xE000 or code > 0x10FFFF
+        return "" if is_none else chr(code)
 
     def word(self, word: list[tuple[int, str]]) -> list[_Char]:
-        """Its characters with their places. Only the ends are asked for where they tell that all stand between them."""
+        """The characters of a word. Only both ends are located if they show that the rest lies between them."""
         first, last = self._char(*word[0]), self._char(*word[-1])
-        size = first.look.size
+        size = first.style.size
         between = 0.1 < (last.right - first.left) / (size * len(word)) < 1.3 and last.left > first.left
-        if len(word) > 2 and between and first.look == last.look and abs(first.base - last.base) < 0.1 * size:
-            return [_Char("".join(text for _, text in word), first.left, last.right, first.base, first.look)]
+        if len(word) > 2 and between and first.style == last.style and abs(first.base - last.base) < 0.1 * size:
+            return [_Char("".join(text for _, text in word), first.left, last.right, first.base, first.style)]
         return [self._char(number, text) for number, text in word]
 
     def _char(self, number: int, text: str) -> _Char:
-        look = self._look(number)
+        style = self._style(number)
         self._pdfium.FPDFText_GetLooseCharBox(self._page, number, self._box)
         self._pdfium.FPDFText_GetCharOrigin(self._page, number, self._x, self._y)
         x, y, box = self._x.value, self._y.value, self._box
-        if not look.turn:
-            return _Char(text, min(box.left, x), box.right, -y, look)
-        along, base = _turned(x, y, look.turn)
-        one, other = _turned(box.left, box.bottom, look.turn)[0], _turned(box.right, box.top, look.turn)[0]
-        return _Char(text, min(one, other, along), max(one, other), -base, look)
+        if not style.turn:
+            return _Char(text, min(box.left, x), box.right, -y, style)
+        along, base = _turn_back(x, y, style.turn)
+        one, other = _turn_back(box.left, box.bottom, style.turn)[0], _turn_back(box.right, box.top, style.turn)[0]
+        return _Char(text, min(one, other, along), max(one, other), -base, style)
 
-    def _look(self, number: int) -> _Look:
-        thing = ctypes.cast(self._pdfium.FPDFText_GetTextObject(self._page, number), ctypes.c_void_p).value or 0
-        found = self._looks.get(thing)
-        if found is None or not thing:
-            found = self._looks[thing] = self._asked(number)
-        return found
+    def _style(self, number: int) -> _Style:
+        text_object = ctypes.cast(self._pdfium.FPDFText_GetTextObject(self._page, number), ctypes.c_void_p).value or 0
+        style = self._styles.get(text_object)
+        if style is None or not text_object:
+            style = self._styles[text_object] = self._read_style(number)
+        return style
 
-    def _asked(self, number: int) -> _Look:
+    def _read_style(self, number: int) -> _Style:
         pdfium = self._pdfium
         size = pdfium.FPDFText_GetFontSize(self._page, number)
         scale, turn = 1.0, 0
@@ -158,19 +158,19 @@ class _CharReading:
         name = self._name.value.decode("utf-8", "replace")
         bold = pdfium.FPDFText_GetFontWeight(self._page, number) >= _BOLD_WEIGHT or _BOLD.search(name) is not None
         mono = bool(self._flags.value & _FIXED_PITCH) or _MONO.search(name) is not None
-        return _Look(abs(size) * scale or 1.0, turn, bold, mono)
+        return _Style(abs(size) * scale or 1.0, turn, bold, mono)
 
 
-def _turned(x: float, y: float, turn: int) -> tuple[float, float]:
-    """Coordinates after the page is turned so that text with this turn stands upright."""
+def _turn_back(x: float, y: float, turn: int) -> tuple[float, float]:
+    """Coordinates after the page is rotated so that text with this turn is upright."""
     return ((x, y), (y, -x), (-x, -y), (-y, x))[turn]
 
 
-def _joined(words: list[list[_Char]]) -> Iterator[Fragment]:
-    """Words that stand on one line beside each other, as fragments."""
+def _join_words(words: list[list[_Char]]) -> Iterator[Fragment]:
+    """Join words beside each other on one line into fragments."""
     run: list[list[_Char]] = []
-    for word in (part for whole in words for part in _unbroken(whole)):
-        if run and not _goes_on(run[-1][-1], word[0]):
+    for word in (part for whole in words for part in _split_at_jumps(whole)):
+        if run and not _are_adjacent(run[-1][-1], word[0]):
             yield _fragment(run)
             run = []
         run.append(word)
@@ -178,19 +178,19 @@ def _joined(words: list[list[_Char]]) -> Iterator[Fragment]:
         yield _fragment(run)
 
 
-def _unbroken(word: list[_Char]) -> Iterator[list[_Char]]:
-    """Parts of what PDFium takes for a word, parted where it jumps."""
+def _split_at_jumps(word: list[_Char]) -> Iterator[list[_Char]]:
+    """Split a word of PDFium where its characters are not adjacent."""
     start = 0
     for place in range(1, len(word)):
-        if not _goes_on(word[place - 1], word[place]):
+        if not _are_adjacent(word[place - 1], word[place]):
             yield word[start:place]
             start = place
     yield word[start:]
 
 
-def _goes_on(one: _Char, other: _Char) -> bool:
-    size = max(one.look.size, other.look.size)
-    forward = other.left > one.left - 0.3 * size  # the characters of a ligature have one place
+def _are_adjacent(one: _Char, other: _Char) -> bool:
+    size = max(one.style.size, other.style.size)
+    forward = other.left > one.left - 0.3 * size  # the characters of a ligature share one position
     return abs(one.base - other.base) < 0.5 * size and forward and other.left - one.right < WIDE_GAP * size
 
 
@@ -198,16 +198,16 @@ def _fragment(words: list[list[_Char]]) -> Fragment:
     chars = [char for word in words for char in word]
     sizes: Counter[float] = Counter()
     for char in chars:
-        sizes[char.look.size] += len(char.text)
+        sizes[char.style.size] += len(char.text)
     size = sizes.most_common(1)[0][0]
     half = sizes.total() / 2
     return Fragment(
         " ".join("".join(char.text for char in word) for word in words),
         min(char.left for char in chars),
         max(char.right for char in chars),
-        next(char.base for char in chars if char.look.size == size),
+        next(char.base for char in chars if char.style.size == size),
         size,
-        sum(len(char.text) for char in chars if char.look.bold) > half,
-        sum(len(char.text) for char in chars if char.look.mono) > half,
+        sum(len(char.text) for char in chars if char.style.bold) > half,
+        sum(len(char.text) for char in chars if char.style.mono) > half,
         tuple(word[0].left for word in words),
     )

@@ -1,7 +1,7 @@
-"""The reading order of a PDF page: its columns one after the other, and in each the lines from the top down.
+"""The reading order of a PDF page: column by column, and the lines of each from the top down.
 
-A page is cut where a gap runs down between two columns of prose; what reaches over the gap (a title, a wide figure) parts the
-page into bands. Columns of a table are none of prose: their lines are short.
+A page is split at the gutter between two columns of prose. Text across the gutter, such as a title, splits the page into bands.
+Columns of a table are not prose, because their lines are short.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from statistics import median
 from hoptrail.documents.pdf.fragments import Fragment
 
 _SPANNING = 0.3
-"""Share of a page's lines that may reach over the gap between columns."""
+"""Maximal share of a page's lines that cross the gutter."""
 _SIDE = 0.15
-"""Share of the lines that each column has at least."""
+"""Minimal share of a page's lines in each column."""
 _FEWEST_LINES = 4
 _FEWEST_WORDS = 3.5
 _FILLED = 0.55
-"""A column of prose has at least so many lines, with so many words, that take so much of its width: the median."""
+"""A column of prose has at least this many lines, with this median number of words and this median share of its width."""
 _DEEPEST = 3
-"""Cuts within cuts: up to eight columns."""
+"""Nested splits: up to eight columns."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Lines that are read one after the other; `left` and `right` bound them."""
+    """Lines in reading order between the edges `left` and `right`."""
 
     lines: tuple[Line, ...]
     left: float
@@ -74,7 +74,7 @@ class Column:
 
 
 def columns_of(fragments: Sequence[Fragment], depth: int = 0) -> list[Column]:
-    """The columns of a page, or of a part of one, in the order of reading."""
+    """The columns of a page or a part of one, in reading order."""
     if not fragments:
         return []
     gutter = _gutter(fragments) if depth < _DEEPEST else None
@@ -97,7 +97,7 @@ def _column(fragments: Sequence[Fragment]) -> Column:
 
 
 def lines_of(fragments: Sequence[Fragment]) -> Iterator[Line]:
-    """Fragments on one base are a line, and so are small ones that stand a little above or below a large one."""
+    """Yield the lines from the top down. Small fragments slightly above or below a large one are on its line."""
     row: list[Fragment] = []
     for fragment in sorted(fragments, key=lambda fragment: (fragment.base, fragment.left)):
         if row and not _on_one_line(row, fragment):
@@ -122,7 +122,7 @@ def _crosses(fragment: Fragment, gutter: float) -> bool:
 
 
 def _bands(fragments: Sequence[Fragment], gutter: float) -> Iterator[list[Fragment]]:
-    """From the top down: runs of lines that reach over the gutter, and runs of lines that do not."""
+    """Yield from the top down runs of lines that cross the gutter, and runs of lines that do not."""
     band: list[Fragment] = []
     spanning = False
     for line in lines_of(fragments):
@@ -136,7 +136,7 @@ def _bands(fragments: Sequence[Fragment], gutter: float) -> Iterator[list[Fragme
 
 
 def _gutter(fragments: Sequence[Fragment]) -> float | None:
-    """Where a gap runs down between columns of prose; None where none does."""
+    """The x coordinate of a gap between columns of prose, or None."""
     left, right = min(fragment.left for fragment in fragments), max(fragment.right for fragment in fragments)
     width = int(right - left)
     if not 50 < width < 20_000:
@@ -154,7 +154,7 @@ def _gutter(fragments: Sequence[Fragment]) -> float | None:
 
 
 def _crossing(fragments: Sequence[Fragment], left: float, width: int) -> list[int]:
-    """How many fragments reach over each point of the width."""
+    """The number of fragments across each point of the width."""
     steps = [0] * (width + 2)
     for fragment in fragments:
         steps[max(0, int(fragment.left - left))] += 1

@@ -1,6 +1,6 @@
-"""The text of scanned PDF pages, where the program `tesseract` is on the machine: pages are drawn and given to it through a pipe.
+"""Reads scanned PDF pages with the program `tesseract`, if it is installed. Rendered pages are piped to it.
 
-It reads in all languages that are installed for it. Nothing is written to disk. Expect mistakes: the notes say what was read so.
+It reads up to four of its installed languages, English first. Nothing is written to disk. A note warns of mistakes.
 """
 
 from __future__ import annotations
@@ -20,44 +20,44 @@ from hoptrail.documents.pdf.fragments import Fragment
 
 _DPI = 200
 _LARGEST = 40_000_000
-"""Pixels of a page; larger ones are drawn smaller."""
+"""Pixels per page; larger pages are rendered at a lower resolution."""
 _LARGER = 1.5
-"""Lines so many times higher than the usual are set larger; others only seem so."""
+"""Lines at least this many times higher than usual have a larger font; smaller differences are noise."""
 _MOST_LANGUAGES = 4
 _TIME_SHARE = 0.7
-"""Of the time for parsing, what reading scanned pages may take."""
+"""Share of the time for parsing that OCR may take."""
 
 
 class Ocr:
-    """Reads scanned pages until the time for it has run out."""
+    """Reads scanned pages until its time has run out."""
 
     def __init__(self, seconds: float) -> None:
         self._until = time.monotonic() + _TIME_SHARE * seconds
         self.read: list[int] = []
         """Numbers of the pages that gave text."""
         self.late: list[int] = []
-        """Numbers of the scanned pages for which there was no time."""
+        """Numbers of the scanned pages that were skipped for lack of time."""
 
     def fragments(self, page: Any, number: int) -> list[Fragment]:
-        """The lines of a page without text; none where it has no picture, or there is no program to read it."""
+        """The lines of a page without text; empty if the page has no picture, or the program is missing or out of time."""
         program = shutil.which("tesseract")
         if program is None or not _has_picture(page):
             return []
-        left = self._until - time.monotonic()
-        if left <= 0:
+        seconds = self._until - time.monotonic()
+        if seconds <= 0:
             self.late.append(number)
             return []
         try:
-            found = list(_lines(_recognised(program, _drawn(page), left), 72 / _DPI))
+            lines = list(_lines(_recognise(program, _render(page), seconds), 72 / _DPI))
         except subprocess.TimeoutExpired:
             self.late.append(number)
             return []
-        if found:
+        if lines:
             self.read.append(number)
-        return found
+        return lines
 
     def notes(self) -> Iterator[str]:
-        """What a reader of the text should know."""
+        """Yield notes on pages read by OCR or skipped."""
         if self.read:
             yield f"{len(self.read)} scanned pages were read by OCR (tesseract): expect mistakes"
         if self.late:
@@ -73,8 +73,8 @@ def _has_picture(page: Any) -> bool:
     return any(thing.type == pdfium.FPDF_PAGEOBJ_IMAGE for thing in page.get_objects(max_depth=3))
 
 
-def _drawn(page: Any) -> bytes:
-    """The page as a picture in shades of grey, in the format PGM."""
+def _render(page: Any) -> bytes:
+    """The page as a greyscale picture in the PGM format."""
     width, height = page.get_size()
     scale = _DPI / 72
     if width * height * scale * scale > _LARGEST:
@@ -91,7 +91,7 @@ def _languages(program: str) -> str:
     return "+".join(sorted(names, key=lambda name: name != "eng")[:_MOST_LANGUAGES]) or "eng"
 
 
-def _recognised(program: str, picture: bytes, seconds: float) -> str:
+def _recognise(program: str, picture: bytes, seconds: float) -> str:
     command = [program, "stdin", "stdout", "-l", _languages(program), "--dpi", str(_DPI), "tsv"]
     environment = {**os.environ, "OMP_THREAD_LIMIT": "1"}
     done = subprocess.run(command, input=picture, capture_output=True, check=False, timeout=seconds, env=environment)
@@ -99,7 +99,7 @@ def _recognised(program: str, picture: bytes, seconds: float) -> str:
 
 
 def _lines(table: str, scale: float) -> Iterator[Fragment]:
-    """Words that the program found on one line, as a fragment each; `scale` makes pixels points."""
+    """Yield the recognised lines as fragments; `scale` converts pixels to points."""
     words: dict[tuple[str, str, str], list[dict[str, str]]] = defaultdict(list)
     for row in csv.DictReader(table.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE):
         if row.get("level") == "5" and (row.get("text") or "").strip():

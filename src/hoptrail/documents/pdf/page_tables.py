@@ -1,7 +1,6 @@
-"""Tables on a PDF page, as far as they can be made out for sure: a grid of ruled lines with text in it, or lines whose parts
-stand below each other in columns.
+"""Detects tables without ruled lines on a PDF page: consecutive lines whose parts are aligned in columns.
 
-Knows nothing of what a page means. What is not surely a table stays in the flow of the text.
+Doubtful cases stay in the flow of the text. For tables with ruled lines see `rules`.
 """
 
 from __future__ import annotations
@@ -16,16 +15,16 @@ from hoptrail.documents.pdf.layout import Line
 
 _FEWEST_ROWS = 3
 _LONGEST_CELL = 80
-"""Characters: what is longer is prose."""
+"""Characters; a longer part is prose."""
 _ALIGNED = 0.8
-"""Share of a column's cells that share their left or right edge."""
+"""Minimal share of a column's cells with a common left edge, right edge or centre."""
 _MARK = re.compile(r"[•‣◦▪●○■□·*–—-]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]")
-"""What stands before a list item."""
+"""The bullet or number of a list item."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Rows of a table, each with as many cells; `first` and `last` are the lines of the column that it takes."""
+    """Rows of a table with the same number of cells; `first` and `last` are its lines in the column."""
 
     rows: tuple[tuple[str, ...], ...]
     first: int
@@ -33,9 +32,9 @@ class Cells:
 
 
 def aligned_tables(lines: Sequence[Line], is_none: Callable[[Line], bool]) -> Iterator[Cells]:
-    """Runs of at least three lines that each have as many parts, which stand below each other; no line of one `is_none`.
+    """Yield tables: at least three consecutive lines with the same number of parts, aligned in columns. `is_none` excludes lines.
 
-    A line with fewer parts close below a row, each at the left edge of a column after the first, goes on with the row's cells.
+    A line with fewer parts close below a row, each at the left edge of a column after the first, continues that row's cells.
     """
     start = 0
     while start < len(lines):
@@ -48,7 +47,7 @@ def aligned_tables(lines: Sequence[Line], is_none: Callable[[Line], bool]) -> It
 
 
 def _run(lines: Sequence[Line], start: int, is_none: Callable[[Line], bool]) -> tuple[list[list[Line]], int]:
-    """The lines of each row from `start` on, and where they end."""
+    """The lines of each row from line `start` on, and the line after the last row."""
     parts = len(_parts(lines[start]))
     rows: list[list[Line]] = []
     for place in range(start, len(lines)):
@@ -67,7 +66,7 @@ def _run(lines: Sequence[Line], start: int, is_none: Callable[[Line], bool]) -> 
 
 
 def _slot(row: Line, fragment: Fragment) -> int:
-    """The column of a row, after the first, at whose left edge a fragment stands; 0 if there is none."""
+    """The column after the first at whose left edge a fragment stands; 0 if there is none."""
     near = (abs(fragment.left - cell.left) < 0.3 * fragment.size for cell in row.fragments)
     return next((number for number, alike in enumerate(near) if alike), 0)
 
@@ -81,14 +80,14 @@ def _texts(row: Sequence[Line]) -> tuple[str, ...]:
 
 
 def _parts(line: Line) -> tuple[Fragment, ...]:
-    """A line whose first part is the mark of a list item has no others."""
+    """The parts of a line; none if it is a list item."""
     return line.fragments if not _MARK.fullmatch(line.fragments[0].text) else ()
 
 
 def _in_columns(lines: Sequence[Line]) -> bool:
     columns = list(zip(*(line.fragments for line in lines), strict=True))
     apart = all(max(cell.right for cell in one) < min(cell.left for cell in other) for one, other in pairwise(columns))
-    marks = len({cell.text for cell in columns[0]}) == 1  # what begins each line is the mark of a comment or a list
+    marks = len({cell.text for cell in columns[0]}) == 1  # every line begins with the same mark: a comment or list
     return apart and not marks and all(_is_aligned(column) for column in columns)
 
 

@@ -1,9 +1,8 @@
-"""The blocks of a PDF file in the order of reading, each with its page: headings, paragraphs, list items, code, tables.
+"""Parses PDF files into headings, paragraphs, list items, code and tables in reading order, each with its page.
 
-Running heads, footers and page numbers are left out. What a page means is worked out from where its characters stand, for most
-files do not say; formulas come as the characters they are made of. Scanned pages are read where the program `tesseract` is on
-the machine. Meant to run in the child process (see `child`): a hostile file can make any PDF parser use all the memory and time
-it gets.
+The structure is inferred from the positions of characters, because most files do not declare it. Running heads, footers and page
+numbers are left out; formulas are read character by character. Scanned pages are read if the program `tesseract` is installed.
+Meant to run in the child process (see `child`): a hostile file can make any PDF parser use all the memory and time it gets.
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ from hoptrail.documents.pdf.rules import Rules, grids_of, rules_of
 from hoptrail.documents.sheet_rows import has_header, header_piece, row_piece
 from hoptrail.types import BlockKind
 
-# Titles that a program filled in: a file name, or the word for none.
+# Titles filled in by programs: a file name, or a default.
 _MEANINGLESS = re.compile(
     r"\s*(untitled\W*\d*|microsoft (word|powerpoint|excel) - .*|document\d*"
     r"|.*\.(docx?|pdf|tex|dvi|indd|rtf|odt|pptx?|xlsx?|html?))?\s*",
     re.IGNORECASE,
 )
 _BOLD_SHARE = 0.3
-"""Of all characters; where more are bold, bold lines are no headings."""
+"""If a larger share of all characters is bold, bold lines are not headings."""
 _DEEPEST = 6
 _MOST_BOOKMARKS = 5000
 
@@ -57,17 +56,17 @@ class _Page:
 
 
 def parse_pdf(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Title (from the metadata, where it means something, else the largest heading of the first page) and blocks.
+    """Parse a file: title (of its metadata if meaningful, else the largest heading of the first page) and blocks.
 
-    A page that cannot be read is named in the notes and left out; how many pages hold no text stands there too, for among pages
-    with text nobody misses the scanned ones.
+    Pages that cannot be read are left out and named in the notes. The notes also count the pages without text, because nobody
+    notices scanned pages among others.
 
     Raises:
-        Unreadable: damaged, encrypted, without text, or beyond a limit.
+        Unreadable: it is damaged, encrypted, without text, or beyond a limit.
     """
     if b"%PDF-" not in data[:1024]:
         raise Unreadable("is not a PDF file: it does not begin with %PDF-")
-    document = _opened(data)
+    document = _open(data)
     if len(document) > limits.pages:
         raise Unreadable(
             f"has {len(document)} pages, more than the limit of {limits.pages}: split it, or raise the limit `pages`"
@@ -75,8 +74,8 @@ def parse_pdf(data: bytes, limits: ReadingLimits) -> Parsed:
     pages, notes = _pages(document, limits)
     empty = sum(not page.fragments for page in pages)
     if empty == len(pages):
-        failed = f"; {notes[0]}" if notes else ""
-        raise Unreadable(f"no text found in {len(document)} pages: probably scanned, run OCR first{failed}")
+        first_note = f"; {notes[0]}" if notes else ""
+        raise Unreadable(f"no text found in {len(document)} pages: probably scanned, run OCR first{first_note}")
     scanned = [f"{empty} of {len(document)} pages hold no text: if they are scanned, run OCR first"] if empty else []
     style = _style(document, pages)
     parts = _parts(pages, style)
@@ -84,7 +83,7 @@ def parse_pdf(data: bytes, limits: ReadingLimits) -> Parsed:
     return assemble(title, _pieces(parts, pages), (*scanned, *notes, *_doubts(pages)), limits.text)
 
 
-def _opened(data: bytes) -> Any:
+def _open(data: bytes) -> Any:
     from pypdfium2 import PdfDocument, PdfiumError
 
     try:
@@ -146,17 +145,20 @@ def _bookmarks(document: Any) -> Iterator[tuple[tuple[int, str], int]]:
 
 
 def _parts(pages: Sequence[_Page], style: Style) -> list[Part]:
-    kept = without_furniture([page.fragments for page in pages])
-    given = (
-        (page.number, fragments, grids_of(page.rules, fragments)) for page, fragments in zip(pages, kept, strict=True)
+    remaining = without_furniture([page.fragments for page in pages])
+    return parts_of(
+        (
+            (page.number, fragments, grids_of(page.rules, fragments))
+            for page, fragments in zip(pages, remaining, strict=True)
+        ),
+        style,
     )
-    return parts_of(given, style)
 
 
 def _title(document: Any, parts: Sequence[Part], style: Style) -> str:
-    named = str(document.get_metadata_value("Title") or "")
-    if not _MEANINGLESS.fullmatch(named):
-        return named
+    title = str(document.get_metadata_value("Title") or "")
+    if not _MEANINGLESS.fullmatch(title):
+        return title
     first = [part for part in parts if part.page == 1 and part.kind is BlockKind.HEADING]
     largest = max(first, key=lambda part: part.size, default=None)
     return joined(largest.lines, frozenset()) if largest is not None and largest.size >= 1.2 * style.body else ""
@@ -168,8 +170,9 @@ def _pieces(parts: Sequence[Part], pages: Sequence[_Page]) -> Iterator[Piece]:
     for number, part in enumerate(parts):
         place = f"page {part.page}"
         if part.kind is BlockKind.ROW:
-            goes_on = number > 0 and parts[number - 1].kind is BlockKind.ROW and parts[number - 1].page == part.page - 1
-            headers, pieces = _table(part, headers if goes_on else (), place)
+            before = parts[number - 1] if number else None
+            continues = before is not None and before.kind is BlockKind.ROW and before.page == part.page - 1
+            headers, pieces = _table(part, headers if continues else (), place)
             yield from pieces
         elif part.kind is BlockKind.CODE:
             yield Piece(part.kind, _code(part), place=place)
@@ -181,7 +184,7 @@ def _pieces(parts: Sequence[Part], pages: Sequence[_Page]) -> Iterator[Piece]:
 
 
 def _table(part: Part, headers: Sequence[str], place: str) -> tuple[Sequence[str], list[Piece]]:
-    """Its rows, under headers of its own or those of the table that it goes on from the page before."""
+    """The headers and rows of a table. `headers` are those of the table that it may continue from the page before."""
     rows = list(part.rows)
     pieces: list[Piece] = []
     if headers and rows[0] == tuple(headers):
@@ -195,19 +198,18 @@ def _table(part: Part, headers: Sequence[str], place: str) -> tuple[Sequence[str
 
 
 def _code(part: Part) -> str:
-    """With its indents, gaps and blank lines, counted in characters and lines."""
+    """Code with its indents and gaps as spaces, and its blank lines."""
     left = min(line.left for line in part.lines)
     out: list[str] = []
     before = None
     for line in part.lines:
-        wide = max((piece.right - piece.left) / max(1, len(piece.text)) for piece in line.fragments) or 1.0
+        char_width = max((piece.right - piece.left) / max(1, len(piece.text)) for piece in line.fragments) or 1.0
         if before is not None and line.base - before.base > 1.9 * line.size:
             out.append("")
         text = ""
         for piece in line.fragments:
-            text += " " * max(bool(text), round((piece.left - left) / wide) - len(text)) + piece.text.replace(
-                "\xad", "-"
-            )
+            indent = max(bool(text), round((piece.left - left) / char_width) - len(text))
+            text += " " * indent + piece.text.replace("\xad", "-")
         out.append(text)
         before = line
     return "\n".join(out)

@@ -1,7 +1,7 @@
-"""From the columns of PDF pages to parts: headings, paragraphs, list items, code and tables, each with the lines it is made of.
+"""Groups the lines of PDF columns into parts: headings, paragraphs, list items, code and tables.
 
-What begins a new paragraph: a wider gap, an indent, another size, or a line before it that ended early although the next word
-had fit. A paragraph goes on over the end of a column or page where its sentence does.
+A new paragraph begins after a wider gap, with an indent or another size, or after a line that ends although the next word would
+have fitted. A paragraph continues in the next column or page if its sentence does.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from hoptrail.documents.pdf.rules import Grid
 from hoptrail.types import BlockKind
 
 LARGER = 1.12
-"""Text so many times larger than the body's is a heading."""
+"""Text at least this many times as large as the body text is a heading."""
 _SMALLER = 0.92
-"""Text so many times smaller than the body's at the foot of a page is a note, over which a paragraph goes on."""
+"""Text below this fraction of the body size at the foot of a page is a note; a paragraph may continue after it."""
 _LONGEST_HEADING = 200
 _LONGEST_BOLD_HEADING = 100
 BULLET = re.compile(r"(?:[•‣◦▪●○■□·∙⁃\uf0b7\uf0a7\uf0d8]|[–—*-](?=\s))\s*")
 _NUMBERED = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]\s+\S")
 _LEADERS = re.compile(r"(?:\s?[.·…]){5,}\s*")
 _DRAWN_RULE = re.compile(r"[-–—_=─ ]{4,}")
-"""A line across that is drawn with characters."""
+"""A horizontal rule made of characters."""
 _ENDED = re.compile(r"[.!?:;…。！？][\"”’'»)\]]*$")
 GRID = "\0grid "
 
 
 @dataclass(slots=True)
 class Part:
-    """A block of a PDF that is being put together; `rows` are those of a table, `right` is the edge of its column."""
+    """A block under construction. `rows` are those of a table; `right` is the right edge of its column."""
 
     kind: BlockKind
     page: int
@@ -52,9 +52,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a document is set: the size of its body text, the levels of larger sizes, and whether bold lines stand out.
+    """The typography of a document: the size of its body text, the heading levels of larger sizes, and whether bold lines stand
+    out.
 
-    `bookmarks` are the document's own outline: the level of a heading by its page and words.
+    `bookmarks` has the level of each heading in the document's outline, by page and words.
     """
 
     body: float
@@ -64,18 +65,18 @@ class Style:
 
 
 def plain_words(text: str) -> str:
-    """Letters and digits alone: by these a bookmark is found on its page."""
+    """The letters and digits of a text, by which a bookmark is found on its page."""
     return re.sub(r"[\W_]+", "", text).casefold()
 
 
 def half_points(size: float) -> float:
-    """Sizes as they are compared."""
+    """A font size rounded to half points for comparison."""
     return round(2 * size) / 2
 
 
 def parts_of(pages: Iterable[tuple[int, Sequence[Fragment], Sequence[Grid]]], style: Style) -> list[Part]:
-    """The parts of pages, each given by its number, its fragments, and the tables that are ruled on it."""
-    building = _Building(style)
+    """The parts of pages. A page is its number, its fragments and its ruled tables."""
+    builder = _Builder(style)
     for number, fragments, grids in pages:
         inside = {fragment for grid in grids for fragment in grid.fragments}
         flow = [fragment for fragment in fragments if fragment not in inside]
@@ -85,12 +86,12 @@ def parts_of(pages: Iterable[tuple[int, Sequence[Fragment], Sequence[Grid]]], st
         ]
         for column in columns_of(flow):
             lines = tuple(line for line in column.lines if line.mono or not _DRAWN_RULE.fullmatch(line.text))
-            building.add(replace(column, lines=lines), number, grids)
-    return building.parts
+            builder.add(replace(column, lines=lines), number, grids)
+    return builder.parts
 
 
-class _Building:
-    """Takes column after column."""
+class _Builder:
+    """Builds the parts, column by column."""
 
     def __init__(self, style: Style) -> None:
         self.parts: list[Part] = []
@@ -98,6 +99,7 @@ class _Building:
         self._indents: list[float] = []
 
     def add(self, column: Column, page: int, grids: Sequence[Grid]) -> None:
+        """Add the parts of a column."""
         tables = {
             table.first: table
             for table in aligned_tables(column.lines, lambda line: _LEADERS.search(line.text) is not None)
@@ -140,17 +142,17 @@ class _Building:
             self.parts.append(
                 Part(BlockKind.ITEM, page, [line], self._depth(line), _NUMBERED.match(line.text) is not None)
             )
-        elif before is not None and last is not None and self._goes_on(last, before, line, column, leading):
+        elif before is not None and last is not None and self._belongs_to(last, before, line, column, leading):
             last.lines.append(line)
         else:
-            earlier = self._open_before() if before is None else None
+            earlier = self._last_text() if before is None else None
             if earlier is not None and _continues(earlier, line):
                 earlier.lines.append(line)
             else:
                 self.parts.append(Part(BlockKind.PARAGRAPH, page, [line]))
 
     def _heading(self, line: Line, before: Line | None, page: int, level: int) -> None:
-        """A heading of two lines is one."""
+        """Add a heading, or a further line of the last one."""
         last = self.parts[-1] if self.parts else None
         near = before is not None and line.base - before.base < 1.7 * line.size
         if last is not None and last.kind is BlockKind.HEADING and last.level == level and near:
@@ -165,7 +167,7 @@ class _Building:
         if known is not None:
             return known
         by_size = self._style.levels.get(half_points(line.size), 0)
-        wordless = not any(map(str.isalpha, text)) and not self._goes_on_heading(by_size)
+        wordless = not any(map(str.isalpha, text)) and not self._continues_heading(by_size)
         if wordless or _is_entry(line) or BULLET.match(text) or text.endswith((",", ";")):
             return 0
         if by_size and len(text) <= _LONGEST_HEADING:
@@ -182,7 +184,7 @@ class _Building:
         last = self.parts[-1] if self.parts else None
         return last is not None and last.kind is BlockKind.HEADING and line.bold
 
-    def _goes_on_heading(self, level: int) -> bool:
+    def _continues_heading(self, level: int) -> bool:
         last = self.parts[-1] if self.parts else None
         return bool(level) and last is not None and last.kind is BlockKind.HEADING and last.level == level
 
@@ -201,18 +203,18 @@ class _Building:
         last = self.parts[-1] if self.parts else None
         if before is None or last is None or (last.kind is BlockKind.ITEM and last.ordered):
             return True
-        return not self._goes_on(last, before, line, column, leading)
+        return not self._belongs_to(last, before, line, column, leading)
 
     def _depth(self, line: Line) -> int:
-        """By how far its mark is indented, among the items above it."""
+        """The depth of a list item, by its indent relative to the items above."""
         last = self.parts[-1] if self.parts else None
         if last is None or last.kind is not BlockKind.ITEM:
             self._indents = []
         self._indents = [indent for indent in self._indents if indent < line.left - 0.5 * line.size] + [line.left]
         return len(self._indents)
 
-    def _goes_on(self, last: Part, before: Line, line: Line, column: Column, leading: float) -> bool:
-        """Whether a line belongs to the part before it, whose last line is `before`."""
+    def _belongs_to(self, last: Part, before: Line, line: Line, column: Column, leading: float) -> bool:
+        """Whether a line belongs to the last part, whose last line is `before`."""
         if last.kind not in {BlockKind.PARAGRAPH, BlockKind.ITEM} or _differ(before, line):
             return False
         gap = line.base - before.base
@@ -226,8 +228,8 @@ class _Building:
             return False
         return not _ended_early(before, line, column)
 
-    def _open_before(self) -> Part | None:
-        """The part that may go on in a new column: the last one that is no note at the foot of its page."""
+    def _last_text(self) -> Part | None:
+        """The part that may continue in a new column: the last one, apart from notes at the foot of its page."""
         for part in reversed(self.parts[-8:]):
             if part.kind not in {BlockKind.PARAGRAPH, BlockKind.ITEM}:
                 return None
@@ -237,7 +239,7 @@ class _Building:
 
 
 def _is_entry(line: Line) -> bool:
-    """Whether it is a line of a table of contents: dots that lead to a number, or a number far behind its text."""
+    """Whether a line belongs to a table of contents: it has dot leaders, or a number far to the right of its text."""
     if _LEADERS.search(line.text):
         return True
     last = line.fragments[-1]
@@ -246,19 +248,19 @@ def _is_entry(line: Line) -> bool:
 
 
 def _leading(lines: Sequence[Line]) -> float:
-    """The usual distance of lines, from base to base."""
+    """The median distance between baselines."""
     gaps = [after.base - line.base for line, after in pairwise(lines)]
     usual = [gap for gap, line in zip(gaps, lines, strict=False) if 0.5 * line.size < gap < 2 * line.size]
     return median(usual) if usual else 1.3 * median(line.size for line in lines)
 
 
 def _differ(one: Line, other: Line) -> bool:
-    """In size by more than a twelfth."""
+    """Whether two lines differ in font size by more than 8 %."""
     return abs(one.size - other.size) > 0.08 * max(one.size, other.size)
 
 
 def _ended_early(before: Line, line: Line, column: Column) -> bool:
-    """Whether the first word of a line would have fit on the one before it, which ends a sentence or is much shorter."""
+    """Whether the first word of a line would have fitted on the line before, which ends a sentence or is much shorter."""
     word = line.text.split(" ", 1)[0]
     width = (line.right - line.left) / max(1, len(line.text)) * (len(word) + 1)
     fits = before.right + width < column.right - line.size
@@ -268,7 +270,7 @@ def _ended_early(before: Line, line: Line, column: Column) -> bool:
 
 
 def _continues(part: Part, line: Line) -> bool:
-    """Whether a sentence goes on from one column or page to the next."""
+    """Whether a line continues the sentence of a part in another column or page."""
     before = part.lines[-1]
     if _differ(before, line) or _ENDED.search(before.text):
         return False
@@ -277,10 +279,10 @@ def _continues(part: Part, line: Line) -> bool:
 
 
 def item_text(text: str) -> str:
-    """The text of a list item without its mark, and of a line of a table of contents without its dots."""
+    """The text of a list item without its bullet; dot leaders become an ellipsis."""
     return _LEADERS.sub(" … ", BULLET.sub("", text, count=1) if BULLET.match(text) else text)
 
 
 def sizes_by_weight(fragments: Iterable[Fragment]) -> Iterator[tuple[float, int]]:
-    """Each fragment's size, with how many characters have it."""
+    """Yield each fragment's rounded size and number of characters."""
     return ((half_points(fragment.size), len(fragment.text)) for fragment in fragments)

@@ -1,4 +1,4 @@
-"""Tables that ruled lines draw on a PDF page: a grid of at least two columns and two rows with text in most of its cells."""
+"""Detects tables with ruled lines on a PDF page: a grid of at least two columns and two rows with text in most cells."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from hoptrail.documents.pdf.fragments import Fragment
 from hoptrail.documents.pdf.layout import lines_of
 
 _MOST_PATHS = 4000
-"""Paths of a page that are looked at: a drawing has more."""
+"""Paths examined per page; only drawings have more."""
 _MOST_PAIRS = 40_000
-"""Of lines across and lines down, that a page may have to be looked at: a drawing has more."""
+"""Pairs of a horizontal and a vertical line; a page with more is a drawing and is not examined."""
 _THIN = 3.0
-"""Points: a path that is no wider is a line. Lines as near as that are one."""
+"""Points. A path at most this wide is a line, and lines at most this far apart are one."""
 _SHORTEST = 8.0
 _LARGEST_GRID = 60
 """Columns, and ten times as many rows."""
 _FILLED = 0.5
-"""Share of the cells of a table that hold text; in a diagram fewer do."""
+"""Minimal share of a table's cells with text; a diagram has fewer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table: the edges of its columns and rows, and what stands in its cells."""
+    """A table: the edges of its columns and rows, the texts of its cells, and the fragments in them."""
 
     xs: tuple[float, ...]
     ys: tuple[float, ...]
@@ -47,11 +47,11 @@ class _Box:
 
 
 Rules = tuple[Sequence[_Box], Sequence[_Box]]
-"""Lines across and lines down."""
+"""Horizontal and vertical lines."""
 
 
 def rules_of(page: Any) -> Rules:
-    """The ruled lines of a page that stands upright, edges of rectangles among them."""
+    """The ruled lines of an upright page, including the edges of rectangles."""
     horizontal, vertical = [], []
     for box in _boxes(page):
         if box.bottom - box.top <= _THIN and box.right - box.left >= _SHORTEST:
@@ -61,11 +61,11 @@ def rules_of(page: Any) -> Rules:
         elif box.right - box.left > _THIN and box.bottom - box.top > _THIN:
             horizontal += [_Box(box.left, y, box.right, y) for y in (box.top, box.bottom)]
             vertical += [_Box(x, box.top, x, box.bottom) for x in (box.left, box.right)]
-    return _whole(horizontal, across=True), _whole(vertical, across=False)
+    return _merge(horizontal, across=True), _merge(vertical, across=False)
 
 
-def _whole(lines: Sequence[_Box], *, across: bool) -> list[_Box]:
-    """Lines that go on in each other as one: the edges of cells become the lines of their table."""
+def _merge(lines: Sequence[_Box], *, across: bool) -> list[_Box]:
+    """Merge lines that continue each other, such as the edges of cells. `across`: the lines are horizontal."""
 
     def order(line: _Box) -> tuple[float, float]:
         return (round(line.top / _THIN), line.left) if across else (round(line.left / _THIN), line.top)
@@ -83,32 +83,32 @@ def _whole(lines: Sequence[_Box], *, across: bool) -> list[_Box]:
 
 def grids_of(rules: Rules, fragments: Sequence[Fragment]) -> list[Grid]:
     """The tables that the rules of a page draw around its fragments."""
-    found = (_grid(lines, fragments) for lines in _connected(*rules))
-    return [grid for grid in found if grid is not None]
+    grids = (_grid(lines, fragments) for lines in _connected(*rules))
+    return [grid for grid in grids if grid is not None]
 
 
 def _boxes(page: Any) -> Iterator[_Box]:
-    """Of lines and rectangles that paths draw."""
+    """Yield the bounds of the lines and rectangles drawn by paths."""
     import pypdfium2.raw as pdfium
 
     left, bottom, right, top = (ctypes.c_float() for _ in range(4))
     number = pdfium.FPDFPage_CountObjects(page)
     paths = 0
     for place in range(number):
-        thing = pdfium.FPDFPage_GetObject(page, place)
-        if pdfium.FPDFPageObj_GetType(thing) != pdfium.FPDF_PAGEOBJ_PATH:
+        path = pdfium.FPDFPage_GetObject(page, place)
+        if pdfium.FPDFPageObj_GetType(path) != pdfium.FPDF_PAGEOBJ_PATH:
             continue
         paths += 1
         if paths > _MOST_PATHS:
             return
-        if pdfium.FPDFPath_CountSegments(thing) > 6:
-            yield from _segments(pdfium, thing)
-        elif pdfium.FPDFPageObj_GetBounds(thing, left, bottom, right, top):
+        if pdfium.FPDFPath_CountSegments(path) > 6:
+            yield from _segments(pdfium, path)
+        elif pdfium.FPDFPageObj_GetBounds(path, left, bottom, right, top):
             yield _Box(left.value, -top.value, right.value, -bottom.value)
 
 
 def _segments(pdfium: Any, path: Any) -> Iterator[_Box]:
-    """The straight lines of a path that draws several."""
+    """Yield the straight lines of a path that draws several."""
     matrix = pdfium.FS_MATRIX()
     if not pdfium.FPDFPageObj_GetMatrix(path, matrix):
         return
@@ -130,23 +130,23 @@ def _segments(pdfium: Any, path: Any) -> Iterator[_Box]:
 
 
 def _connected(horizontal: Sequence[_Box], vertical: Sequence[_Box]) -> Iterator[tuple[list[_Box], list[_Box]]]:
-    """Lines that touch each other, as groups."""
+    """Yield groups of connected horizontal and vertical lines."""
     waiting_h, waiting_v = list(horizontal), list(vertical)
     if not (waiting_h and waiting_v) or len(waiting_h) * len(waiting_v) > _MOST_PAIRS:
         return
     while waiting_h:
         group_h, group_v, fresh = [waiting_h.pop()], list[_Box](), True
         while fresh:
-            new_v, waiting_v = _parted_by_touch(waiting_v, group_h)
+            new_v, waiting_v = _split_by_touch(waiting_v, group_h)
             group_v += new_v
-            new_h, waiting_h = _parted_by_touch(waiting_h, new_v)
+            new_h, waiting_h = _split_by_touch(waiting_h, new_v)
             group_h += new_h
             fresh = bool(new_h)
         yield group_h, group_v
 
 
-def _parted_by_touch(lines: Sequence[_Box], others: Sequence[_Box]) -> tuple[list[_Box], list[_Box]]:
-    """Those that touch one of the others, and the rest."""
+def _split_by_touch(lines: Sequence[_Box], others: Sequence[_Box]) -> tuple[list[_Box], list[_Box]]:
+    """The lines that touch one of `others`, and the rest."""
     touching = [any(_touch(line, other) for other in others) for line in lines]
     return [*compress(lines, touching)], [line for line, touches in zip(lines, touching, strict=True) if not touches]
 
@@ -161,25 +161,25 @@ def _touch(one: _Box, other: _Box) -> bool:
 
 
 def _grid(lines: tuple[list[_Box], list[_Box]], fragments: Sequence[Fragment]) -> Grid | None:
-    xs = _apart(line.left for line in lines[1])
-    ys = _apart(line.top for line in lines[0])
+    xs = _distinct(line.left for line in lines[1])
+    ys = _distinct(line.top for line in lines[0])
     if not (3 <= len(xs) <= _LARGEST_GRID and 3 <= len(ys) <= 10 * _LARGEST_GRID):
         return None
     inside: dict[tuple[int, int], list[Fragment]] = {}
-    held = set()
+    contents = set()
     for fragment in fragments:
         row = _slot(ys, fragment.base - 0.3 * fragment.size)
-        for column, part in _parted(fragment, xs) if row is not None else ():
+        for column, part in _split_at_columns(fragment, xs) if row is not None else ():
             inside.setdefault((row or 0, column), []).append(part)
-            held.add(fragment)
+            contents.add(fragment)
     rows = tuple(
         tuple(_cell(inside.get((row, column), ())) for column in range(len(xs) - 1)) for row in range(len(ys) - 1)
     )
-    return Grid(xs, ys, tuple(row for row in rows if any(row)), frozenset(held)) if _is_table(rows) else None
+    return Grid(xs, ys, tuple(row for row in rows if any(row)), frozenset(contents)) if _is_table(rows) else None
 
 
-def _parted(fragment: Fragment, xs: Sequence[float]) -> Iterator[tuple[int, Fragment]]:
-    """A fragment cut where it reaches over a line between columns; each part with its column."""
+def _split_at_columns(fragment: Fragment, xs: Sequence[float]) -> Iterator[tuple[int, Fragment]]:
+    """Split a fragment at the lines between columns; yields each part with its column."""
     columns: dict[int, list[tuple[str, float]]] = {}
     for word, left in zip(fragment.text.split(" "), fragment.lefts, strict=False):
         column = _slot(xs, left + 0.25 * fragment.size)
@@ -197,13 +197,13 @@ def _is_table(rows: Sequence[Sequence[str]]) -> bool:
     return len(full) > 1 and sum(columns) > 1 and cells >= _FILLED * len(full) * sum(columns)
 
 
-def _apart(places: Iterable[float]) -> tuple[float, ...]:
-    """Sorted, those that are nearly one taken for one."""
-    found: list[float] = []
+def _distinct(places: Iterable[float]) -> tuple[float, ...]:
+    """The places in order, without those close to the one before."""
+    distinct: list[float] = []
     for place in sorted(places):
-        if not found or place - found[-1] > _THIN:
-            found.append(place)
-    return tuple(found)
+        if not distinct or place - distinct[-1] > _THIN:
+            distinct.append(place)
+    return tuple(distinct)
 
 
 def _slot(edges: Sequence[float], place: float) -> int | None:

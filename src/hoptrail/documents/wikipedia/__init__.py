@@ -1,4 +1,4 @@
-"""From a dump of a MediaWiki to documents and profiles: reading it page by page, wikitext to prose, infoboxes, writing.
+"""Converts a MediaWiki dump into documents and profiles: reads it page by page and extracts prose and infoboxes.
 
-HiRAG section 4.3 searches such a corpus: whole pages ("Indexed Wikicorpus") and what their infoboxes say ("Profile Wikicorpus").
+HiRAG section 4.3 searches such a corpus: whole pages ("Indexed Wikicorpus") and their infoboxes ("Profile Wikicorpus").
 """

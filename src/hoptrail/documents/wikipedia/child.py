@@ -1,8 +1,8 @@
-"""The child process that converts pages; `pool` is the parent's side.
+"""The child process that converts pages; `child_pool` is the parent's side.
 
-Run as `python -m hoptrail.documents.wikipedia.child SITE SETTINGS`, both JSON. A request is a number of pages: its header has
-their sizes, its payload their XML; the reply's payload has what became of them, a JSON list. Ends when its input ends, and when a
-request takes too long. Where there is no `resource` module (Windows) the parent's clock is the only limit.
+Run as `python -m hoptrail.documents.wikipedia.child SITE SETTINGS`, both JSON. The header of a request has the sizes of its pages
+in bytes, the payload their XML; the payload of the reply has the converted pages as a JSON list. The process ends when its input
+ends, or when a request takes too long. Without the `resource` module (Windows), only the parent's clock limits it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hoptrail.documents.wikipedia.converting import Converted, WikipediaSettings
 from hoptrail.documents.wikipedia.page import Site
 
 LARGEST = 1 << 40
-"""No message is too large: both ends are ours."""
+"""Bytes. No message is too large, because hoptrail writes both ends."""
 
 FIELDS = Converted.__slots__
 
@@ -27,7 +27,7 @@ def main() -> None:
     site = Site(**json.loads(sys.argv[1]))
     settings = _settings(json.loads(sys.argv[2]))
     replies = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a parser prints must not end up between the messages
+    os.dup2(2, 1)  # parsers may print; keep that out of the messages
     while request := receive(sys.stdin.buffer, LARGEST):
         header, payload = request
         _limit_time(settings.seconds)
@@ -39,17 +39,17 @@ def main() -> None:
         send(replies, {}, json.dumps(rows, ensure_ascii=False).encode())
 
 
-def _settings(given: dict[str, Any]) -> WikipediaSettings:
-    """Settings from JSON, which has lists where they have tuples."""
-    return WikipediaSettings(**{name: _frozen(one) for name, one in given.items()})
+def _settings(values: dict[str, Any]) -> WikipediaSettings:
+    """Settings from JSON, which has lists in place of tuples."""
+    return WikipediaSettings(**{name: _to_tuples(value) for name, value in values.items()})
 
 
-def _frozen(value: Any) -> Any:
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+def _to_tuples(value: Any) -> Any:
+    return tuple(map(_to_tuples, value)) if isinstance(value, list) else value
 
 
 def _limit_time(seconds: int) -> None:
-    """CPU seconds for the next request: unlike those of a clock they do not depend on what else the machine does."""
+    """Limit the next request to CPU seconds which, unlike wall-clock seconds, do not depend on the load of the machine."""
     try:
         import resource
     except ImportError:

@@ -1,8 +1,7 @@
-"""Converts pages in child processes, several at once, and gives them back in order.
+"""Converts pages in several child processes and yields them in order.
 
-A process is needed even for one worker: the parser cannot be interrupted, and some texts would hold it for hours. A batch that
-is not done in time, or that ends its process, is done again page by page, so that only the page to blame is lost. A child ends
-with its parent, however that ends.
+Even one worker needs a process: the parser cannot be interrupted, and some texts would occupy it for hours. A batch that times
+out or ends its process is repeated page by page, so that only the faulty page is lost. A child ends when its parent does.
 """
 
 from __future__ import annotations
@@ -26,36 +25,36 @@ from hoptrail.documents.wikipedia.page import Site
 
 Batch = Sequence[RawPage]
 PATIENCE = 20
-"""Seconds by the clock for one of CPU time, which the child counts: the machine may be busy."""
+"""Wall-clock seconds allowed per CPU second, which the child counts: the machine may be busy."""
 
 
 @dataclass
 class _Child:
-    """A process, started when it is first needed and again after it was ended."""
+    """A process that is started on first use, and again after it was ended."""
 
     site: Site
     settings: WikipediaSettings
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
 
-    def converted(self, batch: Batch) -> list[Converted]:
-        """What becomes of the pages; pages that are at fault already are passed through."""
-        whole = [page.data for page in batch if not page.fault]
-        made = iter(self._patiently(whole) if whole else [])
-        return [Converted(Form.FAULT, page.title, detail=page.fault) if page.fault else next(made) for page in batch]
+    def convert(self, batch: Batch) -> list[Converted]:
+        """Convert the pages of a batch; pages with a fault become faults."""
+        valid = [page.data for page in batch if not page.fault]
+        results = iter(self._convert_valid(valid) if valid else [])
+        return [Converted(Form.FAULT, page.title, detail=page.fault) if page.fault else next(results) for page in batch]
 
-    def _patiently(self, pages: Sequence[bytes]) -> list[Converted]:
-        made = self._ask(pages)
-        if made is not None:
-            return made
+    def _convert_valid(self, pages: Sequence[bytes]) -> list[Converted]:
+        results = self._request(pages)
+        if results is not None:
+            return results
         if len(pages) > 1:
-            return [one for page in pages for one in self._patiently([page])]
+            return [converted for page in pages for converted in self._convert_valid([page])]
         seconds = self.settings.seconds
         reason = f"cannot be parsed: it takes longer than {seconds} seconds, or ends its parser"
         return [Converted(Form.FAULT, title_of(pages[0]), detail=reason)]
 
-    def _ask(self, pages: Sequence[bytes]) -> list[Converted] | None:
-        """None if the process did not answer in time, or ended."""
-        process = self.process = self.process or self._started()
+    def _request(self, pages: Sequence[bytes]) -> list[Converted] | None:
+        """Let the process convert pages. Returns None if it does not answer in time, or ends."""
+        process = self.process = self.process or self._start()
         clock = threading.Timer(PATIENCE * self.settings.seconds, process.kill)
         clock.start()
         try:
@@ -70,13 +69,14 @@ class _Child:
             return None
         return [_from_row(row) for row in json.loads(reply[1])]
 
-    def _started(self) -> subprocess.Popen[bytes]:
-        """A session of its own keeps Ctrl-C away from it: the parent finishes what it has begun."""
-        detail = [json.dumps(asdict(self.site)), json.dumps(asdict(self.settings))]
-        command = [sys.executable, "-P", "-m", "hoptrail.documents.wikipedia.child", *detail]
+    def _start(self) -> subprocess.Popen[bytes]:
+        """A new session keeps Ctrl-C away from the child: the parent finishes the batches under way."""
+        arguments = [json.dumps(asdict(self.site)), json.dumps(asdict(self.settings))]
+        command = [sys.executable, "-P", "-m", "hoptrail.documents.wikipedia.child", *arguments]
         return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
 
     def end(self) -> None:
+        """Kill the process, if it runs."""
         process, self.process = self.process, None
         if process is None:
             return
@@ -90,7 +90,7 @@ class _Child:
 
 @contextmanager
 def converting(site: Site, settings: WikipediaSettings, workers: int) -> Iterator[Pool]:
-    """Somewhere to have pages converted by `workers` processes, which end with the body."""
+    """A pool of `workers` processes that convert pages; they end with the `with` block."""
     children = [_Child(site, settings) for _ in range(workers)]
     threads = ThreadPoolExecutor(workers)
     try:
@@ -109,28 +109,28 @@ class Pool:
     threads: ThreadPoolExecutor
 
     def each(self, batches: Iterable[Batch]) -> Iterator[list[Converted]]:
-        """The batches, converted, in order; at most two a child are held."""
+        """Yield the converted batches in order. At most two batches per child are in memory."""
         free = deque(self.children)
 
-        def converted(batch: Batch) -> list[Converted]:
+        def convert(batch: Batch) -> list[Converted]:
             child = free.popleft()  # there are as many threads as children
             try:
-                return child.converted(batch)
+                return child.convert(batch)
             finally:
                 free.append(child)
 
-        waiting: deque[Future[list[Converted]]] = deque()
+        pending: deque[Future[list[Converted]]] = deque()
         for batch in batches:
-            waiting.append(self.threads.submit(converted, batch))
-            if len(waiting) >= 2 * len(self.children):
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+            pending.append(self.threads.submit(convert, batch))
+            if len(pending) >= 2 * len(self.children):
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
 
 
 def _from_row(row: list[object]) -> Converted:
-    given = dict(zip(FIELDS, row, strict=True))
-    given["form"] = Form(str(given["form"]))
+    values = dict(zip(FIELDS, row, strict=True))
+    values["form"] = Form(str(values["form"]))
     for name in ("pairs", "dropped"):
-        given[name] = tuple(map(tuple, given[name]))  # type: ignore[call-overload]
-    return Converted(**given)  # type: ignore[arg-type]
+        values[name] = tuple(map(tuple, values[name]))  # type: ignore[call-overload]
+    return Converted(**values)  # type: ignore[arg-type]

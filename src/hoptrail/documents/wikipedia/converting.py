@@ -1,7 +1,7 @@
-"""One page of a dump to what it is: an entity with its text and profile, a redirect, a disambiguation page, or nothing.
+"""Converts one page of a dump into an entity with text and profile, a redirect, a disambiguation page, or nothing.
 
-Knows no file and no other page. The text of an entity: paragraphs, list items and headings, each a line with an empty line
-between, then the pairs of its infoboxes, `key: value`, in the same way; so a sentence never runs from one line into the next.
+The text of an entity has its paragraphs, list items and headings, and then the pairs of its infoboxes as `key: value`. Each is a
+line with an empty line between, so that no sentence runs from one into the next.
 """
 
 from __future__ import annotations
@@ -22,21 +22,24 @@ from hoptrail.errors import UsageError
 from hoptrail.text.normal_forms import folded
 from hoptrail.text.words import words_in
 
-_NAMED = re.compile(r"\{\{\s*+([^{}|<>\[\]\n]{1,80})")
-_PAGE_OF_NAMES = re.compile(
+_TEMPLATE = re.compile(r"\{\{\s*+([^{}|<>\[\]\n]{1,80})")
+_DISAMBIGUATION_TITLE = re.compile(
     r".*\((?:disambiguation|begriffsklärung|homonymie|desambiguación|disambigua|doorverwijspagina)\)"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class WikipediaSettings:
-    """What is taken for what. Names are compared without case; those of other languages' wikis may be given.
+    """Settings for a wiki. Names are compared without case; wikis in other languages need other names.
 
-    `disambiguation`: templates whose pages list namesakes. `disambiguation_documents`: make documents of such pages, too.
-    `infoboxes`: how the names of infobox templates begin. `templates`: what further templates show, or those known show instead,
-    as pairs of a name and a pattern (`templates.Pattern`; empty: nothing). `left_out_sections`: headings
-    whose sections are no prose. A page whose wikitext is longer than `characters`, or takes longer than `seconds` of CPU time to
-    convert, is named and left out.
+    `disambiguation`: templates whose pages list namesakes. `disambiguation_documents`: make documents of such pages as well.
+    `infoboxes`: beginnings of the names of infobox templates. `templates`: the text that further templates show, or known ones
+    instead of their default, as pairs of a name and a pattern (`templates.Pattern`; empty: nothing). `left_out_sections`:
+    headings whose sections are not prose. A page whose wikitext is longer than `characters`, or that takes more than `seconds`
+    of CPU time to convert, is reported and left out.
+
+    Raises:
+        UsageError: a number is below 1, a name is empty, or a pattern is invalid.
     """
 
     disambiguation: tuple[str, ...] = (
@@ -77,13 +80,13 @@ class WikipediaSettings:
         for name, pattern in self.templates:
             if not name.strip() or not Pattern(pattern).is_valid():
                 raise UsageError(
-                    f"what the template {name!r} shows cannot be read: {pattern!r}. $1 stands for its first argument, ${{name}} "
+                    f"the pattern of the template {name!r} is invalid: {pattern!r}. $1 stands for its first argument, ${{name}} "
                     "for a named one, and $$ for a dollar."
                 )
 
 
 class Form(StrEnum):
-    """What a page turned out to be."""
+    """The kind of a page."""
 
     ENTITY = "entity"
     REDIRECT = "redirect"
@@ -94,9 +97,10 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """A page, converted. `told`: where a redirect leads, or why a page is left out or cannot be used. `words` are those of
-    `text`, counted as passages count them; both are empty where the page is no document. `dropped`: templates that showed
-    nothing, and how often.
+    """A converted page.
+
+    `detail`: the target of a redirect, or the reason why a page is left out or faulty. `words`: the length of `text` as
+    `words_in` counts it; both are empty if the page is no document. `dropped`: templates that showed nothing, with counts.
     """
 
     form: Form
@@ -110,15 +114,14 @@ class Converted:
 
 
 def convert(data: bytes, site: Site, settings: WikipediaSettings) -> Converted:
-    """A page by its XML. Whatever is wrong with it is told in what is returned."""
+    """Convert a page from its XML. Errors become a result of the form `FAULT`."""
     try:
-        page = read_page(data, site)
-        return _converted(page, site, settings)
+        return _convert_page(read_page(data, site), site, settings)
     except Unreadable as refusal:
         return Converted(Form.FAULT, title_of(data), detail=str(refusal))
 
 
-def _converted(page: Page, site: Site, settings: WikipediaSettings) -> Converted:
+def _convert_page(page: Page, site: Site, settings: WikipediaSettings) -> Converted:
     if page.namespace != 0:
         return Converted(Form.LEFT_OUT, page.title, detail="in another namespace than articles")
     if page.redirect:
@@ -128,7 +131,7 @@ def _converted(page: Page, site: Site, settings: WikipediaSettings) -> Converted
     if len(page.text) > settings.characters:
         raise Unreadable(f"is longer than {settings.characters} characters")
     wikitext = without_unseen(page.text)
-    listing = lists_namesakes(page.title, wikitext, settings)
+    listing = _lists_namesakes(page.title, wikitext, settings)
     if listing and not settings.disambiguation_documents:
         return Converted(Form.DISAMBIGUATION, page.title)
     text, pairs, dropped = convert_text(wikitext, site, settings)
@@ -139,12 +142,12 @@ def _converted(page: Page, site: Site, settings: WikipediaSettings) -> Converted
     return Converted(form, page.title, page.id, text, pairs, words_in(text), dropped=dropped)
 
 
-def lists_namesakes(title: str, wikitext: str, settings: WikipediaSettings) -> bool:
-    """Whether a page is a disambiguation page: by the end of its title, or by a template that it holds."""
-    if _PAGE_OF_NAMES.fullmatch(title.lower()):
+def _lists_namesakes(title: str, wikitext: str, settings: WikipediaSettings) -> bool:
+    """Whether a page is a disambiguation page, by the end of its title or by one of its templates."""
+    if _DISAMBIGUATION_TITLE.fullmatch(title.lower()):
         return True
     names = _template_names(settings.disambiguation)
-    return any(template_name(found[1]) in names for found in _NAMED.finditer(wikitext))
+    return any(template_name(match[1]) in names for match in _TEMPLATE.finditer(wikitext))
 
 
 @lru_cache(maxsize=8)
@@ -160,11 +163,12 @@ def _templates(patterns: tuple[tuple[str, str], ...]) -> dict[str, str]:
 def convert_text(
     wikitext: str, site: Site, settings: WikipediaSettings
 ) -> tuple[str, tuple[Pair, ...], tuple[tuple[str, int], ...]]:
-    """The text of a document, the pairs whose lines it ends with, and the templates that showed nothing with their numbers;
-    wikitext as `without_unseen` gives it.
+    """Convert wikitext, as `without_unseen` returns it.
+
+    Returns the text of the document, the pairs of its infoboxes, and the templates that showed nothing with their counts.
 
     Raises:
-        Unreadable: the parser gives up.
+        Unreadable: the parser failed.
     """
     import mwparserfromhell
 
@@ -173,9 +177,10 @@ def convert_text(
     renderer = Renderer(site, _templates(settings.templates))
     try:
         code = mwparserfromhell.parse(with_plain_links(wikitext), skip_style_tags=True)
-        blocks = [one.text for one in without_sections(renderer.blocks(code), lambda name: folded(name) in left_out)]
+        sections = without_sections(renderer.blocks(code), lambda name: folded(name) in left_out)
+        blocks = [block.text for block in sections]
         pairs = tuple(dict.fromkeys(infobox_pairs(code.nodes, renderer, infoboxes)))
-    except Exception as error:  # a foreign parser on foreign text: whatever it raises costs this page only
+    except Exception as error:  # an external parser on untrusted text: any error costs this page only
         raise Unreadable(f"cannot be parsed ({type(error).__name__}: {error})"[:300]) from error
     lines = [f"{key}: {value}" for key, value in pairs]
     dropped = tuple((name, count) for name, count in renderer.dropped.items() if not is_infobox(name, infoboxes))

@@ -1,9 +1,9 @@
-"""From a dump to the three files of a corpus: documents.jsonl, profiles.jsonl and corpus.json, in bounded memory and resumable.
+"""Builds the three files of a corpus from a dump: documents.jsonl, profiles.jsonl and corpus.json. Resumable, in bounded memory.
 
-While a dump is read, documents are appended to `documents.jsonl.part` and the rest is entered in `corpus.unfinished`
-(`notebook.py`). At a checkpoint the first is brought to the disk and then the second committed with the first's length; a run
-that finds both cuts the file back to that length, passes over the pages that are done, and so ends with the same bytes as a run
-that was never stopped. corpus.json comes last: where it is, the corpus is whole. Passing over pages unpacks and cuts, no more.
+While the dump is read, documents are appended to `documents.jsonl.part`, and everything else is stored in `corpus.unfinished`
+(`progress_file.py`). A checkpoint flushes the first to disk, and then commits the second with the length of the first. A later
+run truncates the file to that length and skips the finished pages, without parsing them; so it ends with the same bytes as an
+uninterrupted run. corpus.json is written last: if it exists, the corpus is complete.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ from hoptrail.models.extras import optional_package
 DOCUMENTS, PROFILES, MANIFEST = "documents.jsonl", "profiles.jsonl", "corpus.json"
 PART, UNFINISHED, LOCK = "documents.jsonl.part", "corpus.unfinished", "corpus.lock"
 BATCH, BATCH_BYTES = 100, 4 * MIB
-"""Pages, and bytes of XML, that a worker gets at once."""
+"""Pages, and bytes of XML, per batch for a worker."""
 CHECKPOINT = 2000
-"""Pages between two checkpoints: what a kill loses at most."""
+"""Pages between two checkpoints: the most that a kill loses."""
 FORMAT = 3
-"""Rises when the same dump gives other files."""
+"""Increased when the same dump gives other files."""
 NAMED = 1000
-"""Faulty pages that the manifest names; of further ones only the number is."""
+"""Faulty pages that the manifest names; further ones are only counted."""
 COUNTED = 100
-"""Templates that showed nothing and are counted in the manifest, the most frequent first."""
+"""Templates without output that the manifest counts, the most frequent first."""
 
 DEFAULTS = WikipediaSettings()
 Report = Callable[[str, int, int], None]
 
 
-def _tell_nobody(what: str, done: int, total: int) -> None:
-    """For callers that do not watch."""
+def _ignore_progress(what: str, done: int, total: int) -> None:
+    """The default for `report`."""
 
 
 def _never() -> bool:
@@ -58,13 +58,12 @@ def _never() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class WikipediaCorpus:
-    """What was made of a dump: the content of corpus.json.
+    """A summary of the corpus, and the content of corpus.json.
 
-    `dump`: its name, size in bytes, and the SHA-256 of its first MiB. `words` are those of all documents. `redirects` are all
-    of the dump; `redirects_unused` lead to no page that has a profile (a page left out or missing, or in a circle).
-    `left_out`: numbers of pages by reason. `faults`: (title, reason) of pages that could not be used, at most 1,000, of
-    `faults_in_all`. `ended`: where and why the dump ends before its end, else empty. `templates_dropped`: the templates that most
-    often showed nothing, and how often.
+    `dump`: its name, size in bytes, and the SHA-256 of its first MiB. `words`: of all documents. `redirects`: all in the dump;
+    `redirects_unused` of them lead to no page with a profile (the page is left out or missing, or they form a cycle).
+    `left_out`: numbers of pages by reason. `faults`: title and reason of at most 1,000 faulty pages, of `faults_in_all`. `ended`:
+    where and why the dump is cut off, else empty. `templates_dropped`: the templates that most often showed nothing, with counts.
     """
 
     dump: dict[str, str | int]
@@ -85,12 +84,16 @@ class WikipediaCorpus:
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> WikipediaCorpus:
-        """Raises TypeError where keys are missing or too many."""
+        """Read the content of corpus.json.
+
+        Raises:
+            TypeError: keys are missing or unknown.
+        """
         return cls(**{**content, "faults": tuple((title, reason) for title, reason in content["faults"])})
 
     @property
     def complete(self) -> bool:
-        """Whether every page of a whole dump could be used."""
+        """Whether the dump is whole and none of its pages faulty."""
         return not self.ended and not self.faults_in_all
 
 
@@ -99,19 +102,19 @@ def build_corpus(
     out: Path,
     settings: WikipediaSettings = DEFAULTS,
     workers: int = 1,
-    report: Report = _tell_nobody,
+    report: Report = _ignore_progress,
     stopped: Callable[[], bool] = _never,
 ) -> WikipediaCorpus:
-    """Make the corpus of a dump in the folder `out`, or go on with it; one that is whole already is left as it is.
+    """Build the corpus of a dump in the folder `out`, or resume; a complete corpus is left as it is.
 
-    `report` is told how many MiB of the dump are read; `stopped` is asked after every batch.
+    `report` receives the progress in MiB of the dump; `stopped` is called after every batch.
 
     Raises:
         ModelUnavailable: mwparserfromhell or defusedxml is not installed.
         DocumentError: the dump cannot be read at all.
-        UsageError: `out` has a corpus of something else, or another process is making one.
+        UsageError: `workers` is below 1, `out` has another corpus, or another process is building one there.
         StorageError: a file cannot be written.
-        Interrupted: `stopped` said so; what was finished is kept.
+        Interrupted: `stopped` returned True; finished pages are kept.
     """
     for package in ("mwparserfromhell", "defusedxml"):
         optional_package(package, "wikipedia")
@@ -121,14 +124,14 @@ def build_corpus(
     try:
         out.mkdir(parents=True, exist_ok=True)
         with FileLock(out / LOCK, timeout=0):
-            made = _finished(out, identity, settings)
-            if made is None:
+            corpus = _load_finished(out, identity, settings)
+            if corpus is None:
                 with open_notebook(out / UNFINISHED) as notebook:
-                    work = _Work(dump, out, identity, settings, notebook, report, stopped)
-                    work.read(workers)
-                    made = work.finish()
+                    builder = _Builder(dump, out, identity, settings, notebook, report, stopped)
+                    builder.read(workers)
+                    corpus = builder.finish()
             (out / UNFINISHED).unlink(missing_ok=True)
-            return made
+            return corpus
     except Timeout as error:
         raise UsageError(f"another process is making a corpus in {out}. Wait for it to end, or stop it.") from error
     except OSError as error:
@@ -136,8 +139,8 @@ def build_corpus(
 
 
 @dataclass
-class _Work:
-    """The making of one corpus."""
+class _Builder:
+    """Builds one corpus."""
 
     dump: Path
     out: Path
@@ -154,7 +157,7 @@ class _Work:
         return _task(self.identity, self.settings)
 
     def read(self, workers: int) -> None:
-        """Read the dump to its end, from where an earlier run came to."""
+        """Read the dump to its end, from the last checkpoint of an earlier run."""
         if begun := self.notebook.begun():
             task, self.progress = begun
             _check_same(self.out, task == self.task)
@@ -164,9 +167,9 @@ class _Work:
             pages = opened.pages()
             first = next(pages, None)
             site = _site(opened)
-            left = self._left(chain([] if first is None else [first], pages))
+            remaining = self._skip_finished(chain([] if first is None else [first], pages))
             with converting(site, self.settings, workers) as pool:
-                for converted in pool.each(_batches(left)):
+                for converted in pool.each(_batches(remaining)):
                     self._write(converted, documents)
                     self.report(f"MiB of {self.dump.name}", opened.read // MIB, int(self.identity["bytes"]) // MIB)
                     self._checkpoint(documents)
@@ -174,17 +177,17 @@ class _Work:
             self.progress.unpacked = opened.unpacked
             self._commit(documents)
 
-    def _left(self, pages: Iterator[RawPage]) -> Iterator[RawPage]:
-        """The pages that no earlier run has done."""
+    def _skip_finished(self, pages: Iterator[RawPage]) -> Iterator[RawPage]:
+        """Yield the pages that no earlier run has finished."""
         for number, page in enumerate(pages):
             if number >= self.progress.pages:
                 yield page
                 break
             if number % CHECKPOINT == 0:
-                self._pause()
+                self._check_stopped()
         yield from pages
 
-    def _pause(self) -> None:
+    def _check_stopped(self) -> None:
         if self.stopped():
             raise Interrupted("stopped; what was finished is kept. Run the same command again to go on from here.")
 
@@ -206,7 +209,7 @@ class _Work:
     def _checkpoint(self, documents: BinaryIO) -> None:
         if self.progress.pages - self.committed >= CHECKPOINT or self.stopped():
             self._commit(documents)
-        self._pause()
+        self._check_stopped()
 
     def _commit(self, documents: BinaryIO) -> None:
         documents.flush()
@@ -215,7 +218,7 @@ class _Work:
         self.committed = self.progress.pages
 
     def finish(self) -> WikipediaCorpus:
-        """Put redirects and names to the profiles and bring all files to their places."""
+        """Write the profiles with their redirects, and move all files into place."""
         used, total = 0, self.progress.forms[Form.ENTITY] + self.progress.forms[Form.DISAMBIGUATION]
         with _replacing(self.out / PROFILES) as file:
             for number, profile in enumerate(self.notebook.profiles(), 1):
@@ -223,7 +226,7 @@ class _Work:
                 used += len(profile.also)
                 if number % CHECKPOINT == 0:
                     self.report("profiles", number, total)
-                    self._pause()
+                    self._check_stopped()
         part = self.out / PART
         if part.exists():
             part.replace(self.out / DOCUMENTS)
@@ -275,7 +278,7 @@ def _site(opened: Dump) -> Site:
 
 
 def _identity(dump: Path) -> dict[str, str | int]:
-    """What tells this dump from others; a digest of it all would take as long as unpacking."""
+    """A fingerprint of the dump. A digest of the whole file would take as long as unpacking it."""
     try:
         with dump.open("rb") as stream:
             digest = hashlib.sha256(stream.read(MIB)).hexdigest()
@@ -292,23 +295,25 @@ def _task(identity: object, settings: WikipediaSettings) -> str:
     return json.dumps({"dump": identity, "made_by": _made_by(settings)}, sort_keys=True)
 
 
-def _finished(out: Path, identity: object, settings: WikipediaSettings) -> WikipediaCorpus | None:
-    """The corpus of this dump that is in `out` already, if it is whole."""
+def _load_finished(out: Path, identity: object, settings: WikipediaSettings) -> WikipediaCorpus | None:
+    """The complete corpus in `out`, or None.
+
+    Raises:
+        UsageError: `out` has another corpus, or its manifest is not one.
+    """
     file = out / MANIFEST
     if not file.exists():
         return None
     try:
         content = json.loads(file.read_bytes())
-        same = json.dumps({name: content[name] for name in ("dump", "made_by")}, sort_keys=True) == _task(
-            identity, settings
-        )
-        made = WikipediaCorpus.from_json(content)
+        task = json.dumps({name: content[name] for name in ("dump", "made_by")}, sort_keys=True)
+        corpus = WikipediaCorpus.from_json(content)
     except (ValueError, TypeError, KeyError) as error:
         raise UsageError(
             f"{file} is not the manifest of a corpus of Wikipedia: take another folder as --out."
         ) from error
-    _check_same(out, same)
-    return made
+    _check_same(out, task == _task(identity, settings))
+    return corpus
 
 
 def _check_same(out: Path, same: bool) -> None:
@@ -321,7 +326,11 @@ def _check_same(out: Path, same: bool) -> None:
 
 @contextmanager
 def _appending(file: Path, size: int) -> Iterator[BinaryIO]:
-    """The file, cut to what the last checkpoint knows of."""
+    """Open the file for appending, truncated to its `size` at the last checkpoint.
+
+    Raises:
+        UsageError: the file is shorter than that.
+    """
     with file.open("r+b" if file.exists() else "w+b") as stream:
         if stream.seek(0, os.SEEK_END) < size:
             raise UsageError(f"{file} is not as the last run left it: remove the folder and begin anew.")
@@ -332,7 +341,7 @@ def _appending(file: Path, size: int) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _replacing(file: Path) -> Iterator[BinaryIO]:
-    """A new file in the place of an old one, whole or not at all."""
+    """Write a file atomically, replacing an old one."""
     part = file.with_name(f"{file.name}.part")
     with part.open("wb") as stream:
         yield stream

@@ -1,8 +1,7 @@
-"""What the infoboxes of a page say, as pairs of a key and a value, in their order.
+"""The infoboxes of a page as pairs of a key and a value, in their order.
 
-A key is the template's own parameter name with spaces and a capital (`birth_place`: Birth place), or the label that goes with
-it (`label1`, `data1`). What only says how the box is to look (pictures, maps, sizes, colours) is left out. Not known is what
-the template itself makes of its parameters.
+A key is the parameter's name with spaces and a capital (`birth_place`: Birth place), or its label (`label1` for `data1`).
+Parameters for the layout (pictures, maps, sizes, colours) are left out. Templates are not expanded.
 """
 
 from __future__ import annotations
@@ -29,32 +28,32 @@ _LABEL = re.compile(r"(?:label|header)\s*\d+|above|below|subheader|title|abovest
 
 
 def is_infobox(name: str, infoboxes: Sequence[str]) -> bool:
-    """Whether a template of this name is one: it begins with one of `infoboxes`, or ends with one as a word."""
-    return name.startswith(tuple(infoboxes)) or name.endswith(tuple(f" {one}" for one in infoboxes))
+    """Whether a template name begins with one of `infoboxes`, or ends with one as a word."""
+    return name.startswith(tuple(infoboxes)) or name.endswith(tuple(f" {infobox}" for infobox in infoboxes))
 
 
 def infobox_pairs(nodes: Iterable[Any], renderer: Renderer, infoboxes: Sequence[str]) -> Iterator[Pair]:
-    """The pairs of the infoboxes among parsed nodes, and of infoboxes within these."""
+    """Yield the pairs of the infoboxes among parsed nodes, and of infoboxes within these."""
     for node in nodes:
         if type(node).__name__ == "Template" and is_infobox(template_name(str(node.name)), infoboxes):
             yield from _pairs(node, renderer, infoboxes)
 
 
 def _pairs(box: Any, renderer: Renderer, infoboxes: Sequence[str]) -> Iterator[Pair]:
-    given = {str(one.name).strip(): one.value for one in box.params}
-    for name, value in given.items():
+    parameters = {str(parameter.name).strip(): parameter.value for parameter in box.params}
+    for name, value in parameters.items():
         if "{{" in str(value):
             yield from infobox_pairs(value.nodes, renderer, infoboxes)
-        key = _key(name, given, renderer)
+        key = _key(name, parameters, renderer)
         text = renderer.line(value) if key else ""
         if key and text and not _FILE.fullmatch(text):
             yield key, text
 
 
-def _key(name: str, given: dict[str, Any], renderer: Renderer) -> str:
-    """The key that a parameter stands under; empty for one that says nothing of the page's subject."""
+def _key(name: str, parameters: dict[str, Any], renderer: Renderer) -> str:
+    """The key of a parameter; empty if it does not describe the page's subject."""
     if data := _DATA.fullmatch(name):
-        label = given.get(f"label{data[1]}")
+        label = parameters.get(f"label{data[1]}")
         return "" if label is None else renderer.line(label).rstrip(":")
     if name.isdecimal() or _LABEL.fullmatch(name) or _LOOKS.fullmatch(name):
         return ""

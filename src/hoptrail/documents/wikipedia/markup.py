@@ -1,9 +1,8 @@
-"""Wikitext to plain text: the words that a reader of the page sees in its paragraphs, headings and lists.
+"""Converts wikitext to the text that a reader sees in paragraphs, headings and lists.
 
-mwparserfromhell parses; what is never shown as prose (comments, references, tables) is cut away before it, because that is
-more than half of a long page and because missing end tags make the parser's time grow with the square of the text. Links that
-hold nothing but words become these words before it as well: half of the parser's time goes into them. Templates show what
-`templates.py` tells. Nothing is expanded that the wiki would have to compute, and no formula is shown.
+mwparserfromhell parses it. Comments, references and tables are removed before parsing: they are more than half of a long page,
+and missing end tags would make the parser's time quadratic. Links that contain only words become these words, which saves half of
+the parser's time. `templates.py` has the text of templates. Formulas, and anything that the wiki computes, are left out.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from hoptrail.documents.wikipedia.templates import ITEM, filled, is_known, says_
 from hoptrail.text.normal_forms import squeeze
 
 HEADING = "\x1e"
-"""Begins the line of a heading, before the digit of its level."""
+"""Starts the line of a heading, before the digit of its level."""
 LONGEST_NAME = 80
-"""Characters by which a template is counted."""
+"""Characters of a template's name under which it is counted."""
 
 _REFERENCE = re.compile(r"<ref\b[^<>]*+>|</ref\s*+>", re.IGNORECASE)
 _COMMENT = re.compile(r"<!--|-->")
@@ -31,8 +30,8 @@ _TAG = re.compile(
     r"|noinclude|includeonly|onlyinclude|poem|code|pre|math|cite|section|abbr|em|strong|tt|var|del|ins|hr|dl|dd|dt)\b[^<>]*+/?>",
     re.IGNORECASE,
 )
-# Not behind a letter or a bracket, nor where its words could become part of an address, or begin one with what follows. What
-# stands before is looked at behind the brackets, so that the search can skip to these.
+# Not after a letter or bracket, nor where its words could become part of an address or begin one. The look-behind comes after the
+# brackets, so that the search can skip to them.
 _PLAIN_LINK = re.compile(
     r"\[\[(?<![\w\[{/.:?&%#-]\[\[)(?:[^\[\]{}<>|\n:&=/]+\|)?+"
     r"([^\[\]{}<>|\n:&=/~*#;'-](?:[^\[\]{}<>|\n:&=/]*[^\[\]{}<>|\n:&=/'])?)\]\](?!\]|\w{1,20}:)"
@@ -46,7 +45,7 @@ _EMPTY_BRACKETS = re.compile(r"[ ]?\((?:\s*[,;:])*\s*\)")
 _BRACKET = re.compile(r"\((?:\s*[,;])+\s*|\(\s+")
 _BEFORE_STOP = re.compile(r"[ ]+([,.;:)])(?=\s|$)")
 _OTHER_LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z]+){0,2}:\S")
-_UNSEEN = {
+_HIDDEN_TAGS = {
     *(
         "ref",
         "references",
@@ -74,63 +73,65 @@ class Block:
 
 
 def without_unseen(text: str) -> str:
-    """`text` without comments, references and tables, whose end tags may be missing. Linear in its length."""
+    """`text` without comments, references and tables, even if end tags are missing. Takes linear time."""
     return _without_tables(_without(_REFERENCE, _without(_COMMENT, text, "-->"), "</"))
 
 
 def with_plain_links(text: str) -> str:
-    """`text` with its words in place of every link that holds words alone, which read the same wherever they stand.
+    """`text` with every link that contains only words replaced by these words. Takes linear time.
 
-    Left to the parser are links with a colon (files, categories, languages, addresses) or any other markup in them, and all
-    links of a text with verbatim parts or template arguments. Linear in the length.
+    The parser handles links with a colon (files, categories, languages, addresses) or other markup, and all links of a text with
+    verbatim parts or template arguments.
     """
     return text if _VERBATIM.search(text) else _PLAIN_LINK.sub(r"\1", text)
 
 
 def _without(marks: re.Pattern[str], text: str, closing: str) -> str:
-    """`text` without what stands between an opening mark and the next closing one, and without marks that have no partner."""
-    kept: list[str] = []
+    """`text` without the parts between an opening mark and the next closing one, and without unpaired marks."""
+    parts: list[str] = []
     place, opened = 0, -1
     for mark in marks.finditer(text):
         if mark[0].startswith(closing):
             if opened < 0:
-                kept.append(text[place : mark.start()])
+                parts.append(text[place : mark.start()])
             place, opened = mark.end(), -1
         elif opened < 0 or closing == "</":
-            kept.append(text[place : mark.start()])
+            parts.append(text[place : mark.start()])
             place = mark.end()
             opened = -1 if mark[0].endswith("/>") else mark.start()
     if opened >= 0 and closing == "-->":
-        return "".join(kept)  # as the wiki does: a comment that is not closed hides the rest
-    kept.append(text[place:])
-    return "".join(kept)
+        return "".join(parts)  # as in the wiki, an unclosed comment hides the rest
+    parts.append(text[place:])
+    return "".join(parts)
 
 
 def _without_tables(text: str) -> str:
-    """`text` without its tables; one that does not end ends before the next heading."""
+    """`text` without its tables; an unclosed table ends before the next heading."""
     if "{|" not in text:
         return text
-    kept: list[str] = []
+    lines: list[str] = []
     depth = 0
     for line in text.split("\n"):
-        begun = line.lstrip(" :*#\t")
-        if begun.startswith("{|"):
+        stripped = line.lstrip(" :*#\t")
+        if stripped.startswith("{|"):
             depth += 1
-        elif begun.startswith("|}") and not begun.startswith("|}}"):
+        elif stripped.startswith("|}") and not stripped.startswith("|}}"):
             if not depth or not (depth := depth - 1):
-                kept.append(begun[2:])
+                lines.append(stripped[2:])
         elif depth and not line.startswith("=="):
             continue
         else:
             depth = 0
-            kept.append(line)
-    return "\n".join(kept)
+            lines.append(line)
+    return "\n".join(lines)
 
 
 @dataclass(frozen=True)
 class Renderer:
-    """Parsed wikitext as text. `site` tells which links show a file or name a category, `templates` what further templates show
-    (`templates.filled`). `dropped` counts those that showed nothing, though they may have words.
+    """Renders parsed wikitext as text.
+
+    `site` has the namespaces of files and categories; `templates` has patterns for further templates (`templates.Pattern`);
+    `dropped` counts templates that showed nothing although they may have text.
     """
 
     site: Site
@@ -138,15 +139,15 @@ class Renderer:
     dropped: Counter[str] = field(default_factory=Counter)
 
     def blocks(self, code: Any) -> Iterator[Block]:
-        """The blocks of a parsed text (Wikicode), none empty."""
+        """Yield the blocks of a parsed text (Wikicode); none is empty."""
         yield from _blocks(self.text(code.nodes))
 
     def line(self, code: Any) -> str:
-        """The same on one line, as an infobox has it; list items are parted by commas."""
+        """The text on one line, for an infobox; list items are separated by commas."""
         return ", ".join(block.text.rstrip(",") for block in self.blocks(code))
 
     def text(self, nodes: Iterable[Any]) -> str:
-        """With the marks ITEM and HEADING; line breaks as in the source."""
+        """The text of nodes with the marks ITEM and HEADING, and line breaks as in the source."""
         return "".join(self._NODES[type(node).__name__](self, node) for node in nodes)
 
     def _text(self, node: Any) -> str:
@@ -174,15 +175,15 @@ class Renderer:
             return ""
         text = ""
         if own or is_known(name):
-            arguments = {str(one.name).strip(): self.text(one.value.nodes).strip(" \n") for one in node.params}
-            text = filled(own, arguments) if own else _shown(name, arguments)
+            arguments = {str(item.name).strip(): self.text(item.value.nodes).strip(" \n") for item in node.params}
+            text = filled(own, arguments) if own else _template_text(name, arguments)
         if not text:
             self.dropped[name[:LONGEST_NAME]] += 1
         return text
 
     def _tag(self, node: Any) -> str:
         name = str(node.tag).strip().lower()
-        if name in _UNSEEN:
+        if name in _HIDDEN_TAGS:
             return ""
         content = "" if node.contents is None else self._content(name, node)
         return (
@@ -198,7 +199,7 @@ class Renderer:
         try:
             return _CONTROL.sub("", cleaned(node.normalize()).text)
         except (ValueError, OverflowError):
-            return ""  # a number that is no character
+            return ""  # a number without a character
 
     def _argument(self, node: Any) -> str:
         return self.text(node.default.nodes) if node.default else ""
@@ -219,19 +220,19 @@ class Renderer:
     }
 
 
-def _shown(name: str, arguments: Mapping[str, str]) -> str:
+def _template_text(name: str, arguments: Mapping[str, str]) -> str:
     unnamed = [key for key in map(str, range(1, len(arguments) + 1)) if key in arguments]
     named = {key: value for key, value in arguments.items() if key not in unnamed}
     return shown(name, [arguments[key] for key in unnamed or ["text"] if key in arguments], named)
 
 
 def _quotes(found: re.Match[str]) -> str:
-    """Two, three and five quotes are italics and bold; of others some are meant as quotes."""
+    """Two, three and five quotes are italics and bold; further ones are literal."""
     return "'" * {2: 0, 3: 0, 4: 1, 5: 0}.get(len(found[0]), max(0, len(found[0]) - 5))
 
 
 def _blocks(text: str) -> Iterator[Block]:
-    """Lines that follow one another are one paragraph, unless a mark or an empty line stands between."""
+    """Yield the blocks; adjacent lines are one paragraph unless a mark or empty line separates them."""
     open_lines: list[str] = []
     for line in text.split("\n"):
         marked = line[:1] in {ITEM, HEADING}
@@ -261,14 +262,14 @@ Rule = Callable[[str], bool]
 
 
 def without_sections(blocks: Iterable[Block], left_out: Rule) -> Iterator[Block]:
-    """Without the sections that a heading names as left out, and without headings that nothing stands under."""
+    """Drop the sections whose heading is `left_out`, and headings without text below them."""
     waiting: list[Block] = []
     hidden = 0
     for block in blocks:
         if block.level:
             if not hidden or block.level <= hidden:
                 hidden = block.level if left_out(block.text) else 0
-            waiting = [one for one in waiting if one.level < block.level]
+            waiting = [heading for heading in waiting if heading.level < block.level]
             waiting += [] if hidden else [block]
         elif not hidden:
             yield from waiting

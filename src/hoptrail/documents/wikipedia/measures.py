@@ -1,4 +1,4 @@
-"""What the templates of measures show, whole or not at all: half of one would be a wrong fact (3.3 for 3.3 times 10^23)."""
+"""The text of templates for measures, complete or empty: a part would be a wrong fact (3.3 for 3.3 times 10^23)."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _UNITS = {
 }
 _SCALED = re.compile(r"e\d")
 _OTHER_SHOWN = {"out", "output only", "number", "output number only", "unit", "unit2", "preunit"}
-"""Ways to display that leave what was measured out, or put words of their own in."""
+"""Display options that omit the original measure, or add words."""
 _HARMLESS_OF_VAL = {"fmt", "sort", "sortable", "debug"}
 _PERSONS = {"m": "m", "cm": "cm", "ft": "ft", "in": "in", "kg": "kg", "lb": "lb", "st": "st"}
 
 
 def converted(arguments: Arguments, named: Named) -> str:
-    """`90|km|mi` is 90 km, `5|to|7|km` 5 to 7 km, `5|ft|10|in` 5 ft 10 in: what was measured, not what it was converted to."""
+    """The original measure, not the conversion: `90|km|mi` is 90 km, `5|to|7|km` 5 to 7 km, `5|ft|10|in` 5 ft 10 in."""
     if named.get("disp", "") in _OTHER_SHOWN:
         return ""
     words, place = "", 0
@@ -49,7 +49,7 @@ def converted(arguments: Arguments, named: Named) -> str:
 
 
 def with_exponent(arguments: Arguments, named: Named) -> str:
-    """`3.3|e=23|u=kg` is 3.3×10^23 kg, `11|2` is 11±2; nothing where it has what is not known here."""
+    """`3.3|e=23|u=kg` is 3.3×10^23 kg, `11|2` is 11±2; empty if there are unknown arguments."""
     known = {"e", "u", "ul", "up", "upl", "p", "s", *_HARMLESS_OF_VAL}
     if not 1 <= len(arguments) <= 2 or not all(map(_NUMBER.fullmatch, arguments)) or not known.issuperset(named):
         return ""
@@ -63,6 +63,6 @@ def with_exponent(arguments: Arguments, named: Named) -> str:
 
 
 def person_measure(arguments: Arguments, named: Named) -> str:
-    """`m=1.80` is 1.80 m, `ft=6|in=2` is 6 ft 2 in; unnamed ones as they stand."""
+    """`m=1.80` is 1.80 m, `ft=6|in=2` is 6 ft 2 in; unnamed arguments are read as by `converted`."""
     parts = [f"{named[key]} {unit}" for key, unit in _PERSONS.items() if named.get(key)]
     return " ".join(parts) or converted(arguments, {})

@@ -1,6 +1,6 @@
-"""One page of a dump, and what the dump says of its wiki: parsed by expat through defusedxml, any document type refused.
+"""Parses one page of a dump, and the description of its wiki, with expat through defusedxml; document types are refused.
 
-Of several revisions the last counts. Wikitext is not understood here, save for a redirect in dumps too old to mark it.
+Of several revisions the last counts. Wikitext is read only for redirects, in dumps too old to mark them.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ _REDIRECT = re.compile(r"\s*#[^\W\d]+\s*:?\s*\[\[([^\[\]|]+)")
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A wiki: its namespaces (number, name in lower case), and whether titles begin with a capital whatever is written."""
+    """A wiki: its namespaces (number, name in lower case), and whether all titles begin with a capital."""
 
     namespaces: tuple[tuple[int, str], ...] = ((FILE, "file"), (FILE, "image"), (CATEGORY, "category"))
     capitals: bool = True
 
     def namespace_of(self, title: str) -> int:
-        """By the part before the colon; 0 for articles."""
+        """The number of the namespace before the colon; 0 for articles."""
         prefix, colon, _ = title.partition(":")
         name = squeeze(prefix.replace("_", " ")).lower()
         return next((number for number, known in self.namespaces if colon and known == name), 0)
 
     def title(self, written: str) -> str:
-        """The title that a link means: without section and underscores, with its capital."""
+        """The title that a link leads to: without section and underscores, with a capital if the wiki has it."""
         title = squeeze(written.partition("#")[0].replace("_", " ")).lstrip(": ")
         return title[:1].upper() + title[1:] if self.capitals else title
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page with its last text. `redirect` is the title that it leads to, empty if it leads nowhere."""
+    """A page with its latest text. `redirect` is the title that it redirects to, or empty."""
 
     title: str
     id: str
@@ -55,27 +55,27 @@ class Page:
 
 
 def read_site(header: bytes) -> Site:
-    """What the beginning of a dump says of its wiki; the usual names where it says nothing.
+    """Read the description of the wiki from the beginning of a dump; the default names if there is none.
 
     Raises:
-        Unreadable: it says it in XML that is broken.
+        Unreadable: its XML is broken.
     """
-    found = _SITE.search(header)
-    if not found:
+    match = _SITE.search(header)
+    if not match:
         return Site()
-    element = _parsed(found[0])
-    named = [(int(one.get("key", "0")), (one.text or "").lower()) for one in element.iter("namespace")]
-    known = (*Site().namespaces, *((number, name) for number, name in named if name))
+    element = _parse_xml(match[0])
+    declared = [(int(space.get("key", "0")), (space.text or "").lower()) for space in element.iter("namespace")]
+    known = (*Site().namespaces, *((number, name) for number, name in declared if name))
     return Site(tuple(dict.fromkeys(known)), (element.findtext("case") or "first-letter") == "first-letter")
 
 
 def read_page(data: bytes, site: Site) -> Page:
-    """A page by its XML.
+    """Read a page from its XML.
 
     Raises:
         Unreadable: it is not well-formed, or has no title.
     """
-    element = _parsed(data)
+    element = _parse_xml(data)
     title = squeeze(cleaned(element.findtext("title") or "").text)
     if not title:
         raise Unreadable("has no title")
@@ -93,15 +93,15 @@ def read_page(data: bytes, site: Site) -> Page:
 
 
 def _redirect(element: Element, text: str, site: Site) -> str:
-    marked = element.find("redirect")
-    if marked is not None and (title := marked.get("title")):
+    mark = element.find("redirect")
+    if mark is not None and (title := mark.get("title")):
         return site.title(title)
-    old = marked is not None or text.lstrip()[:9].upper() == "#REDIRECT"
-    found = _REDIRECT.match(text) if old else None
-    return site.title(found[1]) if found else ""
+    is_redirect = mark is not None or text.lstrip()[:9].upper() == "#REDIRECT"
+    match = _REDIRECT.match(text) if is_redirect else None
+    return site.title(match[1]) if match else ""
 
 
-def _parsed(data: bytes) -> Element:
+def _parse_xml(data: bytes) -> Element:
     from defusedxml.common import DefusedXmlException
     from defusedxml.ElementTree import fromstring
 

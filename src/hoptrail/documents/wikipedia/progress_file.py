@@ -1,8 +1,7 @@
-"""What must be remembered of a dump until its end, and how far the work has come: an SQLite file beside the documents.
+"""Stores the progress of reading a dump, and the data needed at its end, in an SQLite file beside the documents.
 
-Redirects may stand anywhere, before or after the page they lead to, and a wiki has more of them than memory should hold. What is
-entered and how far that is are committed together, so that a killed run goes on from one consistent state. How a page is
-converted is not known here.
+A redirect may stand before or after its target, and a wiki has more redirects than memory should hold. Data and progress are
+committed together, so that a killed run resumes from a consistent state.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _INDEXES = """
 CREATE INDEX IF NOT EXISTS redirect_by_target ON redirects (target);
 CREATE INDEX IF NOT EXISTS page_by_name ON pages (folded);
 """
-# Followed against their direction from a page that is no redirect, redirects form a tree: each leads to one title.
+# All titles that redirect to a page, directly or not. They form a tree, because each redirect leads to one title.
 _LEADING_TO = """
 WITH RECURSIVE leading(title) AS (
     SELECT title FROM redirects WHERE target = ?
@@ -46,9 +45,10 @@ _COUNTED = "INSERT INTO dropped VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET n
 
 @dataclass(slots=True)
 class Progress:
-    """How far a dump was read: pages, of what forms, the length of the file of documents in bytes, their words; whether the
-    reading has come to an end (`finished`), and if that is not the end of the dump, why (`ended`) and behind which page and
-    how many bytes of unpacked XML.
+    """The progress of reading a dump.
+
+    `size`: bytes of the file of documents. `words`: of all documents. `profiled`: pages with a profile. `finished`: whether the
+    whole dump was read. `ended`: why the dump is cut off, else empty; `last_title` and `unpacked` (bytes of XML) say where.
     """
 
     pages: int = 0
@@ -65,14 +65,15 @@ class Progress:
 
     @classmethod
     def from_json(cls, text: str) -> Progress:
-        given = json.loads(text)
-        given["forms"], given["left_out"] = Counter(given["forms"]), Counter(given["left_out"])
-        return cls(**given)
+        """Read the progress that `Notebook.commit` stored."""
+        values = json.loads(text)
+        values["forms"], values["left_out"] = Counter(values["forms"]), Counter(values["left_out"])
+        return cls(**values)
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What is said of the pages that share a title but for case: in nearly all cases one page."""
+    """The infobox pairs of all pages with one title, case aside (nearly always one page). `also`: titles that redirect to it."""
 
     title: str
     also: tuple[str, ...]
@@ -82,17 +83,17 @@ class Profile:
 
 @dataclass(frozen=True)
 class Notebook:
-    """Use `open_notebook`."""
+    """The progress file. Use `open_notebook`."""
 
     connection: sqlite3.Connection
 
     def begun(self) -> tuple[str, Progress] | None:
-        """The task (what is being read, and how) and how far it has come, if there is one."""
+        """The task of an earlier run (dump and settings) and its progress; None if there was none."""
         row = self.connection.execute("SELECT task, progress FROM state").fetchone()
         return (row[0], Progress.from_json(row[1])) if row else None
 
     def enter(self, page: Converted) -> None:
-        """What must be remembered of a page."""
+        """Store what is needed of a page at the end."""
         run = self.connection.execute
         self.connection.executemany(_COUNTED, page.dropped)
         match page.form:
@@ -108,29 +109,29 @@ class Notebook:
                     run("INSERT OR IGNORE INTO shared VALUES (?)", (folded(base_title(page.title)),))
 
     def commit(self, task: str, progress: Progress) -> None:
-        """Keep everything entered so far. What `progress` says of files must be on the disk by now."""
-        content = json.dumps({one.name: getattr(progress, one.name) for one in fields(progress)}, ensure_ascii=False)
+        """Commit all pages entered so far. Files must be on disk as `progress` describes them."""
+        content = json.dumps({item.name: getattr(progress, item.name) for item in fields(progress)}, ensure_ascii=False)
         self.connection.execute("INSERT OR REPLACE INTO state VALUES (1, ?, ?)", (task, content))
         self.connection.commit()
 
     def faults(self, most: int) -> list[tuple[str, str]]:
-        """The first pages that could not be used, with their reasons, in the order of the dump."""
+        """The first faulty pages with their reasons, in the order of the dump."""
         return self.connection.execute("SELECT title, reason FROM faults ORDER BY rowid LIMIT ?", (most,)).fetchall()
 
     def dropped(self, most: int) -> list[tuple[str, int]]:
-        """The templates that most often showed nothing, with how often."""
+        """The templates that most often showed nothing, with counts."""
         return self.connection.execute(
             "SELECT name, number FROM dropped ORDER BY number DESC, name LIMIT ?", (most,)
         ).fetchall()
 
     def profiles(self) -> Iterator[Profile]:
-        """One a title, by title without case. Titles that differ only in case have one, since they are looked up as one."""
+        """Yield the profiles by title. Titles that differ only in case share one profile, because look-ups ignore case."""
         self.connection.executescript(_INDEXES)
         rows = self.connection.execute("SELECT folded, title, pairs, listing FROM pages ORDER BY folded, rowid")
         for _, group in groupby(rows, key=lambda row: row[0]):
             pages = list(group)
             titles = [title for _, title, _, _ in pages]
-            pairs = [(key, value) for _, _, found, _ in pages for key, value in json.loads(found)]
+            pairs = [(key, value) for _, _, stored, _ in pages for key, value in json.loads(stored)]
             also = [
                 name for title in dict.fromkeys(titles) for (name,) in self.connection.execute(_LEADING_TO, (title,))
             ]
@@ -138,9 +139,9 @@ class Notebook:
             yield Profile(titles[0], tuple(dict.fromkeys(also)), ambiguous, tuple(dict.fromkeys(pairs)))
 
     def _is_namesake(self, title: str) -> bool:
-        """Whether a disambiguation page lists this title's name, and the title is not that name itself.
+        """Whether a disambiguation page lists the name in this title, and the title is more than that name.
 
-        `Paris` beside `Paris (disambiguation)` is the primary topic: what the name mostly means.
+        `Paris` beside `Paris (disambiguation)` is the primary topic, so it is not ambiguous.
         """
         name = folded(base_title(title))
         return (
@@ -151,10 +152,10 @@ class Notebook:
 
 @contextmanager
 def open_notebook(file: Path) -> Iterator[Notebook]:
-    """The notebook in this file, made if it is not there; what was not committed is gone.
+    """Open or create the notebook in a file; uncommitted data of earlier runs is lost.
 
     Raises:
-        StorageError: it cannot be made, read or written.
+        StorageError: the file cannot be created, read or written.
     """
     try:
         connection = sqlite3.connect(file)

@@ -1,8 +1,7 @@
-"""Templates of the English Wikipedia that stand for words in a sentence or in an infobox: dates, measures, lists, wrappers.
+"""The text of common templates of the English Wikipedia: dates, measures, lists, wrappers.
 
-A template is expanded by the wiki, whose programs a dump does not run; of some that are common what they show can be told from
-their arguments. All others show nothing, and neither are those of other languages known: who knows better says what they show
-(`filled`).
+Only the wiki can expand templates; the text of some common ones follows from their arguments. All others, and those of other
+languages, show nothing unless the settings have a pattern for them (`filled`).
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from hoptrail.documents.wikipedia.measures import converted, person_measure, wit
 from hoptrail.text.normal_forms import squeeze
 
 ITEM = "\x1d"
-"""Begins a line of its own (a list item, after a forced line break). XML cannot hold this character, so no text has it."""
+"""Starts a separate line (a list item, or after a forced line break). XML cannot contain this character, so no text has it."""
 
 Arguments = Sequence[str]
-"""The unnamed arguments of a template, as text; of one that has none, the argument `text`."""
+"""The unnamed arguments of a template as text; if it has none, its argument `text`."""
 
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
@@ -51,35 +50,35 @@ _MONEY = {
 
 
 def template_name(written: str) -> str:
-    """Names are equal but for case and underscores, and where they stand."""
+    """The normal form of a template's name, without prefix, underscores and differences of case."""
     return squeeze(written.replace("_", " ")).casefold().removeprefix("template:").strip()
 
 
 def is_known(name: str) -> bool:
-    """Whether something is known of what the template `name` shows."""
+    """Whether the text of the template `name` is known."""
     return name.startswith(_FORMATNUM) or name in _SHOWN or name in _MEASURES or name in _SIGNS
 
 
 def says_nothing(name: str) -> bool:
-    """Whether the template `name` is known to show no words of the article: notes for editors, references, links elsewhere."""
+    """Whether the template `name` is known to show no text of the article: notes for editors, references, links elsewhere."""
     return name in _SILENT or name.startswith(_SILENT_BEGINNINGS) or name.endswith(_SILENT_ENDS)
 
 
 class Pattern(Template):
-    """What a template shows, as a user says it: `$1` is its first unnamed argument, `$unit` or `${unit of it}` a named one."""
+    """A user's pattern for the text of a template: `$1` is its first unnamed argument, `$unit` or `${unit of it}` a named one."""
 
     idpattern = r"(?a:\d+|[a-z][a-z0-9_]*)"
     braceidpattern = r"[^{}]+"
 
 
 def filled(pattern: str, arguments: Mapping[str, str]) -> str:
-    """A pattern with a template's arguments by name or number; whole, or nothing where one of them is missing or empty."""
+    """A pattern filled with a template's arguments by name or number; empty if one of them is missing or empty."""
     template = Pattern(pattern)
     return template.substitute(arguments) if all(map(arguments.get, template.get_identifiers())) else ""
 
 
 def shown(name: str, arguments: Arguments, named: Mapping[str, str] | None = None) -> str:
-    """What the template `name` shows with its unnamed and its `named` arguments; nothing if that is not known."""
+    """The text of the template `name` with its unnamed and `named` arguments; empty if unknown."""
     if name.startswith(_FORMATNUM):
         return _formatted(name.removeprefix(_FORMATNUM).strip())
     if measure := _MEASURES.get(name):
@@ -91,7 +90,7 @@ def shown(name: str, arguments: Arguments, named: Mapping[str, str] | None = Non
 
 
 def _formatted(number: str) -> str:
-    """`1234567` with commas; what is no plain number stays."""
+    """A number with thousands separators; other text stays."""
     whole, point, rest = number.partition(".")
     return (
         f"{int(whole):,}{point}{rest}"
@@ -117,7 +116,7 @@ def _items(arguments: Arguments) -> str:
 
 
 def _date(arguments: Arguments) -> str:
-    """`1956|7|9` is 9 July 1956; what is not made of numbers is shown as it is."""
+    """`1956|7|9` is 9 July 1956; an argument that is no number is shown as it is."""
     numbers = []
     for argument in arguments[:3]:
         if not argument.isdecimal():
@@ -148,7 +147,7 @@ def _floruit(arguments: Arguments) -> str:
 
 
 def _ship(arguments: Arguments) -> str:
-    """`HMS|Foss|1900` is HMS Foss: not which of the ships of that name."""
+    """`HMS|Foss|1900` is HMS Foss, without the year that disambiguates it."""
     return squeeze(" ".join(arguments[:2]))
 
 
