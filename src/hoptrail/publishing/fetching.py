@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, BinaryIO, Self
 from hoptrail.corpus.copying import check_empty
 from hoptrail.corpus.durable import NEW, make_folder, move_folder, remove_folder, sync_folder, write_file
 from hoptrail.corpus.places import DATABASE
-from hoptrail.corpus.refusals import telling
+from hoptrail.corpus.refusals import translating_errors
 from hoptrail.corpus.segments import ARRAYS
 from hoptrail.errors import IndexDamaged, IndexUnavailable
 from hoptrail.publishing.address import Address
@@ -131,7 +131,7 @@ class Follower:
 
     def _fetched(self, pointer: Pointer) -> Copy:
         name = pointer.manifests[0]
-        with telling(self._home):
+        with translating_errors(self._home):
             make_folder(self._home)
             with _lock(self._home):
                 folder = self._home / name
@@ -146,7 +146,7 @@ class Follower:
 
     def _clear(self) -> None:
         """Remove what is no longer in use, unless somebody fetches."""
-        with telling(self._home):
+        with translating_errors(self._home):
             if self._folder and len(self._there()) > 1:
                 with suppress(TimeoutError), _lock(self._home, timeout=0):
                     self._remove_others(self._folder)
@@ -183,7 +183,7 @@ def restore(source: str, folder: Path) -> None:
     found = read_pointer(objects)
     if found is None:
         raise _nothing(objects.address)
-    with telling(folder):
+    with translating_errors(folder):
         _place(objects, read_manifest(objects, found[0].manifests[0]), folder)
 
 

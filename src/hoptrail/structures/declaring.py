@@ -145,7 +145,7 @@ class Derived(Structure):
 
     def wanted(self, context: BuildContext) -> Wanted:
         """The rows to be brought up to date."""
-        came = context.change.came if context.change and self.by_document else None
+        came = context.change.added if context.change and self.by_document else None
         return Wanted(self.rows(context, came), came is None)
 
     def vectors(

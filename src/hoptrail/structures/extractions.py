@@ -116,7 +116,7 @@ def _import(context: BuildContext, file: LinesFile, missing: Iterable[tuple[str,
     wanted = {id_ for id_, _ in missing}
     if not wanted:
         return
-    places = places_within(snapshot, change.came) if change else snapshot.table.first_sources(Kind.PASSAGE)
+    places = places_within(snapshot, change.added) if change else snapshot.table.first_sources(Kind.PASSAGE)
     faults, done, without, shown = Faults(file), 0, 0, list[str]()
     imported = import_extractions(faults, snapshot, places, wanted)
     for some in batched(imported, kept_at_once(context, len(wanted), READ)):

@@ -35,7 +35,7 @@ def foretold(structures: Sequence[Structure], context: BuildContext) -> Iterator
         return
     for structure in structures:
         whole = structure.name not in writer.structures or change is None
-        came = None if whole or change is None else change.came
+        came = None if whole or change is None else change.added
         encoded = structure.encodes
         if structure.needs_language and context.language and context.language.name != OFFLINE:
             yield Step(structure.name, None)

@@ -79,7 +79,7 @@ class Asked(Structure, Generic[T]):
         """Ids and places of the passages without a row; rows of passages that are gone are removed."""
         snapshot = context.writer.snapshot()
         if context.change:  # with a document that goes, its rows have gone
-            return places_within(snapshot, context.change.came)
+            return places_within(snapshot, context.change.added)
         places, stored = list(snapshot.table.first_sources(Kind.PASSAGE)), set(self.stored(snapshot))
         self.remove(context.writer, stored.difference(self.row_id(id_) for id_, _ in places))
         return [(id_, place) for id_, place in places if self.row_id(id_) not in stored]

@@ -40,7 +40,7 @@ class Passages(Structure):
         only with their vectors, because what they replace is found until then.
         """
         snapshot = context.writer.snapshot()
-        came = context.change.came if context.change else None
+        came = context.change.added if context.change else None
         waiting = snapshot.texts.unencoded(Kind.PASSAGE)
         fresh = [
             unit for units in self._cut(context, snapshot.table.documents_without(Kind.PASSAGE, came)) for unit in units

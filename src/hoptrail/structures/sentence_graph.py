@@ -210,9 +210,9 @@ def _ends(keys: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
 
 def _bereft(change: Change | None, places: SentencePlaces) -> Rows:
     """The rows of the sentences that were like one of a document that went."""
-    if change is None or not change.went:
+    if change is None or not change.removed:
         return np.zeros(0, np.int32)
-    gone = set(change.before.table.ids_within(Kind.SENTENCE, change.went))
+    gone = set(change.before.table.ids_within(Kind.SENTENCE, change.removed))
     ends = [link.target for link in change.before.graph.leaving(gone, SS)]
     lost = {*ends, *(link.source for link in change.before.graph.entering(gone, SS))} - gone
     return np.array([row for row, id_ in enumerate(places.ids) if id_ in lost], np.int32)

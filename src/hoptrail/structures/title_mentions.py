@@ -67,7 +67,7 @@ class TitleMentions(Derived):
         again: list[Row] = [Anew([one.id for one in naming])]
         around = {unit.id for unit in snapshot.table.within(Kind.PASSAGE, {unit.document for unit in naming})}
         stayed = chain(_sayings(naming, titles), _entities(snapshot, _placed(naming), around))
-        return Wanted(chain(again, self.rows(context, change.came), stayed), whole=False)
+        return Wanted(chain(again, self.rows(context, change.added), stayed), whole=False)
 
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Row]:
         """See `Derived.rows`."""
@@ -132,8 +132,8 @@ def renamed(now: Snapshot, change: Change, titled: TitleIndex) -> frozenset[str]
     """The names that call other passages than before, or the same ones, which went and came again and have lost their links by
     it; None where there are too many.
     """
-    came = _passages_of(now, change.came)
-    went = _passages_of(change.before, change.went) if change.went else ()
+    came = _passages_of(now, change.added)
+    went = _passages_of(change.before, change.removed) if change.removed else ()
     if came is None or went is None:
         return None
     titled_came, titled_went = first_passages(map(place_of, came)), first_passages(map(place_of, went))
@@ -149,7 +149,7 @@ def sentences_renaming(now: Snapshot, change: Change, titled: TitleIndex) -> tup
     names = renamed(now, change, titled)
     if names is None:
         return None
-    new = {unit.id for document in now.documents(change.came) for unit in sentence_units(document)}
+    new = {unit.id for document in now.documents(change.added) for unit in sentence_units(document)}
     most = int(min(MOST_SENTENCES, SHARE * now.count(Kind.SENTENCE)))
     naming = list(islice((id_ for id_ in _saying(names, now) if id_ not in new), most + 1))
     return None if len(naming) > most else tuple(now.units(Kind.SENTENCE, naming))

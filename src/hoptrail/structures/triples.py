@@ -86,7 +86,7 @@ class Triples(Derived):
 
     def wanted(self, context: BuildContext) -> Wanted:
         """All where a document went: slots that others need may have gone with it."""
-        some = context.change is not None and not context.change.went
+        some = context.change is not None and not context.change.removed
         return Derived.wanted(self, context) if some else Wanted(self.rows(context, None))
 
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Unit | Link]:
