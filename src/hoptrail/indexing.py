@@ -23,9 +23,9 @@ from hoptrail.fingerprints import digest_of_code
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder
 from hoptrail.structures.build_context import Account, BuildContext, Report, report_nothing, say_nothing, tell_nobody
+from hoptrail.structures.cost_estimates import estimated_steps
 from hoptrail.structures.course import Course, Progress, tell_no_progress
 from hoptrail.structures.declaring import Structure
-from hoptrail.structures.foretelling import foretold
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.structure_names import PASSAGES
 from hoptrail.syncing import USUAL, IndexingReport, ReadingOptions, read_all
@@ -101,7 +101,7 @@ def update_index(
             context = replace(context, language=performer.language, workers=performer.workers)
         with _spending(context, started) as spent:
             report = read_all(where, sources, limits, context, options, _passage_cutter(structures, context))
-            context.course.plan(foretold(structures, context))
+            context.course.plan(estimated_steps(structures, context))
             anew = performer is not None and performer.rebuild
             settled = build(structures, context, {} if anew else writer.head.settled)
         if writer.changed:

@@ -135,7 +135,7 @@ class Document:
     - `sentence_ends`: the end offsets of its sentences, which tile the text; white space belongs to the sentence before it.
     - `sources`: where it was read (a path, or `path#id` for a JSONL line); the same content at two places has two sources.
     - `notes`: what reading had to decide, such as a guessed encoding.
-    - `blocks`: they tile the text too, and no sentence crosses one. Empty where the structure is unknown: the text is one paragraph.
+    - `blocks`: they tile the text too, and no sentence crosses one; empty where the text is one paragraph.
     - `date`: its ISO date (a year, a month or a day), found in `date_from` (`front matter`, `file name`, ...); empty: none.
     """
 

@@ -23,7 +23,7 @@ from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.clustering import Cluster, Groups
 from hoptrail.structures.encoding import encode_batches
 from hoptrail.structures.gathering import Gathering, Place, place_of
-from hoptrail.structures.passage_tasks import Asked
+from hoptrail.structures.passage_tasks import PassageTasks
 from hoptrail.structures.structure_names import PASSAGES, TOPICS
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.words import words_in
@@ -42,7 +42,7 @@ class TopicSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Topics(Asked[str]):
+class Topics(PassageTasks[str]):
     """One topic a passage, by the language."""
 
     settings: TopicSettings = field(default_factory=TopicSettings)
@@ -54,24 +54,24 @@ class Topics(Asked[str]):
     looks_back = False
 
     def row_id(self, passage: str) -> str:
-        """See `Asked.row_id`."""
+        """See `PassageTasks.row_id`."""
         return topic_id(passage)
 
     def stored(self, snapshot: Snapshot) -> Iterable[str]:
-        """See `Asked.stored`."""
+        """See `PassageTasks.stored`."""
         return snapshot.table.ids(Kind.TOPIC)
 
     def remove(self, writer: Writer, rows: Collection[str]) -> None:
-        """See `Asked.remove`."""
+        """See `PassageTasks.remove`."""
         writer.remove_units(Kind.TOPIC, rows)
 
     def task(self, passage: Unit, before: Unit | None) -> Task[str]:
-        """See `Asked.task`."""
+        """See `PassageTasks.task`."""
         del before
         return Summarise((passage,), self.settings.words)
 
     def keep(self, context: BuildContext, got: Sequence[tuple[Unit, str]]) -> None:
-        """See `Asked.keep`."""
+        """See `PassageTasks.keep`."""
         units = []
         for passage, said in got:
             topic = squeeze(said)

@@ -64,17 +64,17 @@ class Tree(Structure):
     needs_language = True
 
     @abstractmethod
-    def members(self, grove: TreeStore, level: int) -> NodeSet:
+    def members(self, store: TreeStore, level: int) -> NodeSet:
         """What stands on a level: leaves, and groups whether or not their summaries are made."""
 
-    def vectors(self, grove: TreeStore, context: BuildContext, members: NodeSet, ids: Sequence[str]) -> FloatMatrix:  # noqa: ARG002
+    def vectors(self, store: TreeStore, context: BuildContext, members: NodeSet, ids: Sequence[str]) -> FloatMatrix:  # noqa: ARG002
         """What nodes, some of the `members` of a level, are grouped by: shape (len(ids), dimension), unit length."""
-        return grove.vectors(members, ids)
+        return store.vectors(members, ids)
 
     def discard(self, writer: Writer) -> None:
         """Its summaries are of a kind that all trees share."""
-        grove = TreeStore(writer)
-        grove.remove_groups(list(grove.groups(self.name)))
+        store = TreeStore(writer)
+        store.remove_groups(list(store.groups(self.name)))
         writer.links.drop(self.name)
 
     def update(self, context: BuildContext) -> None:
@@ -83,60 +83,60 @@ class Tree(Structure):
         Raises:
             Interrupted, EndpointRefused, RecordingError: nothing more can be made now; what was made is kept.
         """
-        grove = TreeStore(context.writer)
-        self._prune(grove)
+        store = TreeStore(context.writer)
+        self._prune(store)
         context.pause()
         if context.language is None:
-            self._note_waiting(grove, context)
+            self._note_waiting(store, context)
         else:
-            self._grow(grove, context, context.language)
+            self._grow(store, context, context.language)
 
-    def _prune(self, grove: TreeStore) -> None:
+    def _prune(self, store: TreeStore) -> None:
         """From the leaves up, because a group that dissolves is a child that its parents lose."""
         for level in range(LEAVES + 1, HIGHEST_LEVEL + 1):
-            before = grove.groups(self.name, level)
+            before = store.groups(self.name, level)
             if before:
-                left = pruned(before, self.members(grove, level - 1).ids)
+                left = pruned(before, self.members(store, level - 1).ids)
                 lasting = {group: children for group, children in left.items() if len(children) >= SMALLEST_GROUP}
-                grove.write_groups(self.name, before, lasting)
-                grove.remove_groups([group for group in left if group not in lasting])
-        grove.remove_strays()
+                store.write_groups(self.name, before, lasting)
+                store.remove_groups([group for group in left if group not in lasting])
+        store.remove_strays()
 
-    def _grow(self, grove: TreeStore, context: BuildContext, language: Language) -> None:
+    def _grow(self, store: TreeStore, context: BuildContext, language: Language) -> None:
         cluster = open_clusterer(self.settings.clustering)
         summariser = Summariser(context, language, self.name, self.settings.summary_words)
         for level in range(LEAVES + 1, self.settings.levels + 1):
-            members = self.members(grove, level - 1)
-            nodes = grove.nodes(members)
-            self._regroup(grove, self._eligible(grove, context, members, nodes), level, cluster)
+            members = self.members(store, level - 1)
+            nodes = store.nodes(members)
+            self._regroup(store, self._eligible(store, context, members, nodes), level, cluster)
             context.pause()
-            summariser.bring_up_to_date(grove, grove.groups(self.name, level), nodes)
-            grove.renew()
+            summariser.bring_up_to_date(store, store.groups(self.name, level), nodes)
+            store.refresh()
 
-    def _regroup(self, grove: TreeStore, nodes: Level, level: int, cluster: Cluster) -> None:
+    def _regroup(self, store: TreeStore, nodes: Level, level: int, cluster: Cluster) -> None:
         """Bring every node below a level into one of its groups."""
-        before = grove.groups(self.name, level)
+        before = store.groups(self.name, level)
         caps, growth = self.settings.clustering, self.settings.growth
         most_nodes, most_words = int(caps.largest * growth), int(caps.most_words * growth)
         grouper = Grouper(self.name, level, cluster, most_nodes, most_words, self.settings.newcomers)
-        grove.write_groups(self.name, before, grouper.regroup(before, nodes), nodes)
+        store.write_groups(self.name, before, grouper.regroup(before, nodes), nodes)
 
-    def _eligible(self, grove: TreeStore, context: BuildContext, members: NodeSet, nodes: Nodes) -> Level:
+    def _eligible(self, store: TreeStore, context: BuildContext, members: NodeSet, nodes: Nodes) -> Level:
         """The nodes of a level whose text leaves others room in a summary."""
         most = self.settings.clustering.most_words
-        return Level.of_at_most(most, nodes, lambda ids: self.vectors(grove, context, members, ids))
+        return Level.of_at_most(most, nodes, lambda ids: self.vectors(store, context, members, ids))
 
-    def _note_waiting(self, grove: TreeStore, context: BuildContext) -> None:
-        total = len(grove.groups(self.name))
+    def _note_waiting(self, store: TreeStore, context: BuildContext) -> None:
+        total = len(store.groups(self.name))
         if not total:
             return
         due = new = 0
         for level in range(LEAVES + 1, HIGHEST_LEVEL + 1):
-            groups, members = grove.groups(self.name, level), self.members(grove, level - 1)
-            nodes = grove.nodes(members)
-            due += len(stale(groups, nodes, grove.nodes(grove.standing(self.name, level))))
+            groups, members = store.groups(self.name, level), self.members(store, level - 1)
+            nodes = store.nodes(members)
+            due += len(stale(groups, nodes, store.nodes(store.standing(self.name, level))))
             if level == LEAVES + 1:
-                new = len(ungrouped(groups, self._eligible(grove, context, members, nodes)))
+                new = len(ungrouped(groups, self._eligible(store, context, members, nodes)))
         if due or new:
             context.account.notes.append(
                 f"{self.name}: {due} of {total} summaries are missing or out of date, and {new} leaves are in no "

@@ -42,15 +42,15 @@ def together(parts: Sequence[NodeSet]) -> NodeSet:
 
 class TreeStore:
     """The units and the groups of all trees. Groups that are written or removed are seen here at once, summaries that are made
-    after `renew`.
+    after `refresh`.
     """
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
         self._trees: dict[str, Weights] = {}
-        self.renew()
+        self.refresh()
 
-    def renew(self) -> None:
+    def refresh(self) -> None:
         self._snapshot = self._writer.snapshot()
 
     def groups(self, tree: str, level: int | None = None) -> Weights:
@@ -103,13 +103,13 @@ class TreeStore:
         for batch in batched(links, WRITTEN):
             self._writer.links.put(batch)
         self._trees.pop(tree, None)
-        self.renew()
+        self.refresh()
 
     def remove_groups(self, ids: Iterable[str]) -> None:
         """Remove groups with their summaries, and the links from and to them."""
         if self._writer.remove_units(Kind.SUMMARY, ids):
             self._trees.clear()
-            self.renew()
+            self.refresh()
 
     def remove_strays(self) -> None:
         """Remove summaries whose group is gone: all its children were removed, and its links with them."""

@@ -56,7 +56,7 @@ class Summariser:
     tree: str
     words: int
 
-    def bring_up_to_date(self, grove: TreeStore, groups: Members, nodes: Nodes) -> None:
+    def bring_up_to_date(self, store: TreeStore, groups: Members, nodes: Nodes) -> None:
         """Make what is stale of groups over `nodes`, in batches that are each kept. Failures are noted and left for the next run.
 
         Raises:
@@ -66,13 +66,13 @@ class Summariser:
         def weight(group: str) -> int:
             return sum(len(nodes[child].sources) for child in groups[group] if child in nodes)
 
-        waiting, done = stale(groups, nodes, grove.nodes(NodeSet((Kind.SUMMARY,), groups.keys()))), 0
+        waiting, done = stale(groups, nodes, store.nodes(NodeSet((Kind.SUMMARY,), groups.keys()))), 0
         for kept in batched(waiting, kept_at_once(self.context, len(waiting), BATCH), weight, SOURCES):
-            with self._kept(grove) as made:
+            with self._kept(store) as made:
                 for some in batched(kept, BATCH, weight, SOURCES):
                     self._report(done, len(waiting))
                     children = {group: _finished(groups[group], nodes) for group in some}
-                    units = grove.units(node for own in children.values() for node in own)
+                    units = store.units(node for own in children.values() for node in own)
                     asked = {group: tuple(units[node.id] for node in own) for group, own in children.items()}
                     for unit in self._made(asked):
                         made.append(unit)
@@ -82,14 +82,14 @@ class Summariser:
             self._report(len(waiting), len(waiting))
 
     @contextmanager
-    def _kept(self, grove: TreeStore) -> Iterator[list[Unit]]:
+    def _kept(self, store: TreeStore) -> Iterator[list[Unit]]:
         """Room for summaries, which may have been paid for: they are kept, whatever stops the run."""
         made: list[Unit] = []
         try:
             yield made
         finally:
             if made:
-                grove.put_summaries(made, encode_texts(self.context, [unit.searchable for unit in made]))
+                store.put_summaries(made, encode_texts(self.context, [unit.searchable for unit in made]))
                 self.context.writer.checkpoint()
 
     def _made(self, asked: Mapping[str, tuple[Unit, ...]]) -> Iterator[Unit]:

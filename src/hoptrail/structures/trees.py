@@ -76,24 +76,24 @@ class SimilarityTree(Tree):
         """See `Structure.built_from`."""
         return (PASSAGES,) if self.settings.leaf_placement is LeafPlacement.FLAT else (EXTRACTIONS,)
 
-    def members(self, grove: TreeStore, level: int) -> NodeSet:
+    def members(self, store: TreeStore, level: int) -> NodeSet:
         """See `Tree.members`."""
         if self.settings.leaf_placement is LeafPlacement.FLAT or level > LEAVES + 1:
-            return grove.leaves(Kind.PASSAGE) if level == LEAVES else grove.standing(self.name, level)
-        passages = grove.leaves(Kind.PASSAGE)
-        abstract = self._abstract(grove, passages)
+            return store.leaves(Kind.PASSAGE) if level == LEAVES else store.standing(self.name, level)
+        passages = store.leaves(Kind.PASSAGE)
+        abstract = self._abstract(store, passages)
         if level > LEAVES:
-            return together([grove.standing(self.name, level), NodeSet(passages.kinds, abstract)])
+            return together([store.standing(self.name, level), NodeSet(passages.kinds, abstract)])
         return NodeSet(passages.kinds, set(passages.ids) - abstract)
 
-    def _abstract(self, grove: TreeStore, passages: NodeSet) -> set[str]:
-        low, high = (members_of(grove.groups(self.name, level)) for level in (LEAVES + 1, LEAVES + 2))
-        return high.intersection(passages.ids) | (self._least_dense(grove, passages) - low)
+    def _abstract(self, store: TreeStore, passages: NodeSet) -> set[str]:
+        low, high = (members_of(store.groups(self.name, level)) for level in (LEAVES + 1, LEAVES + 2))
+        return high.intersection(passages.ids) | (self._least_dense(store, passages) - low)
 
-    def _least_dense(self, grove: TreeStore, passages: NodeSet) -> set[str]:
+    def _least_dense(self, store: TreeStore, passages: NodeSet) -> set[str]:
         """The passages that name the fewest entities a word, of those that have an extraction."""
-        nodes = grove.nodes(passages)
-        named = ((id_, len(entities)) for id_, entities in grove.entities() if id_ in nodes)
+        nodes = store.nodes(passages)
+        named = ((id_, len(entities)) for id_, entities in store.entities() if id_ in nodes)
         ranked = sorted((count / max(1, nodes[id_].words), id_) for id_, count in named)
         return {id_ for _, id_ in ranked[: int(self.settings.abstract * len(ranked))]}
 
@@ -107,9 +107,9 @@ class RelatednessTree(Tree):
 
     built_from = (AGGREGATES,)
 
-    def members(self, grove: TreeStore, level: int) -> NodeSet:
+    def members(self, store: TreeStore, level: int) -> NodeSet:
         """See `Tree.members`."""
-        return grove.leaves(Kind.AGGREGATE) if level == LEAVES else grove.standing(self.name, level)
+        return store.leaves(Kind.AGGREGATE) if level == LEAVES else store.standing(self.name, level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +133,9 @@ class JointTree(Tree):
         chosen = {} if settings is None else {"settings": settings}
         return cls(**chosen, **({"trees": trees} if trees else {}))  # type: ignore[arg-type]
 
-    def members(self, grove: TreeStore, level: int) -> NodeSet:
+    def members(self, store: TreeStore, level: int) -> NodeSet:
         """See `Tree.members`."""
-        return together([tree.members(grove, level) for tree in self.trees])
+        return together([tree.members(store, level) for tree in self.trees])
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,21 +155,21 @@ class EntityTree(Tree):
 
     built_from = (EXTRACTIONS, SIMILARITY_TREE)
 
-    def members(self, grove: TreeStore, level: int) -> NodeSet:
+    def members(self, store: TreeStore, level: int) -> NodeSet:
         """See `Tree.members`."""
         if level > LEAVES + 1:
-            return grove.standing(self.name, level)
+            return store.standing(self.name, level)
         if level > LEAVES:
-            return together([grove.standing(tree, level) for tree in (SIMILARITY_TREE, self.name)])
-        passages = grove.leaves(Kind.PASSAGE)
-        naming = {id_ for id_, entities in grove.entities() if entities}
+            return together([store.standing(tree, level) for tree in (SIMILARITY_TREE, self.name)])
+        passages = store.leaves(Kind.PASSAGE)
+        naming = {id_ for id_, entities in store.entities() if entities}
         return NodeSet(passages.kinds, naming.intersection(passages.ids))
 
-    def vectors(self, grove: TreeStore, context: BuildContext, members: NodeSet, ids: Sequence[str]) -> FloatMatrix:
+    def vectors(self, store: TreeStore, context: BuildContext, members: NodeSet, ids: Sequence[str]) -> FloatMatrix:
         """Of passages, those of the sentences in place of their own."""
         if Kind.PASSAGE not in members.kinds:
-            return grove.vectors(members, ids)
-        entities = dict(grove.entities(ids))
+            return store.vectors(members, ids)
+        entities = dict(store.entities(ids))
         sentences = [template(entities[id_]) for id_ in ids]
         return encode_texts(context, sentences, lambda done: context.report("encoding", done, len(ids)))
 
