@@ -18,7 +18,7 @@ from pathlib import Path
 
 import apsw
 
-from hoptrail.corpus.connection import connected, keep_checksums
+from hoptrail.corpus.connection import Row, connected, keep_checksums
 from hoptrail.corpus.durable import make_folder, remove_files
 from hoptrail.corpus.places import JOBS, is_read_only
 from hoptrail.corpus.refusals import translating_errors
@@ -141,7 +141,8 @@ class Journal:
         if not owners or not self.exists:
             return []
         with self._writing() as connection:
-            rows = connection.execute("SELECT id, owner, client, kind, cancelled FROM jobs ORDER BY number").fetchall()
+            sql = "SELECT id, owner, client, kind, cancelled FROM jobs ORDER BY number"
+            rows: list[Row] = connection.execute(sql).fetchall()
             jobs = [
                 JobRecord(job, client, kind, bool(cancelled), _items(connection, job))
                 for job, owner, client, kind, cancelled in rows
