@@ -280,7 +280,7 @@ def pool_size(index: Index, recipe: str) -> int:
 @pytest.mark.parametrize("limit", [0, -1, "3", 2.5])
 def test_fewer_than_one_hit_cannot_be_asked_for_nor_what_is_no_number_of_hits(shared: Index, limit: Any) -> None:
     for ask in (lambda: shared.search("Isk", limit=limit), lambda: shared.recipe("trail", limit=limit)):
-        with pytest.raises(UsageError, match=f"at least one hit must be asked for, not {limit!r}: limit is"):
+        with pytest.raises(UsageError, match=f"limit must be a whole number of at least 1, not {limit!r}"):
             ask()
 
 

@@ -26,7 +26,6 @@ EXCEPTIONS = {
     "serving/cli_serving.py:serve: lines of the function": 41,
     "serving/cli_serving.py:serve: parameters": 11,
     "serving/server/app.py:create_app: lines of the function": 60,
-    "types.py: lines": 407,
 }
 """What was over a limit when these were introduced, and by how much."""
 

@@ -119,12 +119,12 @@ def test_while_another_process_writes_it_is_said_and_tried_again(index: Index, w
             write(world / "Ulm.txt", "Ulm is a town on the Isk.")
             found.until(lambda: bool(found.said))
             assert "is being written by this process itself" in found.said[0]
-            assert "It is tried again." in found.said[0]
+            assert "It will be retried." in found.said[0]
         found.until(lambda: any(report.added == 1 for report in found.reports[1:]))
 
 
 def test_only_folders_are_watched(index: Index, world: Path) -> None:
-    with pytest.raises(UsageError, match="is no folder"):
+    with pytest.raises(UsageError, match="is not a folder"):
         next(watch(index, [world / "Isk.txt"], [], Watcher()))
 
 

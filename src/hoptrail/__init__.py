@@ -4,8 +4,8 @@
     index.add(["documents/"])
     answer = index.ask("Which river flows through the town where the designer of the lighthouse was born?")
 
-Importing this reads no file and starts nothing. A name's module is imported when the name is first used, and heavy libraries
-when they are: the processes that parse documents need nearly nothing of the package.
+Importing the package reads no file and starts nothing. The module of a name is imported when the name is first used, and heavy
+libraries when they are first needed, because the processes that parse documents need almost nothing of the package.
 """
 
 from importlib import import_module
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         Usage,
         Verdict,
     )
-else:  # a checker of types would take this for any name that there could be
+else:  # hidden from type checkers, which would otherwise accept any name
 
     def __getattr__(name: str) -> Any:
         if name == "__version__":
@@ -53,7 +53,7 @@ __all__ = [  # noqa: RUF022 - grouped by stage
     "IndexingReport",
     "Contents",
     "Watcher",
-    # what travels
+    # records
     "Document",
     "Span",
     "Unit",
@@ -76,7 +76,7 @@ __all__ = [  # noqa: RUF022 - grouped by stage
 ]
 
 _HOMES = ("types", "errors", "settings", "syncing", "indexing", "index_contents", "index")
-"""Where the names above are defined; what comes first needs least."""
+"""The modules that define the names above, those with the fewest imports first."""
 
 
 def __dir__() -> list[str]:

@@ -1,6 +1,6 @@
-"""An index as it is asked: recipes over its last committed state, as far as it is seen. Changing it is `index`'s.
+"""Asking an index: recipes over the visible part of its last committed state. `index` adds what changes it.
 
-What searching does not need is imported where it is used, so that a search by itself starts soon.
+Modules that a search does not need are imported where they are used, so that a search starts quickly.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class AskedIndex:
-    """One index with settings, to be asked."""
+    """An index and its settings, for questions and searches."""
 
     def __init__(self, where: str | Path, settings: Settings | None = None) -> None:
         self.folder = index_folder(where)
@@ -41,7 +41,7 @@ class AskedIndex:
 
     @cached_property
     def settings(self) -> Settings:
-        """Those that were given, or the defaults, which are gathered when they are first needed."""
+        """The settings that were passed in, else the defaults, which are gathered at the first use."""
         from hoptrail.settings import Settings
 
         return self._given or Settings()
@@ -64,16 +64,17 @@ class AskedIndex:
         limit: int | None = None,
         view: View = EVERYTHING,
     ) -> Recipe:
-        """A recipe over the index as it is now, as far as it is seen; hold on to it to ask many questions. `limit` replaces its
-        setting `k`. Where the first run for it has not ended, `hybrid` or `bm25` answers in its place, by what is there
-        (`contents().reached`).
+        """Open a recipe over the current state of the index, restricted to `view`; keep it to ask many questions.
+
+        `limit` replaces the recipe's setting `k`. Until the first indexing run for the recipe has ended, `hybrid` or `bm25`
+        answers in its place from what is there so far (`contents().reached`).
 
         Raises:
             UsageError: there is no such recipe or language, the index lacks a structure that the recipe needs, or the limit is
-                no number of hits.
+                not a positive whole number.
         """
         if limit is not None and not (hasattr(limit, "__index__") and limit >= 1):
-            raise UsageError(f"at least one hit must be asked for, not {limit!r}: limit is a whole number.")
+            raise UsageError(f"limit must be a whole number of at least 1, not {limit!r}.")
         own = self._given.recipes if self._given else None
         name = name or (self._given.recipe if self._given else DEFAULT)
         corpus = self.corpus(view)
@@ -89,7 +90,7 @@ class AskedIndex:
         return open_recipe(used, corpus, language, own, limit)
 
     def corpus(self, view: View = EVERYTHING) -> Corpus:
-        """What recipes search: the last committed state, as far as it is seen, as long as it is held on to.
+        """What recipes search: the last committed state, restricted to `view`. It stays the same while it is referenced.
 
         Raises:
             IndexUnavailable: there is no index here.
@@ -107,8 +108,9 @@ class AskedIndex:
         return self._shared.seen(view).reading()
 
     def language(self, name: str | None = None, *, fully_priced: bool = False) -> Language:
-        """Who performs the tasks; `chat` keeps its replies and its ledger in this folder, and is shared by all who ask here. A
-        task costs what is paid now; with `fully_priced`, what its replies took, also those that were there already.
+        """Open the language that performs the tasks. `chat` keeps its replies and its ledger in this folder, and all callers
+        of this index share it. The usage of a task counts what is paid now; with `fully_priced`, also what remembered replies
+        cost when they were made.
 
         Raises:
             UsageError: there is no such language, or it cannot be used.
@@ -129,8 +131,8 @@ class AskedIndex:
         as_of: str = "",
         labels: Collection[str] | None = None,
     ) -> Answer:
-        """Answer a question, or abstain, with evidence and trail: from what was said by the date `as_of` (`2024`, `2024-03` or
-        `2024-03-05`), and by documents that have one of `labels`, where these are given.
+        """Answer a question, or abstain, with evidence and trail. `as_of` (`2024`, `2024-03` or `2024-03-05`) restricts the
+        answer to what was said by that date, `labels` to documents that have one of them.
 
         Raises:
             UsageError: the question is empty or far too long, `as_of` is no date, or there is no such label.
@@ -147,16 +149,16 @@ class AskedIndex:
         as_of: str = "",
         labels: Collection[str] | None = None,
     ) -> Ranking:
-        """Retrieval only: what the recipe finds for a question, best first, at most `limit`; `as_of`, `labels`: as for `ask`."""
+        """Retrieval only: at most `limit` hits of the recipe, best first. `as_of` and `labels` are those of `ask`."""
         question = checked_question(question)
         language = LazyLanguage(self.language)
         return self.recipe(recipe, language, limit, self.view(as_of, labels)).retrieve(question)
 
     def view(self, as_of: str = "", labels: Collection[str] | None = None) -> View:
-        """What is seen by a date, and of documents that have one of some labels (None: all).
+        """The view up to a date, of documents that have one of `labels` (None: of all documents).
 
         Raises:
-            UsageError: it is no date, or there is no such label.
+            UsageError: `as_of` is not a date, or there is no such label.
         """
         return View(as_of, None if labels is None else patterns_of(self.settings.labels, labels))
 

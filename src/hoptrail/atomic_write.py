@@ -1,4 +1,4 @@
-"""Writing a file as a whole, so that nobody ever finds half of it."""
+"""Writing a whole file atomically."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 
 def refuse_unwritable(path: Path) -> None:
-    """To be called before the work that makes a file's content.
+    """Check, before the work that makes a file's content, that `replace_file` can probably write the file.
 
     Raises:
-        OSError: `replace_file` could not write it, as far as can be told now.
+        OSError: it cannot.
     """
     path = path.resolve()
     if path.is_dir():
@@ -22,10 +22,10 @@ def refuse_unwritable(path: Path) -> None:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write a whole file: at every instant there is the old one or the new one. A pipe or a terminal is written to as it is.
+    """Replace a file by a new one in one step. A pipe or a terminal is written to directly.
 
     Raises:
-        OSError: it could not be written; the old one is intact.
+        OSError: it could not be written; the old file is intact.
     """
     path = path.resolve()
     if path.exists() and not path.is_file():

@@ -2,23 +2,23 @@
 
 HoptrailError
 ├── UsageError               wrong call: an unknown name, an impossible value (exit code 2)
-│   └── MadeByAnother        another language has made what this one was to make
+│   └── MadeByAnother        another language already made what this one was asked to make
 ├── DocumentError            one document could not be read; the others go on (exit code 4)
 ├── IndexUnavailable         there is no index here, or it cannot be used
-│   ├── NotBuilt             it is sound, and lacks what a recipe searches
+│   ├── NotBuilt             it is sound, but lacks what a recipe searches
 │   ├── IndexBusy            another process is writing to it
 │   ├── IndexDamaged         a file of it is missing or altered
 │   └── IndexMismatch        made by another encoder, or by a newer format
-├── StorageError             the disk or object store refused: full, read-only, not permitted, not to be reached
-├── OutOfResources           the system gave no more memory, threads or open files; nothing is damaged
+├── StorageError             the disk or object store refused: full, read-only, not permitted, unreachable
+├── OutOfResources           the system ran out of memory, threads or open files; nothing is damaged
 ├── ModelUnavailable         an encoder, reranker or endpoint is missing or answers nonsense
 │   └── EndpointRefused      it will not serve us: wrong key, no credit, no such model; not asked again for a minute (exit code 3)
 ├── TaskFailed               one language task got no usable reply; costs that unit only
-│   └── EndpointUnreached    because nobody was there to be asked
-├── WorkFailed               work given to other processes came to nothing; what was finished is kept
+│   └── EndpointUnreached    no connection to the endpoint could be made
+├── WorkFailed               work given to other processes failed; what was finished is kept
 ├── DataError                a data folder or predictions file is not as documented
 │   └── RecordingError       a recording of replies lacks the reply that is asked for, or was altered
-└── Interrupted              stopped before the end; the same command goes on from here (exit code 3)
+└── Interrupted              stopped before the end; the same command resumes here (exit code 3)
     ├── StillRead            a removal is committed, but a reader keeps the removed text in the log
     ├── BudgetExhausted      the limit on calls, tokens or money is reached
     └── EndpointBusy         the endpoint kept asking us to wait
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
 
 
 class HoptrailError(Exception):
-    """The root: catch this to catch everything below."""
+    """The root of the tree."""
 
 
 class UsageError(HoptrailError, ValueError):
-    """The call cannot be meant: an unknown recipe, an empty question, a value out of range.
+    """The call makes no sense: an unknown recipe, an empty question, a value out of range.
 
-    Also a ValueError, so that settings classes may raise it and the checking library gathers it with the other faults.
+    Also a ValueError, so that pydantic collects it with the other faults when a settings class raises it.
     """
 
 
 class MadeByAnother(UsageError):
-    """Another language has made structures of an index. `fact` says which; what to do hangs on who wanted them made."""
+    """Another language made structures of the index. `fact` says which; the advice depends on the caller."""
 
     def __init__(self, fact: str, advice: str) -> None:
         super().__init__(f"{fact}. {advice}")
@@ -54,7 +54,7 @@ class MadeByAnother(UsageError):
 class DocumentError(HoptrailError):
     """One document could not be read.
 
-    `source` is the place it was to be read from, `reason` why it was not and what to do, in one sentence.
+    `source` is where it was to be read from; `reason` says in one sentence why it was not, and what to do.
     """
 
     def __init__(self, source: str, reason: str) -> None:
@@ -63,16 +63,16 @@ class DocumentError(HoptrailError):
         self.reason = reason
 
     def __reduce__(self) -> tuple[type[DocumentError], tuple[str, str]]:
-        """Made again from its parts when it comes from another process."""
+        """Pickle by the parts: `args` holds the joined message."""
         return type(self), (self.source, self.reason)
 
 
 class IndexUnavailable(HoptrailError):
-    """No index at this place, or not one that can be used."""
+    """There is no index at this place, or it cannot be used."""
 
 
 class NotBuilt(IndexUnavailable):
-    """The index is sound, and does not hold what a recipe searches; the message says what to build."""
+    """The index is sound, but does not hold what a recipe searches; the message says what to build."""
 
 
 class IndexBusy(IndexUnavailable):
@@ -92,7 +92,7 @@ class StorageError(HoptrailError):
 
 
 class OutOfResources(HoptrailError):
-    """The system gave no more memory, threads or open files."""
+    """The system ran out of memory, threads or open files."""
 
 
 class ModelUnavailable(HoptrailError):
@@ -100,7 +100,7 @@ class ModelUnavailable(HoptrailError):
 
 
 class EndpointRefused(ModelUnavailable):
-    """An endpoint will not serve this user or this model. Asking again at once would change nothing, so nothing is asked."""
+    """An endpoint will not serve this user or this model. It is not asked again for a minute."""
 
 
 class TaskFailed(HoptrailError):
@@ -116,7 +116,7 @@ class EndpointUnreached(TaskFailed):
 
 
 class WorkFailed(HoptrailError):
-    """Other processes could not be had, or work given to them ended without a result; the message names the batch."""
+    """Other processes could not be started, or a batch given to them ended without a result; the message names the batch."""
 
 
 class DataError(HoptrailError):
@@ -128,11 +128,11 @@ class RecordingError(DataError):
 
 
 class Interrupted(HoptrailError):
-    """Work was stopped after saving what was finished: on request, or because going on must wait."""
+    """Work was stopped after saving what was finished: on request, or because it cannot go on now."""
 
 
 class StillRead(Interrupted):
-    """What was removed is out of the index, but not yet out of its files: a process still reads the state before."""
+    """Removed text is out of the index, but not yet out of its files: a process still reads an earlier commit."""
 
 
 class BudgetExhausted(Interrupted):

@@ -1,4 +1,4 @@
-"""Running out of memory, threads or open files, told from whatever else fails by it: nothing is damaged then."""
+"""Recognising errors whose cause is that memory, threads or open files ran out: nothing is damaged then."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WORDS = {
     "failed to allocate memory": "memory",
     "error return without exception set": "memory",  # a library whose loading lost its MemoryError
 }
-"""How parts that are not ours say it."""
+"""Words in the messages of other libraries."""
 
 _NO_MEMORY = {"NoMemError", "MemoryError"}
 _SQLITE_NO_MEMORY = {3082, 5386}
@@ -24,21 +24,21 @@ _SQLITE_NO_MEMORY = {3082, 5386}
 
 
 def exhausted(error: BaseException | None) -> OutOfResources | None:
-    """The error to raise in the place of one whose cause is that the system gave no more of something."""
+    """The error to raise in place of one that was caused by exhaustion; None for any other."""
     while error is not None:
         if isinstance(error, OutOfResources):
             return error
-        if what := _what(error):
+        if resource := _exhausted_resource(error):
             return OutOfResources(
-                f"the system gave no more {what}. Nothing is damaged, and what was committed is kept: raise the limit of this "
-                f"process (`ulimit -a` shows it) or end others, then run the same command again."
+                f"the system gave no more {resource}. Nothing is damaged, and what was committed is kept: raise the limit of "
+                f"this process (`ulimit -a` shows it) or end others, then run the same command again."
             )
         error = error.__cause__
     return None
 
 
-def _what(error: BaseException) -> str:
-    """What has run out; empty where nothing has."""
+def _exhausted_resource(error: BaseException) -> str:
+    """What ran out; empty where nothing did."""
     if isinstance(error, MemoryError) or type(error).__name__ in _NO_MEMORY:
         return "memory"
     if getattr(error, "extendedresult", 0) in _SQLITE_NO_MEMORY:
@@ -47,5 +47,5 @@ def _what(error: BaseException) -> str:
         return _NUMBERS[error.errno]
     if isinstance(error, HoptrailError):
         return ""
-    said = str(error).lower()
-    return next((what for words, what in _WORDS.items() if words in said), "")
+    message = str(error).lower()
+    return next((resource for words, resource in _WORDS.items() if words in message), "")

@@ -1,4 +1,4 @@
-"""Short identities for settings and for the code, so that results and structures say under which they were made."""
+"""Short identities of settings and of the code, stored with results and structures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def fingerprint(settings: DataclassInstance) -> str:
 
 @cache
 def digest_of_code(package: str) -> str:
-    """Twelve hex digits over the source, prompts and weights of a package."""
+    """The first twelve hex digits of a SHA-256 over the source, prompts and weights of a package."""
     digest = hashlib.sha256()
     for name, place in sorted(_walk(files(package), "")):
         digest.update(f"{name}\x1f{hashlib.sha256(place.read_bytes()).hexdigest()}\n".encode())

@@ -1,6 +1,6 @@
-"""An index as its users hold it: add and remove documents, ask, search, look inside. The door to everything below.
+"""The public index: add and remove documents, ask, search, inspect, repair.
 
-What searching does not need is imported where it is used, so that a search by itself starts soon.
+Modules that a search does not need are imported where they are used, so that a search starts quickly.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class Index(AskedIndex):
-    """One index with settings. Opening it reads nothing; every call sees the last committed state.
+    """An index with its settings. Opening it reads nothing; every call sees the last committed state.
 
     `folder` also holds the replies that were paid for. Any number of processes and threads may read while one writes.
     """
@@ -35,11 +35,11 @@ class Index(AskedIndex):
         return f"<Index at {self.folder}>"
 
     def _repr_html_(self) -> str:
-        found = () if self.is_empty else self.contents().documents
-        return documents_html(str(self.folder), [(one.title, one.passages, one.sources[0]) for one in found])
+        documents = () if self.is_empty else self.contents().documents
+        return documents_html(str(self.folder), [(item.title, item.passages, item.sources[0]) for item in documents])
 
     is_read_only = False
-    """Whether nothing can be added to it or removed from it."""
+    """Whether documents can be neither added nor removed."""
 
     def add(
         self,
@@ -53,18 +53,21 @@ class Index(AskedIndex):
         keep_lines: bool = False,
         sync: bool | None = None,
     ) -> IndexingReport:
-        """Add or update documents from a file or folder or several, and build what `recipes` need beside what is there already.
+        """Add or update documents from files or folders, and build what `recipes` need beside what is there already.
 
-        Documents that could not be read are in the report's `failures`; the others are in the index. Structures that need
-        a language are made by that of the settings; with `rebuild`, also where another one has made them before, and files that
-        look unchanged are read again. Where no recipe gains by a model they are made by rules, unless a model has made them
-        before. `on` says where: in this process, or on a cluster (`execution.on_ray`), which gives the same index. `limits`
-        stand in for those of the settings, for sources that have passed these before. Documents whose lines a JSONL file no
-        longer has go, unless `keep_lines` says otherwise. With `sync`, documents whose files are no longer in a folder that is
-        named go as well; without it the report's `gone` says how many files those are. The default is the setting `sync`.
+        Documents that could not be read are in the report's `failures`; the others are in the index.
+
+        - `rebuild`: read files again that look unchanged, and make structures anew that another language has made. Without it
+          the language of the settings makes the structures that need one. Rules make them where no recipe gains by a model,
+          unless a model has made them before.
+        - `on`: where the work is done: in this process, or on a cluster (`execution.on_ray`), which gives the same index.
+        - `limits`: replace those of the settings, for sources that have passed these before.
+        - `keep_lines`: keep documents whose lines are no longer in their JSONL file. The default removes them.
+        - `sync`: also remove documents whose files are no longer in a named folder. Without it the report's `gone` counts these
+          files. The default is the setting `sync`.
 
         Raises:
-            UsageError: a recipe is not known, or another language has made a structure; nothing was changed.
+            UsageError: a recipe is unknown, or another language has made a structure; nothing was changed.
             Interrupted: the watcher asked to stop.
             WorkFailed: the cluster lost a batch of work for good; what was finished is kept.
             IndexBusy, IndexMismatch, IndexDamaged, StorageError: nothing was changed.
@@ -77,10 +80,10 @@ class Index(AskedIndex):
         return self._building.add(sources, recipes, watcher, limits, options, on)
 
     def check(self, recipes: Sequence[str]) -> None:
-        """Refuse recipes that nothing could be built for with these settings, before any work is done.
+        """Refuse recipes that these settings cannot build for, before any work is done.
 
         Raises:
-            UsageError: a recipe is not known, or searches what the settings do not build.
+            UsageError: a recipe is unknown, or searches what the settings do not build.
         """
         self._building.check(recipes)
 
@@ -92,30 +95,30 @@ class Index(AskedIndex):
         *,
         rebuild: bool = False,
     ) -> IndexingReport:
-        """What `add` would do, and spend on language tasks (`usage`), by a rehearsal in a temporary copy: it takes as long as
-        indexing by rules. Where nothing is spent nothing is rehearsed: the files are only looked for, and `documents` counts
-        them.
+        """Estimate what `add` would do and spend on language tasks (`usage`), by a rehearsal in a temporary copy.
 
-        Without an address of a chat endpoint no reply that was paid for is known, so all are counted.
+        A rehearsal takes as long as indexing by rules. Where no model would be asked there is no rehearsal: the files are only
+        looked for, and `documents` counts them. Without the address of a chat endpoint no remembered reply can be looked up, so
+        all replies are counted.
 
-        Raises: as `add` does, but not for want of an address.
+        Raises: as `add` does, except for a missing address.
         """
         return self._building.estimate(
             _one_or_several(sources), _one_or_several(recipes or ()), watcher, rebuild=rebuild
         )
 
     def remove(self, documents: str | Iterable[str]) -> list[str]:
-        """Remove a document or several, each named by id, path or title, and all that stands on them alone; gives the titles of
-        those that went. `withdraw` tells also of those that stay, because they were read from other paths too.
+        """Remove documents, each named by id, path or title, with everything derived from them alone. Returns the titles of
+        those that went; `withdraw` also reports those that stay because they were read from other paths too.
 
         Raises: as `withdraw` does.
         """
         return [document.title for document in self.withdraw(documents) if not document.left]
 
     def withdraw(self, documents: str | Iterable[str]) -> list[Withdrawn]:
-        """Remove as `remove` does; gives what became of each document that was named, or of which a path was.
+        """Remove as `remove` does. Returns what became of each document that was named, or one of whose paths was.
 
-        What a chat model made from them and from others is taken away and made again by the next `add`: removing is free.
+        What a chat model made from these and other documents is removed, and made again by the next `add`: removing is free.
 
         Raises:
             UsageError: a name fits no document or several.
@@ -124,9 +127,9 @@ class Index(AskedIndex):
         return self._building.withdraw(_one_or_several(documents))
 
     def clean(self) -> bool:
-        """See that nothing that was removed is left in any file.
+        """Erase removed text from every file, as every removal tries to.
 
-        Every removal does so, unless somebody reads an earlier state for long; False where that is so now.
+        Returns False while another process still reads an earlier commit.
 
         Raises:
             IndexBusy, IndexMismatch, IndexDamaged, StorageError: nothing was changed.
@@ -137,33 +140,33 @@ class Index(AskedIndex):
             return writer.clean()
 
     def contents(self) -> Contents:
-        """What is in the index."""
+        """The documents of the index, and counts of what was made from them."""
         from hoptrail.index_contents import contents_of
 
         with self._shared.reading() as snapshot:
             return contents_of(snapshot)
 
     def verify(self) -> int:
-        """Read every file of the index and compare it with its checksums; how many files were compared.
+        """Compare every file of the index with its checksums. Returns the number of files.
 
         Raises:
-            IndexDamaged: names the first that is missing or altered, or does not belong.
+            IndexDamaged: a file is missing or altered, or does not belong; the message names the first.
             IndexUnavailable: there is no index here.
         """
         from hoptrail.corpus.repairing import damage, files_of_index
 
-        found = damage(self.folder)
-        if found:
+        faults = damage(self.folder)
+        if faults:
             raise IndexDamaged(
-                f"{self.folder}: {found[0]}. Run `hoptrail repair --index {self.folder}` to rebuild what the stored documents "
-                f"allow."
+                f"{self.folder}: {faults[0]}. Run `hoptrail repair --index {self.folder}` to rebuild what the stored "
+                f"documents allow."
             )
         return files_of_index(self.folder)
 
     def repair(self, watcher: Watcher | None = None) -> list[str]:
-        """Rebuild what is damaged from the stored documents; the names of the files that were.
+        """Rebuild damaged files from the stored documents. Returns the names of these files.
 
-        What a chat model has made is not made again here: repairing is free. `unfinished` names it afterwards.
+        What a chat model has made is not made again: repairing is free. `unfinished` names it afterwards.
 
         Raises:
             IndexDamaged: the documents themselves are damaged, so their sources must be indexed again.
@@ -171,7 +174,7 @@ class Index(AskedIndex):
         return self._building.repair(watcher)
 
     def unfinished(self) -> tuple[str, ...]:
-        """The structures that were begun or lost and are not there: the next `add` for a recipe that needs them goes on."""
+        """The structures that were begun or lost; the next `add` for a recipe that needs them finishes them."""
         with self._shared.reading() as snapshot:
             return tuple(snapshot.head.unfinished)
 
@@ -182,6 +185,6 @@ class Index(AskedIndex):
         return Building(self.folder, self.settings, self._shared, lambda: self.encoder, lambda: self._language_context)
 
 
-def _one_or_several(given: T | Iterable[T]) -> list[T]:
-    """A text alone is one name, not its characters."""
-    return [cast("T", given)] if isinstance(given, str | Path) else list(cast("Iterable[T]", given))
+def _one_or_several(names: T | Iterable[T]) -> list[T]:
+    """A single string is one name, not its characters."""
+    return [cast("T", names)] if isinstance(names, str | Path) else list(cast("Iterable[T]", names))

@@ -1,4 +1,4 @@
-"""What changes an index: the structures that recipes need, who makes them, and adding, estimating, removing and repairing."""
+"""Changing an index: which structures recipes need, which language makes them; adding, estimating, removing, repairing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from hoptrail.syncing import IndexingReport, ReadingOptions
 
 
 class Building:
-    """Changes the index in `folder`. What opens the encoder, and what language tasks need, is asked when it is needed."""
+    """Changes the index in `folder`. The encoder and the context of language tasks are opened when they are needed."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Building:
 
     def check(self, recipes: Sequence[str]) -> None:
         """See `Index.check`."""
-        needed_structures(recipes, self.settings.recipes)  # names all that are unknown
+        needed_structures(recipes, self.settings.recipes)  # its error names all unknown recipes
         check_built_for(recipes, self.settings.recipes, self.settings.structures.triples)
 
     def add(
@@ -92,7 +92,7 @@ class Building:
         structures = self._structures(recipes)
         needed = any(structure.needs_language for structure in structures)
         if not needed or not self._asks_model(recipes, rebuild=rebuild):
-            return _looked_for(sources, recipes, self.settings.language)
+            return _estimate_without_model(sources, recipes, self.settings.language)
         context = self._context
         rehearsal = RehearsalLanguage(context.rehearsed_chat, context.chat, self._free_language)
         with TemporaryDirectory(prefix="hoptrail-estimate-") as temporary:
@@ -105,7 +105,7 @@ class Building:
     def withdraw(self, documents: Sequence[str]) -> list[Withdrawn]:
         """See `Index.withdraw`."""
         with self._shared.reading():
-            pass  # there is an index
+            pass  # raises where there is no index
         structures = self._structures(())
         withdrawn = remove_documents(self.folder, documents, self._encoder, structures, self._free_language)
         self._forget_replies()
@@ -117,13 +117,13 @@ class Building:
         return repair_index(self.folder, self._encoder, structures, watcher or Watcher(), self._free_language)
 
     def _structures(self, recipes: Sequence[str]) -> list[Structure]:
-        """Those that `recipes` need and those that the index already has, in the order they are built."""
+        """The structures that `recipes` need and those that the index already has, in the order they are built."""
         self.check(recipes)
-        wanted = needed_structures(recipes, self.settings.recipes)
+        names = needed_structures(recipes, self.settings.recipes)
         if Snapshot.exists(self.folder):
             with self._shared.reading() as snapshot:
-                wanted |= set(snapshot.head.structures)
-        return self._with_foundations(wanted)
+                names |= set(snapshot.head.structures)
+        return self._with_foundations(names)
 
     def _with_foundations(self, names: Iterable[str]) -> list[Structure]:
         return with_foundations(names, structures_by_name(self.settings.passages, self.settings.structures))
@@ -131,9 +131,10 @@ class Building:
     def _performer(
         self, recipes: Sequence[str], structures: Sequence[Structure], encoder: Encoder, *, rebuild: bool
     ) -> Performer | None:
-        """Who makes structures, if any of them needs it: opening a language may need an endpoint.
+        """Open the language that makes structures, if any of them needs one: opening it may need an endpoint.
 
-        The rules get `encoder`, the form of it that goes where they go; a chat model is asked from here.
+        The rules may run in other processes, so they get `encoder` in the form that can be sent there. A chat model is asked
+        from this process.
         """
         if not any(structure.needs_language for structure in structures):
             return None
@@ -144,15 +145,15 @@ class Building:
         return Performer(rules, rebuild=rebuild)
 
     def _asks_model(self, recipes: Sequence[str], *, rebuild: bool) -> bool:
-        """Whether building for these recipes is a chat model's affair."""
+        """Whether building for these recipes asks a chat model."""
         if rebuild or self.settings.language != CHAT:
             return self.settings.language == CHAT
         makers = set[str]()
         if Snapshot.exists(self.folder):
             with self._shared.reading() as snapshot:
                 makers = set(snapshot.head.languages.values())
-        wanted = self._with_foundations(needed_structures(gaining_by_model(recipes), self.settings.recipes))
-        return not makers <= {OFFLINE} or any(structure.needs_language for structure in wanted)
+        needed = self._with_foundations(needed_structures(gaining_by_model(recipes), self.settings.recipes))
+        return not makers <= {OFFLINE} or any(structure.needs_language for structure in needed)
 
     def _forget_replies(self) -> None:
         """Forget what a chat model said about documents that are no longer here."""
@@ -164,12 +165,12 @@ class Building:
         replies.close()
 
 
-def _looked_for(sources: Sequence[str | Path], recipes: Sequence[str], language: str) -> IndexingReport:
-    """The estimate where no model is asked: why, and what of the sources cannot be found."""
+def _estimate_without_model(sources: Sequence[str | Path], recipes: Sequence[str], language: str) -> IndexingReport:
+    """The estimate where no model is asked: the reason, the number of files, and the sources that cannot be found."""
     by_rules = f"what {', '.join(recipes)} needs is made by rules, so no model is asked"
-    found = [item for source in sources for item in files_of(Path(source))]
+    files = [item for source in sources for item in files_of(Path(source))]
     return IndexingReport(
-        documents=sum(isinstance(item, Path) for item in found),
-        failures=[item for item in found if isinstance(item, DocumentError)],
+        documents=sum(isinstance(item, Path) for item in files),
+        failures=[item for item in files if isinstance(item, DocumentError)],
         notes=[by_rules if language == CHAT else f"the language {language} asks no model"],
     )

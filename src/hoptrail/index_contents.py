@@ -1,4 +1,4 @@
-"""What is in one state of an index: its documents, and how much was made from them."""
+"""The contents of a snapshot: its documents, and counts of what was made from them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hoptrail.types import Kind, Usage
 
 @dataclass(frozen=True, slots=True)
 class DocumentSummary:
-    """A document as `show` lists it; `passages` is how many it was split into."""
+    """A document as `show` lists it; `passages` is their number."""
 
     id: str
     title: str
@@ -23,7 +23,7 @@ class DocumentSummary:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What is in an index. `usage` is what building it has cost. `reached` says how far a run has come that has not ended."""
+    """What is in an index. `usage` is what building it has cost, `reached` the progress of a run that has not ended."""
 
     format: int
     encoder: EncoderIdentity
@@ -37,9 +37,10 @@ class Contents:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """What can be found by now of an index whose last run has not ended: `searchable` of its `documents`, by the words of their
-    `passages`, of which `encoded` have vectors. `writer` says who goes on with it: empty where the run was stopped, None where
-    the system does not tell.
+    """How much of an index can be found while its last run has not ended.
+
+    `searchable` of its `documents` are found by the words of their `passages`, of which `encoded` have vectors. `writer` names
+    the process that continues the run: empty where it was stopped, None where the system does not tell.
     """
 
     documents: int
@@ -50,16 +51,16 @@ class Reached:
 
     @property
     def line(self) -> str:
-        """The same in words, and how to go on."""
+        """The same in words, and how to continue."""
         state = f"indexing goes on ({self.writer})" if self.writer else "indexing has not ended"
         state = "indexing was stopped" if self.writer == "" else state
         share = f"{100 * self.encoded // max(self.passages, 1)} % of their passages have vectors"
-        found = f"{self.searchable:,} of {self.documents:,} documents can be found so far, {share}"
-        return f"{state}: {found}" + ("" if self.writer else "; the same `hoptrail index` goes on with it")
+        searchable = f"{self.searchable:,} of {self.documents:,} documents can be found so far, {share}"
+        return f"{state}: {searchable}" + ("" if self.writer else "; the same `hoptrail index` goes on with it")
 
 
 def reached(snapshot: Snapshot) -> Reached | None:
-    """How far the last run has come; None where it has ended."""
+    """The progress of the last run; None where it has ended."""
     if snapshot.head.whole:
         return None
     encoded, waiting = snapshot.count(Kind.PASSAGE), len(snapshot.texts.unencoded(Kind.PASSAGE))
@@ -69,7 +70,7 @@ def reached(snapshot: Snapshot) -> Reached | None:
 
 
 def contents_of(snapshot: Snapshot) -> Contents:
-    """What is in one state of an index."""
+    """Summarise a snapshot."""
     passages = snapshot.table.count_by_document(Kind.PASSAGE)
     documents = tuple(
         DocumentSummary(entry.id, entry.title, entry.sources, passages[entry.id]) for entry in snapshot.register.entries
@@ -78,8 +79,13 @@ def contents_of(snapshot: Snapshot) -> Contents:
     units = {kind: snapshot.count(kind) for kind in snapshot.table.kinds}
     if waiting := len(snapshot.texts.unencoded(Kind.PASSAGE)):
         units[Kind.PASSAGE] = units.get(Kind.PASSAGE, 0) + waiting
-    links = snapshot.graph.count()
     return Contents(
-        *(FORMAT, head.encoder, documents, units, dict(sorted(links.items())), tuple(head.structures), head.spent),
-        reached(snapshot),
+        format=FORMAT,
+        encoder=head.encoder,
+        documents=documents,
+        units=units,
+        links=dict(sorted(snapshot.graph.count().items())),
+        structures=tuple(head.structures),
+        usage=head.spent,
+        reached=reached(snapshot),
     )

@@ -1,8 +1,8 @@
 """Bringing an index up to date with its sources: read, compare by content, keep what is new, build what recipes need.
 
-Two phases, both resumable: documents are read and stored as they are, then every structure brings itself up to date with
-them. What was finished when a run stopped is not done again by the next. What is read is found by its words at once; each
-commit lets more be found by its vectors.
+A run has two phases, both resumable: documents are read and stored, then every structure is brought up to date with them. The
+next run does not repeat what was finished when a run stopped. Documents can be found by their words as soon as they are read;
+each commit makes more of them found by their vectors.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from hoptrail.fingerprints import digest_of_code
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder
 from hoptrail.structures.build_context import Account, BuildContext, Report, report_nothing, say_nothing, tell_nobody
+from hoptrail.structures.cost_estimates import estimated_steps
 from hoptrail.structures.course import Course, Progress, tell_no_progress
 from hoptrail.structures.declaring import Structure
-from hoptrail.structures.foretelling import foretold
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.structure_names import PASSAGES
 from hoptrail.syncing import USUAL, IndexingReport, ReadingOptions, read_all
@@ -33,14 +33,14 @@ from hoptrail.types import Usage, content_id
 
 
 def never() -> bool:
-    """For callers that never stop a run."""
+    """The default of `Watcher.stopped`."""
     return False
 
 
 @dataclass(frozen=True, slots=True)
 class Watcher:
-    """Whoever watches a run: told of each step (`report`) and of the run as a whole (`progress`), asked whether to stop, told
-    what language tasks have cost so far; `say` is given lines that the user should read at once.
+    """Callbacks of a run: `report` gets each step, `progress` the run as a whole, `spent` what language tasks have cost so far,
+    `say` lines that the user should read at once. `stopped` is asked whether to stop.
     """
 
     report: Report = report_nothing
@@ -50,19 +50,20 @@ class Watcher:
     progress: Callable[[Progress], None] = tell_no_progress
 
     def course(self) -> Course:
-        """What follows a run for this watcher."""
-        return Course(self._told, self.say)
+        """A new `Course` that reports to this watcher."""
+        return Course(self._report_progress, self.say)
 
-    def _told(self, progress: Progress) -> None:
+    def _report_progress(self, progress: Progress) -> None:
         self.progress(progress)
         self.report(progress.what, progress.done, progress.total)
 
 
 @dataclass(frozen=True, slots=True)
 class Performer:
-    """Who performs language tasks while building, at most `workers` at once.
+    """The language that performs tasks while building, at most `workers` at once.
 
-    What another language has made is refused, unless `rebuild` says that it shall be made anew; nothing counts as settled then.
+    A structure that another language has made is an error, unless `rebuild` asks to make it anew: then nothing counts as up to
+    date.
     """
 
     language: Language
@@ -83,7 +84,7 @@ def update_index(
 ) -> IndexingReport:
     """Add or update the documents of `sources`, and bring `structures` up to date with all documents of the index.
 
-    What can be done in other processes is done on `executor`; only this one reads files, asks endpoints and writes.
+    `executor` may run work in other processes; only this one reads files, asks endpoints and writes.
 
     Raises:
         MadeByAnother: a structure was made by another language than the performer's; nothing was changed.
@@ -95,12 +96,12 @@ def update_index(
     with writing_to(where, encoder.identity) as writer:
         if performer and not performer.rebuild:
             _check_makers(writer, structures, performer.language.name)
-        context = replace(_workshop(writer, encoder, watcher), account=account, executor=executor)
+        context = replace(_build_context(writer, encoder, watcher), account=account, executor=executor)
         if performer:
             context = replace(context, language=performer.language, workers=performer.workers)
         with _spending(context, started) as spent:
-            report = read_all(where, sources, limits, context, options, _cutting(structures, context))
-            context.course.plan(foretold(structures, context))
+            report = read_all(where, sources, limits, context, options, _passage_cutter(structures, context))
+            context.course.plan(estimated_steps(structures, context))
             anew = performer is not None and performer.rebuild
             settled = build(structures, context, {} if anew else writer.head.settled)
         if writer.changed:
@@ -108,78 +109,79 @@ def update_index(
         elif writer.committed:
             if settled != writer.head.settled or writer.has_files:
                 writer.settle(settled)
-            writer.clean()  # where a run before was stopped between its commit and that
+            writer.clean()  # an earlier run may have been stopped after its commit and before this
         report.documents = len(writer.snapshot().register)
     report.notes += account.notes
     report.usage = account.usage
     return report
 
 
-def _workshop(writer: Writer, encoder: Encoder, watcher: Watcher) -> BuildContext:
+def _build_context(writer: Writer, encoder: Encoder, watcher: Watcher) -> BuildContext:
     course = watcher.course()
     return BuildContext(writer, encoder, course.report, lambda: _pause(writer, watcher), say=watcher.say, course=course)
 
 
-def _cutting(structures: Sequence[Structure], context: BuildContext) -> Callable[[Collection[str]], None]:
-    """Note what is to be built, and give what cuts new documents into passages as they are read, so that they are found by their
-    words. It does nothing where passages are not wanted, and where those that there are were cut by other limits: they go first.
+def _passage_cutter(structures: Sequence[Structure], context: BuildContext) -> Callable[[Collection[str]], None]:
+    """Enter the structures to be built as unfinished. Returns a function that cuts new documents into passages as they are read,
+    so that they can be found by their words. It does nothing where no passages are wanted, or where the existing ones were cut
+    by other limits: these must be removed first.
     """
-    writer, found = context.writer, [one for one in structures if isinstance(one, Passages)]
+    writer, passages = context.writer, next((item for item in structures if isinstance(item, Passages)), None)
     for structure in structures:
         if structure.name not in writer.structures:
             writer.unfinished.setdefault(structure.name, structure.fingerprint)
-    marks = writer.structures | writer.unfinished
-    if not found or marks.get(PASSAGES, found[0].fingerprint) != found[0].fingerprint:
+    fingerprints = writer.structures | writer.unfinished
+    if passages is None or fingerprints.get(PASSAGES, passages.fingerprint) != passages.fingerprint:
         return lambda _: None
-    return lambda documents: found[0].cut(context, documents)
+    return lambda documents: passages.cut(context, documents)
 
 
 def build(
     structures: Iterable[Structure], context: BuildContext, settled: Mapping[str, str], *, as_built: bool = False
 ) -> dict[str, str]:
-    """Bring structures up to date; one whose settings or language have changed is built anew, unless those that are whole are
-    to stay `as_built`.
+    """Bring structures up to date. One whose settings or language have changed is built anew, unless `as_built` asks to keep
+    finished structures as they are.
 
-    Without a language, those that need one keep what they have, except what removed documents have left behind.
+    Without a language, structures that need one keep what they have, except what was made from removed documents alone.
 
-    `settled` says of structures what they hung on when they wanted nothing more, in the published state. Where that is still so
-    of one, and of all that it is built from, it is told what has happened to the documents since, and left alone if nothing
-    has: working out that nothing is to be done can take as long as doing it. Gives the same of the state it leaves.
+    `settled` maps the structures that are complete in the published state to their build fingerprints. Where those of a structure
+    and of all that it is built from are unchanged, it gets the changes of the documents since then, and is skipped if there are
+    none: finding out that nothing is to be done can take as long as doing it. Returns the mapping for the new state.
     """
     followed: set[str] = set()
     now: dict[str, str] = {}
-    for structure in _clearing(structures, context.writer):
+    for structure in _removing_unsourced(structures, context.writer):
         change = context.writer.change()
         maker = context.language.name if structure.needs_language and context.language else ""
         try:
-            hangs_on = build_fingerprint(structure, maker)
+            fingerprint = build_fingerprint(structure, maker)
         except UsageError:
             if not as_built:
                 raise
-            hangs_on = ""  # the file that it was made from is gone: taking away needs none
-        steady = settled.get(structure.name) == hangs_on and followed.issuperset(structure.built_from)
-        since = change if steady else None
+            fingerprint = ""  # the file that it was made from no longer exists; removing needs none
+        unchanged = settled.get(structure.name) == fingerprint and followed.issuperset(structure.built_from)
+        since = change if unchanged else None
         if since:
             followed.add(structure.name)
             if since.nothing:
-                now[structure.name] = hangs_on
+                now[structure.name] = fingerprint
                 continue
-        waits = structure.needs_language and not maker
-        if hangs_on and not waits and not (as_built and structure.name not in context.writer.unfinished):
+        lacks_language = structure.needs_language and not maker
+        if fingerprint and not lacks_language and not (as_built and structure.name not in context.writer.unfinished):
             _discard_outdated(structure, context.writer, maker)
         notes = len(context.account.notes)
         context.course.begin(structure.name)
         structure.update(replace(context, change=since))
-        if hangs_on and not waits:
+        if fingerprint and not lacks_language:
             _finish(structure, context.writer)
-        whole = since is not None or not (waits or as_built)
-        if whole and len(context.account.notes) == notes and now.keys() >= set(structure.built_from):
-            now[structure.name] = hangs_on
+        complete = since is not None or not (lacks_language or as_built)
+        if complete and len(context.account.notes) == notes and now.keys() >= set(structure.built_from):
+            now[structure.name] = fingerprint
     return now
 
 
-def _clearing(structures: Iterable[Structure], writer: Writer) -> Iterator[Structure]:
-    """The structures in order; documents without a source go once what replaces them has passages."""
+def _removing_unsourced(structures: Iterable[Structure], writer: Writer) -> Iterator[Structure]:
+    """The structures in order. Removes documents without a source as soon as the documents that replace them have passages."""
     waiting = True
     for structure in structures:
         if waiting and structure.built_from:
@@ -191,14 +193,16 @@ def _clearing(structures: Iterable[Structure], writer: Writer) -> Iterator[Struc
 
 
 def build_fingerprint(structure: Structure, maker: str) -> str:
-    """Settings of all kinds, also those that only add; who performs language tasks; the code. Not covered: other packages."""
+    """Identifies all that a structure depends on beside the documents: its settings, also those that only add; the language
+    that performs its tasks; the code. Not covered: other packages.
+    """
     return content_id("", repr(structure), structure.fingerprint, maker, digest_of_code("hoptrail"))
 
 
 def _discard_outdated(structure: Structure, writer: Writer, maker: str) -> None:
-    """Take away what other settings or another language have made, and enter those that go on."""
-    made = (writer.structures | writer.unfinished).get(structure.name, structure.fingerprint)
-    if made != structure.fingerprint or writer.languages.get(structure.name, maker) != maker:
+    """Discard a structure that other settings or another language made, and enter it as unfinished unless it is finished."""
+    stored = (writer.structures | writer.unfinished).get(structure.name, structure.fingerprint)
+    if stored != structure.fingerprint or writer.languages.get(structure.name, maker) != maker:
         structure.discard(writer)
         writer.structures.pop(structure.name, None)
     if structure.name not in writer.structures:
@@ -209,13 +213,17 @@ def _discard_outdated(structure: Structure, writer: Writer, maker: str) -> None:
 
 
 def _finish(structure: Structure, writer: Writer) -> None:
-    """Enter one that is up to date as present, if all that it stands on is."""
+    """Enter an updated structure as finished, if all that it is built from is finished."""
     if structure.name in writer.unfinished and writer.structures.keys() >= set(structure.built_from):
         writer.structures[structure.name] = writer.unfinished.pop(structure.name)
 
 
 def _check_makers(writer: Writer, structures: Iterable[Structure], language: str) -> None:
-    """Refuse to mix, or to make anew unasked, what another language has made: it may have been paid for."""
+    """Refuse to mix, or to make anew unasked, what another language has made: it may have been paid for.
+
+    Raises:
+        MadeByAnother: a structure was made by another language than `language`.
+    """
     makers = {
         structure.name: writer.languages.get(structure.name, language)
         for structure in structures
@@ -226,7 +234,7 @@ def _check_makers(writer: Writer, structures: Iterable[Structure], language: str
         name, maker = next(iter(others.items()))
         raise MadeByAnother(
             f"{', '.join(others)} of this index: made by {maker}, not by {language}",
-            f"Go on with `--language {maker.partition(':')[0]}`, or say `--rebuild` to have {language} make {name} and the "
+            f"Continue with `--language {maker.partition(':')[0]}`, or use `--rebuild` to have {language} make {name} and the "
             f"like anew.",
         )
 
@@ -238,31 +246,32 @@ def remove_documents(
     structures: Sequence[Structure],
     language: Language | None = None,
 ) -> list[Withdrawn]:
-    """Remove documents by id, path or title, with everything derived from them alone; gives what became of those meant.
+    """Remove documents by id, path or title, with everything derived from them alone. Returns what became of each.
 
-    A document that was read from several paths loses only the path that is named, and goes with the last. What another
-    language than `language` has made is not made again: removing never spends. Removing by a name once more, right after a
-    removal by it, is no error: that one may have been stopped before its end was seen.
+    A document that was read from several paths loses only the named path, and is removed with its last one. What another
+    language than `language` has made is not made again: removing never spends. Removing by the same name twice in a row is no
+    error, because the first removal may have been stopped after its commit.
 
     Raises:
-        UsageError: a name fits no document, or a title fits several; nothing is removed then.
+        UsageError: a name fits no document, or a title fits several; nothing is removed.
         IndexBusy, IndexMismatch, IndexDamaged, StorageError: see `corpus.writer.writing_to`.
     """
     started = time.perf_counter()
     with writing_to(where, encoder.identity) as writer:
         withdrawn = withdraw(writer, names)
-        context = BuildContext(writer, encoder, report_nothing, _go_on, _sole_maker(writer, language))
-        settled = build(structures, context, writer.head.settled, as_built=True)  # settings are for the next update
+        context = BuildContext(writer, encoder, report_nothing, _never_pause, _sole_maker(writer, language))
+        # Changed settings apply at the next update.
+        settled = build(structures, context, writer.head.settled, as_built=True)
         writer.publish(Usage(seconds=time.perf_counter() - started), settled, {removal_mark(name) for name in names})
     return withdrawn
 
 
-def _go_on() -> None:
-    """Removing is one commit: where it is stopped, nothing has been removed."""
+def _never_pause() -> None:
+    """Removing is a single commit, so it neither saves in between nor stops."""
 
 
 def _sole_maker(writer: Writer, language: Language | None) -> Language | None:
-    """The language, if it has made all that any language has made here."""
+    """The language, if no other has made anything in this index."""
     return language if language and set(writer.languages.values()) <= {language.name} else None
 
 
@@ -273,14 +282,14 @@ def repair_index(
     watcher: Watcher,
     language: Language | None = None,
 ) -> list[str]:
-    """Make damaged files anew from the stored documents; the names of the files that were damaged.
+    """Make damaged files anew from the stored documents. Returns the names of these files.
 
-    Where rows were lost, the structures that the index holds bring themselves up to date, as far as `language` has made them.
-    What an earlier run has left unfinished is gone on with.
+    Where rows were lost, the structures of the index are brought up to date, if `language` has made them. Structures that an
+    earlier run left unfinished are continued.
 
     Raises:
         IndexUnavailable: there is no index.
-        IndexDamaged: the documents themselves are damaged; nothing is touched.
+        IndexDamaged: the documents themselves are damaged; nothing is changed.
         Interrupted: the watcher asked to stop; what was finished is kept.
     """
     started = time.perf_counter()
@@ -288,11 +297,11 @@ def repair_index(
     with writing_to(where, encoder.identity) as writer:
         unfinished = writer.head.unfinished
         if repaired.lost or unfinished or not writer.head.whole:
-            held = writer.head.structures | unfinished
+            names = writer.head.structures | unfinished
             maker = _sole_maker(writer, language)
-            context = replace(_workshop(writer, encoder, watcher), language=maker)
+            context = replace(_build_context(writer, encoder, watcher), language=maker)
             with _spending(context, started) as spent:
-                build([structure for name, structure in structures.items() if name in held], context, {})
+                build([structure for name, structure in structures.items() if name in names], context, {})
             if writer.changed:
                 writer.publish(spent())
     return list(repaired.files)
@@ -300,7 +309,9 @@ def repair_index(
 
 @contextmanager
 def _spending(context: BuildContext, started: float) -> Iterator[Callable[[], Usage]]:
-    """Tells what has been spent by now; of what is stopped inside `with`, the index notes it, since nothing is published."""
+    """Yields a function that returns what has been spent so far. When a run is stopped inside `with`, nothing is published, so
+    the index notes what was spent.
+    """
 
     def spent() -> Usage:
         return replace(context.account.usage, seconds=time.perf_counter() - started)
@@ -315,4 +326,4 @@ def _spending(context: BuildContext, started: float) -> Iterator[Callable[[], Us
 def _pause(writer: Writer, watcher: Watcher) -> None:
     writer.checkpoint()
     if watcher.stopped():
-        raise Interrupted("stopped; what was finished is kept. Run the same command again to go on from here.")
+        raise Interrupted("stopped; what was finished is kept. Run the same command again to resume here.")

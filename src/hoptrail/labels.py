@@ -1,4 +1,4 @@
-"""Labels of documents: names for patterns of where they were read. Whoever is limited to some labels sees nothing else."""
+"""Labels of documents: named patterns of the sources they were read from. A user limited to labels sees nothing else."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 def check_label(rule: str) -> tuple[str, str]:
-    """The name and the pattern of a rule.
+    """Split a rule `NAME=PATTERN` into name and pattern.
 
     Raises:
-        UsageError: it is not `NAME=PATTERN`.
+        UsageError: the rule is malformed.
     """
     name, _, pattern = rule.partition("=")
     if not _NAME.fullmatch(name) or not pattern:
@@ -32,5 +32,5 @@ def patterns_of(rules: Sequence[str], labels: Collection[str]) -> tuple[str, ...
     """
     named = [check_label(rule) for rule in rules]
     if unknown := sorted(set(labels) - {name for name, _ in named}):
-        raise UsageError(f"there is no label {', '.join(unknown)}: the setting `labels` says what has it.")
+        raise UsageError(f"there is no label {', '.join(unknown)}: the setting `labels` defines them.")
     return tuple(sorted({pattern for name, pattern in named if name in labels}))

@@ -1,7 +1,4 @@
-"""How answers and indexes look in a notebook and at a prompt: short, with the trail and the cited words marked.
-
-What documents say is escaped.
-"""
+"""Answers, indexes and reports as HTML for notebooks and as one line for the Python prompt. Text of documents is escaped."""
 
 from __future__ import annotations
 
@@ -12,11 +9,11 @@ from typing import Protocol
 SHOWN_DOCUMENTS = 10
 
 SURE, LIKELY = 0.8, 0.5
-"""Confidences from which an answer is called sure and likely."""
+"""The lowest confidences that are called sure and likely."""
 
 
 class _Placed(Protocol):
-    """What stands somewhere in a document."""
+    """Something with a place in a document."""
 
     @property
     def title(self) -> str: ...
@@ -67,7 +64,7 @@ class _Trail(Protocol):
 
 
 class _Answer(Protocol):
-    """What is shown of `types.Answer`, which knows this module and not the other way round."""
+    """What is shown of `types.Answer`, which imports this module."""
 
     @property
     def question(self) -> str: ...
@@ -138,14 +135,14 @@ def certainty(confidence: float) -> str:
 
 
 def answer_line(answer: _Answer) -> str:
-    """An answer where there is one line for it: what it says, how sure it is, how much it stands on."""
-    said = "not settled" if answer.text is None else repr(answer.text)
+    """An answer in one line: its text, its confidence, and the number of hops and citations."""
+    text = "not settled" if answer.text is None else repr(answer.text)
     sure = "" if answer.confidence is None else f", {answer.certainty} ({answer.confidence:.2f})"
-    return f"<Answer {said}{sure}, {len(answer.trail)} hops, {len(answer.evidence)} citations>"
+    return f"<Answer {text}{sure}, {len(answer.trail)} hops, {len(answer.evidence)} citations>"
 
 
 def answer_html(answer: _Answer) -> str:
-    """The answer, how sure it is, the trail with its evidence; or that nothing is settled, and what is closest."""
+    """An answer, its confidence, and the trail with its evidence; for an abstention, the closest statements."""
     head = (
         f"<p><strong>{escape(answer.text)}</strong>{_sure(answer)}</p>"
         if answer.text is not None
@@ -158,13 +155,13 @@ def answer_html(answer: _Answer) -> str:
 
 
 def progress_html(share: float | None, line: str) -> str:
-    """A bar for the whole of a run, and what is being done."""
+    """A progress bar of a run, and what is being done; `share` from 0 to 1, None where it is unknown."""
     value = "" if share is None else f' value="{share:.3f}"'
     return f"<p><progress{value}></progress> {escape(line)}</p>"
 
 
 def documents_html(folder: str, documents: Sequence[tuple[str, int, str]]) -> str:
-    """Where an index is, and the first of its documents: title, number of passages, source."""
+    """The folder of an index, and its first documents: title, number of passages, source."""
     if not documents:
         return f"<p>An index at {escape(folder)}, empty.</p>"
     rows = "".join(
@@ -178,26 +175,26 @@ def documents_html(folder: str, documents: Sequence[tuple[str, int, str]]) -> st
 
 
 def report_line(report: _Report) -> str:
-    """What an indexing run did, where there is one line for it."""
-    return f"<IndexingReport {_counted(report)}; {report.documents:,} in the index>"
+    """What an indexing run did, in one line."""
+    return f"<IndexingReport {_counts(report)}; {report.documents:,} in the index>"
 
 
 def report_html(report: _Report) -> str:
-    """What an indexing run did, which files could not be read and why, and what was decided."""
+    """What an indexing run did, which files could not be read and why, and its notes."""
     failures = "".join(
-        f"<li>{escape(one.source)}: {escape(one.reason)}</li>" for one in report.failures[:SHOWN_DOCUMENTS]
+        f"<li>{escape(failure.source)}: {escape(failure.reason)}</li>" for failure in report.failures[:SHOWN_DOCUMENTS]
     )
     hidden = len(report.failures) - SHOWN_DOCUMENTS
     more = f"<li>and {hidden:,} more</li>" if hidden > 0 else ""
     notes = "".join(f"<li>{escape(note)}</li>" for note in report.notes[:SHOWN_DOCUMENTS])
     return (
-        f"<p>{_counted(report)}; {report.documents:,} documents in the index.</p>"
+        f"<p>{_counts(report)}; {report.documents:,} documents in the index.</p>"
         + (f"<p>Not read:</p><ul>{failures}{more}</ul>" if failures else "")
         + (f"<ul>{notes}</ul>" if notes else "")
     )
 
 
-def _counted(report: _Report) -> str:
+def _counts(report: _Report) -> str:
     counts = {
         "added": report.added,
         "unchanged": report.unchanged,
@@ -235,7 +232,7 @@ def _place(item: _Placed, date: str = "") -> str:
 
 
 def _marked(text: str, answer: str) -> str:
-    """A sentence with the words of the answer marked in it, where they stand in it."""
+    """A sentence with the answer marked where it occurs. Not where folding the case changes the length of the text."""
     start = text.casefold().find(answer.casefold()) if answer else -1
     if start < 0 or len(text.casefold()) != len(text):
         return escape(text)

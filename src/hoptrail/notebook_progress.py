@@ -1,4 +1,4 @@
-"""How far indexing is, shown under the cell of a notebook that began it."""
+"""A progress bar for indexing in a notebook."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from hoptrail.notebook import progress_html
 from hoptrail.structures.course import Progress
 
 _SHOWN_EVERY = 0.5
-"""Seconds between two looks."""
+"""Seconds between two updates."""
 
 
 def shown_progress() -> Watcher:
-    """For `Index.add` in a notebook: shows under the cell how far indexing is, and how long it still takes.
+    """A watcher for `Index.add` in a notebook. It shows under the cell how far indexing is, and how long it still takes.
 
     Raises:
-        UsageError: this is no notebook.
+        UsageError: IPython is not installed.
     """
     try:
         from IPython.display import HTML, display
     except ImportError:
-        raise UsageError("IPython is not installed: this is no notebook.") from None
+        raise UsageError("IPython is not installed, so this is not a notebook.") from None
     place: Any = display(HTML(progress_html(None, "reading")), display_id=True)  # type: ignore[no-untyped-call]
     shown = time.monotonic()
 

@@ -1,4 +1,4 @@
-"""What one client may cost the server: the settings below `[server]`. What obeys them is in `serving/server/`."""
+"""Limits on what one client may cost the server: the settings below `[server]`, enforced in `serving/server/`."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from hoptrail.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class ServerLimits:
-    """Sizes are bytes, times seconds. What goes beyond one is refused with a message that names it."""
+    """Sizes are bytes, times seconds. A request beyond a limit is refused with a message that names the limit."""
 
     body: int = MIB // 4
-    """A request that brings no documents."""
+    """Size of a request without documents."""
     upload: int = 64 * MIB
-    """A request that brings documents, all of them together."""
+    """Size of a request with documents, all of them together."""
     files: int = 100
-    """Documents that one request brings."""
+    """Documents in one request."""
     waiting_uploads: int = 512 * MIB
-    """Uploads of a workspace that are not indexed yet. Those of cancelled jobs make room for others."""
+    """Uploads of a workspace that are not indexed yet. Uploads of cancelled jobs do not count."""
     waiting_jobs: int = 1000
-    """Jobs of a workspace that are not finished."""
+    """Unfinished jobs of a workspace."""
     asks: int = 8
-    """Questions that are worked on at once, of all workspaces together. One key has three quarters of them at the most."""
+    """Questions answered at once, over all workspaces. One key gets at most three quarters of them."""
     queue: int = 64
-    """Questions of one key that wait for that; more are told to come again."""
+    """Waiting questions of one key; further ones are refused with a request to retry."""
     ask_seconds: float = 300.0
-    """A question: no further language task is begun after that."""
+    """Time for a question; no language task is started after it."""
     body_seconds: float = 60.0
-    """For the whole body of a request to arrive."""
+    """Time for the whole body of a request to arrive."""
     header_seconds: float = 10.0
-    """For a request's head to arrive, on a new connection or one that is kept open."""
+    """Time for the head of a request to arrive, on a new or a kept-alive connection."""
     connections: int = 1000
     address_connections: int = 200
-    """Connections from one address. Behind a proxy all come from its address: then as many as `connections`."""
+    """Connections from one address. Behind a proxy all have its address: set it to `connections` there."""
     stop_seconds: int = 20
-    """For requests under way, when the server is told to stop."""
+    """Time for running requests when the server stops."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -1,6 +1,6 @@
 """All settings in one place: read from one TOML file, checked, frozen.
 
-A default stands in the settings class beside the code it steers; this file only gathers those classes. Unknown keys and
+Defaults stand in the settings classes beside the code they steer; this module only gathers those classes. All unknown keys and
 impossible values are refused together, each with its full path.
 """
 
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that can be set. `encoder`: see `models.encoder_factory.open_encoder`; `recipe` and `language` are the defaults.
-    With `sync`, indexing a folder forgets the documents whose files are no longer in it; with `follow_links` it reads what links
-    lead to outside of it. `labels` say `NAME=PATTERN` each: which documents have a label, by where they were read (`*` is any
-    text). Keys of a server may be limited to labels.
+    """Everything that can be set. `recipe` and `language` are the defaults of questions; for `encoder` see
+    `models.encoder_factory.open_encoder`. With `sync`, indexing a folder removes the documents whose files are no longer in it;
+    with `follow_links` it follows links to outside the folder. Each of `labels` is `NAME=PATTERN`: a document has the label if
+    its source matches the pattern (`*` is any text). Keys of a server may be limited to labels.
     """
 
     encoder: str = "minilm"
@@ -66,14 +66,14 @@ _NAMES: dict[str, Callable[[str], object]] = {
     "chat.prompts": check_prompts,
     "labels": check_label,
 }
-"""Settings that name something, and who refuses what is no name of it, or cannot be used."""
+"""Settings that name something, and the functions that refuse unknown or unusable names."""
 
 
 def load_settings(path: str | Path | None) -> Settings:
-    """The settings in a TOML file, or of a paper (`paper:NAME`); the defaults where there is none to read.
+    """Load settings from a TOML file or a paper (`paper:NAME`); without a path, the defaults.
 
     Raises:
-        UsageError: the file cannot be read, or any of its keys or values is not a setting; all are listed.
+        UsageError: the file cannot be read, or some of its keys or values are not settings; all are listed.
     """
     if path is None:
         return Settings()
@@ -91,7 +91,7 @@ def load_settings(path: str | Path | None) -> Settings:
 
 
 def settings_from(content: dict[str, Any], origin: str) -> Settings:
-    """Settings from nested keys and values as TOML gives them; `origin` is named in errors. A `paper` gives what they leave out.
+    """Settings from nested keys and values as TOML gives them; errors name `origin`. The key `paper` names the defaults.
 
     Raises:
         UsageError: a key or a value is not a setting; all are listed, each with its full path.
@@ -109,30 +109,26 @@ def settings_from(content: dict[str, Any], origin: str) -> Settings:
         # As JSON, because only there strict checking (no text for a number) takes tables for settings classes.
         settings = _adapter().validate_json(json.dumps(content, default=str), strict=True)
     except ValidationError as error:
-        said = [(".".join(map(str, fault["loc"])), fault["msg"]) for fault in error.errors()]
-        faults += [f"{place}: {message.removeprefix('Value error, ')}" for place, message in said]
+        for details in error.errors():
+            faults.append(f"{'.'.join(map(str, details['loc']))}: {details['msg'].removeprefix('Value error, ')}")
     if faults:
         raise UsageError(f"{origin} cannot be used: {'; '.join(faults)}. `hoptrail settings` lists every setting.")
     return settings
 
 
 def _over(base: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:
-    """`base` with what `content` says otherwise, table by table."""
+    """`base` overridden by `content`, table by table."""
     both = {
         key: _over(base[key], content[key])
         for key in base.keys() & content.keys()
-        if _are_tables(base[key], content[key])
+        if isinstance(base[key], dict) and isinstance(content[key], dict)
     }
     return {**base, **content, **both}
 
 
-def _are_tables(*values: object) -> bool:
-    return all(isinstance(value, dict) for value in values)
-
-
 @cache
 def _adapter() -> TypeAdapter[Settings]:
-    """What checks settings; making it costs more than a hundred times as much as using it."""
+    """The validator of settings; making it costs more than a hundred times as much as using it."""
     from pydantic import TypeAdapter
 
     return TypeAdapter(Settings)
@@ -146,28 +142,26 @@ def to_toml(settings: DataclassInstance, path: str = "") -> str:
         if is_dataclass(value) and not isinstance(value, type):
             tables.append(to_toml(value, f"{path}{key}."))
         else:
-            text = json.dumps(value, ensure_ascii=False).replace(
-                "\x7f", "\\u007f"
-            )  # which TOML wants escaped, JSON not
+            text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML requires the escape
             values.append(f"{key} = {text}\n")
     header = f"\n[{path[:-1]}]\n" if path and values else ""
     return header + "".join(values) + "".join(tables)
 
 
 def _values(content: dict[str, Any], path: str = "") -> Iterator[tuple[str, object]]:
-    """Every value with the path of its key, those of a list one by one."""
+    """Every value with the path of its key; the items of a list one by one."""
     for key, value in content.items():
-        for one in value if isinstance(value, list) else [value]:
-            if isinstance(one, dict):
-                yield from _values(one, f"{path}{key}.")
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, dict):
+                yield from _values(item, f"{path}{key}.")
             else:
-                yield path + key, one
+                yield path + key, item
 
 
 def _fault(key: str, value: object) -> str:
-    """What is wrong with a value that the checking library lets pass; empty where nothing is.
+    """What is wrong with a value that pydantic accepts; empty where nothing is.
 
-    It gets dates as text, does not know what names there are, and takes `nan`, with which no comparison holds: a limit neither.
+    It gets dates as text, does not know the names, and accepts `nan`, which passes every check of a limit by comparison.
     """
     if isinstance(value, date | time):
         return "no setting is a date or a time; put text into quotes"
@@ -182,7 +176,7 @@ def _fault(key: str, value: object) -> str:
 
 
 def _unknown_keys(content: dict[str, Any], default: DataclassInstance, path: str = "") -> list[str]:
-    """Paths of keys that no field answers to. (The checking library ignores them for plain dataclasses.)"""
+    """Paths of keys that have no field. (Pydantic ignores them for plain dataclasses.)"""
     unknown = []
     for key, value in content.items():
         table = getattr(default, key, None)

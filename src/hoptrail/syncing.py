@@ -1,6 +1,6 @@
-"""Bringing the documents of an index in step with their sources: what is new, updated, moved or gone.
+"""Bringing the documents of an index in step with their sources: new, updated, moved and missing ones.
 
-What is no longer there is forgotten after all has been read, and only where nothing hindered looking.
+Documents whose sources no longer exist are removed after everything was read, and only where the sources could be listed.
 """
 
 from __future__ import annotations
@@ -22,19 +22,25 @@ from hoptrail.types import Document, Usage, content_id
 
 FIRST_DOCUMENTS = 16
 FIRST_CHARACTERS = 50_000
-"""Of the first batch that is stored; each is twice as large as the one before, up to those of the register."""
+"""Size of the first batch that is stored. Each batch is twice as large as the one before, up to the limits of the register."""
 
 MANY = 1000
-"""Files whose bytes had to be compared, whose times are noted even if nothing else is written."""
+"""From this number of files whose bytes had to be compared, their times are stored even if nothing else is written."""
 
 
 @dataclass(slots=True)
 class IndexingReport:
-    """What a run did. `updated` documents were read where another one had been, `moved` ones had been read before from a file
-    that is no longer there. `removed` documents had been read from these sources before, which no longer hold them. `gone` files
-    are no longer in their folder, and their documents are still in the index. `failures` could not be read, and the rest went on;
-    `left_out` are files that are no documents (pictures, programs). `notes` say what was decided or could not be done; `usage` is
-    what language tasks cost.
+    """What a run did.
+
+    - `updated`: documents that replaced another one at their source.
+    - `moved`: documents that were read before from a file that no longer exists.
+    - `removed`: documents that their sources no longer hold.
+    - `gone`: files that are no longer in their folder, while their documents are still in the index.
+    - `documents`: documents in the index after the run.
+    - `failures`: documents that could not be read; the run continued without them.
+    - `left_out`: files that are not documents (pictures, programs).
+    - `notes`: what was decided or could not be done.
+    - `usage`: the cost of language tasks.
     """
 
     added: int = 0
@@ -57,17 +63,18 @@ class IndexingReport:
 
     @property
     def did_something(self) -> bool:
-        """Whether anything has changed in the index, or could not be done."""
+        """Whether the run changed the index or failed to read something."""
         return any((self.added, self.updated, self.moved, self.removed, self.failures))
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingOptions:
-    """What becomes of documents that their sources no longer hold, and what is read again.
+    """What to read again, and which documents to remove.
 
-    Documents whose lines a JSONL file no longer has go, unless `keep_lines` says otherwise. With `sync`, documents whose files
-    are no longer in a folder that is named go, too. With `reread`, files that look unchanged are read again. With `follow_links`,
-    what links lead to that is not in the folder is read as well.
+    - `keep_lines`: keep documents whose lines are no longer in their JSONL file.
+    - `sync`: remove documents whose files are no longer in a named folder.
+    - `reread`: read files again that look unchanged.
+    - `follow_links`: follow links to outside the folder.
     """
 
     keep_lines: bool = False
@@ -87,21 +94,21 @@ def read_all(
     options: ReadingOptions = USUAL,
     cut: Callable[[Collection[str]], None] = lambda _: None,
 ) -> IndexingReport:
-    """Store every document that is new, note the sources of every document that is read, drop what they no longer hold.
+    """Store new documents, note the sources of every document that was read, and drop what the sources no longer hold.
 
-    `where` is the index folder. Files that are as they were when last read in the same way are not read unless `options` say so.
-    `cut` is called with the ids of documents where none stood, as they are stored. The first batches are small, so that soon
-    something is found.
+    `where` is the index folder. Files that have not changed since they were last read in the same way are skipped, unless
+    `options` say otherwise. `cut` is called with the ids of documents at new sources as they are stored. The first batches are
+    small, so that something can be found soon.
     """
-    report, findings, reading = IndexingReport(), Findings(), _way_of_reading(limits)
+    report, findings, reading = IndexingReport(), Findings(), _reading_fingerprint(limits)
     register = Register(context.writer, where, findings, reading)
 
     def known(paths: Sequence[str]) -> Mapping[str, FileMark]:
         return context.writer.snapshot().register.files(paths, reading)
 
-    which = nothing_known if options.reread or options.keep_lines else known
-    read = read_sources(sources, limits, context.executor, findings, which, follow=options.follow_links)
-    _store(_tell_failures(read, report), register, report, context, cut)
+    marks = nothing_known if options.reread or options.keep_lines else known
+    read = read_sources(sources, limits, context.executor, findings, marks, follow=options.follow_links)
+    _store(_without_failures(read, report), register, report, context, cut)
     register.redate(findings.redated)
     cut(register.write())
     context.pause()
@@ -125,7 +132,9 @@ def _store(
     context: BuildContext,
     cut: Callable[[Collection[str]], None],
 ) -> None:
-    """Enter documents and write them, in batches each twice as large as the one before; the rest still waits to be written."""
+    """Enter documents and write them, in batches each twice as large as the one before. The last may still wait to be
+    written.
+    """
     most, room = FIRST_DOCUMENTS, FIRST_CHARACTERS
     while documents := next(batched(read, most, lambda document: len(document.text), room), None):
         _enter(documents, register, report)
@@ -137,13 +146,13 @@ def _store(
         most, room = min(2 * most, BATCH_DOCUMENTS), min(2 * room, BATCH_CHARACTERS)
 
 
-def _way_of_reading(limits: ReadingLimits) -> str:
-    """What the document in a file hangs on beside the file. Not covered: other packages."""
+def _reading_fingerprint(limits: ReadingLimits) -> str:
+    """Identifies what a document depends on beside its file: limits and code. Not covered: other packages."""
     return content_id("", fingerprint(limits), digest_of_code("hoptrail.documents"), digest_of_code("hoptrail.text"))
 
 
 def _enter(documents: Sequence[Document], register: Register, report: IndexingReport) -> None:
-    """Note documents that were read, and what they are to the index."""
+    """Enter documents that were read in the register, and count them in the report."""
     entered = register.enter(documents)
     report.added += entered.added
     report.updated += entered.updated
@@ -156,15 +165,15 @@ def _enter(documents: Sequence[Document], register: Register, report: IndexingRe
 
 
 def _clear(sources: Iterable[str], register: Register, context: BuildContext) -> None:
-    """Note that nothing stands at these sources any more."""
-    for some in batched(sources, BATCH_DOCUMENTS):
-        register.clear(some)
+    """Note that the documents at these sources no longer exist."""
+    for batch in batched(sources, BATCH_DOCUMENTS):
+        register.clear(batch)
         register.write()
         context.pause()
 
 
 def _outermost_folders(sources: Sequence[str | Path]) -> list[Path]:
-    """The folders among the sources that are in no other of them."""
+    """The folders among the sources that are not within another of them."""
     folders = {Path(source).resolve() for source in sources if Path(source).is_dir()}
     return [folder for folder in sorted(folders) if folders.isdisjoint(folder.parents)]
 
@@ -178,18 +187,18 @@ def _forget_gone(
     *,
     sync: bool,
 ) -> None:
-    """Count what is no longer in a folder, and with `sync` forget it. Comes after all reading, so that what has moved is known.
-    An empty folder forgets nothing: it may be where a disk is not mounted.
+    """Count the files that are no longer in a folder, and with `sync` remove their documents. Runs after all reading, when moved
+    files are known. With an empty folder nothing is removed: it may be the mount point of a disk that is not mounted.
     """
     gone = register.gone(shown(folder))
     moved = register.moved(gone)
     report.moved += moved
     report.unchanged -= moved
-    files = len({file_of(one) for one in gone})
+    files = len({file_of(source) for source in gone})
     if gone and sync and not any(folder.iterdir()):
         findings.notes.append(
-            f"{shown(folder)}: is empty, so the {files:,} files that were read from it are not forgotten: a disk may not "
-            f"be mounted. `hoptrail remove` forgets documents by name"
+            f"{shown(folder)}: is empty, perhaps because a disk is not mounted, so the {files:,} files that were read from it "
+            f"are kept. `hoptrail remove` removes documents by name"
         )
     elif gone and sync:
         _clear(gone, register, context)
@@ -197,8 +206,8 @@ def _forget_gone(
         report.gone += files
 
 
-def _tell_failures(items: Iterable[Document | DocumentError], report: IndexingReport) -> Iterator[Document]:
-    """The documents; what could not be read goes into the report."""
+def _without_failures(items: Iterable[Document | DocumentError], report: IndexingReport) -> Iterator[Document]:
+    """The documents among `items`; errors go into the report."""
     for item in items:
         if isinstance(item, DocumentError):
             report.failures.append(item)

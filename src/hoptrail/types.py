@@ -21,15 +21,15 @@ ID_DIGITS = 20
 def content_id(prefix: str, *parts: str) -> str:
     """An identifier that depends on `parts` alone: `prefix` and 20 hex digits (80 bits) of their SHA-256.
 
-    Parts are separated by U+001F, so ("ab", "c") and ("a", "bc") differ. A lone surrogate (which a JSON escape can bring
-    in) is hashed as it stands.
+    Parts are separated by U+001F, so ("ab", "c") and ("a", "bc") differ. Lone surrogates, which a JSON escape can produce, are
+    hashed as they are.
     """
     digest = hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass"))
     return prefix + digest.hexdigest()[:ID_DIGITS]
 
 
 class Kind(StrEnum):
-    """What a unit is."""
+    """The kind of a unit."""
 
     PASSAGE = "passage"
     SENTENCE = "sentence"
@@ -43,7 +43,7 @@ class Kind(StrEnum):
 
 
 class BlockKind(StrEnum):
-    """What a block of a document is."""
+    """The kind of a block."""
 
     HEADING = "heading"
     PARAGRAPH = "paragraph"
@@ -54,9 +54,7 @@ class BlockKind(StrEnum):
 
 
 class AnswerKind(StrEnum):
-    """What an answer is: a span with its unit, yes or no, several items, the steps of a procedure, the sentences that say it, or
-    nothing.
-    """
+    """The kind of an answer; `NONE` is an abstention."""
 
     SHORT = "short"
     YES_NO = "yes-no"
@@ -67,7 +65,7 @@ class AnswerKind(StrEnum):
 
 
 class Verdict(StrEnum):
-    """How a hop ended. What is unsupported has an answer, which what it cites does not bear out."""
+    """How a hop ended. `unsupported`: there is an answer, but the cited text does not support it."""
 
     ANSWERED = "answered"
     UNSUPPORTED = "unsupported"
@@ -77,7 +75,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
-    """Characters `start` to `end` (exclusive, code points) of a document's text; `replaced`: it says what a later replaces."""
+    """Characters `start` to `end` (exclusive, code points) of a document's text. `replaced`: a later statement replaces it."""
 
     document: str
     start: int
@@ -105,10 +103,12 @@ class Cell:
 class Block:
     """A piece of a document's structure: characters `start` to `end` of its text, with the white space that follows it.
 
-    `path` are the headings it stands under, outermost first. `level` is a heading's level or a list item's depth, from 1; of
-    what goes on an item that item's depth; of a row 1 where it holds the headers of its table. `lead` is the sentence that
-    introduces the list of an item, or the item above a nested one, or the item that is gone on. `place` says where it is in the
-    file (`line 12`, `page 3`, `sheet Prices, row 4`). `date` (ISO; empty: none) is of its heading, else its document.
+    - `path`: the headings it stands under, outermost first.
+    - `level`: from 1: a heading's level; the depth of a list item, also for a block that continues it; 1 for the header row of
+      a table.
+    - `lead`: the sentence that introduces the list of an item, the item above a nested one, or the item that a block continues.
+    - `place`: where it is in the file (`line 12`, `page 3`, `sheet Prices, row 4`).
+    - `date`: the ISO date of its heading, else of its document; empty where there is none.
     """
 
     kind: BlockKind
@@ -124,7 +124,7 @@ class Block:
 
     @property
     def is_header(self) -> bool:
-        """Whether this is the row of a table that holds the headers."""
+        """Whether this is the header row of a table."""
         return self.kind is BlockKind.ROW and self.level == 1
 
 
@@ -132,14 +132,11 @@ class Block:
 class Document:
     """One source text with a title, as read.
 
-    `sentence_ends` are the end offsets of its sentences, in order: the first sentence starts at 0, each next one where the
-    one before ends, the last ends at `len(text)`, so sentences tile the text (white space belongs to the sentence before
-    it). `sources` are the places it was read from (a path, or `path#id` for a JSONL line); the same content read from two
-    places is one document with two sources. `notes` say what reading had to decide (an encoding guessed, say).
-
-    `blocks` tile the text as sentences do, and no sentence crosses one; none means that nothing is known of the structure: the
-    text is one paragraph. `date` is the document's ISO date (a year, a month or a day), `date_from` where that was found
-    (`front matter`, `file name`, ...); both are empty where there is none.
+    - `sentence_ends`: the end offsets of its sentences, which tile the text; white space belongs to the sentence before it.
+    - `sources`: where it was read (a path, or `path#id` for a JSONL line); the same content at two places has two sources.
+    - `notes`: what reading had to decide, such as a guessed encoding.
+    - `blocks`: they tile the text too, and no sentence crosses one; empty where the text is one paragraph.
+    - `date`: its ISO date (a year, a month or a day), found in `date_from` (`front matter`, `file name`, ...); empty: none.
     """
 
     id: str
@@ -176,7 +173,7 @@ class Document:
         return self.blocks[first:last]
 
     def sentences(self, within: Span | None = None) -> Iterator[Span]:
-        """All of them, or those that share characters with a part of the document."""
+        """All sentences, or those that share characters with a part of the document, in order."""
         first = bisect_right(self.sentence_ends, within.start) if within else 0
         start = self.sentence_ends[first - 1] if first else 0
         for end in islice(self.sentence_ends, first, None):
@@ -186,7 +183,7 @@ class Document:
             start = end
 
     def sentence_ends_within(self, span: Span) -> tuple[int, ...]:
-        """Where sentences end in a part of the document, counted from its start; the last one with the part, whole or not."""
+        """Ends of the sentences in a part of the document, counted from its start; the last is its end."""
         return tuple(min(sentence.end, span.end) - span.start for sentence in self.sentences(span))
 
     def slice(self, span: Span) -> str:
@@ -217,9 +214,7 @@ class Unit:
 
     @property
     def searchable(self) -> str:
-        """What keyword index, encoder and readers see: the title's line, the line of the headings it stands under, then the text
-        with table rows as `header: value`.
-        """
+        """What keyword index, encoder and readers see: a line with the title, a line with the heading path, then `readable`."""
         if not self.blocks:
             return f"{self.title}\n{self.text}" if self.title else self.text
         path = " > ".join(heading for heading in self.path if heading != self.title)
@@ -227,7 +222,7 @@ class Unit:
 
     @property
     def path(self) -> tuple[str, ...]:
-        """The headings that it stands under where it begins, outermost first."""
+        """The heading path at its start, outermost first."""
         return self.blocks[0].path if self.blocks else ()
 
     @property
@@ -240,7 +235,7 @@ class Unit:
         return "\n".join((lead, *parts) if lead else parts)
 
     def readable_part(self, block: Block) -> str:
-        """What of a block stands in this unit, a table row as `header: value` for each cell; empty for a row of headers."""
+        """The part of a block that this unit contains, a table row as `header: value` for each cell; empty for a header row."""
         first = self.sources[0].start
         if block.is_header:
             return ""
@@ -300,9 +295,9 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """A piece of a document: `text` is what stands at `start` to `end`, character for character; `unit` is what it was found
-    through. `path` are the headings it stands under, `place` where it begins in the file (`page 3`), `date` the ISO date of it,
-    `source` where the document was read from.
+    """A piece of a document: `text` is exactly the characters `start` to `end`; `unit` is the unit it was found through.
+
+    `path` is its heading path, `place` where it begins in the file (`page 3`), `date` its ISO date, `source` the document's.
     """
 
     document: str
@@ -319,7 +314,7 @@ class Cited:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence(Cited):
-    """What a hop of the trail, by its index, rests on; `kind` is its unit's. `replaced`: what it says, a later one replaces."""
+    """What the hop of index `hop` rests on; `kind` is the unit's. `replaced`: a later statement replaces it."""
 
     kind: Kind
     hop: int
@@ -328,16 +323,14 @@ class Evidence(Cited):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement(Cited):
-    """A sentence, list item or table row that comes close; `said` is how it reads (a row as `header: value`, an item after the
-    sentence that introduces its list).
-    """
+    """A sentence, list item or table row that comes close. `said` is its readable form, as `Unit.readable`."""
 
     said: str
 
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One step: the sub-question, what was really asked (after completion), what was found, what was concluded."""
+    """One step: the sub-question, what was really asked (after completion), the hits, the answer and the verdict."""
 
     question: str
     asked: str
@@ -361,12 +354,11 @@ class Trail:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What `ask` gives: a short text, or an abstention (`text` is None); evidence, trail and usage either way.
+    """What `ask` returns: a text, or an abstention (`text` is None); evidence, trail and usage either way.
 
-    `ranking` is what the recipe retrieved over all hops, best first: what its `retrieve` gives for the same question.
-    `confidence` is how likely the answer is thought to be right, 0 to 1 (of an abstention: the answer that was held back);
-    None where the recipe does not say. `items` are what a list or the steps of a procedure consist of. `closest` are the best
-    statements for the question, best first, whether it was answered or not.
+    `ranking` is what the recipe retrieved over all hops, best first, as `retrieve` does. `confidence` is the probability, 0 to 1,
+    that the answer is right (for an abstention: the answer that was held back); None where the recipe does not estimate it.
+    `items` are those of a list, or the steps of a procedure. `closest` are the best statements for the question, best first.
     """
 
     question: str
@@ -392,7 +384,7 @@ class Answer:
 
     @property
     def certainty(self) -> str:
-        """The confidence in words: sure, likely or unsure; empty where the recipe does not say."""
+        """The confidence in words: sure, likely or unsure; empty where there is none."""
         return "" if self.confidence is None else certainty(self.confidence)
 
     def __repr__(self) -> str:
@@ -403,5 +395,5 @@ class Answer:
 
     @property
     def failed(self) -> bool:
-        """Whether it abstains and a language task failed on the way: then that says nothing of the documents."""
+        """Whether it abstains and a language task failed: then the abstention says nothing about the documents."""
         return self.abstained and any(hop.verdict is Verdict.FAILED for hop in self.trail)

@@ -1,8 +1,8 @@
 """Keeping an index in step with folders while they change.
 
-What changes is noticed by the system (`watchfiles`); what is then to be done is found out by indexing the folders again, which
-knows files by their size and time. So a change that was missed is found with the next, and a watch that was killed has lost
-nothing: the next begins with all that is new.
+The operating system reports that something changed (`watchfiles`); indexing the folders again finds out what, since it knows
+files by their sizes and times. So a missed change is found with the next one, and a killed watch loses nothing: the next begins
+with everything that is new.
 """
 
 from __future__ import annotations
@@ -25,8 +25,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Seconds. Indexing begins once nothing has changed for `quiet`, at the latest `longest` after the first change; after it, as
-    long as it took is rested, up to `longest`: so no more than half of the time is worked. `retry` after it could not be done.
+    """When to index; all in seconds.
+
+    Indexing begins once nothing has changed for `quiet`, at the latest `longest` after the first change. The pause after it is
+    as long as it took, up to `longest`, so that at most half of the time is spent indexing. It is retried `retry` after a
+    failure.
     """
 
     quiet: float = 2.0
@@ -36,25 +39,25 @@ class Pace:
 
 USUAL = Pace()
 _LOOK = 0.2
-"""Seconds between looks at what has changed, and whether to stop."""
+"""Seconds between two checks for changes and for a request to stop."""
 
 
 class _Stopping:
-    """What `watchfiles` asks whether to stop."""
+    """The stop event of `watchfiles`."""
 
     def __init__(self, stopped: Callable[[], bool]) -> None:
         self.is_set = stopped
 
 
 def watched_folders(sources: Sequence[str | Path]) -> list[Path]:
-    """The folders to be watched.
+    """The resolved folders to watch.
 
     Raises:
-        UsageError: a source is no folder.
+        UsageError: a source is not a folder, or there are none.
     """
     folders = [Path(source).expanduser().resolve() for source in sources]
     if wrong := [str(folder) for folder in folders if not folder.is_dir()]:
-        raise UsageError(f"{wrong[0]} is no folder: folders are watched. Name the one it is in.")
+        raise UsageError(f"{wrong[0]} is not a folder. Only folders are watched: name the one it is in.")
     if not folders:
         raise UsageError("name at least one folder to watch.")
     return folders
@@ -70,13 +73,15 @@ def watch(
     pace: Pace = USUAL,
     turn: AbstractContextManager[object] | None = None,
 ) -> Iterator[IndexingReport]:
-    """Index folders, then again whenever something in them has changed: the report of each time. Ends when the watcher wants to
-    stop and nothing is being done. `turn` is entered while it is indexed. What keeps a change from being indexed for now is said,
-    and it is tried again.
+    """Index folders, then again whenever something in them has changed; yields the report of each run.
+
+    Ends when the watcher asks to stop between runs. The context `turn` is entered for each run. A busy index or a refusing disk
+    is reported through `watcher.say`, and the run is retried.
 
     Raises:
-        UsageError: a source is no folder.
-        Interrupted: the watcher asked to stop while something was being indexed; what was finished is kept.
+        UsageError: a source is not a folder.
+        StorageError: a folder has disappeared, or the system cannot watch.
+        Interrupted: the watcher asked to stop during a run; what was finished is kept.
     """
     folders, due = watched_folders(sources), _Due(pace)
     for changed in _changes(folders, index.folder, watcher):
@@ -84,31 +89,33 @@ def watch(
             due.note()
         if not due:
             continue
-        if gone := [str(folder) for folder in folders if not folder.is_dir()]:
-            raise StorageError(f"{gone[0]} is no longer there: watching has ended, and nothing was forgotten.")
-        begun = time.monotonic()
+        if missing := [str(folder) for folder in folders if not folder.is_dir()]:
+            raise StorageError(f"{missing[0]} is no longer there. Watching has ended; no documents were removed.")
+        started = time.monotonic()
         try:
             with turn or nullcontext():
                 report = index.add(folders, recipes, watcher, sync=sync)
         except (IndexBusy, StorageError) as error:
-            watcher.say(f"{error} It is tried again.")
+            watcher.say(f"{error} It will be retried.")
             due.put_off()
             continue
-        due.done(begun)
+        due.done(started)
         yield report
 
 
 class _Due:
-    """Whether it is time to index: true at first, and once changes have come to rest."""
+    """Whether it is time to index: true at first, then once changes have come to rest."""
 
     def __init__(self, pace: Pace) -> None:
         self._pace = pace
         self._first: float | None = -pace.longest
-        self._last = self._not_before = -pace.longest
-        """Of the changes that are not indexed yet; when it may be begun."""
+        """Time of the first change that is not indexed yet."""
+        self._last = -pace.longest
+        """Time of the last change."""
+        self._not_before = -pace.longest
 
     def note(self) -> None:
-        """Something has changed."""
+        """Note a change."""
         self._last = time.monotonic()
         self._first = self._last if self._first is None else self._first
 
@@ -121,23 +128,22 @@ class _Due:
     def put_off(self) -> None:
         self._not_before = time.monotonic() + self._pace.retry
 
-    def done(self, begun: float) -> None:
-        """What had changed until then is indexed."""
+    def done(self, started: float) -> None:
+        """Note the end of a run that began at `started`: there is no change left to index."""
         now = time.monotonic()
-        self._first, self._not_before = None, now + min(now - begun, self._pace.longest)
+        self._first, self._not_before = None, now + min(now - started, self._pace.longest)
 
 
 def _changes(folders: Sequence[Path], index: Path, watcher: Watcher) -> Iterator[bool]:
-    """Whether something has changed in folders, asked again and again: at first as soon as watching has begun. What hoptrail
-    itself writes counts for nothing.
+    """Yields every `_LOOK` seconds whether something changed in the folders, except in indexes.
 
     Raises:
-        StorageError: the system watches no more.
+        StorageError: the system cannot watch.
     """
     from watchfiles import watch as watch_files
 
     own, look = index.resolve(), round(1000 * _LOOK)
-    found = watch_files(
+    batches = watch_files(
         *folders,
         watch_filter=None,
         debounce=2 * look,
@@ -149,7 +155,7 @@ def _changes(folders: Sequence[Path], index: Path, watcher: Watcher) -> Iterator
         ignore_permission_denied=True,
     )
     try:
-        for changes in found:
+        for changes in batches:
             yield any(_counts(Path(path), own) for _, path in changes)
     except OSError as error:
         raise StorageError(

@@ -176,7 +176,7 @@ def test_no_change_is_known_before_the_first_commit_after_a_stop_or_where_docume
     publish(tmp_path)
     found = change_after(second)
     assert found is not None
-    assert (set(found.came), set(found.went), found.nothing) == ({second.id}, set(), False)
+    assert (set(found.added), set(found.removed), found.nothing) == ({second.id}, set(), False)
     assert change_after() is None  # the one before did not publish
     publish(tmp_path)
     found = change_after()
@@ -187,7 +187,7 @@ def test_no_change_is_known_before_the_first_commit_after_a_stop_or_where_docume
 
 
 def test_more_than_is_good_to_follow_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hoptrail.corpus.writer, "MOST_FOLLOWED", 2)
+    monkeypatch.setattr(hoptrail.corpus.writer, "MOST_CHANGES", 2)
     publish(tmp_path, make_document("A", "Text."))
     with writing_to(tmp_path, ENCODER.identity) as writer:
         writer.put_documents([make_document(title, "Text.") for title in ("B", "C")])
@@ -205,9 +205,9 @@ def test_what_came_and_went_is_told_apart(tmp_path: Path) -> None:
         writer.put_documents([old])
         change = writer.change()
         assert change is not None
-        assert (set(change.came), set(change.went)) == ({old.id}, {old.id})
+        assert (set(change.added), set(change.removed)) == ({old.id}, {old.id})
         assert set(change.before.register.ids()) == {old.id}
         writer.remove_documents([old.id])
         change = writer.change()
         assert change is not None
-        assert (set(change.came), set(change.went)) == (set(), {old.id})
+        assert (set(change.added), set(change.removed)) == (set(), {old.id})

@@ -193,9 +193,9 @@ def test_what_is_in_the_way_is_said(tmp_path: Path) -> None:
     folder = indexed(tmp_path / "index", OLD[:2])
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "letter.txt").write_text("dear", encoding="utf-8")
-    with pytest.raises(UsageError, match="full is there already"):
+    with pytest.raises(UsageError, match="full already exists"):
         copy_index(folder, tmp_path / "full")
-    with pytest.raises(UsageError, match="there already"):
+    with pytest.raises(UsageError, match="already exists"):
         copy_index(folder, tmp_path / "full" / "letter.txt")
     with pytest.raises(IndexUnavailable, match="no index at"):
         copy_index(tmp_path / "nowhere", tmp_path / "copy")

@@ -85,7 +85,7 @@ def test_what_was_found_in_units(tmp_path: Path) -> None:
     found = Extraction(("Isk", "Wrenmouth"), (fact, replace(fact, triple=None)))
     with writing_rows(tmp_path) as writer:
         first, second = add(writer, made(2))
-        writer.extractions.put({first: found, second: Extraction((), ())})
+        writer.units.put_extractions({first: found, second: Extraction((), ())})
         writer.commit()
         assert dict(writer.snapshot().texts.extractions()) == {first: found, second: Extraction((), ())}
         writer.remove_units(writer.snapshot().texts.numbers([make_passage(made(2)[0]).id]))
@@ -125,8 +125,7 @@ def test_what_an_index_says_of_itself(tmp_path: Path) -> None:
         spent=Usage(1, 2, 3, 0.5),
     )
     with writing_rows(tmp_path) as writer:
-        writer.put_head(head)
-        writer.commit()
+        writer.commit(head)
         writer.commit()
     with Snapshot.open(tmp_path) as snapshot:
         assert snapshot.head == head

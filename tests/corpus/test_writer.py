@@ -83,7 +83,7 @@ def test_reading_documents_one_by_one_holds_few(tmp_path: Path, encoder: Hashing
 def test_units_go_in_portions_while_they_are_read(
     place: Path, encoder: HashingEncoder, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hoptrail.corpus.writer._REMOVED", 2)
+    monkeypatch.setattr("hoptrail.corpus.writer._BATCH", 2)
     write(place, encoder, documents)
     kept = make_passage(documents[2]).id
     with writing_to(place, encoder.identity) as writer:

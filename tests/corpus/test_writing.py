@@ -82,7 +82,7 @@ def test_removed_text_is_in_no_file(tmp_path: Path, small: int, monkeypatch: pyt
         number = add(writer, [secret, *made(20)])[0]
         writer.put_units([sentence_of(secret)], vectors_of([sentence_of(secret)]))
         writer.names.put("title", [("zyzzyva", number), ("other", number + 1)])
-        writer.extractions.put({number: Extraction(("zyzzyva",), ())})
+        writer.units.put_extractions({number: Extraction(("zyzzyva",), ())})
         writer.commit()
         assert len(files_with(tmp_path, "zyzzyva")) >= 2 - bool(small)
         writer.remove_documents([secret.id])
@@ -185,7 +185,7 @@ def test_a_medium_that_nobody_can_write_to(tmp_path: Path, monkeypatch: pytest.M
         assert len(snapshot.keywords.search(Kind.PASSAGE, "title", 5)) == 2
     assert not (tmp_path / f"{DATABASE}-wal").exists()
     (tmp_path / f"{DATABASE}-wal").write_text("commits")
-    with pytest.raises(StorageError, match="cannot be written to"):
+    with pytest.raises(StorageError, match="on a read-only medium"):
         Snapshot.open(tmp_path)
 
 

@@ -517,10 +517,10 @@ def test_a_key_that_no_header_can_carry_is_refused_before_anything_is_asked(
     monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
     monkeypatch.setenv("MY_KEY", key)
-    with pytest.raises(UsageError, match="the key in MY_KEY holds characters") as caught:
+    with pytest.raises(UsageError, match="the key in MY_KEY has characters") as caught:
         find_address("chat", "http://host/v1", "m", "MY_KEY")
     assert key not in str(caught.value)
-    with pytest.raises(UsageError, match="the key in MY_KEY holds characters"):
+    with pytest.raises(UsageError, match="the key in MY_KEY has characters"):
         WebSearch(WebSearchSettings("serper", "http://host/search", "MY_KEY"))
 
 

@@ -104,7 +104,7 @@ def test_a4_a_refusal_stops_everybody_at_once(fake: FakeAI, tmp_path: Path, faul
     with ThreadPoolExecutor(4) as workers:
         reasons = list(workers.map(ask, range(20)))
     assert len(fake.log) <= 2, "no more than were in flight"
-    assert all("Nothing more is asked" in reason for reason in reasons)
+    assert all("No further calls are made" in reason for reason in reasons)
 
 
 @pytest.mark.parametrize("fault", ["401", "402", "403", "quota"])

@@ -276,6 +276,6 @@ def test_an_index_is_restored_from_an_address_and_goes_on(folder: Path, address:
 
 
 def test_nothing_is_restored_over_an_index(folder: Path, address: str) -> None:
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="already exists"):
         restore(address, folder)
     assert titles(folder) == OLD_TITLES

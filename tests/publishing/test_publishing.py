@@ -171,13 +171,13 @@ def test_a_store_that_heeds_no_conditions_is_refused(
     folder = indexed(tmp_path / "index", NEW)
     with monkeypatch.context() as patched:
         patched.setattr(store, "heeds_conditions", False)
-        with pytest.raises(StorageError, match="does not heed conditions"):
+        with pytest.raises(StorageError, match="ignores conditions"):
             publish(folder, address)
     assert not stored(address, "current.json")
     publish(folder, address)
     commit(folder, OLD[:1])
     monkeypatch.setattr(store, "heeds_conditions", False)
-    with pytest.raises(StorageError, match="does not heed conditions"):
+    with pytest.raises(StorageError, match="ignores conditions"):
         publish(folder, address)
     assert pointer_of(address).number == 1
 

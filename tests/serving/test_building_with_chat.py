@@ -287,7 +287,7 @@ def test_a_run_that_nobody_answers_stops_and_the_same_command_goes_on(
     ended = build(hoptrail, folder, settings)
     assert (ended.code, ended.out) == (3, "")
     said = " ".join(ended.err.split())
-    assert "3 tasks in a row found nobody to ask" in said
+    assert "3 tasks in a row could not reach the endpoint" in said
     assert "run the same command again" in said
     assert said.count("could not be asked") == 1
     point_at(fake, monkeypatch)

@@ -74,7 +74,7 @@ def test_the_command_line(hoptrail: Hoptrail, index: Index) -> None:
     assert {one["date"] for one in past if "deposit" in one["text"]} == {"2024-05"}
     assert "2024-05" in hoptrail("search", QUESTION, *where, "--recipe", "bm25").out
     wrong = hoptrail("ask", QUESTION, *where, "--as-of", "yesterday")
-    assert (wrong.code, "is no date" in " ".join(wrong.err.split())) == (2, True)
+    assert (wrong.code, "is not a date" in " ".join(wrong.err.split())) == (2, True)
 
 
 def test_from_python(index: Index) -> None:
@@ -83,7 +83,7 @@ def test_from_python(index: Index) -> None:
     assert [(one.date, one.replaced) for one in now.evidence] == [("2025-03", False), ("2024-05", True)]
     assert Path(now.evidence[0].source).name == "2025-03 rules.md"
     assert "2025-03" in [one.date for one in now.closest]
-    with pytest.raises(UsageError, match="is no date"):
+    with pytest.raises(UsageError, match="is not a date"):
         index.search(QUESTION, as_of="2024-13")
 
 

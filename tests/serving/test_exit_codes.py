@@ -152,7 +152,7 @@ def test_a_result_that_cannot_be_written(hoptrail: Hoptrail, tmp_path: Path, tin
 WRONG: list[tuple[list[str], str]] = [
     ([], "Usage"),
     (["wonder"], "wonder"),
-    (["ask"], "there is no index of this folder or of one above it"),
+    (["ask"], "there is no index in this folder or in one above it"),
     (["ask", "--json", "--index", "INDEX"], "--json answers one question"),
     (["ask", "Who?"], "--index"),
     (["ask", "Who?", "--index", "INDEX", "--wonder"], "--wonder"),

@@ -56,7 +56,7 @@ def test_a_stopped_run_keeps_what_is_finished_and_the_next_does_the_rest(
     command = ["index", world, "--index", tmp_path / "index", "--for", "hybrid"]
     ended = hoptrail(*command)
     assert (ended.code, ended.out) == (3, "")
-    assert "Run the same command again to go on from here" in ended.err
+    assert "Run the same command again to resume here" in ended.err
     assert len(encoder.texts) == 4
     shown = hoptrail("show", "--index", tmp_path / "index", "--json").json
     assert shown["units"] == {"passage": 6}, "all is found by its words"

@@ -14,7 +14,7 @@ from hoptrail.structures import declaring
 from hoptrail.structures.aggregates import Aggregates, AggregateSettings, units_of
 from hoptrail.structures.build_context import BuildContext, report_nothing
 from hoptrail.structures.extractions import Extractions
-from hoptrail.structures.gathering import Gathering, InformativeNames, SaidOfEntities, chosen, is_date_or_number
+from hoptrail.structures.gathering import EntityFacts, Gathering, InformativeNames, is_date_or_number, select_aggregates
 from hoptrail.text.statements import support_of
 from hoptrail.text.words import words_in
 from hoptrail.types import Document, Kind, Link, Span, Unit, Usage, content_id
@@ -38,12 +38,12 @@ def said(*facts: tuple[str, Sequence[str]], document: str = "d1") -> tuple[Unit,
 
 
 def by_entity(found: Iterable[tuple[Unit, Extraction]], settings: AggregateSettings = EVERYTHING) -> list[Gathering]:
-    entities = SaidOfEntities()
+    entities = EntityFacts()
     for passage, extraction in found:
         entities.put(passage, extraction)
     wanted = settings.dates_and_numbers
     gathered = [one for one in entities.gathered() if wanted or not is_date_or_number(one.title)]
-    return list(chosen(gathered, drop_covered=settings.drop_covered_singletons))
+    return list(select_aggregates(gathered, drop_covered=settings.drop_covered_singletons))
 
 
 def lines(found: Iterable[tuple[Unit, Extraction]], settings: AggregateSettings = EVERYTHING) -> dict[str, list[str]]:

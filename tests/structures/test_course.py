@@ -72,7 +72,7 @@ def test_what_there_is_to_do_is_said_before_it_is_begun(tmp_path: Path, monkeypa
     mostly = f"1,200 of them of {tmp_path / 'build.log'}"
     assert found.lines == [
         f"to do: passages (1,400 passages to encode, {mostly}, 51 %), sentences (1,400 sentences to encode, 49 %)",
-        "about 3 min more; a stopped run goes on later",
+        "about 3 min more; a stopped run can be resumed later",
     ]
 
 

@@ -19,8 +19,8 @@ from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.facts import Facts
 from hoptrail.structures.profiles import Profiles
 from hoptrail.structures.sentences import Sentences
-from hoptrail.structures.title_mentions import TitleMentions, renamed, sentences_renaming
-from hoptrail.structures.title_scanning import titled
+from hoptrail.structures.title_mentions import TitleMentions, affected_sentences, changed_names
+from hoptrail.structures.title_scanning import title_index
 from hoptrail.structures.triples import Triples
 from hoptrail.types import Document, Kind
 from structures.site import Site
@@ -151,7 +151,7 @@ def test_only_sentences_that_say_a_renamed_name_are_read(tmp_path: Path, monkeyp
         writer.put_units([passage], site.encoder.encode([passage.text]))
         now, change = writer.snapshot(), writer.change()
         assert change is not None
-        assert renamed(now, change, titled(now)) == frozenset({"grey hills"})
-        naming = sentences_renaming(now, change, titled(now))
+        assert changed_names(now, change, title_index(now)) == frozenset({"grey hills"})
+        naming = affected_sentences(now, change, title_index(now))
         assert naming is not None
         assert [unit.text for unit in naming] == ["She saw Grey Hills."]

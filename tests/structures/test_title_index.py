@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.structures.title_scanning import (
     MOST_NAMESAKES,
-    HeldNames,
+    NameSet,
     TitleIndex,
     TitleScanner,
     first_passages,
     place_of,
-    titled,
+    title_index,
     without_headings,
 )
 from hoptrail.types import Document, Kind
@@ -33,10 +33,10 @@ def test_titles_are_found_as_names_in_memory_are(keys: list[str]) -> None:
     called = {key: sorted(found) for key, found in named.items() if len(found) <= MOST_NAMESAKES}
     names = TitleIndex(named)
     for key in (*named, "other", "grey hill", ""):
-        assert names.having(key) == sorted(named.get(key, []))
-        assert names.called(key) == called.get(key, [])
+        assert names.lookup_all(key) == sorted(named.get(key, []))
+        assert names.lookup(key) == called.get(key, [])
     text = "The Grey Hills rise. Élan came by Isk Ferry, and by Isk, and over Hills. " + "Long " * 14
-    assert names.scanner.find(text) == TitleScanner(HeldNames(called)).find(text)
+    assert names.scanner.find(text) == TitleScanner(NameSet(called)).find(text)
 
 
 def test_titles_of_an_index_call_the_first_passage_of_each_document(tmp_path: Path, documents: list[Document]) -> None:
@@ -45,13 +45,13 @@ def test_titles_of_an_index_call_the_first_passage_of_each_document(tmp_path: Pa
     site = Site(tmp_path, limits=PassageLimits(words=20, short_document_words=0))
     site.build(add=[*documents, *more, *many])
     snapshot = site.snapshot
-    names = titled(snapshot)
+    names = title_index(snapshot)
     passages = list(snapshot.units(Kind.PASSAGE))
     assert len(passages) > len(snapshot.register)
     for key, found in first_passages(map(place_of, passages)).items():
-        assert names.having(key) == found
+        assert names.lookup_all(key) == found
     called = without_headings(first_passages(map(place_of, passages)))
     assert "history" not in called
-    assert {key: names.called(key) for key in [*first_passages(map(place_of, passages)), "1984", ""]} == {
+    assert {key: names.lookup(key) for key in [*first_passages(map(place_of, passages)), "1984", ""]} == {
         key: called.get(key, []) for key in [*first_passages(map(place_of, passages)), "1984", ""]
     }

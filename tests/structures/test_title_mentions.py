@@ -14,7 +14,7 @@ from hoptrail.structures.structure_names import MENTIONS
 from hoptrail.structures.title_mentions import TitleMentions
 from hoptrail.structures.title_scanning import (
     MOST_NAMESAKES,
-    HeldNames,
+    NameSet,
     TitleScanner,
     first_passages,
     name_key,
@@ -50,7 +50,7 @@ def named(site: Site) -> set[tuple[str, str, float]]:
     ],
 )
 def test_titles_are_found_by_their_words_begun_with_a_capital(text: str, found: list[str]) -> None:
-    scanner = TitleScanner(HeldNames(map(name_key, ["Tallow Bridge", "Dunmere", "Élan", "The Game", "Bridge", "The"])))
+    scanner = TitleScanner(NameSet(map(name_key, ["Tallow Bridge", "Dunmere", "Élan", "The Game", "Bridge", "The"])))
     assert list(scanner.find(text)) == found
 
 
@@ -58,12 +58,12 @@ def test_c8_titles_are_found_however_accents_are_stored() -> None:
     bank, letters = "Zürich Bank", "がぎ"
     for stored in (bank, normalize("NFD", bank), "Zü\u00adrich Bank"):
         assert name_key(stored) == "zurich bank"
-        assert TitleScanner(HeldNames([name_key(bank)])).find(f"She works at {stored}.") == ("zurich bank",)
+        assert TitleScanner(NameSet([name_key(bank)])).find(f"She works at {stored}.") == ("zurich bank",)
     assert name_key(letters) == name_key(normalize("NFD", letters))
 
 
 def test_the_longest_of_titles_that_overlap_counts() -> None:
-    scanner = TitleScanner(HeldNames(["grey", "grey hills", "hills"]))
+    scanner = TitleScanner(NameSet(["grey", "grey hills", "hills"]))
     assert scanner.find("It rises in the Grey Hills. Hills follow, and Grey ones.") == ("grey hills", "hills", "grey")
 
 

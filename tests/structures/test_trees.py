@@ -239,9 +239,9 @@ def test_all_trees_are_the_same_however_few_sources_are_held(
     kept: list[int] = []
     put_summaries = TreeStore.put_summaries
 
-    def counting(grove: TreeStore, units: Sequence[Unit], vectors: FloatMatrix) -> None:
+    def counting(store: TreeStore, units: Sequence[Unit], vectors: FloatMatrix) -> None:
         kept.append(len(units))
-        put_summaries(grove, units, vectors)
+        put_summaries(store, units, vectors)
 
     monkeypatch.setattr(TreeStore, "put_summaries", counting)
     grow(tmp_path / "few", Summariser(), TREES, add=DOCUMENTS, prepare=aggregates(range(24), facts=3))

@@ -1,4 +1,4 @@
-"""What is too many for records, as arrays: numbers, places, and edges."""
+"""Columnar encodings of numbers and edges that are too many for Python objects."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 Rows = NDArray[np.int32]
-"""Numbers of rows, or of other things that are counted from 0."""
+"""Numbers of rows, counted from 0."""
 
 Numbers = NDArray[np.int32]
-"""Of units or documents: positive, given in the order of adding."""
+"""Numbers of units or documents: positive, assigned in the order of adding."""
 
 Places = NDArray[np.intp]
-"""Places in other arrays."""
+"""Positions in other arrays."""
 
 NONE: Numbers = np.zeros(0, np.int32)
 
@@ -25,51 +25,47 @@ _LOW = (1 << _HALF) - 1
 
 
 def numbers_of(values: object) -> Numbers:
-    """As an array that can be handed to a query."""
+    """An array that can be a parameter of a query."""
     return np.ascontiguousarray(np.asarray(values, dtype=np.int32))
 
 
-def rows_of(wanted: Numbers, rising: Numbers) -> Places:
-    """Where each of some numbers stands among others, which rise; -1 for those that do not."""
+def rows_of(numbers: NDArray[np.integer[Any]], rising: NDArray[np.integer[Any]]) -> Places:
+    """The position of each number in a sorted array; -1 where it is not in it."""
     if not len(rising):
-        return np.full(len(wanted), -1, np.intp)
-    found = np.minimum(np.searchsorted(rising, wanted), len(rising) - 1)
-    return np.where(rising[found] == wanted, found, -1)
+        return np.full(len(numbers), -1, np.intp)
+    places = np.minimum(np.searchsorted(rising, numbers), len(rising) - 1)
+    return np.where(rising[places] == numbers, places, -1)
+
+
+def is_among(numbers: NDArray[np.integer[Any]], rising: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
+    """Whether each number is in a sorted array."""
+    return rows_of(numbers, rising) >= 0
 
 
 def paired(high: NDArray[np.integer[Any]], low: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-    """Two numbers below 2^31 as one, in order of the first, then of the second."""
+    """Two numbers below 2^31 as one, ordered by the first, then by the second."""
     return high.astype(np.int64) << _HALF | low
 
 
 def unpaired(pairs: NDArray[np.int64]) -> tuple[Rows, Rows]:
+    """Inverse of `paired`."""
     return (pairs >> _HALF).astype(np.int32), (pairs & _LOW).astype(np.int32)
 
 
 def bounds_of(pairs: NDArray[np.int64], count: int) -> NDArray[np.intp]:
-    """Where the pairs (rising) of each high number below `count` begin, and the end."""
+    """Where the pairs (sorted) of each high number below `count` begin, and the end: shape (count + 1,)."""
     return np.searchsorted(pairs, np.arange(count + 1) << _HALF)
 
 
 def ranges(firsts: NDArray[np.signedinteger[Any]], counts: NDArray[np.signedinteger[Any]]) -> tuple[Places, Places]:
-    """The numbers from each of `firsts` on, `counts` of them: which of `firsts` each belongs to, and the numbers."""
+    """Concatenated ranges: `counts[i]` numbers from `firsts[i]` on. Returns the index i of each number, and the numbers."""
     which = np.repeat(np.arange(len(firsts)), counts)
     return which, np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts - firsts, counts)
 
 
-def is_among(numbers: NDArray[np.integer[Any]], others: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
-    """Which of `numbers` are among `others`, which rise."""
-    if not len(others):
-        return np.zeros(len(numbers), dtype=bool)
-    places = np.searchsorted(others, numbers)
-    places[places == len(others)] = 0
-    found: NDArray[np.bool_] = others[places] == numbers
-    return found
-
-
 @dataclass(frozen=True, slots=True)
 class Directed:
-    """Edges from `sources` to `targets`, which are rows, or numbers of units: arrays of one length."""
+    """Edges from `sources` to `targets`, which are rows or numbers of units: arrays of equal length."""
 
     sources: Rows
     targets: Rows
@@ -80,19 +76,20 @@ class Directed:
 
     @property
     def keys(self) -> NDArray[np.int64]:
-        """One number an edge, rising as its source, then its target does."""
+        """One number per edge, ordered by source, then target."""
         return paired(self.sources, self.targets)
 
     def in_order(self) -> Directed:
-        """By rising source, then target."""
+        """The edges sorted by source, then target."""
         return self.where(np.lexsort((self.targets, self.sources)))
 
     def where(self, chosen: NDArray[Any] | slice) -> Directed:
-        """Those marked, or at these places and in this order."""
+        """The edges that a mask or an array of positions chooses."""
         return Directed(self.sources[chosen], self.targets[chosen], self.weights[chosen])
 
 
 def joined(parts: Sequence[Directed]) -> Directed:
+    """Concatenate edges."""
     if not parts:
         none = np.zeros(0, dtype=np.int32)
         return Directed(none, none, np.zeros(0))

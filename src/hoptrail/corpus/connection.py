@@ -1,6 +1,6 @@
-"""A connection to a SQLite file: how it is set up, and how it is asked.
+"""Setting up and querying a connection to a SQLite file.
 
-One request is one connection: threads of a request may share it and take turns, processes may not.
+Each request has its own connection. Threads of a request may share it and take turns; processes may not.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 import apsw
 
-from hoptrail.corpus.refusals import telling
+from hoptrail.corpus.refusals import translating_errors
 
 Row = tuple[Any, ...]
 
@@ -25,7 +25,7 @@ _CHECKSUM = 8
 """Bytes at the end of each page."""
 
 _READ_AHEAD = 1024
-"""Rows of a stream that are fetched at a time."""
+"""Rows that a stream fetches at a time."""
 
 _SETTINGS = """
 PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;
@@ -34,7 +34,7 @@ PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint
 
 
 class Connection:
-    """Asks for rows and runs statements, one thread at a time."""
+    """Runs queries and statements, one thread at a time."""
 
     def __init__(self, folder: Path, connection: apsw.Connection) -> None:
         self.folder = folder
@@ -43,38 +43,39 @@ class Connection:
         self._turn = RLock()
 
     def rows(self, sql: str, *values: apsw.Binding) -> list[Row]:
-        """All that a query finds."""
+        """All rows of a query."""
         with self._alone():
             return self._connection.execute(sql, values).fetchall()
 
     def one(self, sql: str, *values: apsw.Binding) -> Row | None:
-        """The first row that a query finds."""
+        """The first row of a query."""
         with self._alone():
             return self._connection.execute(sql, values).fetchone()
 
     def each(self, sql: str, *values: apsw.Binding) -> Iterator[Row]:
-        """What a query finds, as a stream."""
+        """The rows of a query as a stream."""
         with self._alone():
-            found = self._connection.cursor().execute(sql, values)
+            cursor = self._connection.cursor().execute(sql, values)
         while True:
             with self._alone():
-                some = list(islice(found, _READ_AHEAD))
-            yield from some
-            if len(some) < _READ_AHEAD:
+                batch = list(islice(cursor, _READ_AHEAD))
+            yield from batch
+            if len(batch) < _READ_AHEAD:
                 return
 
     def run(self, sql: str, *values: apsw.Binding) -> None:
+        """Run a statement."""
         with self._alone():
             self._connection.execute(sql, values)
 
     def run_each(self, sql: str, rows: Iterable[tuple[apsw.SQLiteValue, ...]]) -> None:
-        """The same statement for each of some rows."""
+        """Run a statement for each row of values."""
         with self._alone():
             self._connection.executemany(sql, rows)
 
     def close(self) -> None:
-        """Give up the connection, and a transaction that was not committed. In a child of the process that opened it, nothing
-        is done: the connection is not the child's.
+        """Close the connection and roll back an open transaction. Does nothing in a forked child of the process that opened
+        it.
         """
         if os.getpid() == self._process:
             with self._turn:
@@ -86,24 +87,24 @@ class Connection:
             raise RuntimeError(
                 f"the index {self.folder} was opened before this process was forked: open it again in the child"
             )
-        with self._turn, telling(self.folder):
+        with self._turn, translating_errors(self.folder):
             yield
 
 
 def connected(name: str, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE) -> apsw.Connection:
-    """A connection that checks the sum of each page that has one."""
-    return apsw.Connection(name, flags=flags, vfs=_checking())
+    """A connection that verifies the checksums of pages."""
+    return apsw.Connection(name, flags=flags, vfs=_checksum_vfs())
 
 
 def keep_checksums(connection: apsw.Connection) -> None:
-    """To be called before the first table is made: each page of the file has a checksum."""
+    """Give each page of a new file a checksum. Call it before the first table is made."""
     reserved = ctypes.c_int(_CHECKSUM)
     connection.file_control("main", apsw.SQLITE_FCNTL_RESERVE_BYTES, ctypes.addressof(reserved))
 
 
 @cache
-def _checking() -> str:
-    """The file layer of SQLite that keeps a checksum in each page, and refuses a page that does not match."""
+def _checksum_vfs() -> str:
+    """Load SQLite's file layer that keeps a checksum in each page and refuses a page that does not match. Returns its name."""
     import apsw.sqlite_extra
 
     connection = apsw.Connection(":memory:")
@@ -113,18 +114,18 @@ def _checking() -> str:
 
 
 def set_up(connection: apsw.Connection) -> None:
-    """The log is emptied by writers alone, and stays when it is empty: whoever may not write to the folder can read then."""
+    """Let only writers empty the log, and keep its file when it is empty, so that users without write access can read."""
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
     keep = ctypes.c_int(1)
     connection.file_control("main", apsw.SQLITE_FCNTL_PERSIST_WAL, ctypes.addressof(keep))
-    connection.execute(_SETTINGS).fetchall()  # some answer with a row, after which the rest waits
+    connection.execute(_SETTINGS).fetchall()  # some return a row; the statements after it run only when it is fetched
 
 
 def text_array(texts: Iterable[str]) -> apsw.Binding:
-    """Some texts, at least one, as a parameter `c` of a query, which compares with `CAST(c.value AS TEXT)`: a text that contains
-    a null character can only be given as bytes.
+    """Texts, at least one, as the parameter `carray(?) c` of a query, which must compare with `CAST(c.value AS TEXT)`: texts
+    with a null character can only be passed as bytes.
     """
-    every = tuple(texts)
-    return apsw.carray(tuple(text.encode() for text in every) if any("\0" in text for text in every) else every)
+    values = tuple(texts)
+    return apsw.carray(tuple(text.encode() for text in values) if any("\0" in text for text in values) else values)

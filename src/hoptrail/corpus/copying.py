@@ -1,4 +1,4 @@
-"""The last commit of an index as files: copied into a folder, or open to be sent elsewhere, while others read and write."""
+"""The last commit of an index as files: copied to a folder, or opened for sending, while others read and write."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hoptrail.corpus.durable import (
 )
 from hoptrail.corpus.head import commit_number
 from hoptrail.corpus.places import DATABASE
-from hoptrail.corpus.refusals import telling
+from hoptrail.corpus.refusals import translating_errors
 from hoptrail.corpus.segments import ARRAYS, MissingFile, file_name
 from hoptrail.errors import UsageError
 
@@ -30,24 +30,25 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class OpenCommit:
-    """A commit, and its files by their paths in the index folder, with slashes."""
+    """A commit and its files by their paths in the index folder (with slashes)."""
 
     number: int
     files: Mapping[str, BinaryIO]
 
 
 def copy_index(folder: Path, to: Path) -> None:
-    """Copy the last commit of the index in a folder, and nothing else of the folder, into a new or an empty one. The copy is on
-    the disk when this returns; when it fails, `to` is as it was.
+    """Copy the last commit of an index, and no other files of its folder, to a new or empty folder.
+
+    The copy is synced when this returns. When it fails, `to` is unchanged.
 
     Raises:
-        UsageError: `to` holds something.
+        UsageError: `to` is not empty.
         IndexUnavailable, IndexDamaged: the index cannot be read.
         StorageError: the disk refuses.
     """
     check_empty(to)
     new = to.with_name(to.name + NEW)
-    with _reading(folder) as database, telling(to):
+    with _reading(folder) as database, translating_errors(to):
         remove_folder(new)
         make_folder(new / ARRAYS)
         for name in _array_names(database):
@@ -62,9 +63,8 @@ def copy_index(folder: Path, to: Path) -> None:
 
 @contextmanager
 def open_commit(folder: Path) -> Iterator[OpenCommit]:
-    """The last commit of the index in a folder. Its files can be read until the end of the block, whatever becomes of the index;
-    no writer waits for that. The database is copied into the folder of the system for temporary files, where its name is
-    removed before the block begins.
+    """The last commit of an index. Its files can be read until the end of the block, whatever happens to the index; no writer
+    waits for that. The database is copied to the system's temporary folder, and the copy unlinked before the block begins.
 
     Raises: as `copy_index` does.
     """
@@ -75,7 +75,7 @@ def open_commit(folder: Path) -> Iterator[OpenCommit]:
         ):
             opened = {name: files.enter_context(_opened(folder, name)) for name in _array_names(database)}
             copy = Path(temporary, DATABASE)
-            with telling(copy.parent):
+            with translating_errors(copy.parent):
                 database.copy_to(copy)
                 opened[DATABASE] = files.enter_context(copy.open("rb"))
             number = commit_number(database)
@@ -83,16 +83,16 @@ def open_commit(folder: Path) -> Iterator[OpenCommit]:
 
 
 def check_empty(folder: Path) -> None:
-    """Raises: UsageError: there is a file of this name, or a folder that holds something."""
+    """Raises: UsageError: the path is a file, or a folder that is not empty."""
     if folder.is_dir() and not any(folder.iterdir()):
         return
     if folder.exists():
-        raise UsageError(f"{folder} is there already: name a new folder, or an empty one.")
+        raise UsageError(f"{folder} already exists: name a new or an empty folder.")
 
 
 @contextmanager
 def _reading(folder: Path) -> Iterator[Database]:
-    """A view of the last commit. While it is open, no writer removes a file that the commit names."""
+    """The last commit. While it is open, no writer removes a file that the commit names."""
     database = Database.to_read(folder)
     try:
         yield database
@@ -101,12 +101,12 @@ def _reading(folder: Path) -> Iterator[Database]:
 
 
 def _array_names(database: Database) -> list[str]:
-    found = database.rows("SELECT segment, name FROM arrays WHERE data IS NULL ORDER BY segment, name")
-    return [f"{ARRAYS}/{file_name(segment, name)}" for segment, name in found]
+    rows = database.rows("SELECT segment, name FROM arrays WHERE data IS NULL ORDER BY segment, name")
+    return [f"{ARRAYS}/{file_name(segment, name)}" for segment, name in rows]
 
 
 def _opened(folder: Path, name: str) -> BinaryIO:
-    with telling(folder):
+    with translating_errors(folder):
         try:
             return (folder / name).open("rb")
         except FileNotFoundError as error:

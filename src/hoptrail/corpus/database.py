@@ -1,4 +1,4 @@
-"""`index.sqlite`: opening it, its transactions, its log, and copies of it. One request is one snapshot."""
+"""`index.sqlite`: opening it, its transactions, its write-ahead log, and copies of it."""
 
 from __future__ import annotations
 
@@ -11,45 +11,40 @@ import apsw
 from hoptrail.corpus.connection import Connection, Row, connected, keep_checksums, set_up
 from hoptrail.corpus.durable import make_folder, sync_file
 from hoptrail.corpus.places import DATABASE, check_file_system, is_read_only, refuse_old_index, writer_of
-from hoptrail.corpus.refusals import absent, telling
+from hoptrail.corpus.refusals import absent, translating_errors
 from hoptrail.corpus.schema import APPLICATION, FILES, FORMAT, TABLES
-from hoptrail.errors import (
-    IndexBusy,
-    IndexDamaged,
-    IndexMismatch,
-    StorageError,
-)
+from hoptrail.errors import IndexBusy, IndexDamaged, IndexMismatch, StorageError
 
 WAIT = 5.0
-"""Seconds that a removal waits for readers of what it removes."""
+"""Seconds that a removal waits for readers of the removed text."""
 
 _CACHE = "PRAGMA cache_size = -65536"
-"""KiB of pages that a writer holds before it writes them to the log."""
+"""KiB of pages that a writer holds in memory before it writes them to the log."""
 
 
 class Database(Connection):
-    """The index of a folder, and the transaction that this connection is in. Use `to_read` or `to_write`."""
+    """The database of an index folder, and the transaction of this connection. Use `to_read` or `to_write`."""
 
     def __init__(self, folder: Path, connection: apsw.Connection) -> None:
         super().__init__(folder, connection)
-        self._seen: Row | None = None
-        """What counts the commits of other connections, as it was when this one began to write."""
+        self._version: Row | None = None
+        """SQLite's count of the commits of other connections, at the beginning of this connection's last transaction."""
 
     @classmethod
     def to_read(cls, folder: Path) -> Self:
-        """A view of the last commit, which does not change until it is closed.
+        """Open the last commit; what this connection reads does not change until it is closed.
 
         Raises:
             IndexUnavailable: there is no index.
-            IndexMismatch: it is of another format.
+            IndexMismatch: it has another format.
             StorageError, IndexDamaged: the file cannot be read.
         """
         path = folder / DATABASE
         refuse_old_index(folder)
         if not path.is_file():
             raise absent(folder)
-        with telling(folder):
-            database = cls(folder, _opened(path))
+        with translating_errors(folder):
+            database = cls(folder, _open_read_only(path))
             try:
                 database.run("BEGIN")
                 database.check_format()
@@ -60,14 +55,14 @@ class Database(Connection):
 
     @classmethod
     def to_write(cls, folder: Path) -> Self:
-        """The only connection that writes, with its first transaction begun; makes an index where there is none.
+        """Open the only writing connection and begin its first transaction. Makes an index where there is none.
 
         Raises:
             IndexBusy: another process writes; the message names it.
-            IndexMismatch, IndexDamaged, StorageError: see `to_read`; also a folder on a network file system.
+            IndexMismatch, IndexDamaged, StorageError: as `to_read`, or the folder is on a network file system.
         """
         refuse_old_index(folder)
-        with telling(folder):
+        with translating_errors(folder):
             make_folder(folder)
             check_file_system(folder)
             database = cls(folder, connected(str(folder / DATABASE)))
@@ -97,7 +92,7 @@ class Database(Connection):
             self.begin()
 
     def begin(self) -> None:
-        """Begin a transaction that writes.
+        """Begin a writing transaction.
 
         Raises:
             IndexBusy: another process writes, or has committed since this connection's last transaction.
@@ -108,28 +103,28 @@ class Database(Connection):
             raise IndexBusy(
                 f"{self.folder} is being written by {writer_of(self.folder)}. Wait for it to end, or stop it."
             ) from error
-        now = self.one("PRAGMA data_version")
-        if self._seen is not None and now != self._seen:
+        version = self.one("PRAGMA data_version")
+        if self._version is not None and version != self._version:
             self.run("ROLLBACK")
             raise IndexBusy(
                 f"{self.folder} was written by another process meanwhile; what this one had committed is kept. Run the same "
                 f"command again."
             )
-        self._seen = now
+        self._version = version
 
     def commit(self) -> None:
-        with self._alone():
-            self.run("COMMIT")
+        """Commit the transaction."""
+        self.run("COMMIT")
 
     def roll_back(self) -> None:
-        """Forget what was written in this transaction, if one has begun."""
+        """Undo the transaction, if one is open."""
         with self._alone():
             if self._connection.in_transaction:
                 self.run("ROLLBACK")
 
     def empty_log(self, wait: float = 0.0) -> bool:
-        """Move the log into the database and cut it to nothing (step 4 of `durable.py`), between two transactions. False where
-        a reader of an earlier commit has not ended after so many seconds.
+        """Move the log into the database and truncate it (step 4 of `durable.py`), between two transactions. Returns False if a
+        reader of an earlier commit is still there after `wait` seconds.
         """
         with self._alone():
             self._connection.set_busy_timeout(int(wait * 1000))
@@ -143,11 +138,11 @@ class Database(Connection):
         return True
 
     def end_reading(self) -> None:
-        """Let go of the view, which keeps writers from clearing the log."""
+        """Release the commit that is read, which keeps writers from emptying the log."""
         self.roll_back()
 
     def resume_reading(self) -> bool:
-        """A view of the last commit, which may be another than before; False where the file is gone."""
+        """Read the last commit, which may be a newer one. Returns False where the file is gone."""
         if not (self.folder / DATABASE).is_file():
             return False
         self.run("BEGIN")
@@ -155,13 +150,13 @@ class Database(Connection):
         return True
 
     def copy_to(self, path: Path) -> None:
-        """Write the state that is read here, page by page, to a new file, which is not synced. Others may write meanwhile."""
+        """Write the commit that is read, page by page, to a new file, which is not synced. Others may write meanwhile."""
         with self._alone():
             copy = apsw.Connection(str(path), vfs=self._connection.open_vfs)
             try:
                 copy.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF").fetchall()
                 keep_checksums(copy)
-                copy.execute("PRAGMA user_version = 1")  # writes a first page, from which on checksums are reckoned
+                copy.execute("PRAGMA user_version = 1")  # checksums are computed once there is a first page
                 with copy.backup("main", self._connection, "main") as backup:
                     backup.step()
             finally:
@@ -169,7 +164,7 @@ class Database(Connection):
 
     @property
     def log_size(self) -> int:
-        """Bytes of the log."""
+        """Size of the log in bytes."""
         return self._log.stat().st_size if self._log.exists() else 0
 
     @property
@@ -178,20 +173,20 @@ class Database(Connection):
 
     def check_format(self) -> None:
         """Raises: IndexUnavailable, IndexMismatch, IndexDamaged: the database is empty, of another format, or not ours."""
-        application, found = self.one("PRAGMA application_id"), self.one("PRAGMA user_version")
-        if (application, found) == ((0,), (0,)) and not self.rows("SELECT 1 FROM sqlite_schema LIMIT 1"):
-            raise absent(self.folder)  # as a process leaves it that was killed while it made the first tables
+        application, version = self.one("PRAGMA application_id"), self.one("PRAGMA user_version")
+        if (application, version) == ((0,), (0,)) and not self.rows("SELECT 1 FROM sqlite_schema LIMIT 1"):
+            raise absent(self.folder)  # its first writer was killed before it made the tables
         if application != (APPLICATION,):
             raise IndexDamaged(f"{self.folder / DATABASE} is not an index of hoptrail.")
-        if found != (FORMAT,):
+        if version != (FORMAT,):
             raise IndexMismatch(
-                f"{self.folder} has index format {found and found[0]}; this hoptrail reads format {FORMAT}. Update hoptrail, or "
-                f"index the documents into a new folder."
+                f"{self.folder} has index format {version and version[0]}; this hoptrail reads format {FORMAT}. Update hoptrail, "
+                f"or index the documents into a new folder."
             )
 
 
-def _opened(path: Path) -> apsw.Connection:
-    """A connection that only reads. On a medium that nobody can write to, the file is all there is."""
+def _open_read_only(path: Path) -> apsw.Connection:
+    """A connection that only reads. On a read-only file system it needs no locks and no log."""
     if not is_read_only(path.parent):
         connection = connected(str(path), apsw.SQLITE_OPEN_READONLY)
         set_up(connection)
@@ -199,8 +194,8 @@ def _opened(path: Path) -> apsw.Connection:
     log = path.with_name(f"{path.name}-wal")
     if log.exists() and log.stat().st_size:
         raise StorageError(
-            f"{path.parent} is on a medium that cannot be written to, and its last commits are in a log beside it ({log.name}). "
-            f"Copy the folder to a disk, or copy it to the medium again after `hoptrail verify` has ended."
+            f"{path.parent} is on a read-only medium, and its last commits are in a log beside it ({log.name}). Copy the folder "
+            f"to a disk, or copy it to the medium again after `hoptrail verify` has ended."
         )
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     return connected(f"file:{quote(str(path.absolute()))}?immutable=1", flags)

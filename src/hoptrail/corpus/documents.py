@@ -1,4 +1,4 @@
-"""The documents of an index: looked up by id, title or source, and written with their text, blocks and sources."""
+"""The documents of an index: looking them up by id, title or source, and writing them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class DocumentEntry:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Of documents together."""
+    """Totals over documents."""
 
     documents: int
     characters: int
@@ -50,7 +50,7 @@ class Documents:
         return int(row[0]) if row else 0
 
     def read(self, ids: Collection[str] | None = None) -> Iterator[Document]:
-        """Whole documents as a stream, by rising number: all, or those of `ids` that there are."""
+        """Whole documents as a stream, by number: all, or those of `ids` that exist."""
         if ids is None:
             numbers = [number for (number,) in self._database.rows("SELECT number FROM documents ORDER BY number")]
         else:
@@ -59,11 +59,11 @@ class Documents:
 
     @cached_property
     def entries(self) -> tuple[DocumentEntry, ...]:
-        """Every document without its text, by rising id."""
+        """Every document without its text, by id."""
         return tuple(self._entries("SELECT number FROM documents"))
 
     def of(self, ids: Collection[str]) -> list[DocumentEntry]:
-        """Those of some documents that there are, by rising id."""
+        """The documents with these ids that exist, by id."""
         if not ids:
             return []
         return self._entries(
@@ -71,7 +71,7 @@ class Documents:
         )
 
     def at(self, sources: Collection[str]) -> list[DocumentEntry]:
-        """Those that were read at one of some sources, by rising id."""
+        """The documents that were read at one of these sources, by id."""
         if not sources:
             return []
         return self._entries(
@@ -80,28 +80,28 @@ class Documents:
         )
 
     def under(self, start: str) -> list[DocumentEntry]:
-        """Those with a source that starts so, by rising id."""
+        """The documents with a source that starts with `start`, by id."""
         return self._entries("SELECT document FROM sources WHERE source >= ?1 AND source < ?1 || char(1114111)", start)
 
     def sources_under(self, start: str) -> Iterator[str]:
-        """The sources that start so, in order, as a stream."""
+        """The sources that start with `start`, in order, as a stream."""
         sql = "SELECT DISTINCT source FROM sources WHERE source >= ?1 AND source < ?1 || char(1114111) ORDER BY source"
         return (source for (source,) in self._database.each(sql, start))
 
     def files(self, paths: Collection[str], reading: str) -> dict[str, FileMark]:
-        """How those of some files are known again that were read in a certain way and whose document still stands there."""
+        """The marks of these files, of those that were read in the way `reading` and whose document is still there."""
         if not paths:
             return {}
-        found = self._database.rows(
+        rows = self._database.rows(
             "SELECT f.path, f.size, f.modified, f.changed, f.digest FROM carray(?) c CROSS JOIN files f "
             "ON f.path = CAST(c.value AS TEXT) JOIN sources s ON s.source = f.path AND s.document = f.document "
             "WHERE f.reading = ?",
             *(text_array(paths), reading),
         )
-        return {path: FileMark(*mark) for path, *mark in found}
+        return {path: FileMark(*mark) for path, *mark in rows}
 
     def titled(self, titles: Collection[str]) -> list[DocumentEntry]:
-        """Those with one of these titles, letter by letter, by rising id."""
+        """The documents with exactly one of these titles, by id."""
         if not titles:
             return []
         return self._entries(
@@ -110,53 +110,53 @@ class Documents:
         )
 
     def unsourced(self) -> list[str]:
-        """Ids of the documents that have no source, by rising number."""
+        """Ids of the documents without a source, by number."""
         sql = "SELECT id FROM documents WHERE number NOT IN (SELECT document FROM sources) ORDER BY number"
         return [id_ for (id_,) in self._database.rows(sql)]
 
     def sizes(self, ids: Collection[str] | None = None) -> Sizes:
-        """How much there is of all documents, or of some."""
+        """Totals of all documents, or of those with these ids."""
         if ids is not None and not ids:
             return Sizes(0, 0, 0)
         among = "documents d" if ids is None else "carray(?) c CROSS JOIN documents d ON d.id = CAST(c.value AS TEXT)"
-        [found] = self._database.rows(
+        [totals] = self._database.rows(
             f"SELECT count(*), total(length(d.text)), total(length(d.sentence_ends) / 4) FROM {among}",
             *(() if ids is None else (text_array(ids),)),
         )
-        return Sizes(*map(int, found))
+        return Sizes(*map(int, totals))
 
     def ids(self, numbers: Numbers | None = None) -> list[str]:
-        """The ids of documents that there are, by rising number; or those of some, in the order asked for."""
+        """The ids of all documents, by number; or of those with these numbers, in their order."""
         if numbers is None:
             return [id_ for (id_,) in self._database.rows("SELECT id FROM documents ORDER BY number")]
         return ids_of(self._database, "documents", numbers)
 
     def _entries(self, numbers: str, *values: apsw.Binding) -> list[DocumentEntry]:
-        """Those whose numbers a query gives."""
-        found: dict[int, DocumentEntry] = {}
+        """The documents whose numbers a query returns, by id."""
+        entries: dict[int, DocumentEntry] = {}
         for number, id_, title, date, date_from, source in self._database.rows(
             f"SELECT d.number, d.id, d.title, d.date, d.date_from, s.source FROM documents d "
             f"LEFT JOIN sources s ON s.document = d.number WHERE d.number IN ({numbers}) ORDER BY d.id, s.source",
             *values,
         ):
-            sources = found[number].sources if number in found else ()
-            here = () if source is None else (source,)
-            found[number] = DocumentEntry(number, id_, title, (*sources, *here), date, date_from)
-        return list(found.values())
+            sources = entries[number].sources if number in entries else ()
+            own = () if source is None else (source,)
+            entries[number] = DocumentEntry(number, id_, title, (*sources, *own), date, date_from)
+        return list(entries.values())
 
 
 class DocumentWriter:
-    """The documents of a transaction."""
+    """Writes documents in a transaction."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def put(self, documents: Iterable[Document]) -> None:
-        """Documents that are new, or have other sources or another date than before."""
+        """Add documents, or update the sources and the date of those that are stored."""
         for document in documents:
-            found = self._database.one("SELECT number FROM documents WHERE id = ?", document.id)
-            number = int(found[0]) if found else next_number(self._database, "documents")
-            if found is None:
+            stored = self._database.one("SELECT number FROM documents WHERE id = ?", document.id)
+            number = int(stored[0]) if stored else next_number(self._database, "documents")
+            if stored is None:
                 self._database.run(
                     "INSERT INTO documents (number, id, title, text, sentence_ends, notes, date, date_from) "
                     "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -181,38 +181,34 @@ class DocumentWriter:
             )
 
     def put_files(self, files: Mapping[str, FileMark], reading: str) -> None:
-        """How files are known again at which a document stands, and in which way they were read."""
+        """Store the marks of files that hold a document, and the way in which they were read."""
         self._database.run_each(
             "INSERT OR REPLACE INTO files (path, document, size, modified, changed, digest, reading) "
             "SELECT ?1, document, ?2, ?3, ?4, ?5, ?6 FROM sources WHERE source = ?1",
-            [(path, one.size, one.modified, one.changed, one.digest, reading) for path, one in files.items()],
+            [(path, mark.size, mark.modified, mark.changed, mark.digest, reading) for path, mark in files.items()],
         )
 
     def remove(self, ids: Collection[str]) -> None:
-        """Documents that no unit is made from any more."""
+        """Remove documents that no unit is made from any more."""
+        columns = {"blocks": "document", "sources": "document", "files": "document", "documents": "number"}
         for id_ in ids:
-            for table, column in (
-                ("blocks", "document"),
-                ("sources", "document"),
-                ("files", "document"),
-                ("documents", "number"),
-            ):
+            for table, column in columns.items():
                 self._database.run(
                     f"DELETE FROM {table} WHERE {column} = (SELECT number FROM documents WHERE id = ?)", id_
                 )
 
     def numbers(self, ids: Collection[str]) -> Mapping[str, int]:
-        """The number of each document that units are made from.
+        """The numbers of documents by their ids.
 
         Raises:
-            KeyError: there is no such document.
+            KeyError: a document is not stored.
         """
-        found: dict[str, int] = dict(
+        numbers: dict[str, int] = dict(
             self._database.rows(
                 "SELECT d.id, d.number FROM carray(?) c CROSS JOIN documents d ON d.id = CAST(c.value AS TEXT)",
                 text_array(ids),
             )
         )
-        if lacking := sorted(set(ids) - found.keys()):
-            raise KeyError(f"units are made from documents that are not stored: {', '.join(lacking[:5])}")
-        return found
+        if missing := sorted(set(ids) - numbers.keys()):
+            raise KeyError(f"units are made from documents that are not stored: {', '.join(missing[:5])}")
+        return numbers

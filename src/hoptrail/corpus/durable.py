@@ -1,14 +1,14 @@
-"""Files are on the disk before anything names them. The order in which an index is written:
+"""Writing files so that they survive a power cut. This is the only module that syncs, renames or removes files of an index.
 
-    1. a segment's file is written under a name of its own that no commit knows, synced, and renamed to its final name
-    2. the folder that holds it is synced
-    3. COMMIT names it; SQLite syncs its log before it returns
-    4. the log is moved into the database, which SQLite syncs, and cut to nothing, which is synced here; that waits until no
-       reader is left that began before the commit
-    5. only then are files removed that no commit names, and their folders synced: what was removed does not come back
+    1. A segment's file is written under a temporary name, synced, and renamed to its final name.
+    2. The folder that holds it is synced.
+    3. COMMIT names it; SQLite syncs its log before it returns.
+    4. Once no reader is left that began before the commit, the log is moved into the database, which SQLite syncs, and
+       truncated, which is synced here.
+    5. Only then are files removed that no commit names, and their folders synced: removed text does not come back.
 
-A power cut between two of these steps leaves files that no commit names, which the next step 5 removes, and never a commit that
-names a file that is not there. This is the only module that syncs, renames or removes files of an index.
+A power cut between two steps can leave files that no commit names, which the next step 5 removes, but never a commit that names
+a missing file.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NEW = ".new"
 
 
 def write_file(path: Path, parts: Iterable[bytes | memoryview]) -> None:
-    """Step 1: write a file whole, or not at all. It replaces what has that name."""
+    """Step 1: write a whole file, or nothing. It replaces a file of the same name."""
     new = path.with_name(path.name + NEW)
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o666)
     try:
@@ -37,7 +37,7 @@ def write_file(path: Path, parts: Iterable[bytes | memoryview]) -> None:
 
 
 def sync_file(path: Path) -> None:
-    """Sync a file that something else has written or cut (step 4)."""
+    """Sync a file that other code has written or truncated (step 4)."""
     descriptor = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
     try:
         _sync(descriptor)
@@ -46,7 +46,7 @@ def sync_file(path: Path) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, and those above it, that are there after a power cut."""
+    """Make a folder and its parents, synced."""
     if not folder.is_dir():
         make_folder(folder.parent)
         folder.mkdir(exist_ok=True)
@@ -54,7 +54,7 @@ def make_folder(folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Step 2: what was renamed in a folder has its new name after a power cut. (Windows does that by itself.)"""
+    """Step 2: sync the names in a folder. (Windows needs no call for that.)"""
     if os.name != "posix":
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -65,7 +65,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def move_folder(folder: Path, to: Path) -> None:
-    """Give a folder, whose files are synced, its final name. There may be an empty folder of that name."""
+    """Give a folder, whose files are synced, its final name. An empty folder of that name is replaced."""
     if to.is_dir():
         to.rmdir()
     folder.rename(to)
@@ -73,14 +73,14 @@ def move_folder(folder: Path, to: Path) -> None:
 
 
 def remove_folder(folder: Path) -> None:
-    """Step 5 for a folder with all that is in it; nothing where there is none."""
+    """Step 5 for a folder with its contents, if it exists."""
     if folder.is_dir():
         shutil.rmtree(folder)
         sync_folder(folder.parent)
 
 
 def remove_files(paths: Iterable[Path]) -> None:
-    """Step 5: remove what no commit names."""
+    """Step 5: remove files that no commit names."""
     folders = set()
     for path in paths:
         path.unlink(missing_ok=True)
@@ -90,7 +90,7 @@ def remove_files(paths: Iterable[Path]) -> None:
 
 
 def _write(descriptor: int, data: memoryview) -> None:
-    """All of it: the system takes two gigabytes at a time at the most."""
+    """Write all of `data`; one system call takes at most two gigabytes."""
     while data:
         data = data[os.write(descriptor, data) :]
 

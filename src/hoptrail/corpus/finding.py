@@ -1,7 +1,7 @@
-"""Which index is meant where none is named: that of the current folder or the nearest above it, as git finds a repository.
+"""Finding the index to use when none is named: that of the current folder or of the nearest parent, as git finds a repository.
 
-An index lies in `.hoptrail` of its folder. Synchronised and network folders have theirs in the user's data folder instead: an
-index that two machines write to, or that is copied while it is written, is damaged. Reads names and file marks only.
+The index of a folder is in its subfolder `.hoptrail`. For synchronised and network folders it is in the user's data folder
+instead, because an index is damaged when two machines write to it or when it is copied while it is written.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SERVICES = re.compile(
     r"|proton ?drive|syncthing)(\W.*)?",
     re.IGNORECASE,
 )
-"""How the folders of such services are called, also with an account behind the name: `OneDrive - Example`."""
+"""Names of the folders of synchronisation services, also followed by an account: `OneDrive - Example`."""
 _MARKS = {
     ".dropbox.cache": "Dropbox",
     ".849C9593-D756-4E56-8D6E-42412F2A707B": "OneDrive",
@@ -33,26 +33,26 @@ _MARKS = {
     ".tmp.drivedownload": "Google Drive",
     ".stfolder": "Syncthing",
 }
-"""What services keep at the top of their folders, whatever those are called."""
+"""Files that these services keep at the top of their folders."""
 _KEPT = re.compile(
     r"(index|replies|jobs)\.sqlite.*|arrays|uploads|writer\.(lock|json)|\.gitignore|\.DS_Store|lost\+found"
 )
-"""What may lie in a folder before an index is begun there: what an index keeps, and what systems leave."""
+"""Files that a folder may hold before an index is made there: an index's own, and those that systems leave."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewIndex:
-    """Where an index is made for a folder; `why` it is not within the folder, empty where it is."""
+    """Where to make the index of a folder. `why` says why it is not within the folder; empty where it is."""
 
     folder: Path
     why: str = ""
 
 
 def find_index(start: Path | None = None) -> Path | None:
-    """The index of a folder (the current one) or of the nearest above it that has one.
+    """The index of `start` (the current folder) or of the nearest parent that has one.
 
     Raises:
-        UsageError: the nearest is another user's.
+        UsageError: the nearest index belongs to another user.
     """
     start = (start or Path.cwd()).resolve()
     for folder in (start, *start.parents):
@@ -64,35 +64,35 @@ def find_index(start: Path | None = None) -> Path | None:
 
 
 def index_here() -> Path:
-    """The index that a command means which names none.
+    """The index for a command that names none.
 
     Raises:
         UsageError: there is none.
     """
-    found = find_index()
-    if found is None:
+    index = find_index()
+    if index is None:
         raise UsageError(
-            "there is no index of this folder or of one above it. `hoptrail index FOLDER` makes one here; `--index DIR` names "
+            "there is no index in this folder or in one above it. `hoptrail index FOLDER` makes one here; `--index DIR` names "
             "one elsewhere."
         )
-    return index_folder(found)
+    return index_folder(index)
 
 
 def new_index(folder: Path) -> NewIndex:
-    """Where the index of a folder is to be made."""
+    """Where to make the index of a folder."""
     folder = folder.resolve()
     why = _shared_by(folder)
     return NewIndex(_elsewhere(folder), why) if why else NewIndex(folder / NAME)
 
 
 def make_index_folder(folder: Path) -> None:
-    """Make the folder of an index that nobody named; what is in it is for no repository."""
+    """Make the folder of an index that was not named, with a `.gitignore` for its files."""
     make_folder(folder)
     (folder / ".gitignore").write_text("*\n", encoding="utf-8")
 
 
 def refuse_documents(folder: Path) -> None:
-    """Raises: UsageError: the folder holds something, and no index: files of one would lie among others."""
+    """Raises: UsageError: the folder holds other files and no index."""
     if (other := other_file(folder)) is not None:
         raise UsageError(
             f"{folder} holds files (such as {other}) and no index. Name a new or an empty folder, as in --index "
@@ -101,24 +101,24 @@ def refuse_documents(folder: Path) -> None:
 
 
 def other_file(folder: Path) -> str | None:
-    """The name of something in a folder that is no index, and that an index would not have put there."""
+    """The name of a file in a folder without an index that does not belong to one; None where there is none."""
     if not folder.is_dir() or (folder / DATABASE).exists():
         return None
     return next((name for name in sorted(child.name for child in folder.iterdir()) if not _KEPT.fullmatch(name)), None)
 
 
 def _elsewhere(folder: Path) -> Path:
-    """Where the index of a folder is that cannot hold it itself."""
+    """Where the index of a folder is that cannot hold it."""
     name = re.sub(r"[^\w.-]", "-", folder.name) or "root"
     digest = hashlib.sha256(str(folder).encode("utf-8", "surrogateescape")).hexdigest()[:12]
     return user_data_path("hoptrail") / "indexes" / f"{name}-{digest}"
 
 
 def _shared_by(folder: Path) -> str:
-    """Who else writes to a folder, in words; empty where nobody does."""
+    """What else writes to a folder, in words; empty where nothing does."""
     for place in (folder, *folder.parents):
-        if found := _SERVICES.fullmatch(place.name):
-            return f"the folder is synchronised ({found['name']})"
+        if match := _SERVICES.fullmatch(place.name):
+            return f"the folder is synchronised ({match['name']})"
         for mark, service in _MARKS.items():
             if (place / mark).exists():
                 return f"the folder is synchronised ({service})"

@@ -1,6 +1,4 @@
-"""What an index says of itself: which encoder made its vectors, which structures it has, what it has cost, how often it was
-committed.
-"""
+"""The metadata of an index: the encoder of its vectors, its structures, its cost, the number of commits."""
 
 from __future__ import annotations
 
@@ -12,16 +10,21 @@ from hoptrail.models.encoder import EncoderIdentity
 from hoptrail.types import Usage
 
 NO_ENCODER = EncoderIdentity("", "", 0)
-"""Of an index without vectors."""
+"""The encoder of an index without vectors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """`structures` maps each structure present to the fingerprint of its settings; `unfinished` maps those that may have rows
-    but were not brought up to date, because a run was stopped or something was lost. `languages` maps those that a language
-    made to its name, `settled` those that wanted nothing more to what they depended on. `spent` is what building has cost.
-    `whole` is False where the last run was stopped before its end. `removed` has digests of the names by which the last commit
-    removed documents: where its end was not seen, the same removal again is known to be done.
+    """The metadata of a commit.
+
+    - `structures`: the finished structures with the fingerprints of their settings.
+    - `unfinished`: the same of structures that may have rows but are not up to date, because a run was stopped or rows were
+      lost.
+    - `languages`: the structures that a language made, with its name.
+    - `settled`: the structures that were complete, with their build fingerprints (`indexing.build_fingerprint`).
+    - `spent`: what building has cost.
+    - `whole`: False where the last run was stopped before its end.
+    - `removed`: digests of the names by which the last commit removed documents, so that repeating a removal is no error.
     """
 
     encoder: EncoderIdentity = NO_ENCODER
@@ -52,6 +55,7 @@ _TOKENS = ("calls", "prompt_tokens", "completion_tokens")
 
 
 def read_head(database: Database) -> Head:
+    """Read the metadata of the commit that a connection reads."""
     settings: dict[str, str] = dict(database.rows("SELECT name, value FROM settings"))
     rows = database.rows("SELECT name, fingerprint, language, finished, settled FROM structures ORDER BY name")
     encoder = NO_ENCODER
@@ -71,10 +75,11 @@ def read_head(database: Database) -> Head:
 
 
 def write_head(database: Database, head: Head) -> None:
+    """Replace the metadata."""
     settings: dict[str, object] = {f"spent.{name}": getattr(head.spent, name) for name in (*_TOKENS, "seconds")}
     if head.encoder != NO_ENCODER:
-        made = head.encoder
-        settings |= {"encoder": made.name, "encoder.digest": made.digest, "encoder.dimension": made.dimension}
+        encoder = head.encoder
+        settings |= {"encoder": encoder.name, "encoder.digest": encoder.digest, "encoder.dimension": encoder.dimension}
     if not head.whole:
         settings["stopped"] = 1
     if head.removed:
@@ -96,21 +101,24 @@ def write_head(database: Database, head: Head) -> None:
 
 
 def commit_number(database: Database) -> int:
+    """The number of the last commit; 0 before the first."""
     row = database.one("SELECT value FROM settings WHERE name = 'commit'")
     return int(row[0]) if row else 0
 
 
 def count_commit(database: Database) -> None:
+    """Increase the number of commits."""
     number = str(commit_number(database) + 1)
     database.run("INSERT OR REPLACE INTO settings (name, value) VALUES ('commit', ?)", number)
 
 
 def is_unclean(database: Database) -> bool:
-    """Whether a removal was committed whose text may still be in the log or in files that no commit names."""
+    """Whether text of a committed removal may still be in the log or in files that no commit names."""
     return database.one("SELECT value FROM settings WHERE name = 'unclean'") is not None
 
 
 def mark_unclean(database: Database, *, unclean: bool) -> None:
+    """Set what `is_unclean` returns."""
     if unclean:
         database.run("INSERT OR REPLACE INTO settings (name, value) VALUES ('unclean', '1')")
     else:

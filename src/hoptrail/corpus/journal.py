@@ -1,11 +1,11 @@
-"""The jobs that a server has accepted for an index, in `jobs.sqlite` beside it: a job is here, synced, before it is acknowledged.
+"""The jobs that a server has accepted for an index, in `jobs.sqlite`: a job is stored and synced before it is acknowledged.
 
-A job has a row, and a row for each of its documents. What a document needs to be indexed or removed later is kept until that is
-done; afterwards only ids and outcomes are, so that no name of a removed document stays. Each job has an owner, the mark of the
-process that is to do it; another process takes the jobs of an owner over once it has ended.
+A job has a row, and a row for each of its documents. A row holds what is needed to index or remove the document later; when that
+is done only ids and outcomes are kept, so that no name of a removed document remains. Each job has an owner: the process that
+does it. When an owner has ended, another process takes its jobs over.
 
-The file has a rollback journal, which SQLite removes and whose folder it syncs at each commit (`synchronous = EXTRA`). Every
-call opens the file and closes it again: several processes may use it.
+The file has a rollback journal; at each commit SQLite removes it and syncs the folder (`synchronous = EXTRA`). Every call opens
+and closes the file, because several processes use it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from pathlib import Path
 
 import apsw
 
-from hoptrail.corpus.connection import connected, keep_checksums
+from hoptrail.corpus.connection import Row, connected, keep_checksums
 from hoptrail.corpus.durable import make_folder, remove_files
 from hoptrail.corpus.places import JOBS, is_read_only
-from hoptrail.corpus.refusals import telling
+from hoptrail.corpus.refusals import translating_errors
 from hoptrail.errors import IndexDamaged
 
 OPEN_STATES = ("waiting", "reading", "indexing", "stopped")
-"""States of documents with which something is left to do."""
+"""States of documents that are not finished."""
 
 _TABLES = """
 CREATE TABLE jobs (
@@ -50,7 +50,7 @@ _WAIT = 10_000
 
 @dataclass(frozen=True, slots=True)
 class ItemRecord:
-    """A document of a job. `whole_name` and `ending` (or none) are of an upload; `documents` are ids by their sources."""
+    """A document of a job. `whole_name` and `ending` describe an upload; `documents` maps sources to ids."""
 
     id: str
     name: str
@@ -66,15 +66,15 @@ class ItemRecord:
         return self.state in OPEN_STATES
 
     def without_names(self) -> ItemRecord:
-        """As it is kept once nothing is left to do: what has been read goes by its ids alone."""
+        """The record to keep once nothing is left to do: what was read is identified by its ids alone."""
         if self.state != "done":
             return ItemRecord(self.id, self.name, self.state, reason=self.reason, notes=self.notes)
-        return ItemRecord(self.id, self.id, self.state, documents={one: one for one in self.documents.values()})
+        return ItemRecord(self.id, self.id, self.state, documents={id_: id_ for id_ in self.documents.values()})
 
 
 @dataclass(frozen=True, slots=True)
 class JobRecord:
-    """`client` says whose turn is used; `cancelled` jobs are not done unless they are resumed."""
+    """A job. `client` is the key whose turn it takes; `cancelled` jobs are not done unless they are resumed."""
 
     id: str
     client: str
@@ -86,7 +86,7 @@ class JobRecord:
 class Journal:
     """The jobs of the index in a folder.
 
-    All methods raise StorageError (the disk refuses) and IndexDamaged; what they were to write is not written then.
+    All methods raise StorageError (the disk refuses) and IndexDamaged; nothing is written then.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -97,14 +97,14 @@ class Journal:
         return (self._folder / JOBS).exists()
 
     def append(self, job: JobRecord, owner: str) -> None:
-        """Enter a job: when this returns, it is on the disk."""
+        """Store a job: it is synced when this returns."""
         with self._writing() as connection:
             values = (job.id, owner, job.client, job.kind, job.cancelled)
             connection.execute("INSERT INTO jobs (id, owner, client, kind, cancelled) VALUES (?, ?, ?, ?, ?)", values)
             _write_items(connection, job.id, job.items)
 
     def set_items(self, job: str, items: Sequence[ItemRecord]) -> None:
-        """Note what has become of the documents of a job. Names go when nothing of it is left to do."""
+        """Store the states of the documents of a job. Their names are removed when all are finished."""
         if not any(item.is_open for item in items):
             items = [item.without_names() for item in items]
         with self._writing() as connection:
@@ -112,50 +112,49 @@ class Journal:
                 _write_items(connection, job, items)
 
     def set_cancelled(self, job: str, *, cancelled: bool) -> None:
+        """Cancel or resume a job."""
         with self._writing() as connection:
             connection.execute("UPDATE jobs SET cancelled = ? WHERE id = ?", (cancelled, job))
 
     def forget(self, jobs: Iterable[str]) -> None:
+        """Remove jobs."""
         with self._writing() as connection:
             connection.executemany("DELETE FROM jobs WHERE id = ?", [(job,) for job in jobs])
 
     def owners(self) -> set[str]:
+        """The owners of all jobs."""
         if not self.exists:
             return set()
         with self._writing() as connection:
-            found = connection.execute("SELECT DISTINCT owner FROM jobs").fetchall()
-        return {str(owner) for (owner,) in found}
+            return {str(owner) for (owner,) in connection.execute("SELECT DISTINCT owner FROM jobs")}
 
     def open_items(self) -> set[str]:
-        """Ids of all documents with which something is left to do."""
+        """Ids of all unfinished documents."""
         if not self.exists:
             return set()
         with self._writing() as connection:
-            found = connection.execute("SELECT id, state FROM items").fetchall()
-        return {str(id_) for id_, state in found if state in OPEN_STATES}
+            rows = connection.execute("SELECT id, state FROM items").fetchall()
+        return {str(id_) for id_, state in rows if state in OPEN_STATES}
 
     def take_over(self, owners: Collection[str], by: str) -> list[JobRecord]:
-        """Make the jobs of some owners those of another; in the order in which they were accepted."""
+        """Make `by` the owner of the jobs of `owners`. Returns these in the order in which they were accepted."""
         if not owners or not self.exists:
             return []
         with self._writing() as connection:
-            found = [
-                (job, client, kind, bool(cancelled))
-                for job, owner, client, kind, cancelled in connection.execute(
-                    "SELECT id, owner, client, kind, cancelled FROM jobs ORDER BY number"
-                )
+            sql = "SELECT id, owner, client, kind, cancelled FROM jobs ORDER BY number"
+            rows: list[Row] = connection.execute(sql).fetchall()
+            jobs = [
+                JobRecord(job, client, kind, bool(cancelled), _items(connection, job))
+                for job, owner, client, kind, cancelled in rows
                 if owner in owners
             ]
-            connection.executemany("UPDATE jobs SET owner = ? WHERE id = ?", [(by, job) for job, *_ in found])
-            return [
-                JobRecord(job, client, kind, cancelled, _items(connection, job))
-                for job, client, kind, cancelled in found
-            ]
+            connection.executemany("UPDATE jobs SET owner = ? WHERE id = ?", [(by, job.id) for job in jobs])
+            return jobs
 
     @contextmanager
     def _writing(self) -> Iterator[apsw.Connection]:
-        """A transaction, which is on the disk when it has ended."""
-        with _telling(self._folder):
+        """A transaction, which is synced at its end."""
+        with _translating_errors(self._folder):
             make_folder(self._folder)
             connection = connected(str(self._folder / JOBS))
             try:
@@ -172,24 +171,24 @@ class Journal:
 
 
 def damaged_journal(folder: Path) -> list[str]:
-    """What is wrong with the journal of an index, in words; nothing where there is none."""
+    """The faults of the journal of an index, in words; none where there is no journal."""
     if not (folder / JOBS).exists() or is_read_only(folder):
         return []
     try:
-        with _telling(folder):
+        with _translating_errors(folder):
             connection = connected(str(folder / JOBS))
             try:
                 connection.set_busy_timeout(_WAIT)
-                found = [what for (what,) in connection.execute("PRAGMA integrity_check") if what != "ok"]
+                faults = [fault for (fault,) in connection.execute("PRAGMA integrity_check") if fault != "ok"]
             finally:
                 connection.close(force=True)
     except IndexDamaged as error:
         return [str(error)]
-    return [f"{JOBS}: {what}" for what in found]
+    return [f"{JOBS}: {fault}" for fault in faults]
 
 
 def drop_damaged_journal(folder: Path) -> list[str]:
-    """Remove a journal that is damaged; the names of the files that went. The jobs in it are lost."""
+    """Remove a damaged journal, and with it the jobs. Returns the names of the files that were damaged."""
     if not damaged_journal(folder):
         return []
     remove_files([folder / JOBS, folder / f"{JOBS}-journal"])
@@ -229,9 +228,9 @@ def _write_items(connection: apsw.Connection, job: str, items: Sequence[ItemReco
 
 
 @contextmanager
-def _telling(folder: Path) -> Iterator[None]:
+def _translating_errors(folder: Path) -> Iterator[None]:
     try:
-        with telling(folder):
+        with translating_errors(folder):
             yield
     except IndexDamaged as error:
         raise IndexDamaged(

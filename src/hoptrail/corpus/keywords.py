@@ -1,26 +1,25 @@
-"""The keyword index: ranking by BM25, exactly, from postings that are rows of the database, and writing these.
+"""The keyword index: exact ranking by BM25 over postings in the database, and writing these.
 
-score(q, u) = sum over the words w of q of  idf(w) · tf · (k1 + 1) / (tf + k1 · (1 - b + b · |u| / avg|u|))
-each as often as it stands in q, with k1 = 1.2, b = .75 and idf(w) = ln(1 + (N - df + .5) / (df + .5)), over all units of a kind
-that count.
+score(q, u) = sum over the words w of q, with repeats, of  idf(w) · tf · (k1 + 1) / (tf + k1 · (1 - b + b · |u| / avg|u|))
+with k1 = 1.2, b = .75 and idf(w) = ln(1 + (N - df + .5) / (df + .5)), over all live units of a kind.
 
-A segment's arrays are `numbers`, of its units, rising, and `lengths`, how many words each has. Its postings are rows of the
-database (`schema.py`), which name units by their place in the segment. Removing a unit rewrites the rows of its words.
+The arrays of a segment are `numbers`, of its units, sorted, and `lengths`, their numbers of words. Its postings are rows of the
+database (`schema.py`), which refer to units by their rows in the segment. Removing a unit rewrites the postings of its words.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
+from typing import Any
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.columns import NONE, Numbers, numbers_of, rows_of
-from hoptrail.corpus.connection import Row
+from hoptrail.corpus.columns import NONE, Numbers, bounds_of, numbers_of, paired, rows_of, unpaired
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.segments import Family, Segment, Segments, SegmentWriter
 from hoptrail.corpus.texts import Texts
@@ -34,17 +33,14 @@ B = 0.75
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """The rows of a segment that have a word, rising, and how often each has it."""
+    """The rows of a segment that contain a word, sorted, and how often each does."""
 
     rows: NDArray[np.int32]
-    often: NDArray[np.uint16]
+    counts: NDArray[np.uint16]
 
-    def counting(self, alive: NDArray[np.bool_] | None) -> Postings:
-        """Those of rows that count."""
-        if alive is None:
-            return self
-        kept = alive[self.rows]
-        return Postings(self.rows[kept], self.often[kept])
+    def where(self, chosen: NDArray[Any] | slice) -> Postings:
+        """The postings that a mask, a slice or an array of positions chooses."""
+        return Postings(self.rows[chosen], self.counts[chosen])
 
 
 class Keywords:
@@ -58,72 +54,74 @@ class Keywords:
     def search(self, kind: Kind, question: str, limit: int) -> Ranked:
         """The `limit` units with the highest scores, of those that share a word with the question."""
         numbers, scores = [NONE], [np.zeros(0)]
-        for segment, [found] in self._scores(kind, [question]):
-            rows = np.flatnonzero(found)
+        for segment, [row_scores] in self._scores(kind, [question]):
+            rows = np.flatnonzero(row_scores)
             numbers.append(segment.arrays["numbers"][rows])
-            scores.append(found[rows])
+            scores.append(row_scores[rows])
         return best(self._texts, np.concatenate(numbers), np.concatenate(scores), limit)
 
     def scores(self, kind: Kind, questions: Sequence[str], numbers: Numbers) -> NDArray[np.float64]:
-        """What `search` gives some units as score for each question, 0 to those that share no word, in the same order: shape
-        (questions, units).
+        """The scores of `search` for each question and each of these units: shape (questions, units). 0 where they share no
+        word.
         """
         scores = np.zeros((len(questions), len(numbers)))
-        for segment, found in self._scores(kind, questions):
+        for segment, row_scores in self._scores(kind, questions):
             rows = rows_of(numbers, segment.arrays["numbers"])
             here = rows >= 0
-            scores[:, here] += found[:, rows[here]]  # what is gone has 0
+            scores[:, here] += row_scores[:, rows[here]]  # removed rows score 0
         return scores
 
     def frequencies(self, kind: Kind, words: Sequence[str]) -> NDArray[np.int64]:
-        """How many units have each word, in the form that `keyword_words` gives it."""
-        found: Counter[str] = Counter()
-        for word, _, df, _ in self._postings(self._segments.of(Family.KEYWORDS, kind), tuple(sorted(set(words)))):
-            found[word] += df
-        return np.array([found[word] for word in words], dtype=np.int64)
+        """How many units contain each word, as `keyword_words` writes it."""
+        df: Counter[str] = Counter()
+        for word, _, postings in self._postings(self._segments.of(Family.KEYWORDS, kind), tuple(sorted(set(words)))):
+            df[word] += len(postings.rows)
+        return np.array([df[word] for word in words], dtype=np.int64)
 
     def _scores(self, kind: Kind, questions: Sequence[str]) -> Iterator[tuple[Segment, NDArray[np.float64]]]:
         """The scores of all rows of each segment: shape (questions, rows)."""
-        parts = self._segments.of(Family.KEYWORDS, kind)
-        asked = [Counter(keyword_words(question)) for question in questions]
-        words = set[str]().union(*asked)
-        if not parts or not words:
+        segments = self._segments.of(Family.KEYWORDS, kind)
+        queries = [Counter(keyword_words(question)) for question in questions]
+        words = set[str]().union(*queries)
+        if not segments or not words:
             return
-        units = sum(map(len, parts))
-        held = sum(int(part.arrays["lengths"][part.living()].sum(dtype=np.int64)) for part in parts)
-        constant, slope = K1 * (1 - B), K1 * B * units / max(held, 1)
-        found = {part.number: np.zeros((len(questions), part.rows)) for part in parts}
-        lengths = {part.number: part.arrays["lengths"] for part in parts}
-        postings = self._postings(parts, tuple(sorted(words)))
-        with_word: Counter[str] = Counter()
-        for word, _, df, _ in postings:
-            with_word[word] += df
-        for word, number, _, posting in postings:
-            rarity = np.log(1 + (units - with_word[word] + 0.5) / (with_word[word] + 0.5))
-            damping = constant + slope * lengths[number][posting.rows]
-            for row, often in enumerate(counter[word] for counter in asked):
-                if often:
-                    worth = rarity * often * (K1 + 1) * posting.often / (posting.often + damping)
-                    found[number][row, posting.rows] += worth
-        for part in parts:
-            yield part, found[part.number]
+        units = sum(map(len, segments))
+        total = sum(int(segment.arrays["lengths"][segment.live_rows()].sum(dtype=np.int64)) for segment in segments)
+        constant, slope = K1 * (1 - B), K1 * B * units / max(total, 1)
+        scores = {segment.number: np.zeros((len(questions), segment.rows)) for segment in segments}
+        lengths = {segment.number: segment.arrays["lengths"] for segment in segments}
+        found = self._postings(segments, tuple(sorted(words)))
+        df: Counter[str] = Counter()
+        for word, _, postings in found:
+            df[word] += len(postings.rows)
+        for word, number, postings in found:
+            idf = np.log(1 + (units - df[word] + 0.5) / (df[word] + 0.5))
+            damping = constant + slope * lengths[number][postings.rows]
+            for row, repeats in enumerate(query[word] for query in queries):
+                if repeats:
+                    score = idf * repeats * (K1 + 1) * postings.counts / (postings.counts + damping)
+                    scores[number][row, postings.rows] += score
+        for segment in segments:
+            yield segment, scores[segment.number]
 
-    def _postings(self, parts: Sequence[Segment], words: tuple[str, ...]) -> list[tuple[str, int, int, Postings]]:
-        """Words with the number of a segment that has them, how many of its rows do, and these."""
-        if not parts or not words:
+    def _postings(self, segments: Sequence[Segment], words: tuple[str, ...]) -> list[tuple[str, int, Postings]]:
+        """The live postings of words: the word, the number of a segment, and its postings."""
+        if not segments or not words:
             return []
-        numbers = np.array([part.number for part in parts], np.int64)
+        alive = {segment.number: segment.alive for segment in segments}
         rows = self._database.rows(
             "SELECT p.term, p.segment, p.docs, p.tfs FROM carray(?) c CROSS JOIN carray(?) w CROSS JOIN postings p "
             "ON p.segment = c.value AND p.term = w.value",
-            *(apsw.carray(numbers), apsw.carray(words)),
+            *(apsw.carray(np.array(list(alive), np.int64)), apsw.carray(words)),
         )
-        alive = {part.number: part.alive for part in parts}
-        found = [(term, segment, posting(docs, tfs).counting(alive[segment])) for term, segment, docs, tfs in rows]
-        return [(term, segment, len(counted.rows), counted) for term, segment, counted in found]
+        found = [(word, segment, alive[segment], _unpacked(docs, tfs)) for word, segment, docs, tfs in rows]
+        return [
+            (word, segment, postings if mask is None else postings.where(mask[postings.rows]))
+            for word, segment, mask, postings in found
+        ]
 
 
-def posting(docs: bytes, tfs: bytes) -> Postings:
+def _unpacked(docs: bytes, tfs: bytes) -> Postings:
     return Postings(np.frombuffer(docs, np.int32), np.frombuffer(tfs, np.uint16))
 
 
@@ -132,20 +130,20 @@ _MOST = np.iinfo(np.uint16).max
 
 
 class PostingWriter:
-    """The keyword index of a transaction."""
+    """Writes the keyword index in a transaction."""
 
     def __init__(self, segments: SegmentWriter) -> None:
         self._segments = segments
         self._database: Database = segments.database
         self._waiting: dict[str, dict[int, list[str]]] = {}
-        """By kind and number the words of units that have no segment yet."""
+        """The words of units without a segment yet, by kind and number."""
 
     def add(self, kind: str, number: int, text: str) -> None:
-        """A unit for the next segment."""
+        """Add a unit to the next segment."""
         self._waiting.setdefault(kind, {})[number] = keyword_words(text)
 
     def flush(self) -> None:
-        """Make segments of what waits."""
+        """Write the waiting units as one segment per kind."""
         for kind, waiting in sorted(self._waiting.items()):
             units = dict(sorted(waiting.items()))
             terms = sorted({word for words in units.values() for word in words})
@@ -153,112 +151,94 @@ class PostingWriter:
             flat = np.array([places[word] for words in units.values() for word in words], np.int64)
             lengths = np.array([len(words) for words in units.values()], np.int64)
             owners = np.repeat(np.arange(len(units)), lengths)
-            keys, often = np.unique(flat << 32 | owners, return_counts=True)
-            self._store(kind, np.array(list(units)), lengths, terms, keys, often)
+            pairs, counts = np.unique(paired(flat, owners), return_counts=True)
+            segment = self._segments.add(Family.KEYWORDS, kind, len(units), _arrays(np.array(list(units)), lengths))
+            postings = Postings(unpaired(pairs)[1], np.minimum(counts, _MOST).astype(np.uint16))
+            bounds = bounds_of(pairs, len(terms)).tolist()
+            self._database.run_each(
+                _INSERT,
+                (
+                    _row(segment, term, postings.where(slice(first, last)))
+                    for term, (first, last) in zip(terms, pairwise(bounds), strict=True)
+                ),
+            )
         self._waiting.clear()
 
     def remove(self, segments: Sequence[Segment], texts: Mapping[int, str]) -> None:
-        """Take units out, by number, with the text that they had."""
+        """Remove units, given by number with the text that they had."""
         words = {number: keyword_words(text) for number, text in texts.items()}
         for segment in segments:
             numbers = segment.arrays["numbers"]
-            here = segment.counting(np.flatnonzero(np.isin(numbers, numbers_of(list(words)))))
-            gone = {term for number in numbers[here].tolist() for term in words[number]}
-            if len(here):
-                self._rewrite(segment, tuple(sorted(gone)), here)
-                self._segments.mark_gone(segment, here)
+            rows = segment.live(np.flatnonzero(np.isin(numbers, numbers_of(list(words)))))
+            terms = {term for number in numbers[rows].tolist() for term in words[number]}
+            if len(rows):
+                self._remove_rows(segment, tuple(sorted(terms)), rows)
+                self._segments.mark_gone(segment, rows)
 
     def merge(self, kind: str, segments: Sequence[Segment]) -> None:
-        """Make one segment of several, without what is gone."""
-        living = [segment.living() for segment in segments]
-        numbers = np.concatenate([one.arrays["numbers"][rows] for one, rows in zip(segments, living, strict=True)])
-        lengths = np.concatenate([one.arrays["lengths"][rows] for one, rows in zip(segments, living, strict=True)])
+        """Merge segments into one, without removed rows."""
+        live = [segment.live_rows() for segment in segments]
+        numbers, lengths = (
+            np.concatenate([segment.arrays[name][rows] for segment, rows in zip(segments, live, strict=True)])
+            for name in ("numbers", "lengths")
+        )
         order = np.argsort(numbers, kind="stable")
         ranks = np.empty(len(order), np.int64)
         ranks[order] = np.arange(len(order))
-        places, before = {}, 0
-        for segment, rows in zip(segments, living, strict=True):
-            place = np.zeros(segment.rows, np.int64)
-            place[rows] = ranks[before : before + len(rows)]
-            places[segment.number] = place
+        new_rows, before = {}, 0
+        for segment, rows in zip(segments, live, strict=True):
+            new_rows[segment.number] = np.zeros(segment.rows, np.int64)
+            new_rows[segment.number][rows] = ranks[before : before + len(rows)]
             before += len(rows)
-        new = self._segments.add(Family.KEYWORDS, kind, len(numbers), _arrays(numbers[order], lengths[order]))
-        if new:
-            self._database.run_each(_INSERT, self._merged(new, places))
-        self.drop(segments)
-
-    def drop(self, segments: Iterable[Segment]) -> None:
-        """Segments that are no more, with their postings."""
+        merged = self._segments.add(Family.KEYWORDS, kind, len(numbers), _arrays(numbers[order], lengths[order]))
+        if merged:
+            self._database.run_each(_INSERT, self._merged_postings(merged, new_rows))
         for segment in segments:
             self._database.run("DELETE FROM postings WHERE segment = ?", segment.number)
-            self._segments.drop([segment])
+        self._segments.drop(segments)
 
-    def _merged(self, new: int, places: Mapping[int, NDArray[np.int64]]) -> list[tuple[apsw.SQLiteValue, ...]]:
+    def _merged_postings(self, merged: int, new_rows: Mapping[int, NDArray[np.int64]]) -> list[_PostingRow]:
+        """The rows of a merged segment, from those of the segments in `new_rows`, which maps their rows to new ones."""
         found = self._database.rows(
             "SELECT p.term, p.segment, p.docs, p.tfs FROM carray(?) c CROSS JOIN postings p ON p.segment = c.value "
             "ORDER BY p.term, p.segment",
-            apsw.carray(np.array(list(places), np.int64)),
+            apsw.carray(np.array(list(new_rows), np.int64)),
         )
-        return [_merged_row(new, term, rows, places) for term, rows in groupby(found, key=lambda row: str(row[0]))]
+        rows = []
+        for term, same in groupby(found, key=lambda row: str(row[0])):
+            parts = [(new_rows[segment], _unpacked(docs, tfs)) for _, segment, docs, tfs in same]
+            docs = np.concatenate([rows_after[part.rows] for rows_after, part in parts]).astype(np.int32)
+            postings = Postings(docs, np.concatenate([part.counts for _, part in parts]))
+            rows.append(_row(merged, term, postings.where(np.argsort(docs, kind="stable"))))
+        return rows
 
-    def _store(
-        self,
-        kind: str,
-        numbers: NDArray[np.int64],
-        lengths: NDArray[np.int64],
-        terms: Sequence[str],
-        keys: NDArray[np.int64],
-        often: NDArray[np.int64],
-    ) -> None:
-        """A segment from pairs of a term and a row (`keys`, rising), and how often each is."""
-        segment = self._segments.add(Family.KEYWORDS, kind, len(numbers), _arrays(numbers, lengths))
-        starts = np.searchsorted(keys, np.arange(len(terms) + 1) << 32)
-        docs = (keys & 0xFFFFFFFF).astype(np.int32)
-        tfs = np.minimum(often, _MOST).astype(np.uint16)
-
-        def rows() -> Iterator[tuple[apsw.SQLiteValue, ...]]:
-            for term, first, last in zip(terms, starts[:-1].tolist(), starts[1:].tolist(), strict=True):
-                yield segment, term, last - first, docs[first:last].tobytes(), tfs[first:last].tobytes()
-
-        self._database.run_each(_INSERT, rows())
-
-    def _rewrite(self, segment: Segment, terms: tuple[str, ...], gone: NDArray[np.intp]) -> None:
-        """Take rows of a segment out of the postings of some terms; a term that nothing else has goes."""
+    def _remove_rows(self, segment: Segment, terms: tuple[str, ...], rows: NDArray[np.intp]) -> None:
+        """Remove rows of a segment from the postings of these terms, and terms that no other row has."""
         if not terms:
             return
         found = self._database.rows(
             "SELECT p.term, p.docs, p.tfs FROM carray(?) c CROSS JOIN postings p ON p.segment = ? AND p.term = c.value",
             *(apsw.carray(terms), segment.number),
         )
-        left = [(term, _without(posting(docs, tfs), gone)) for term, docs, tfs in found]
+        before = [(term, _unpacked(docs, tfs)) for term, docs, tfs in found]
+        after = [(term, postings.where(~np.isin(postings.rows, rows))) for term, postings in before]
         self._database.run_each(
-            "UPDATE postings SET df = ?, docs = ?, tfs = ? WHERE segment = ? AND term = ?",
-            [
-                (len(kept.rows), kept.rows.tobytes(), kept.often.tobytes(), segment.number, term)
-                for term, kept in left
-                if len(kept.rows)
-            ],
+            "UPDATE postings SET df = ?3, docs = ?4, tfs = ?5 WHERE segment = ?1 AND term = ?2",
+            [_row(segment.number, term, postings) for term, postings in after if len(postings.rows)],
         )
         self._database.run_each(
             "DELETE FROM postings WHERE segment = ? AND term = ?",
-            [(segment.number, term) for term, kept in left if not len(kept.rows)],
+            [(segment.number, term) for term, postings in after if not len(postings.rows)],
         )
+
+
+_PostingRow = tuple[int, str, int, bytes, bytes]
+
+
+def _row(segment: int, term: str, postings: Postings) -> _PostingRow:
+    """A row of the table of postings."""
+    return segment, term, len(postings.rows), postings.rows.tobytes(), postings.counts.tobytes()
 
 
 def _arrays(numbers: NDArray[np.integer], lengths: NDArray[np.integer]) -> Mapping[str, NDArray[np.int32]]:
     return {"numbers": numbers_of(numbers), "lengths": numbers_of(lengths)}
-
-
-def _without(found: Postings, gone: NDArray[np.intp]) -> Postings:
-    kept = ~np.isin(found.rows, gone)
-    return Postings(found.rows[kept], found.often[kept])
-
-
-def _merged_row(
-    new: int, term: str, rows: Iterable[Row], places: Mapping[int, NDArray[np.int64]]
-) -> tuple[apsw.SQLiteValue, ...]:
-    parts = [(places[segment], posting(docs, tfs)) for _, segment, docs, tfs in rows]
-    docs = np.concatenate([place[part.rows] for place, part in parts]).astype(np.int32)
-    tfs = np.concatenate([part.often for _, part in parts])
-    order = np.argsort(docs, kind="stable")
-    return new, term, len(docs), docs[order].tobytes(), tfs[order].tobytes()

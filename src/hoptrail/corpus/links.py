@@ -1,8 +1,8 @@
-"""Links between units as graphs: from where to where, by kind, in both directions.
+"""Links between units as directed graphs, by kind, in both directions.
 
-A segment holds its links twice by what they lead from and to: `nodes` are the units that some leave, rising, and the links of
-node i are the rows `starts[i]` to `starts[i + 1]` of `targets` and `weights`; `heads` are the units that some enter, and the
-links to head i are the rows `order[entries[i] : entries[i + 1]]`.
+A segment indexes its links twice. `nodes` are the units that links leave, sorted: the links of node i are the rows `starts[i]`
+to `starts[i + 1]` of `targets` and `weights`. `heads` are the units that links enter, sorted: the links to head i are the rows
+`order[entries[i] : entries[i + 1]]`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Directed, Numbers, Places, joined, numbers_of, ranges, rows_of
 from hoptrail.corpus.numbering import Numbering
@@ -21,7 +20,7 @@ from hoptrail.types import Link
 
 
 class Links:
-    """The links of a snapshot: `edges` by the numbers of the units that they join, the others by their ids."""
+    """The links of a snapshot: `edges...` by the numbers of the units that they join, the other methods by their ids."""
 
     def __init__(self, segments: Segments, texts: Texts) -> None:
         self._segments = segments
@@ -34,47 +33,48 @@ class Links:
         return Counter({kind: count for kind, count in counts.items() if count})
 
     def edges(self, kind: str) -> Directed:
-        """Those of a kind, by rising source, then target."""
-        parts = [edges_at(part, part.living()) for part in self._segments.of(Family.LINKS, kind)]
+        """The links of a kind, ordered by source, then target."""
+        parts = [edges_at(part, part.live_rows()) for part in self._segments.of(Family.LINKS, kind)]
         return joined(parts).in_order()
 
     def edges_leaving(self, kind: str, numbers: Numbers) -> Directed:
-        """Those that lead from one of some units, by rising source, then target."""
+        """The links that lead from one of these units, ordered by source, then target."""
         return self._touching(kind, numbers, leaving)
 
     def edges_entering(self, kind: str, numbers: Numbers) -> Directed:
-        """Those that lead to one of some units, by rising source, then target."""
+        """The links that lead to one of these units, ordered by source, then target."""
         return self._touching(kind, numbers, entering)
 
     def _touching(self, kind: str, numbers: Numbers, side: _Side) -> Directed:
-        wanted = np.unique(numbers_of(numbers))
+        nodes = np.unique(numbers_of(numbers))
         segments = self._segments.of(Family.LINKS, kind)
-        parts = [edges_at(part, part.counting(side(part, wanted))) for part in segments]
+        parts = [edges_at(part, part.live(side(part, nodes))) for part in segments]
         return joined([part for part in parts if len(part)]).in_order()
 
     def all(self, kind: str | None = None) -> Iterator[Link]:
-        """Links, all or those of one kind."""
-        for one in self.count() if kind is None else (kind,):
-            yield from self._links(one, self.edges(one))
+        """All links, or those of one kind."""
+        for name in self.count() if kind is None else (kind,):
+            yield from self._links(name, self.edges(name))
 
     def leaving(self, ids: Collection[str], kind: str) -> Iterator[Link]:
         """Links of one kind that lead from units of these ids."""
-        return self._links(kind, self.edges_leaving(kind, self._linkable(ids)))
+        return self._links(kind, self.edges_leaving(kind, self._texts.known(ids, reserved=True)))
 
     def entering(self, ids: Collection[str], kind: str) -> Iterator[Link]:
         """Links of one kind that lead to units of these ids."""
-        return self._links(kind, self.edges_entering(kind, self._linkable(ids)))
+        return self._links(kind, self.edges_entering(kind, self._texts.known(ids, reserved=True)))
 
     def rows(self, kind: str, ids: Sequence[str]) -> Directed:
-        """Links of one kind with both ends among `ids`, as rows of these."""
+        """Links of one kind with both ends among `ids`, between positions in `ids`."""
         numbers = self._texts.numbers(list(ids), reserved=True)
         known = np.flatnonzero(numbers)
         order = known[np.argsort(numbers[known], kind="stable")]
-        return _between(self.edges(kind), numbers[order], order)
-
-    def _linkable(self, ids: Collection[str]) -> Numbers:
-        numbers = self._texts.numbers(list(ids), reserved=True)
-        return np.unique(numbers[numbers > 0])
+        edges, rising = self.edges(kind), numbers[order]
+        sources, targets = rows_of(edges.sources, rising), rows_of(edges.targets, rising)
+        both = (sources >= 0) & (targets >= 0)
+        return Directed(
+            order[sources[both]].astype(np.int32), order[targets[both]].astype(np.int32), edges.weights[both]
+        )
 
     def _links(self, kind: str, edges: Directed) -> Iterator[Link]:
         names = self._texts.names(np.concatenate([edges.sources, edges.targets]))
@@ -84,15 +84,8 @@ class Links:
         )
 
 
-def _between(edges: Directed, rising: Numbers, rows: NDArray[np.intp]) -> Directed:
-    """The links with both ends among `rising` numbers, as the `rows` that belong to these."""
-    sources, targets = rows_of(edges.sources, rising), rows_of(edges.targets, rising)
-    whole = (sources >= 0) & (targets >= 0)
-    return Directed(rows[sources[whole]].astype(np.int32), rows[targets[whole]].astype(np.int32), edges.weights[whole])
-
-
 def link_arrays(edges: Directed) -> Mapping[str, Array]:
-    """The arrays of a segment."""
+    """The arrays of a segment with these links."""
     edges = edges.in_order()
     order = np.lexsort((edges.sources, edges.targets)).astype(np.int32)
     nodes, starts = np.unique(edges.sources, return_index=True)
@@ -109,46 +102,45 @@ def link_arrays(edges: Directed) -> Mapping[str, Array]:
 
 
 def leaving(segment: Segment, numbers: Numbers) -> Places:
-    """The rows of the links that lead from some units."""
-    found = rows_of(numbers, segment.arrays["nodes"])
-    found = found[found >= 0]
-    starts = segment.arrays["starts"]
-    return ranges(starts[found], starts[found + 1] - starts[found])[1]
+    """The rows of the links that lead from one of these units."""
+    return _link_places(segment, "nodes", "starts", numbers)
 
 
 def entering(segment: Segment, numbers: Numbers) -> Places:
-    """The rows of the links that lead to some units."""
-    found = rows_of(numbers, segment.arrays["heads"])
+    """The rows of the links that lead to one of these units."""
+    rows: Places = segment.arrays["order"][_link_places(segment, "heads", "entries", numbers)].astype(np.intp)
+    return rows
+
+
+def _link_places(segment: Segment, units: str, starts: str, numbers: Numbers) -> Places:
+    """Look `numbers` up in the array `units`. Returns the ranges that the array `starts` delimits for them."""
+    found = rows_of(numbers, segment.arrays[units])
     found = found[found >= 0]
-    entries = segment.arrays["entries"]
-    places: Places = segment.arrays["order"][ranges(entries[found], entries[found + 1] - entries[found])[1]].astype(
-        np.intp
-    )
-    return places
+    bounds = segment.arrays[starts]
+    return ranges(bounds[found], bounds[found + 1] - bounds[found])[1]
 
 
 _Side = Callable[[Segment, Numbers], Places]
 
 
 def edges_at(segment: Segment, rows: Places) -> Directed:
-    """The links in some rows of a segment."""
+    """The links in these rows of a segment."""
     nodes = np.searchsorted(segment.arrays["starts"], rows, side="right") - 1
     return Directed(segment.arrays["nodes"][nodes], segment.arrays["targets"][rows], segment.arrays["weights"][rows])
 
 
 def rows_between(segment: Segment, edges: Directed) -> Places:
-    """The rows of a segment whose links join the same two units as some of `edges`."""
+    """The rows of a segment whose links join the same two units as one of `edges`."""
     rows = leaving(segment, np.unique(edges.sources))
-    here = edges_at(segment, rows)
-    return rows[np.isin(here.keys, edges.keys)]
+    return rows[np.isin(edges_at(segment, rows).keys, edges.keys)]
 
 
 WAITING = 1 << 22
-"""Links of a kind that wait for a segment at the most."""
+"""Links of a kind that may wait for a segment."""
 
 
 class LinkWriter:
-    """The links of a transaction: `put`, `put_rows` and `remove` go by the ids of units, the others by their numbers."""
+    """Writes links in a transaction: `put`, `put_rows` and `remove` by the ids of units, the other methods by their numbers."""
 
     def __init__(self, segments: SegmentWriter, texts: Texts, numbering: Numbering) -> None:
         self._segments = segments
@@ -157,24 +149,24 @@ class LinkWriter:
         self._waiting: dict[str, list[Directed]] = {}
 
     def put(self, links: Iterable[Link]) -> None:
-        """Add links, or replace those between the same two units with the same kind."""
+        """Add links. A link replaces one of the same kind between the same two units."""
         by_kind: dict[str, list[Link]] = {}
         for link in links:
             by_kind.setdefault(link.kind, []).append(link)
-        for kind, some in by_kind.items():
-            numbers = self.reserve([link.source for link in some] + [link.target for link in some])
-            weights = np.array([link.weight for link in some])
-            self.put_edges(kind, Directed(numbers[: len(some)], numbers[len(some) :], weights))
+        for kind, same in by_kind.items():
+            numbers = self.reserve([link.source for link in same] + [link.target for link in same])
+            weights = np.array([link.weight for link in same])
+            self.put_edges(kind, Directed(numbers[: len(same)], numbers[len(same) :], weights))
 
     def put_rows(self, ids: Sequence[str], links: Mapping[str, Directed]) -> None:
-        """As `put`, by kind, without a record a link: the ends are rows of `ids`."""
+        """Put links by kind, as arrays: their ends are positions in `ids`."""
         numbers = self.reserve(ids)
-        for kind, some in links.items():
-            if len(some.sources):
-                self.put_edges(kind, Directed(numbers[some.sources], numbers[some.targets], some.weights))
+        for kind, edges in links.items():
+            if len(edges):
+                self.put_edges(kind, Directed(numbers[edges.sources], numbers[edges.targets], edges.weights))
 
     def put_edges(self, kind: str, edges: Directed) -> None:
-        """As `put`, by number."""
+        """Put links by number."""
         self._segments.changed = True
         waiting = self._waiting.setdefault(kind, [])
         waiting.append(edges)
@@ -182,46 +174,47 @@ class LinkWriter:
             self.flush()
 
     def stale(self, kind: str, ids: Sequence[str], wanted: Directed, among: Collection[str] | None) -> Directed:
-        """Remove the links of one kind that are not among those `wanted` (rows of `ids`), of all or of some; gives those that
-        are yet to be put, by number. Links are removed by what they lead from, so that what else leads from there is put again.
+        """Remove stored links of a kind that are not among those `wanted` (whose ends are positions in `ids`); with `among`, only
+        links that leave these units. Returns the wanted links that are yet to be put, by number: all of a unit's links are
+        removed together, so those that remain wanted must be put again.
         """
         numbers = self.reserve(ids)
         edges = Directed(numbers[wanted.sources], numbers[wanted.targets], wanted.weights)
         edges = edges.where(np.unique(edges.keys, return_index=True)[1])
         self.flush()
         links = Links(self._segments, self._texts)
-        held = self._known(among or ())
-        stored = links.edges(kind) if among is None else links.edges_leaving(kind, held)
-        lost = np.unique(stored.sources[~np.isin(stored.keys, edges.keys)])
-        if len(lost):
-            self.remove_edges(kind, lost)
-        kept = stored.where(~np.isin(stored.sources, lost))
+        few = self._texts.known(among or (), reserved=True)
+        stored = links.edges(kind) if among is None else links.edges_leaving(kind, few)
+        outdated = np.unique(stored.sources[~np.isin(stored.keys, edges.keys)])
+        if len(outdated):
+            self.remove_edges(kind, outdated)
+        kept = stored.where(~np.isin(stored.sources, outdated))
         same = np.isin(edges.keys, kept.keys)
         same[same] = kept.weights[np.searchsorted(kept.keys, edges.keys[same])] == edges.weights[same]
         return edges.where(~same)
 
     def remove(self, kind: str, sources: Collection[str]) -> None:
-        """Remove the links of one kind that lead from some units."""
-        numbers = self._known(sources)
+        """Remove the links of one kind that lead from one of these units."""
+        numbers = self._texts.known(sources, reserved=True)
         if len(numbers):
             self.remove_edges(kind, numbers)
 
     def remove_edges(self, kind: str, sources: Numbers) -> None:
-        """As `remove`, by number."""
+        """Remove the links of one kind that lead from one of these units, by number."""
         self._segments.changed = True
         self.flush()
         for segment in self._segments.of(Family.LINKS, kind):
             self._segments.mark_gone(segment, leaving(segment, sources))
 
     def drop(self, kind: str) -> None:
-        """Remove all links of a kind, to build them anew."""
+        """Remove all links of a kind."""
         self.flush()
         segments = self._segments.of(Family.LINKS, kind)
         self._segments.changed |= any(map(len, segments))
         self._segments.drop(segments)
 
     def forget(self, numbers: Numbers) -> None:
-        """Remove the links of all kinds that lead from or to some units."""
+        """Remove the links of all kinds that lead from or to one of these units."""
         self.flush()
         for kind in self._segments.kinds(Family.LINKS):
             for segment in self._segments.of(Family.LINKS, kind):
@@ -229,30 +222,18 @@ class LinkWriter:
                 self._segments.mark_gone(segment, touched)
 
     def reserve(self, ids: Sequence[str]) -> Numbers:
-        """Numbers for links of units by their ids, also of those that are still to come; in the same order."""
+        """The numbers of units by their ids, in the same order; units that are not stored yet get one."""
         return self._numbering.reserve(ids)
 
     def release(self) -> None:
-        """Forget the numbers kept for units that no link leads from or to any more."""
+        """Release the numbers reserved for units that no link leads from or to."""
         self.flush()
-        self._numbering.release(self._ends())
-
-    def _ends(self) -> Numbers:
-        """The units that some link leads from or to, rising."""
-        segments = [
-            edges_at(segment, segment.living())
-            for kind in self._segments.kinds(Family.LINKS)
-            for segment in self._segments.of(Family.LINKS, kind)
-        ]
-        whole = joined(segments)
-        return np.unique(np.concatenate([whole.sources, whole.targets]))
-
-    def _known(self, ids: Collection[str]) -> Numbers:
-        """The numbers of the units of some ids, of those that have one, rising."""
-        numbers = self._texts.numbers(list(ids), reserved=True)
-        return np.unique(numbers[numbers > 0])
+        links = Links(self._segments, self._texts)
+        edges = joined([links.edges(kind) for kind in self._segments.kinds(Family.LINKS)])
+        self._numbering.release(np.unique(np.concatenate([edges.sources, edges.targets])))
 
     def flush(self) -> None:
+        """Write the waiting links as segments."""
         for kind, waiting in sorted(self._waiting.items()):
             edges = _latest(joined(waiting))
             for segment in self._segments.of(Family.LINKS, kind):
@@ -261,14 +242,16 @@ class LinkWriter:
         self._waiting.clear()
 
     def merge(self) -> None:
-        for kind in self._segments.kinds(Family.LINKS):
-            while due := self._segments.due(Family.LINKS, kind):
-                edges = joined([edges_at(segment, segment.living()) for segment in due])
-                self._segments.add(Family.LINKS, kind, len(edges), link_arrays(edges))
-                self._segments.drop(due)
+        """Merge segments that are due."""
+        self._segments.merge(Family.LINKS, _merged)
+
+
+def _merged(segments: Sequence[Segment]) -> tuple[int, Mapping[str, Array]]:
+    edges = joined([edges_at(segment, segment.live_rows()) for segment in segments])
+    return len(edges), link_arrays(edges)
 
 
 def _latest(edges: Directed) -> Directed:
-    """Of links between the same two units the last."""
+    """The last of the links between the same two units."""
     _, last = np.unique(edges.keys[::-1], return_index=True)
     return edges.where(len(edges) - 1 - last)

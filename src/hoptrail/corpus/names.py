@@ -1,25 +1,25 @@
-"""Which units bear or say a name: sorted keys, looked up where they lie.
+"""Which units have or mention a name: sorted keys in mapped arrays.
 
-`letters` are the keys of a segment one after the other as UTF-8, in the order of their bytes, key i from `offsets[i]` to
-`offsets[i + 1]`; the units of key i are `numbers[starts[i] : starts[i + 1]]`, rising. A unit that goes takes its keys along: a
-segment that has them is written anew, and never holds what was removed.
+`letters` are the keys of a segment as concatenated UTF-8, sorted by their bytes: key i is `letters[offsets[i] : offsets[i + 1]]`,
+and its units are `numbers[starts[i] : starts[i + 1]]`, sorted. When a unit is removed, the segments with its keys are written
+anew, so that they never hold removed text.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.columns import NONE, Numbers, numbers_of, ranges
+from hoptrail.corpus.columns import NONE, Numbers, bounds_of, paired, ranges, unpaired
 from hoptrail.corpus.segments import Array, Family, Segment, Segments, SegmentWriter
 
 
 class NameList(Sequence[bytes]):
-    """Keys with the numbers of units, as they lie."""
+    """Sorted keys with the numbers of their units, over the arrays of a segment."""
 
     def __init__(self, arrays: Mapping[str, Array]) -> None:
         self.arrays = arrays
@@ -30,25 +30,24 @@ class NameList(Sequence[bytes]):
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[bytes, int]]) -> NameList:
-        """Of pairs in any order; one that comes twice counts once."""
-        found = list(pairs)
-        keys = sorted({key for key, _ in found})
+        """From pairs of a key and a number, in any order; repeats count once."""
+        listed = list(pairs)
+        keys = sorted({key for key, _ in listed})
         places = {key: place for place, key in enumerate(keys)}
-        rows = np.array([places[key] for key, _ in found], np.int64)
-        numbers = np.array([number for _, number in found], np.int64)
-        return cls._made(b"".join(keys), np.array([len(key) for key in keys]), rows, numbers)
+        rows = np.array([places[key] for key, _ in listed], np.int64)
+        numbers = np.array([number for _, number in listed], np.int64)
+        return cls._from_arrays(b"".join(keys), np.array([len(key) for key in keys]), rows, numbers)
 
     @classmethod
-    def _made(cls, letters: bytes, sizes: Array, rows: Array, numbers: Array) -> NameList:
-        """Of keys that rise, one after the other, and pairs of their places with numbers."""
-        pairs = np.unique(rows << 32 | numbers)
-        starts = np.searchsorted(pairs, np.arange(len(sizes) + 1) << 32)
+    def _from_arrays(cls, letters: bytes, sizes: Array, rows: Array, numbers: Array) -> NameList:
+        """From sorted, concatenated keys of these sizes, and pairs of a key's row and a number."""
+        pairs = np.unique(paired(rows, numbers))
         return cls(
             {
                 "letters": np.frombuffer(letters, np.uint8),
                 "offsets": np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-                "starts": starts.astype(np.int64),
-                "numbers": numbers_of(pairs & 0xFFFFFFFF),
+                "starts": bounds_of(pairs, len(sizes)).astype(np.int64),
+                "numbers": unpaired(pairs)[1],
             }
         )
 
@@ -61,39 +60,40 @@ class NameList(Sequence[bytes]):
         return bytes(self._letters[self._offsets[row] : self._offsets[row + 1]])
 
     def row(self, key: str) -> int:
-        """Where a key stands; -1 where there is none."""
-        wanted = key.encode(errors="surrogatepass")
-        row = bisect_left(self, wanted)
-        return row if row < len(self) and self[row] == wanted else -1
+        """The row of a key; -1 where there is none."""
+        encoded = key.encode(errors="surrogatepass")
+        row = bisect_left(self, encoded)
+        return row if row < len(self) and self[row] == encoded else -1
 
     def numbers(self, row: int) -> Numbers:
+        """The units of the key in a row."""
         return self.units[self.starts[row] : self.starts[row + 1]]
 
     def begins(self, start: str) -> bool:
-        """Whether a key begins so."""
-        wanted = start.encode(errors="surrogatepass")
-        row = bisect_left(self, wanted)
-        return row < len(self) and self[row].startswith(wanted)
+        """Whether any key starts with `start`."""
+        encoded = start.encode(errors="surrogatepass")
+        row = bisect_left(self, encoded)
+        return row < len(self) and self[row].startswith(encoded)
 
-    def without(self, gone: Numbers) -> NameList:
-        """The same without some units, and without the keys that nothing else has."""
-        kept = ~np.isin(self.units, gone)
+    def without(self, numbers: Numbers) -> NameList:
+        """The same without these units, and without keys that have no other unit."""
+        kept = ~np.isin(self.units, numbers)
         before = np.concatenate([[0], np.cumsum(kept)])
         counts = np.diff(before[self.starts])
         sizes = np.diff(self._offsets)
         _, places = ranges(self._offsets[:-1][counts > 0], sizes[counts > 0])
         rows = np.repeat(np.arange(np.count_nonzero(counts)), counts[counts > 0])
         letters = np.frombuffer(self._letters, np.uint8)[places].tobytes()
-        return self._made(letters, sizes[counts > 0], rows, self.units[kept].astype(np.int64))
+        return self._from_arrays(letters, sizes[counts > 0], rows, self.units[kept])
 
-    def with_others(self, other: NameList) -> NameList:
-        """Both together; costs least where `other` is the smaller one."""
+    def merged(self, other: NameList) -> NameList:
+        """Both together; cheapest where `other` is the smaller one."""
         keys = list(other)
         places = np.array([bisect_left(self, key) for key in keys], np.int64)
         new = np.array(
             [place == len(self) or self[place] != key for place, key in zip(places, keys, strict=True)], bool
         )
-        before = np.concatenate([[0], np.cumsum(new)])  # of each of the others, how many new keys stand before it
+        before = np.concatenate([[0], np.cumsum(new)])  # for each key of `other`, the number of new keys before it
         moved = np.searchsorted(places[new], np.arange(len(self)), side="right")
         rows = np.concatenate(
             [
@@ -106,7 +106,7 @@ class NameList(Sequence[bytes]):
         fresh = [key for key, is_new in zip(keys, new.tolist(), strict=True) if is_new]
         pieces = [bytes(self._letters[cuts[at] : cuts[at + 1]]) for at in range(len(cuts) - 1)]
         letters = pieces[0] + b"".join(key + piece for key, piece in zip(fresh, pieces[1:], strict=True))
-        return self._made(letters, sizes, rows, np.concatenate([self.units, other.units]).astype(np.int64))
+        return self._from_arrays(letters, sizes, rows, np.concatenate([self.units, other.units]))
 
     def __eq__(self, other: object) -> bool:
         """Whether both have the same keys with the same units."""
@@ -116,7 +116,8 @@ class NameList(Sequence[bytes]):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def touches(self, numbers: Numbers) -> bool:
+    def has_any(self, numbers: Numbers) -> bool:
+        """Whether a key has one of these units."""
         return bool(np.isin(self.units, numbers).any())
 
 
@@ -124,73 +125,71 @@ NO_NAMES = NameList.of(())
 
 
 class Names:
-    """The names of a snapshot, by kind (what the names are of, which whoever writes them says)."""
+    """The names of a snapshot, by kind; the writer of a kind defines what its names are."""
 
     def __init__(self, segments: Segments, hidden: Numbers = NONE) -> None:
-        """`hidden` are units that are not seen."""
+        """`hidden`: units outside the view."""
         self._segments = segments
         self._hidden = hidden
 
     def kinds(self) -> list[str]:
+        """The kinds that have names."""
         return self._segments.kinds(Family.NAMES)
 
     def of(self, kind: str) -> NameList:
-        """All names of a kind, where they lie if they are one segment."""
-        lists = sorted(map(name_list, self._segments.of(Family.NAMES, kind)), key=len, reverse=True)
-        whole = lists[0] if lists else NO_NAMES
-        for other in lists[1:]:
-            whole = whole.with_others(other)
-        return whole.without(self._hidden) if whole.touches(self._hidden) else whole
+        """All names of a kind; not copied if they are in one segment."""
+        names = _merged_names(self._segments.of(Family.NAMES, kind))
+        return names.without(self._hidden) if names.has_any(self._hidden) else names
 
 
-def name_list(segment: Segment) -> NameList:
-    return NameList(segment.arrays)
-
-
-def segments_with(segments: Segments, numbers: Collection[int], kind: str | None = None) -> Iterator[Segment]:
-    """The segments that hold a name of some units, of all kinds or of one."""
-    gone = numbers_of(sorted(numbers))
-    for one in segments.kinds(Family.NAMES) if kind is None else [kind]:
-        yield from (segment for segment in segments.of(Family.NAMES, one) if name_list(segment).touches(gone))
+def _merged_names(segments: Sequence[Segment]) -> NameList:
+    lists = sorted((NameList(segment.arrays) for segment in segments), key=len, reverse=True)
+    return reduce(NameList.merged, lists) if lists else NO_NAMES
 
 
 class NameWriter:
-    """The names of a transaction."""
+    """Writes names in a transaction."""
 
     def __init__(self, segments: SegmentWriter) -> None:
         self._segments = segments
         self._waiting: dict[str, list[tuple[bytes, int]]] = {}
 
     def put(self, kind: str, pairs: Iterable[tuple[str, int]]) -> None:
-        """Add keys of names with the numbers of the units that bear or say them; one that is there already stays."""
+        """Add keys with the numbers of units that have or mention the name; pairs that are stored already remain."""
         self._segments.changed = True
         encoded = ((key.encode(errors="surrogatepass"), number) for key, number in pairs)
         self._waiting.setdefault(kind, []).extend(encoded)
 
     def drop(self, kind: str) -> None:
-        """Remove all names of a kind; of what they are made from nothing is removed."""
+        """Remove all names of a kind; their units stay."""
         self._segments.changed = True
         self._waiting.pop(kind, None)
         self._segments.drop(self._segments.of(Family.NAMES, kind))
 
     def forget(self, numbers: Numbers, kind: str | None = None) -> None:
-        """Remove the names of some units, of all kinds or of one: segments that hold one are written anew."""
+        """Remove the names of these units, of all kinds or of one. Segments that hold one are written anew."""
         self.flush()
-        for segment in list(segments_with(self._segments, numbers, kind)):
-            self._add(segment.kind, name_list(segment).without(numbers))
-            self._segments.drop([segment])
+        for name in self._segments.kinds(Family.NAMES) if kind is None else [kind]:
+            for segment in self._segments.of(Family.NAMES, name):
+                names = NameList(segment.arrays)
+                if names.has_any(numbers):
+                    self._add(name, names.without(numbers))
+                    self._segments.drop([segment])
 
     def flush(self) -> None:
+        """Write the waiting names as segments."""
         for kind, pairs in sorted(self._waiting.items()):
             self._add(kind, NameList.of(pairs))
         self._waiting.clear()
 
     def merge(self) -> None:
-        for kind in self._segments.kinds(Family.NAMES):
-            while due := self._segments.due(Family.NAMES, kind):
-                lists = sorted(map(name_list, due), key=len, reverse=True)
-                self._add(kind, reduce(NameList.with_others, lists))
-                self._segments.drop(due)
+        """Merge segments that are due."""
+
+        def merged(segments: Sequence[Segment]) -> tuple[int, Mapping[str, Array]]:
+            names = _merged_names(segments)
+            return len(names.units), names.arrays
+
+        self._segments.merge(Family.NAMES, merged)
 
     def _add(self, kind: str, names: NameList) -> None:
         self._segments.add(Family.NAMES, kind, len(names.units), names.arrays)

@@ -1,4 +1,4 @@
-"""The numbers that documents and units have in an index. None is given twice, and a unit that comes again has its own."""
+"""The numbers of documents and units. None is assigned twice; a unit that comes back gets its earlier number."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from hoptrail.corpus.texts import Texts
 
 
 class Numbering:
-    """The numbers of the units of a transaction, and those that are kept for units that are still to come."""
+    """Assigns numbers to the units of a transaction, and reserves them for units that are yet to come."""
 
     def __init__(self, database: Database, texts: Texts) -> None:
         self._database = database
         self._texts = texts
         self._freed: dict[str, int] = {}
-        """Units that went in this transaction; one that comes again has its number, and so its links."""
+        """Units removed in this transaction. One that comes back gets its number again, and so its links."""
 
-    def given(self, ids: Sequence[str]) -> list[int]:
-        """The numbers of units that are written now."""
+    def assign(self, ids: Sequence[str]) -> list[int]:
+        """The numbers of new units."""
         first = next_number(self._database, "units")
         reserved = self._take_reserved(ids)
         numbers = []
@@ -34,15 +34,15 @@ class Numbering:
         return numbers
 
     def free(self, id_: str, number: int) -> None:
-        """A unit goes."""
+        """Note the removal of a unit."""
         self._freed[id_] = number
 
-    def end(self) -> None:
-        """The transaction has ended: what went in it has gone."""
+    def end_transaction(self) -> None:
+        """Forget the units that were removed in the transaction."""
         self._freed.clear()
 
     def reserve(self, ids: Sequence[str]) -> Numbers:
-        """Numbers of units by their ids, also of those that are not there, which get theirs when they come; in the same order."""
+        """The numbers of units by their ids, in the same order. Numbers are reserved for units that are not stored."""
         numbers = self._texts.numbers(ids, reserved=True)
         if not numbers.all():
             missing = sorted({id_ for id_, number in zip(ids, numbers.tolist(), strict=True) if not number})
@@ -54,12 +54,14 @@ class Numbering:
                 [*freed, *((id_, first + place) for place, id_ in enumerate(new))],
             )
             if new:
-                self._draw("units", first + len(new) - 1)
+                self._set_last("units", first + len(new) - 1)
             numbers = self._texts.numbers(ids, reserved=True)
         return numbers
 
     def keep(self, numbers: Numbers) -> None:
-        """Before units are removed: whoever of them comes again, in whatever commit, has its number, and so its links."""
+        """Reserve the numbers of units before they are removed, so that those that come back in a later commit get them again,
+        and so their links.
+        """
         if not len(numbers):
             return
         self._database.run(
@@ -69,45 +71,45 @@ class Numbering:
         )
 
     def release(self, linked: Numbers) -> None:
-        """Forget the reserved numbers that are not among `linked`."""
-        found = self._database.rows("SELECT number FROM reserved")
-        idle = np.setdiff1d(numbers_of([number for (number,) in found]), linked)
-        if len(idle):
+        """Release the reserved numbers that are not among `linked`."""
+        rows = self._database.rows("SELECT number FROM reserved")
+        unused = np.setdiff1d(numbers_of([number for (number,) in rows]), linked)
+        if len(unused):
             self._database.run(
-                "DELETE FROM reserved WHERE number IN (SELECT value FROM carray(?))", apsw.carray(numbers_of(idle))
+                "DELETE FROM reserved WHERE number IN (SELECT value FROM carray(?))", apsw.carray(numbers_of(unused))
             )
 
     def _take_reserved(self, ids: Sequence[str]) -> Mapping[str, int]:
         if not ids or self._database.one("SELECT 1 FROM reserved LIMIT 1") is None:
             return {}
-        wanted = text_array(ids)
-        found: dict[str, int] = dict(
+        array = text_array(ids)
+        numbers: dict[str, int] = dict(
             self._database.rows(
-                "SELECT r.id, r.number FROM carray(?) c CROSS JOIN reserved r ON r.id = CAST(c.value AS TEXT)", wanted
+                "SELECT r.id, r.number FROM carray(?) c CROSS JOIN reserved r ON r.id = CAST(c.value AS TEXT)", array
             )
         )
-        self._database.run("DELETE FROM reserved WHERE id IN (SELECT CAST(value AS TEXT) FROM carray(?))", wanted)
-        return found
+        self._database.run("DELETE FROM reserved WHERE id IN (SELECT CAST(value AS TEXT) FROM carray(?))", array)
+        return numbers
 
-    def _draw(self, table: str, last: int) -> None:
-        """Numbers up to `last` are given."""
+    def _set_last(self, table: str, last: int) -> None:
+        """Mark the numbers up to `last` as assigned."""
         self._database.run("DELETE FROM sqlite_sequence WHERE name = ?", table)
         self._database.run("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", table, last)
 
 
 def next_number(database: Database, table: str) -> int:
-    """The next number that no row of a table has had."""
+    """The lowest number that no row of a table has ever had."""
     row = database.one("SELECT seq FROM sqlite_sequence WHERE name = ?", table)
     return int(row[0]) + 1 if row else 1
 
 
-def absent(database: Database, gone: Numbers) -> Numbers:
-    """Of units that went those that have not come again, and whose numbers are not kept."""
-    if not len(gone):
-        return gone
-    back = database.rows(
+def unused_numbers(database: Database, removed: Numbers) -> Numbers:
+    """The numbers of removed units that have not come back and are not reserved."""
+    if not len(removed):
+        return removed
+    used = database.rows(
         "SELECT u.number FROM carray(?1) c CROSS JOIN units u ON u.number = c.value UNION ALL "
         "SELECT r.number FROM carray(?1) c CROSS JOIN reserved r ON r.number = c.value",
-        apsw.carray(gone),
+        apsw.carray(removed),
     )
-    return np.setdiff1d(gone, numbers_of([number for (number,) in back]))
+    return np.setdiff1d(removed, numbers_of([number for (number,) in used]))

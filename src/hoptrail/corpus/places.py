@@ -1,4 +1,4 @@
-"""Where an index may be, and which processes hold it: what the operating system knows, so that nothing has to be noted."""
+"""Where an index may be, and which processes have it open, as the operating system knows."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ DATABASE = "index.sqlite"
 JOBS = "jobs.sqlite"
 """The journal of a server's jobs."""
 UPLOADS = "uploads"
-"""The folder of an index in which a server's uploads wait to be indexed."""
+"""The subfolder in which a server's uploads wait to be indexed."""
 UPLOADED = re.compile(rf"(.*/)?{UPLOADS}/n[0-9a-f]{{20}}\.jsonl#(?P<name>.*)", re.DOTALL)
-"""The source of a document that was uploaded, with the name that it was uploaded under."""
+"""The source of an uploaded document, with the name under which it was uploaded."""
 
 _OLD_INDEX = "head.lance"
-"""What version 0.1 kept in the folder of an index."""
+"""A file of version 0.1."""
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
-"""How an address begins, also one that was made a path, which loses a slash. One letter is a drive of Windows."""
+"""The start of a URL, which loses a slash when it is made a path. A single letter is a Windows drive."""
 
 NETWORK = frozenset(
     (  # noqa: SIM905 - a list of quoted words reads worse
@@ -29,31 +29,29 @@ NETWORK = frozenset(
         "fuse.glusterfs fuse.ceph fuse.davfs"
     ).split()
 )
-"""File systems whose locks do not hold between machines, or whose files cannot be shared as memory."""
+"""File systems whose locks do not work between machines, or whose files cannot be shared memory."""
 
 _MOUNTS = Path("/proc/self/mountinfo")
 _LOCKS = Path("/proc/locks")
 
 _WRITER = range(120, 121)
 _READERS = range(123, 128)
-"""Bytes of the file of shared memory that SQLite locks: for who writes, and for who reads the log."""
+"""Bytes of the shared-memory file that SQLite locks: for the writer, and for readers of the log."""
 
 
 def index_folder(where: str | Path) -> Path:
-    """The folder that a user means.
+    """The folder of an index that a user names.
 
     Raises:
-        UsageError: an empty text, or the address of an object store.
+        UsageError: the name is empty, or the address of an object store.
         IndexMismatch: the folder holds an index of version 0.1.
     """
     text = str(where)
-    if not text.strip():
-        raise UsageError(  # it would be the current folder, and comes of a variable that is not set
-            "an index cannot be at an empty path: name a folder, or . for the current one."
-        )
-    if found := _ADDRESS.match(text):
+    if not text.strip():  # as from a shell variable that is not set; it would be the current folder
+        raise UsageError("an index cannot be at an empty path: name a folder, or . for the current one.")
+    if match := _ADDRESS.match(text):
         raise UsageError(
-            f"an index is a folder of this machine, not an address that begins with {found[1]}://. Publish an index with "
+            f"an index is a folder of this machine, not an address that begins with {match[1]}://. Publish an index with "
             f"`hoptrail publish ADDRESS --index DIR`; ask a published one with `hoptrail serve ADDRESS`, or make a folder of it "
             f"with `hoptrail restore ADDRESS --index DIR`."
         )
@@ -73,21 +71,21 @@ def refuse_old_index(folder: Path) -> None:
 
 
 def check_file_system(folder: Path, mounts: Path = _MOUNTS) -> None:
-    """Refuse a network file system, where the system says what is mounted (Linux).
+    """Refuse a network file system, where the system lists its mounts (Linux).
 
     Raises:
-        StorageError: an index here could be damaged by two machines that use it.
+        StorageError: two machines could damage an index here.
     """
     kind = _file_system(folder, mounts)
     if kind in NETWORK:
         raise StorageError(
             f"{folder} is on a network file system ({kind}), where an index cannot be kept safely. Keep it on a disk of this "
-            f"machine; other machines can ask it through `hoptrail serve`, or have a copy of their own."
+            f"machine; other machines can ask it through `hoptrail serve`, or have their own copy."
         )
 
 
 def _file_system(folder: Path, mounts: Path) -> str:
-    """The type of the file system that a folder is on; empty where that is not known."""
+    """The type of the file system of a folder; empty where it is unknown."""
     try:
         device = folder.stat().st_dev
         lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -102,7 +100,7 @@ def _file_system(folder: Path, mounts: Path) -> str:
 
 
 def is_read_only(folder: Path) -> bool:
-    """Whether the file system is mounted to be read only: then nobody can write, and no locks are needed."""
+    """Whether the file system is mounted read-only: then nobody can write, and no locks are needed."""
     return hasattr(os, "statvfs") and bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
 
 
@@ -120,26 +118,26 @@ class Holder:
 
 
 def writer_of(folder: Path) -> str:
-    """Who writes to the index, in words."""
+    """The process that writes to the index, in words."""
     return ", ".join(map(str, _holders(folder, _WRITER))) or "another process"
 
 
 def writer_now(folder: Path) -> str | None:
-    """Who writes to the index, in a few words: empty where nobody does, None where the system does not tell."""
+    """The process that writes to the index, in short: empty where there is none, None where the system does not tell."""
     if not _LOCKS.exists():
         return None
     return ", ".join(str(Holder(holder.process, "")) for holder in _holders(folder, _WRITER))
 
 
 def readers_of(folder: Path) -> str:
-    """Who reads an earlier state of the index, in words."""
+    """The processes that read the index, in words."""
     return ", ".join(map(str, _holders(folder, _READERS))) or "another process"
 
 
 def _holders(folder: Path, places: range, locks: Path = _LOCKS) -> list[Holder]:
-    """The processes that have locked one of some bytes of the shared memory.
+    """The processes that have locked one of these bytes of the shared-memory file.
 
-    The file itself is not opened: closing it would give up the locks that this process has on it.
+    The file is not opened, because closing it would release the locks that this process has on it.
     """
     try:
         shared = (folder / f"{DATABASE}-shm").stat()
@@ -147,16 +145,14 @@ def _holders(folder: Path, places: range, locks: Path = _LOCKS) -> list[Holder]:
     except OSError:
         return []
     file = f"{os.major(shared.st_dev):02x}:{os.minor(shared.st_dev):02x}:{shared.st_ino}"
-    found = set()
+    processes = set()
     for line in lines:
         fields = line.split()
-        if fields[1] == "POSIX" and fields[5] == file and _touches(fields[6], fields[7], places):
-            found.add(int(fields[4]))
-    return [Holder(process, _command(process)) for process in sorted(found)]
-
-
-def _touches(first: str, last: str, places: range) -> bool:
-    return int(first) < places.stop and (last == "EOF" or int(last) >= places.start)
+        if fields[1] == "POSIX" and fields[5] == file:
+            first, last = fields[6:8]
+            if int(first) < places.stop and (last == "EOF" or int(last) >= places.start):
+                processes.add(int(fields[4]))
+    return [Holder(process, _command(process)) for process in sorted(processes)]
 
 
 def _command(process: int) -> str:

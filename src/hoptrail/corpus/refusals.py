@@ -1,4 +1,4 @@
-"""What refusals of SQLite and of the disk mean, in our words."""
+"""Translating errors of SQLite and of the disk into ours."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from hoptrail.errors import HoptrailError, IndexBusy, IndexDamaged, IndexUnavail
 from hoptrail.exhaustion import exhausted
 
 _READ_THROUGH = 1 << 20
-"""Bytes that are read at a time to see whether the disk gives all of a file."""
+"""Bytes that are read at a time to test whether the disk returns all of a file."""
 
 
 def absent(folder: Path) -> IndexUnavailable:
+    """The error for a folder without an index."""
     return IndexUnavailable(
         f"there is no index at {folder}. Make one with `hoptrail index SOURCE... --index {folder}`."
     )
 
 
 def still_read(folder: Path) -> StillRead:
+    """The error for a removal whose text a reader keeps in the log."""
     return StillRead(
         f"what was removed from {folder} is gone from the index, but its text is still in the log, because an earlier state is "
         f"being read by {readers_of(folder)}. End it and run the same command again."
@@ -30,22 +32,22 @@ def still_read(folder: Path) -> StillRead:
 
 
 def _damaged(folder: Path, error: Exception) -> HoptrailError:
-    """SQLite also says so where the disk refused a read, so the file is read through to tell one from the other."""
+    """SQLite also reports damage where the disk refused a read, so this reads the whole file to tell the two apart."""
     try:
         with (folder / DATABASE).open("rb", buffering=0) as file:
             while file.read(_READ_THROUGH):
                 pass
     except OSError as refused:
         return StorageError(
-            f"{folder} cannot be read: {refused.strerror or refused}. The disk refuses; once it can be read again, run the same "
-            f"command again, or restore a backup."
+            f"{folder} cannot be read: {refused.strerror or refused}. Run the same command again once the disk can be read, or "
+            f"restore a backup."
         )
     return IndexDamaged(f"{folder / DATABASE} is damaged ({error}). Run `hoptrail repair --index {folder}`.")
 
 
 @contextmanager
-def telling(folder: Path) -> Iterator[None]:
-    """Refusals of SQLite and of the disk, as ours. What was not committed is as if it had never been written."""
+def translating_errors(folder: Path) -> Iterator[None]:
+    """Raise errors of SQLite and of the disk as ours. What was not committed is not stored."""
     try:
         yield
     except HoptrailError:
@@ -69,9 +71,7 @@ def telling(folder: Path) -> Iterator[None]:
         extended = getattr(error, "extendedresult", 0)
         if extended == apsw.SQLITE_IOERR_DATA:  # a page does not match its checksum
             raise _damaged(folder, error) from error
-        if (
-            extended == apsw.SQLITE_READONLY_ROLLBACK
-        ):  # it was stopped before its first commit, which alone needs a journal
+        if extended == apsw.SQLITE_READONLY_ROLLBACK:  # stopped before the first commit, the only one with a journal
             raise absent(folder) from error
         raise StorageError(
             f"{folder} cannot be read or written: {error}. The index is as it was last committed; free space or mend the "

@@ -1,10 +1,10 @@
-"""Which document was read from which source, and what follows when that changes.
+"""Which document was read from which source, and updating that.
 
 The same content at two sources is one document with two sources; its date is that of the one read last. A source holds one
-document at a time: when something else is read there, the document before loses that source, and a document that has lost its
-last source goes. So do lines of a JSONL file that are no longer in it.
+document at a time: when another one is read there, the earlier document loses that source. A document without sources is
+removed. The same holds for lines that are no longer in their JSONL file.
 
-The source of an upload is its path within the index folder, so that a folder that was moved or restored still knows it.
+The source of an upload is its path within the index folder, so that it remains valid when the folder is moved or restored.
 """
 
 from __future__ import annotations
@@ -28,79 +28,81 @@ from hoptrail.types import Document
 
 BATCH_DOCUMENTS = 8192
 BATCH_CHARACTERS = 4_000_000
-"""Documents are stored in batches of at most this many, or about this many characters: what reading holds in memory."""
+"""Documents are stored in batches of at most this many, or about this many characters, to limit memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """What became of documents that were read."""
+    """What `Register.enter` did with documents."""
 
     new: tuple[Document, ...]
-    """Those that are not stored yet."""
+    """Documents that are not stored yet."""
     added: int
-    """How many of the new stand where nothing stood."""
+    """Number of new documents at new sources."""
     updated: int
-    """How many stand where another one stood."""
+    """Number of documents that replace another one at their source."""
     unchanged: int
     repeated: tuple[str, ...]
-    """Sources that had given another document before, in the same run; that one is kept."""
+    """Sources at which another document was read before in the same run; that one is kept."""
 
 
 class Register:
-    """For one run of reading. Changes are gathered and written together. `index` is the index folder."""
+    """The sources of documents during one run of reading. Changes are collected, then written together by `write`."""
 
     def __init__(self, writer: Writer, index: Path, findings: Findings | None = None, reading: str = "") -> None:
-        """`findings` of what is read, and in which way it is read: so that the files are known again."""
+        """`index` is the index folder. `findings` has the marks of files that are read in the way `reading`; they are stored so
+        that unchanged files are recognised.
+        """
         self._writer = writer
         self._home = f"{shown(index.resolve())}/"
         self._findings, self._reading = findings or Findings(), reading
         self._marks: dict[str, FileMark] = {}
-        """Of files whose documents are noted."""
+        """Marks of files whose documents have been entered."""
         self._read: set[str] = set()
         """Sources that were read in this run."""
-        self._noted = _Noted()
+        self._pending = _PendingChanges()
         self._replaced: set[str] = set()
-        """Documents in whose place another was read, and of which that is still to be written; `_replacing` are the others."""
+        """Documents that lost a source to another one since the last `write`; `_replacing` are the other ones."""
         self._replacing: set[str] = set()
         self.withdrawn = 0
-        """How many documents have lost their last source, and none was read in their place."""
+        """Number of documents that lost their last source without being replaced."""
         self._gained: set[str] = set()
-        """Documents that were stored and have been read at a further source."""
+        """Stored documents that were read at a further source."""
 
     def enter(self, documents: Sequence[Document]) -> Entered:
-        """Note that each of these documents, and no other, now stands at its sources, for `write`."""
-        noted = self._noted
-        documents = self._uploads_within(documents)
+        """Note that each of these documents is now the only one at its sources."""
+        pending = self._pending
+        documents = self._with_relative_uploads(documents)
         self._look_up(documents)
         new: list[Document] = []
         repeated: list[str] = []
         added = updated = 0
         for document in documents:
             source = document.sources[0]
-            if source in self._read and not noted.stands(document.id, source):
+            if source in self._read and document.id not in pending.at(source):
                 repeated.append(source)
                 continue
             self._read.add(source)
             if mark := self._findings.marks.pop(source, None):
                 self._marks[source] = mark
-            stood = noted.at(source)
-            is_new = noted.enter(document)
+            before = pending.at(source)
+            is_new = pending.enter(document)
             if is_new:
                 new.append(document)
-            if not stood:
+            if not before:
                 added += is_new
                 if not is_new:
                     self._gained.add(document.id)
-            elif document.id not in stood:
+            elif document.id not in before:
                 updated += 1
-                self._replaced.update(stood)
+                self._replaced.update(before)
                 self._replacing.add(document.id)
-        noted.forget_unchanged()
+        pending.forget_unchanged()
         unchanged = len(documents) - added - updated - len(repeated)
         return Entered(tuple(new), added, updated, unchanged, tuple(repeated))
 
     def gone(self, folder: str) -> list[str]:
-        """The sources in a folder (a source string) whose files are no longer there; of places closed to us nothing is known."""
+        """The sources in a folder (a source string) whose files no longer exist, except in folders that could not be read."""
         closed = tuple(f"{place}/" for place in self._findings.closed)
         start = f"{folder.rstrip('/')}/"
         return [
@@ -110,11 +112,11 @@ class Register:
         ]
 
     def moved(self, sources: Sequence[str]) -> int:
-        """How many of the documents at these sources have been read at a further one in this run."""
+        """How many of the documents at these sources were read at a further source in this run."""
         return sum(entry.id in self._gained for entry in self._writer.snapshot().register.at(sources))
 
-    def _uploads_within(self, documents: Sequence[Document]) -> list[Document]:
-        """The documents; uploads with their paths within the index folder, in place of whole paths of earlier versions."""
+    def _with_relative_uploads(self, documents: Sequence[Document]) -> list[Document]:
+        """The documents, uploads with paths within the index folder. These replace the absolute paths of earlier versions."""
         uploads = f"{self._home}{UPLOADS}/"
         self.clear([source for document in documents for source in document.sources if source.startswith(uploads)])
         return [
@@ -125,7 +127,7 @@ class Register:
         ]
 
     def unread(self, files: Collection[str]) -> Iterator[str]:
-        """The sources of lines that these JSONL files have had, but not in this run."""
+        """The sources of stored lines of these JSONL files that were not read in this run."""
         snapshot = self._writer.snapshot()
         for file in sorted(files):
             lines = f"{file}#"
@@ -133,54 +135,54 @@ class Register:
                 yield from (source for source in entry.sources if source.startswith(lines) and source not in self._read)
 
     def clear(self, sources: Sequence[str]) -> None:
-        """Note that nothing stands at these sources any more, for `write`."""
-        self._noted.remember(self._writer.snapshot().register.at(sources))
+        """Note that there is no document at these sources any more."""
+        self._pending.remember(self._writer.snapshot().register.at(sources))
         for source in sources:
-            self._replaced.difference_update(self._noted.at(source))
-            self._noted.clear(source)
+            self._replaced.difference_update(self._pending.at(source))
+            self._pending.clear(source)
 
     def redate(self, days: Mapping[str, str]) -> None:
-        """Note the days of the times of files that were not read again, by their sources, for `write`."""
-        self._noted.remember(self._writer.snapshot().register.at(days))
+        """Note the dates of files, by their sources, that were touched but not read again."""
+        self._pending.remember(self._writer.snapshot().register.at(days))
         for source, day in days.items():
-            self._noted.redate(source, day)
+            self._pending.redate(source, day)
 
     @property
     def waiting(self) -> tuple[int, int]:
-        """How many documents there is something to write of, and how many characters the new ones have."""
-        return len(self._noted), sum(len(document.text) for document in self._noted.new.values())
+        """The number of documents with pending changes, and of characters of the new ones."""
+        return len(self._pending), sum(len(document.text) for document in self._pending.new.values())
 
     def write(self) -> list[str]:
-        """Store the new documents and all that has been noted; the ids of the new that replace none. Documents without a source
-        stay until `remove_unsourced`, so that they are found until what replaces them is. The state may be committed.
+        """Write all pending changes. Returns the ids of new documents that replace none. Documents without a source stay until
+        `remove_unsourced`, so that they can be found until their replacements can. The state may be committed.
         """
-        new = [document for document in self._noted.new if document not in self._replacing]
-        gone = self._noted.write(self._writer, keep=True)
+        new = [document for document in self._pending.new if document not in self._replacing]
+        unsourced = self._pending.write(self._writer, keep_unsourced=True)
         self._writer.put_files(self._marks, self._reading)
         self._marks = {}
-        self.withdrawn += len(gone - self._replaced)
-        self._noted, self._replaced, self._replacing = _Noted(), set(), set()
+        self.withdrawn += len(unsourced - self._replaced)
+        self._pending, self._replaced, self._replacing = _PendingChanges(), set(), set()
         return new
 
     def _look_up(self, documents: Sequence[Document]) -> None:
-        """What is stored of these documents, and of others at their sources."""
-        noted, snapshot = self._noted, self._writer.snapshot()
-        noted.remember(snapshot.register.of([document.id for document in documents]))
-        elsewhere = [source for document in documents for source in document.sources if not noted.knows(source)]
-        noted.remember(snapshot.register.at(elsewhere))
+        """Load the stored entries of these documents, and of others at their sources."""
+        pending, snapshot = self._pending, self._writer.snapshot()
+        pending.remember(snapshot.register.of([document.id for document in documents]))
+        unknown = [source for document in documents for source in document.sources if not pending.knows(source)]
+        pending.remember(snapshot.register.at(unknown))
 
 
 def remove_unsourced(writer: Writer) -> None:
-    """Remove the documents that have no source left, also those that a stopped run has left."""
-    gone = writer.snapshot().register.unsourced()
-    if gone:
-        writer.remove_documents(gone)
+    """Remove the documents without a source, also those of an earlier run that was stopped."""
+    unsourced = writer.snapshot().register.unsourced()
+    if unsourced:
+        writer.remove_documents(unsourced)
 
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
-    """What became of a document that was meant: it is no longer read from `lost`, still from `left`; without any left it went.
-    One that the removal right before had removed by the same name has no id, and that name as its title.
+    """What became of a document: it lost the sources `lost` and still has those `left`; without any left it was removed.
+    A document that the previous removal removed by the same name has no id, and that name as its title.
     """
 
     id: str
@@ -190,13 +192,13 @@ class Withdrawn:
 
 
 def withdraw(writer: Writer, names: Iterable[str]) -> list[Withdrawn]:
-    """Take documents away that a user means by ids, paths or titles. One that is named by a path stays where it has others.
+    """Remove documents that a user names by id, path or title. One that is named by a path stays if it has other sources.
 
     Raises:
-        UsageError: a name fits no document, or a title fits several; nothing is written then.
+        UsageError: a name fits no document, or a title fits several; nothing is written.
     """
-    snapshot, noted = writer.snapshot(), _Noted()
-    done: list[str] = []
+    snapshot, pending = writer.snapshot(), _PendingChanges()
+    already_removed: list[str] = []
     places: list[tuple[DocumentEntry, str]] = []
     for name in names:
         try:
@@ -204,21 +206,21 @@ def withdraw(writer: Writer, names: Iterable[str]) -> list[Withdrawn]:
         except UnknownName:
             if removal_mark(name) not in snapshot.head.removed:
                 raise
-            done.append(name)
+            already_removed.append(name)
     entries = {entry.id: entry for entry, _ in places}
-    noted.remember(entries.values())
-    lost: dict[str, set[str]] = {name: set() for name in entries}
+    pending.remember(entries.values())
+    lost: dict[str, set[str]] = {id_: set() for id_ in entries}
     for entry, source in places:
-        noted.withdraw(entry.id, source)
+        pending.withdraw(entry.id, source)
         lost[entry.id].add(source)
-    noted.write(writer)
+    pending.write(writer)
     return [_withdrawn(entry, lost[entry.id]) for entry in entries.values()] + [
-        Withdrawn("", name, (), ()) for name in dict.fromkeys(done)
+        Withdrawn("", name, (), ()) for name in dict.fromkeys(already_removed)
     ]
 
 
 def removal_mark(name: str) -> str:
-    """A digest of a name that a user gives, and of the path that it means here."""
+    """A digest of a name that a user gives, and of the path that it resolves to."""
     return hashlib.sha256(f"{name}\0{_resolved(name)}".encode(errors="surrogatepass")).hexdigest()[:32]
 
 
@@ -231,18 +233,19 @@ def _withdrawn(entry: DocumentEntry, lost: Collection[str]) -> Withdrawn:
     return Withdrawn(entry.id, entry.title, tuple(source for source in entry.sources if source in lost), left)
 
 
-class _Noted:
-    """Some documents of the store and where they stand, with changes that are not written yet."""
+class _PendingChanges:
+    """Documents and their sources, with changes that are not written yet."""
 
     def __init__(self) -> None:
         self._entries: dict[str, DocumentEntry] = {}
         self._before: dict[str, DocumentEntry] = {}
-        """What is written of the documents that something has been noted of."""
+        """The stored entries of changed documents."""
         self._documents_at: dict[str, tuple[str, ...]] = {}
         self.new: dict[str, Document] = {}
-        """Documents that are not stored, by their ids."""
+        """Documents that are not stored, by id."""
 
     def remember(self, stored: Iterable[DocumentEntry]) -> None:
+        """Load stored entries; those that are loaded already stay."""
         for entry in stored:
             if entry.id not in self._entries:
                 self._entries[entry.id] = entry
@@ -253,26 +256,25 @@ class _Noted:
         return len(self._entries)
 
     def knows(self, source: str) -> bool:
-        """Whether all that stands at a source is known."""
+        """Whether the documents at a source are loaded."""
         return source in self._documents_at
 
     def at(self, source: str) -> tuple[str, ...]:
         """Ids of the documents at a source."""
         return self._documents_at.get(source, ())
 
-    def stands(self, document: str, source: str) -> bool:
-        return document in self.at(source)
+    def _changed(self) -> set[str]:
+        return {id_ for id_, before in self._before.items() if before != self._entries[id_]} - self.new.keys()
 
     def forget_unchanged(self) -> None:
-        """Of what stands as it is written nothing need be held."""
-        changed = {name for name, before in self._before.items() if before != self._entries[name]}
-        for name in self._entries.keys() - changed - self.new.keys():
-            for source in self._entries.pop(name).sources:
+        """Drop entries whose stored state is unchanged."""
+        for id_ in self._entries.keys() - self._changed() - self.new.keys():
+            for source in self._entries.pop(id_).sources:
                 self._documents_at.pop(source, None)
-            self._before.pop(name, None)
+            self._before.pop(id_, None)
 
     def enter(self, document: Document) -> bool:
-        """Note that this document, and no other, now stands at its sources. True if it is not stored."""
+        """Note that this document is now the only one at its sources. Returns whether it is not stored yet."""
         known = self._entries.get(document.id)
         sources = tuple(sorted({*document.sources, *(known.sources if known else ())}))
         if known:
@@ -289,97 +291,93 @@ class _Noted:
         return known is None
 
     def withdraw(self, document: str, source: str) -> None:
-        """Note that a document no longer stands at a source."""
+        """Note that a document is no longer at a source."""
         entry = self._entries[document]
         self._before.setdefault(document, entry)
         self._entries[document] = replace(entry, sources=tuple(other for other in entry.sources if other != source))
         self._documents_at[source] = tuple(other for other in self._documents_at[source] if other != document)
 
     def redate(self, source: str, day: str) -> None:
-        """Note the day of a file's time for the document there, if that is where its date is from."""
-        for name in self._documents_at.get(source, ()):
-            entry = self._entries[name]
+        """Note the date of a file for the document there, if the document's date comes from its file's time."""
+        for id_ in self._documents_at.get(source, ()):
+            entry = self._entries[id_]
             if entry.date_from == FILE_TIME:
-                self._before.setdefault(name, entry)
-                self._entries[name] = replace(entry, date=day)
+                self._before.setdefault(id_, entry)
+                self._entries[id_] = replace(entry, date=day)
 
     def clear(self, source: str) -> None:
-        for document in self._documents_at.get(source, ()):
+        """Note that there is no document at a source any more."""
+        for document in self.at(source):
             self.withdraw(document, source)
 
-    def write(self, writer: Writer, *, keep: bool = False) -> set[str]:
-        """Write new documents and all that has been noted; the documents that have no source left. They go, unless they are to
-        be kept for now.
-        """
-        writer.put_documents(self._as_noted(self.new.values()))
-        new = self.new.keys()
-        gone = {name for name in self._before.keys() | new if not self._entries[name].sources}
-        moved = {name for name, before in self._before.items() if before != self._entries[name]} - new
-        if not keep:
-            moved -= gone
-        if moved:
-            standing = writer.snapshot().documents(moved)
-            for some in batched(standing, BATCH_DOCUMENTS, lambda document: len(document.text), BATCH_CHARACTERS):
-                writer.put_documents(self._as_noted(some))
-        if gone and not keep:
-            writer.remove_documents(gone)
-        return gone
+    def write(self, writer: Writer, *, keep_unsourced: bool = False) -> set[str]:
+        """Write new and changed documents. Those without a source are removed unless `keep_unsourced`; returns their ids."""
+        writer.put_documents(self._updated(self.new.values()))
+        unsourced = {id_ for id_ in self._before.keys() | self.new.keys() if not self._entries[id_].sources}
+        changed = self._changed() - (set() if keep_unsourced else unsourced)
+        if changed:
+            stored = writer.snapshot().documents(changed)
+            for batch in batched(stored, BATCH_DOCUMENTS, lambda document: len(document.text), BATCH_CHARACTERS):
+                writer.put_documents(self._updated(batch))
+        if unsourced and not keep_unsourced:
+            writer.remove_documents(unsourced)
+        return unsourced
 
-    def _as_noted(self, documents: Iterable[Document]) -> list[Document]:
-        noted = ((document, self._entries[document.id]) for document in documents)
-        return [replace(one, sources=now.sources, date=now.date, date_from=now.date_from) for one, now in noted]
+    def _updated(self, documents: Iterable[Document]) -> list[Document]:
+        """The documents with the sources and dates of their entries."""
+        pairs = ((document, self._entries[document.id]) for document in documents)
+        return [replace(text, sources=now.sources, date=now.date, date_from=now.date_from) for text, now in pairs]
 
 
 _LINES = re.compile(r"(.+?\.jsonl(?:\.gz)?)#", re.IGNORECASE | re.DOTALL)
-"""How the source of a line of a JSONL file begins."""
+"""The start of the source of a line of a JSONL file."""
 
 
 def file_of(source: str) -> str:
-    """The file that a source is in, or is."""
-    found = _LINES.match(source)
-    return found[1] if found else source
+    """The file of a source."""
+    match = _LINES.match(source)
+    return match[1] if match else source
 
 
 def _is_in(source: str, files: Collection[str]) -> bool:
-    """Whether a source is one of these files, or a line of one; names may hold the mark that stands before a line."""
+    """Whether a source is one of these files, or a line of one. File names may contain `#` too."""
     if source in files:
         return True
     parts = source.split("#")
     return any("#".join(parts[:number]) in files for number in range(1, len(parts)))
 
 
-def _places(snapshot: Snapshot, given: str) -> list[tuple[DocumentEntry, str]]:
-    """The documents, and the sources of each, that a user means. The path of a JSONL file means all of its lines."""
-    path = _resolved(given)
-    name = given if _is_text(given) else path  # of what is no text, only a path may be known
+def _places(snapshot: Snapshot, given_name: str) -> list[tuple[DocumentEntry, str]]:
+    """The documents and their sources that a name stands for. The path of a JSONL file stands for all its lines."""
+    path = _resolved(given_name)
+    name = given_name if _is_text(given_name) else path
     if not _is_text(name):
-        raise _unknown(given)
-    if named := [(entry, source) for entry in snapshot.register.of([name]) for source in entry.sources]:
-        return named
-    at = snapshot.register.at([name, path])
+        raise _unknown(given_name)
+    if by_id := [(entry, source) for entry in snapshot.register.of([name]) for source in entry.sources]:
+        return by_id
+    entries = snapshot.register.at([name, path])
     for source in (name, path):
-        if found := [(entry, source) for entry in at if source in entry.sources]:
-            return found
+        if by_source := [(entry, source) for entry in entries if source in entry.sources]:
+            return by_source
     lines = f"{path}#"
-    under = snapshot.register.under(lines)
-    return [(entry, source) for entry in under for source in entry.sources if source.startswith(lines)] or [
+    entries = snapshot.register.under(lines)
+    return [(entry, source) for entry in entries for source in entry.sources if source.startswith(lines)] or [
         (entry, source) for entry in _titled(snapshot, name) for source in entry.sources
     ]
 
 
 def _titled(snapshot: Snapshot, title: str) -> Sequence[DocumentEntry]:
-    found = snapshot.register.titled([title])
-    if not found:
+    entries = snapshot.register.titled([title])
+    if not entries:
         raise _unknown(title)
-    if len(found) > 1:
-        raise UsageError(
-            f"{len(found)} documents have the title {title!r}: name one by its id: {', '.join(entry.id for entry in found[:10])}."
-        )
-    return found
+    if len(entries) > 1:
+        ids = ", ".join(entry.id for entry in entries[:10])
+        raise UsageError(f"{len(entries)} documents have the title {title!r}: name one by its id: {ids}.")
+    return entries
 
 
 def _is_text(name: str) -> bool:
-    """Whether a name can stand in an index: what a shell gives of bytes that are no Unicode cannot."""
+    """Whether a name can be in an index. A shell argument that is not valid Unicode cannot."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -392,7 +390,7 @@ def _unknown(name: str) -> UnknownName:
 
 
 def _resolved(name: str) -> str:
-    """The source string of a path; of what can be no path (a title may hold anything), the name itself."""
+    """The source string of a path; the name itself where it cannot be a path (a title may contain anything)."""
     try:
         return shown(Path(name).expanduser().resolve())
     except (OSError, RuntimeError, ValueError):

@@ -1,46 +1,44 @@
-"""Writing the rows of an index by number: one writer at a time, and one transaction is one commit.
+"""Writing an index in terms of numbers: one writer at a time; one transaction is one commit.
 
-What is written is seen by this writer's `snapshot` at once, by others after `commit`, and by nobody where the process ends
-before. What was removed is out of all files when `commit` returns.
+The writer's `snapshot` sees what was written at once, other readers see it after `commit`. It is lost if the process ends before.
+Removed text is erased from all files when `commit` returns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
 
-from hoptrail.corpus import rows
 from hoptrail.corpus.columns import NONE, Numbers, numbers_of
 from hoptrail.corpus.database import WAIT, Database
 from hoptrail.corpus.documents import DocumentWriter
 from hoptrail.corpus.head import Head, count_commit, is_unclean, mark_unclean, write_head
 from hoptrail.corpus.links import LinkWriter
 from hoptrail.corpus.names import NameWriter
-from hoptrail.corpus.numbering import Numbering, absent
+from hoptrail.corpus.numbering import Numbering, unused_numbers
 from hoptrail.corpus.refusals import still_read
 from hoptrail.corpus.segments import SegmentWriter
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.texts import Texts
 from hoptrail.corpus.unit_writer import UnitWriter
 from hoptrail.errors import IndexBusy
-from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Document, Unit
 
 
 @contextmanager
 def writing_rows(folder: Path, wait: float | None = None) -> Iterator[RowWriter]:
-    """The writer of the index in a folder, which is made if there is none. What is not committed is forgotten.
+    """Open the index in a folder for writing; it is made if there is none. What is not committed is discarded.
 
-    `wait`: seconds that a removal waits for readers of what it removes, in place of WAIT.
+    `wait`: seconds that a removal waits for readers of the removed text (default: WAIT).
 
     Raises:
         IndexBusy: another process writes; the message names it.
-        IndexMismatch: written by another version of hoptrail.
-        StorageError: the disk refuses, or is that of another machine.
+        IndexMismatch: the index was written by another version of hoptrail.
+        StorageError: the disk refuses, or is on the network.
     """
     database = Database.to_write(folder)
     try:
@@ -52,9 +50,7 @@ def writing_rows(folder: Path, wait: float | None = None) -> Iterator[RowWriter]
 
 
 class RowWriter:
-    """The one process that changes an index, with its `documents` and `units`, and its `links`, `names` and `extractions`, which
-    go by the numbers of units. Use `writing_rows`.
-    """
+    """The only writer of an index. `documents`, `units`, `links` and `names` write its parts. Use `writing_rows`."""
 
     def __init__(self, database: Database, wait: float) -> None:
         self._database = database
@@ -62,7 +58,7 @@ class RowWriter:
         self._start()
 
     def _start(self) -> None:
-        """From what is committed."""
+        """Begin from the last commit."""
         self._segments = SegmentWriter(self._database)
         texts = Texts(self._database, self._segments)
         self._texts, self._numbering = texts, Numbering(self._database, texts)
@@ -71,91 +67,94 @@ class RowWriter:
         self._cleaning = Cleaning(self._database, self._segments, self._wait)
         self.links = LinkWriter(self._segments, texts, self._numbering)
         self.names = NameWriter(self._segments)
-        self.extractions = ExtractionWriter(self._segments, self._cleaning)
-        self._gone: Numbers = NONE
-        """Units that went in this transaction."""
+        self._removed: Numbers = NONE
+        """Units removed in this transaction."""
 
     @property
     def dirty(self) -> bool:
-        """Whether something that readers go by has been written since the last commit."""
+        """Whether anything that readers see was written since the last commit."""
         return self._segments.changed
 
     def snapshot(self, head: Head | None = None) -> Snapshot:
-        """What has been written so far, committed or not; of use until more is written. `head`: in place of the stored one."""
+        """Everything written so far, committed or not; valid until more is written. `head` replaces the stored one."""
         self._flush()
         return Snapshot(self._database, self._segments, head, borrowed=True)
 
     def put_documents(self, documents: Iterable[Document]) -> None:
-        """Add documents; one that is there already has the new sources (its text cannot be another)."""
+        """Add documents, or update the sources and dates of stored ones (the same id is the same text)."""
         self._segments.changed = True
         self.documents.put(documents)
 
     def remove_documents(self, ids: Collection[str]) -> None:
-        """Remove documents, and every unit that has a source in one of them, as `remove_units` does."""
+        """Remove documents, and every unit with a source in one of them, as `remove_units` does."""
         self._segments.changed = True
         self._remove(self.units.remove_within(ids))
         self.documents.remove(ids)
 
     def put_units(self, units: Sequence[Unit], vectors: FloatMatrix | None) -> Numbers:
-        """Add or replace units; `vectors` has one row a unit, or comes later (`UnitWriter.put_vectors`). Their
-        numbers. What was found in a unit that is replaced stays.
+        """Add or replace units. Returns their numbers. `vectors` has one row per unit, or comes later (`UnitWriter.put_vectors`).
+        The extraction from a replaced unit stays.
         """
         self._segments.changed = True
-        replaced = self.units.stored(units)
-        found = dict(self._texts.extractions(replaced))
+        replaced = self._texts.known([unit.id for unit in units])
+        extractions = dict(self._texts.extractions(replaced))
         if len(replaced):
             self.remove_units(replaced)
         numbers = self.units.put(units, vectors)
-        self.extractions.put(found)
+        self.units.put_extractions(extractions)
         return numbers
 
+    def drop_extractions(self) -> None:
+        """Remove all extractions."""
+        self._segments.changed = True
+        self._database.run("DELETE FROM extractions")
+        self._cleaning.due = True
+
     def remove_units(self, numbers: Numbers, *, keep_links: bool = False) -> None:
-        """Remove units with what was found in them, their names and their links. The links stay where units of the same ids come
-        again before the commit, or, to `keep_links`, ever.
+        """Remove units with their extractions, names and links. Links stay where units of the same ids are added again before the
+        commit or, with `keep_links`, at any later time.
         """
         self._segments.changed = True
-        wanted = numbers_of(numbers)
+        numbers = numbers_of(numbers)
         if keep_links:
-            self._numbering.keep(wanted)
-        self.units.remove(wanted)
-        self._remove(wanted)
+            self._numbering.keep(numbers)
+        self.units.remove(numbers)
+        self._remove(numbers)
 
-    def put_head(self, head: Head) -> None:
-        """What the index says of itself."""
-        write_head(self._database, head)
-
-    def commit(self, *, clean: bool = True, counted: bool = True) -> None:
-        """Make everything written so far the state that readers see; what was removed is gone then, unless a later commit or
-        `clean` is to see to that. One that is not `counted` has changed nothing that readers go by.
+    def commit(self, head: Head | None = None, *, clean: bool = True, counted: bool = True) -> None:
+        """Commit everything written so far, with new metadata `head` if given. Removed text is erased then, unless not `clean`:
+        then a later commit or `clean` does it. A commit that is not `counted` changes nothing for readers.
 
         Raises:
-            StillRead: it is committed, but a process reads the state before, and the log keeps the removed text for it.
+            StillRead: it is committed, but a process reads an earlier commit, so that the log keeps the removed text.
         """
+        if head is not None:
+            write_head(self._database, head)
         self._flush()
-        if len(lost := absent(self._database, self._gone)):
-            self.links.forget(lost)
+        if len(unused := unused_numbers(self._database, self._removed)):
+            self.links.forget(unused)
         self.units.merge()
         self.links.merge()
         self.names.merge()
         if counted:
             count_commit(self._database)
         mark_unclean(self._database, unclean=self._cleaning.due)
-        self._segments.settle()
+        self._segments.sync()
         self._database.commit()
         self._segments.changed = False
-        self._gone = NONE
-        self._numbering.end()
+        self._removed = NONE
+        self._numbering.end_transaction()
         self._cleaning.between(clean=clean)
 
     def roll_back(self) -> None:
-        """Forget what is not committed."""
+        """Discard what is not committed."""
         self._database.roll_back()
         self._database.begin()
         self._start()
 
     def clean(self) -> None:
-        """See that nothing is left in the log and in files of what was removed, also by a writer that was stopped. What is not
-        committed is forgotten.
+        """Erase removed text from the log and from files, also that of an earlier writer that was stopped. Discards what is not
+        committed.
 
         Raises:
             StillRead: see `commit`.
@@ -165,7 +164,7 @@ class RowWriter:
         self._start()
 
     def close(self) -> None:
-        """Forget what is not committed, and leave an empty log and no file too many, if no reader is in the way."""
+        """Discard what is not committed; empty the log and remove unused files, if no reader prevents it."""
         self._database.roll_back()
         self._cleaning.at_end()
 
@@ -176,27 +175,31 @@ class RowWriter:
 
     def _remove(self, numbers: Numbers) -> None:
         self.names.forget(numbers)
-        self._gone = np.union1d(self._gone, numbers).astype(np.int32)
+        self._removed = np.union1d(self._removed, numbers).astype(np.int32)
         self._cleaning.due = True
 
 
 LOG = 1 << 26
-"""Bytes of the log above which a commit that removed nothing moves it into the database, if no reader is in the way."""
+"""Bytes of the log from which a commit without removals moves it into the database, if no reader prevents it."""
 
 
 class Cleaning:
-    """What is done between two transactions of a writer."""
+    """Erases removed text between two transactions of a writer."""
 
     def __init__(self, database: Database, segments: SegmentWriter, wait: float) -> None:
-        """`wait`: seconds that a removal waits for readers of what it removes."""
+        """`wait`: seconds that a removal waits for readers of the removed text."""
         self._database = database
         self._segments = segments
         self._wait = wait
         self.due = is_unclean(database)
-        """Whether text that was removed, by this writer or one before, may still be in the log or in files."""
+        """Whether text that this or an earlier writer removed may still be in the log or in files."""
 
     def between(self, *, clean: bool) -> None:
-        """Steps 4 and 5 of `durable.py`, and the next transaction. Where text was removed they are waited for."""
+        """Steps 4 and 5 of `durable.py`, then begin the next transaction. After a removal this waits for readers.
+
+        Raises:
+            StillRead: readers of the removed text are still there after the wait.
+        """
         if not (self.due and clean):
             emptied = self._database.log_size > LOG and self._database.empty_log()
             self._database.begin()
@@ -215,32 +218,9 @@ class Cleaning:
         self._database.begin()
 
     def at_end(self) -> None:
-        """Leave an empty log and no file too many, if no reader is in the way. No transaction is open."""
+        """Empty the log and remove unused files, if no reader prevents it. No transaction is open."""
         if self._database.empty_log():
-            with suppress(IndexBusy):  # then the next writer sees to it
+            with suppress(IndexBusy):  # the other writer does it
                 self._database.begin()
                 self._segments.sweep()
                 self._database.roll_back()
-
-
-class ExtractionWriter:
-    """What was found in units, in a transaction."""
-
-    def __init__(self, segments: SegmentWriter, cleaning: Cleaning) -> None:
-        self._segments = segments
-        self._database = segments.database
-        self._cleaning = cleaning
-
-    def put(self, extractions: Mapping[int, Extraction]) -> None:
-        """Add or replace what was found in units, by their numbers."""
-        self._segments.changed = True
-        self._database.run_each(
-            "INSERT OR REPLACE INTO extractions (unit, entities, facts) VALUES (?, ?, ?)",
-            [rows.extraction_row(number, found) for number, found in extractions.items()],
-        )
-
-    def drop(self) -> None:
-        """Remove what was found in all units."""
-        self._segments.changed = True
-        self._database.run("DELETE FROM extractions")
-        self._cleaning.due = True

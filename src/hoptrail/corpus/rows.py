@@ -1,4 +1,4 @@
-"""From rows of the database to records, and back."""
+"""Converting between rows of the database and records."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ UNIT = "u.number, u.id, u.kind, u.title, u.text, d.id, u.start, u.end, u.further
 
 
 def said_date(date: str, date_from: str) -> str:
-    """The date of a document, unless it is only that of its file, which says nothing of the text."""
+    """The date of a document; empty where it is only the time of its file, which says nothing about the text."""
     return "" if date_from == FILE_TIME else date
 
 
 def units(database: Database, numbers: Numbers, *, dated: bool = False) -> dict[int, Unit]:
-    """Units by number, in the order asked for; of numbers that are no more there is none. With `dated`, blocks that say no date
-    have that of their document, as those who ask want it; what is stored of them has not, since a file may be renamed.
+    """Units by number, in the order of `numbers`; removed ones are left out. With `dated`, blocks without a date get that of
+    their document. (It is not stored with blocks, because renaming a file may change it.)
     """
     if not len(numbers):
         return {}
@@ -48,7 +48,7 @@ def units(database: Database, numbers: Numbers, *, dated: bool = False) -> dict[
 
 
 def _dated(blocks: Sequence[Block], date: str) -> Iterator[Block]:
-    """A quotation may be older than what quotes it."""
+    """The blocks, those without a date with that of their document; but a quotation may be older than its document."""
     for block in blocks:
         yield replace(block, date=date) if date and not block.date and block.kind is not BlockKind.QUOTE else block
 
@@ -65,7 +65,7 @@ def _further(database: Database, numbers: Numbers) -> dict[int, list[Span]]:
 
 
 def _blocks(database: Database, numbers: Numbers) -> dict[int, list[Block]]:
-    """The blocks that share characters with passages and sentences, which alone are parts of documents."""
+    """The blocks that overlap passages and sentences, the only kinds whose text is part of a document."""
     blocks: dict[int, list[Block]] = {}
     for number, packed in database.rows(
         "SELECT c.value, b.packed FROM carray(?) c CROSS JOIN units u ON u.number = c.value CROSS JOIN blocks b "
@@ -79,7 +79,7 @@ def _blocks(database: Database, numbers: Numbers) -> dict[int, list[Block]]:
 
 
 def documents(database: Database, numbers: Iterable[int]) -> Iterator[Document]:
-    """Documents by their numbers, one at a time, because a text may be long."""
+    """Documents by number, one at a time, because a text may be long."""
     for number in numbers:
         row = database.one(
             "SELECT id, title, text, sentence_ends, notes, date, date_from FROM documents WHERE number = ?", number
@@ -99,24 +99,29 @@ def documents(database: Database, numbers: Iterable[int]) -> Iterator[Document]:
 
 
 def packed_ends(ends: Sequence[int]) -> bytes:
+    """Offsets as int32."""
     return np.array(ends, np.int32).tobytes()
 
 
 def unpacked_ends(packed: bytes) -> tuple[int, ...]:
+    """Inverse of `packed_ends`."""
     return tuple(np.frombuffer(packed, np.int32).tolist())
 
 
 def document_row(number: int, document: Document) -> tuple[int | str | bytes, ...]:
+    """The row of a document, in the order of the columns of its table."""
     ends = packed_ends(document.sentence_ends)
     notes = json.dumps(document.notes, ensure_ascii=False)
     return number, document.id, document.title, document.text, ends, notes, document.date, document.date_from
 
 
 def block_rows(number: int, document: Document) -> Iterator[tuple[int, int, str]]:
+    """The rows of a document's blocks."""
     return ((number, block.start, pack((block,))) for block in document.blocks)
 
 
 def extraction_row(number: int, extraction: Extraction) -> tuple[int, str, str]:
+    """The row of the extraction from the unit `number`."""
     facts = [
         [
             *(fact.text, fact.entities, fact.source.document, fact.source.start, fact.source.end),
@@ -128,7 +133,7 @@ def extraction_row(number: int, extraction: Extraction) -> tuple[int, str, str]:
 
 
 def extraction_of(entities: str, facts: str) -> Extraction:
-    """What `extraction_row` made."""
+    """Inverse of `extraction_row`."""
     return Extraction(
         tuple(json.loads(entities)),
         tuple(
@@ -139,11 +144,9 @@ def extraction_of(entities: str, facts: str) -> Extraction:
 
 
 def ids_of(database: Database, table: str, numbers: Iterable[int]) -> list[str]:
-    """Ids by number of the rows of a table that there are, in the order asked for."""
-    wanted = numbers_of(numbers)
-    if not len(wanted):
+    """The ids of rows of a table, in the order of `numbers`; missing ones are left out."""
+    array = numbers_of(numbers)
+    if not len(array):
         return []
-    found = database.rows(
-        f"SELECT t.id FROM carray(?) c CROSS JOIN {table} t ON t.number = c.value", apsw.carray(wanted)
-    )
-    return [id_ for (id_,) in found]
+    rows = database.rows(f"SELECT t.id FROM carray(?) c CROSS JOIN {table} t ON t.number = c.value", apsw.carray(array))
+    return [id_ for (id_,) in rows]

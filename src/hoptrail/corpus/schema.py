@@ -1,17 +1,17 @@
 """The tables of `index.sqlite`.
 
-Units and documents have numbers, which are given in the order of adding and never again; arrays and postings name them by these,
-everybody else by their ids.
+Units and documents have numbers, assigned in the order of adding and never reused. Arrays and postings refer to them by number,
+all other code by id.
 """
 
 from __future__ import annotations
 
 APPLICATION = 0x686F7074
-"""Says of a SQLite database that it is an index of hoptrail."""
+"""SQLite's application id of an index of hoptrail."""
 
 FORMAT = 3
-"""Raised by one whenever an older hoptrail could misread what a newer one writes; 1 and 2 had no SQLite. How words are cut
-(`words.py`) is part of it, because a passage that goes takes its words along.
+"""Increased whenever an older hoptrail could misread what a newer one writes; 1 and 2 had no SQLite. The tokenisation in
+`words.py` is part of it: the words of a removed passage are found by tokenising its text again.
 """
 
 TABLES = """
@@ -133,4 +133,4 @@ CREATE TABLE files ( -- how a file is known again whose document is there
 ) WITHOUT ROWID;
 CREATE INDEX files_document ON files (document);
 """
-"""Added to an index that has none: without it every file is read again."""
+"""Added to an index without this table; without it every file is read again."""

@@ -1,4 +1,4 @@
-"""What is nearest to a vector or to words, by the ids of units; vectors held in memory."""
+"""Search by vectors and by words, in terms of unit ids; vectors in memory."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ import numpy as np
 
 from hoptrail.corpus.keywords import Keywords
 from hoptrail.corpus.texts import Texts, Units
-from hoptrail.corpus.vectors import Vectors
+from hoptrail.corpus.vectors import Ranked, Vectors
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Kind, Unit
 
 Found = list[tuple[str, float]]
-"""Ids of units with cosines, by falling cosine, then rising id."""
+"""Ids of units with scores, ordered by falling score, then rising id."""
 
 
 @dataclass(frozen=True, slots=True)
 class VectorMirror:
-    """`ids` rise; row i of `matrix` is the vector of unit i."""
+    """The vectors of a kind: `ids` are sorted; row i of `matrix` is the vector of the unit `ids[i]`."""
 
     ids: tuple[str, ...]
     matrix: FloatMatrix
 
 
 def top_rows(scores: FloatMatrix, limit: int) -> list[int]:
-    """Rows of the `limit` highest scores, highest first; among equal scores the lower row comes first."""
+    """The rows of the `limit` highest scores, highest first, equal ones by rising row."""
     if limit < 1 or not len(scores):
         return []
     if limit < len(scores):
@@ -40,7 +40,7 @@ def top_rows(scores: FloatMatrix, limit: int) -> list[int]:
 
 
 class Searching:
-    """What is nearest, by vectors and by words, by the ids of units. `dimension`: of vectors."""
+    """Search by vectors and by words, in terms of unit ids."""
 
     def __init__(self, texts: Texts, units: Units, vectors: Vectors, keywords: Keywords, dimension: int) -> None:
         self._texts = texts
@@ -62,43 +62,42 @@ class Searching:
     def nearest(
         self, kind: Kind, vectors: FloatMatrix, limit: int, among: Collection[str] | None = None
     ) -> list[Found]:
-        """Of each row of `vectors` (unit length) the ids of the `limit` nearest units of a kind, with their exact cosines.
+        """The `limit` units of a kind nearest to each row of `vectors` (unit length), with exact cosines.
 
-        `among` limits it to units of these ids.
+        `among` restricts the search to units with these ids.
         """
-        some = None if among is None else np.unique(self._units.numbers(kind, among))
-        found = self._vectors.nearest(kind, vectors, limit, some)
-        return [list(zip(self._texts.ids(one.numbers), one.scores.tolist(), strict=True)) for one in found]
+        numbers = None if among is None else np.unique(self._units.numbers(kind, among))
+        return [self._by_id(ranked) for ranked in self._vectors.nearest(kind, vectors, limit, numbers)]
 
     def keywords(self, words: str, limit: int) -> list[tuple[Unit, float]]:
-        """The `limit` passages with the highest BM25 score for `words`, by falling score, then rising id.
+        """The `limit` passages with the highest BM25 scores for `words`, by falling score, then rising id.
 
-        The words are looked up as they are: no operator, quote or wildcard has a meaning. Statistics are those of all
-        passages; units of other kinds have no keyword index.
+        There are no operators, quotes or wildcards. Statistics are those of all passages; other kinds have no keyword index.
         """
-        found = self._keywords.search(Kind.PASSAGE, words, limit)
-        return list(zip(self._texts.units(found.numbers), found.scores.tolist(), strict=True))
+        ranked = self._keywords.search(Kind.PASSAGE, words, limit)
+        return list(zip(self._texts.units(ranked.numbers), ranked.scores.tolist(), strict=True))
 
     def keyword_scores(self, words: str, limit: int) -> Found:
-        """The same by id, without texts."""
-        found = self._keywords.search(Kind.PASSAGE, words, limit)
-        return list(zip(self._texts.ids(found.numbers), found.scores.tolist(), strict=True))
+        """The ids and scores of `keywords`, without reading texts."""
+        return self._by_id(self._keywords.search(Kind.PASSAGE, words, limit))
+
+    def _by_id(self, ranked: Ranked) -> Found:
+        return list(zip(self._texts.ids(ranked.numbers), ranked.scores.tolist(), strict=True))
 
     def vectors_in_order(self, kinds: Iterable[Kind], ids: Sequence[str]) -> FloatMatrix:
-        """The vectors of units of some kinds: shape (len(ids), dimension).
+        """The vectors of units of these kinds, in the order of `ids`: shape (len(ids), dimension).
 
         Raises:
-            KeyError: some are not stored.
+            KeyError: some units are not stored.
         """
         matrix = np.zeros((len(ids), self._dimension), np.float32)
         numbers = self._texts.numbers(list(ids))
-        found = 0
+        filled = 0
         for kind in kinds:
-            own = self._texts.origins(kind).numbers
-            rows = np.flatnonzero(np.isin(numbers, own))
+            rows = np.flatnonzero(np.isin(numbers, self._texts.origins(kind).numbers))
             if len(rows):
                 matrix[rows] = self._vectors.of(kind, numbers[rows])
-            found += len(rows)
-        if found < len(ids):
-            raise KeyError(f"{len(ids) - found} of {len(ids)} units have no vector")
+            filled += len(rows)
+        if filled < len(ids):
+            raise KeyError(f"{len(ids) - filled} of {len(ids)} units have no vector")
         return matrix

@@ -1,8 +1,8 @@
-"""Immutable segments of arrays, of which a commit says which there are and which of their rows no longer count.
+"""Immutable segments of arrays. A commit lists the segments and marks their removed rows.
 
-A segment has a family (what its arrays are), a kind (of units, links or names) and some rows. Its arrays are plain .npy files in
-`arrays/`, which are mapped into memory, or, where they are small, rows of the database: so one more document costs no file.
-Rows that go are only marked; a segment of which a fifth is gone, and eight of about the same size, are merged into one.
+A segment has a family (which arrays it has), a kind (of units, links or names) and a number of rows. Large arrays are .npy files
+in `arrays/`, mapped into memory; small ones are rows of the database, so that adding one document makes no file. Removed rows are
+only marked. A segment is rewritten when a fifth of its rows is removed; eight segments of about the same size are merged.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from numpy.typing import NDArray
 from hoptrail.corpus.columns import Places
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.durable import make_folder, remove_files, sync_folder, write_file
-from hoptrail.corpus.refusals import telling
+from hoptrail.corpus.refusals import translating_errors
 from hoptrail.errors import IndexDamaged
 
 ARRAYS = "arrays"
 """The folder of files."""
 
 SMALL = 1 << 16
-"""Bytes of an array up to which it is a row of the database."""
+"""Arrays up to this number of bytes are rows of the database."""
 
 TIER = 8
-"""So many segments of about a size are merged into one of the next."""
+"""This many segments of about the same size are merged."""
 
 GONE = 5
-"""One row in so many may be gone before a segment is written anew."""
+"""A segment is rewritten when one in this many rows is removed."""
 
 Array = NDArray[Any]
 
 
 class Family(StrEnum):
-    """What the arrays of a segment are."""
+    """Which arrays a segment has."""
 
     UNITS = "units"
     LINKS = "links"
@@ -51,12 +51,12 @@ class Family(StrEnum):
 
 
 LARGEST = {Family.UNITS: 1 << 18, Family.LINKS: 1 << 23, Family.NAMES: 1 << 26, Family.KEYWORDS: 1 << 16}
-"""Rows of a segment above which it is not merged with others."""
+"""Segments with more rows are not merged with others."""
 
 
 @dataclass(frozen=True)
 class Segment:
-    """`alive` says of each row whether it counts; None where all do."""
+    """A segment. `alive` marks the rows that are not removed: shape (rows,); None where none is removed."""
 
     number: int
     family: Family
@@ -66,64 +66,61 @@ class Segment:
     alive: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
-        """How many rows count."""
+        """The number of live rows."""
         return self.rows if self.alive is None else int(np.count_nonzero(self.alive))
 
-    def living(self) -> Places:
-        """The rows that count."""
+    def live_rows(self) -> Places:
+        """The live rows."""
         return np.arange(self.rows) if self.alive is None else np.flatnonzero(self.alive)
 
-    def counting(self, rows: Places) -> Places:
-        """Those of some rows that count."""
+    def live(self, rows: Places) -> Places:
+        """The live ones among these rows."""
         return rows if self.alive is None else rows[self.alive[rows]]
 
 
 class MissingFile(IndexDamaged):
-    """A commit names a file that is not there: damage, unless a later commit has removed it meanwhile."""
+    """A commit names a file that does not exist: damage, unless a later commit has removed it meanwhile."""
 
 
 class Segments:
     """The segments of a snapshot, all opened with it."""
 
-    def __init__(self, database: Database, masked: Callable[[Segment], Segment] | None = None) -> None:
-        """With `masked`, rows that are not seen do not count.
+    def __init__(self, database: Database, mask: Callable[[Segment], Segment] | None = None) -> None:
+        """`mask` marks the rows outside the view as removed.
 
         Raises:
-            MissingFile, IndexDamaged: a file is not there, or is too short.
+            MissingFile, IndexDamaged: a file does not exist or has the wrong length.
         """
-        self._masked = masked or (lambda segment: segment)
+        self._mask = mask or (lambda segment: segment)
         self._folder = database.folder / ARRAYS
         self._database = database
         self._segments: dict[int, Segment] = {}
         self._refresh()
 
     def of(self, family: Family, kind: str) -> list[Segment]:
-        """Those of one kind, in the order of making."""
+        """The segments of a kind, in the order of making."""
         return [segment for segment in self._segments.values() if (segment.family, segment.kind) == (family, kind)]
 
     def kinds(self, family: Family) -> list[str]:
+        """The kinds that have segments of a family."""
         return sorted({segment.kind for segment in self._segments.values() if segment.family is family})
 
-    def _refresh(self, numbers: Iterable[int] | None = None) -> None:
-        """Read what there is of all segments, or of some that are new or have changed."""
-        which = "" if numbers is None else f" WHERE number IN ({','.join(map(str, numbers))})"
+    def _refresh(self, changed: int | None = None) -> None:
+        """Read all segments, or one that is new or has changed."""
         for number, family, kind, rows in self._database.rows(
-            f"SELECT number, family, kind, rows FROM segments{which} ORDER BY number"
+            "SELECT number, family, kind, rows FROM segments WHERE ?1 IS NULL OR number = ?1 ORDER BY number", changed
         ):
             known = self._segments.get(number)
             arrays = known.arrays if known else self._arrays(number)
             segment = Segment(number, Family(family), kind, rows, arrays, self._alive(number, rows))
-            self._segments[number] = self._masked(segment)
+            self._segments[number] = self._mask(segment)
 
     def _arrays(self, segment: int) -> dict[str, Array]:
-        found = self._database.rows("SELECT name, type, shape, data FROM arrays WHERE segment = ?", segment)
-        return {name: self._array(segment, name, type_, shape, data) for name, type_, shape, data in found}
-
-    def _array(self, segment: int, name: str, type_: str, shape: str, data: bytes | None) -> Array:
-        sizes = tuple(map(int, shape.split()))
-        if data is None:
-            return _mapped(self._folder / file_name(segment, name), np.dtype(type_), sizes)
-        return np.frombuffer(data, type_).reshape(sizes)
+        rows = self._database.rows("SELECT name, type, shape, data FROM arrays WHERE segment = ?", segment)
+        return {
+            name: _array(self._folder / file_name(segment, name), type_, shape, data)
+            for name, type_, shape, data in rows
+        }
 
     def _alive(self, segment: int, rows: int) -> NDArray[np.bool_] | None:
         parts = self._database.rows("SELECT rows FROM gone WHERE segment = ? ORDER BY part", segment)
@@ -136,17 +133,17 @@ class Segments:
 
 
 class SegmentWriter(Segments):
-    """The segments of a transaction. Files are on the disk when `settle` has returned, before the commit that names them."""
+    """Writes segments in a transaction. `sync` must be called before the commit that names their files."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
         self.database = database
         self.changed = False
-        """Whether something that readers go by has been written since the last commit."""
-        self._unsettled = False
+        """Whether anything that readers see has been written since the last commit."""
+        self._unsynced = False
 
     def add(self, family: Family, kind: str, rows: int, arrays: Mapping[str, Array]) -> int:
-        """One more segment; its number. Nothing where it would have no rows."""
+        """Add a segment. Returns its number; 0 and no segment for no rows."""
         if not rows:
             return 0
         self.database.run("INSERT INTO segments (family, kind, rows) VALUES (?, ?, ?)", family.value, kind, rows)
@@ -160,28 +157,34 @@ class SegmentWriter(Segments):
                 "INSERT INTO arrays (segment, name, type, shape, checksum, data) VALUES (?, ?, ?, ?, ?, ?)",
                 *(number, name, whole.dtype.str, " ".join(map(str, whole.shape)), _checksum(whole), data),
             )
-        self._refresh([number])
+        self._refresh(number)
         return int(number)
 
     def mark_gone(self, segment: Segment, rows: Places) -> None:
-        """Rows that no longer count; those that did not are passed over."""
-        gone = np.unique(segment.counting(rows)).astype(np.int32)
+        """Mark rows as removed, those that are still live."""
+        gone = np.unique(segment.live(rows)).astype(np.int32)
         if len(gone):
             self.database.run(
                 "INSERT INTO gone (segment, part, rows) SELECT ?1, count(*), ?2 FROM gone WHERE segment = ?1",
                 *(segment.number, gone.tobytes()),
             )
-            self._refresh([segment.number])
+            self._refresh(segment.number)
 
     def drop(self, segments: Iterable[Segment]) -> None:
-        """Segments that are no more; their files stay until `sweep`."""
+        """Remove segments; their files stay until `sweep`."""
         for segment in segments:
-            for table, column in (("segments", "number"), ("arrays", "segment"), ("gone", "segment")):
-                self.database.run(f"DELETE FROM {table} WHERE {column} = ?", segment.number)
+            delete_segment(self.database, segment.number)
             del self._segments[segment.number]
 
+    def merge(self, family: Family, merged: Callable[[list[Segment]], tuple[int, Mapping[str, Array]]]) -> None:
+        """Replace segments that are due by one, of which `merged` makes the number of rows and the arrays."""
+        for kind in self.kinds(family):
+            while due := self.due(family, kind):
+                self.add(family, kind, *merged(due))
+                self.drop(due)
+
     def due(self, family: Family, kind: str) -> list[Segment]:
-        """Segments to be made one; none where there is nothing to be gained."""
+        """The next segments of a kind to merge into one; empty where merging gains nothing."""
         segments = self.of(family, kind)
         for segment in segments:
             if (segment.rows - len(segment)) * GONE >= segment.rows:
@@ -190,29 +193,36 @@ class SegmentWriter(Segments):
         for segment in segments:
             if len(segment) * TIER <= LARGEST[family]:
                 tiers.setdefault(int(np.log2(len(segment)) // np.log2(TIER)), []).append(segment)
-        return next((found[:TIER] for _, found in sorted(tiers.items()) if len(found) >= TIER), [])
+        return next((tier[:TIER] for _, tier in sorted(tiers.items()) if len(tier) >= TIER), [])
 
-    def settle(self) -> None:
-        """Steps 1 and 2 of `durable.py` are done."""
-        if self._unsettled:
-            with telling(self._database.folder):
+    def sync(self) -> None:
+        """Step 2 of `durable.py`."""
+        if self._unsynced:
+            with translating_errors(self._database.folder):
                 sync_folder(self._folder)
-            self._unsettled = False
+            self._unsynced = False
 
     def sweep(self) -> None:
-        """Step 5 of `durable.py`: remove the files that the last commit does not name, in a transaction that writes."""
-        with telling(self._database.folder):
+        """Step 5 of `durable.py`: remove the files that the last commit does not name. Requires a writing transaction."""
+        with translating_errors(self._database.folder):
             remove_files(unknown_arrays(self.database))
 
     def _write(self, segment: int, name: str, array: Array) -> None:
-        with telling(self._database.folder):
+        with translating_errors(self._database.folder):
             make_folder(self._folder)
             write_file(self._folder / file_name(segment, name), _npy(array))
-        self._unsettled = True
+        self._unsynced = True
 
 
 def file_name(segment: int, name: str) -> str:
+    """The file of an array of a segment."""
     return f"{segment}-{name}.npy"
+
+
+def delete_segment(database: Database, number: int) -> None:
+    """Remove the rows of a segment from the database, except its postings."""
+    for table, column in (("segments", "number"), ("arrays", "segment"), ("gone", "segment")):
+        database.run(f"DELETE FROM {table} WHERE {column} = ?", number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,30 +231,26 @@ class DamagedSegment:
 
     number: int
     family: Family
-    kind: str
     files: tuple[str, ...]
 
 
 def damaged_segments(database: Database) -> list[DamagedSegment]:
-    """The segments of a commit that are not as they were written, by their checksums: it reads all arrays."""
-    found: dict[tuple[int, str, str], list[str]] = {}
-    for number, family, kind, name, type_, shape, checksum, data in database.rows(
-        "SELECT s.number, s.family, s.kind, a.name, a.type, a.shape, a.checksum, a.data FROM segments s "
+    """The segments of a commit with arrays that do not match their checksums. Reads all arrays."""
+    damaged: dict[tuple[int, str], list[str]] = {}
+    for number, family, name, type_, shape, checksum, data in database.rows(
+        "SELECT s.number, s.family, a.name, a.type, a.shape, a.checksum, a.data FROM segments s "
         "JOIN arrays a ON a.segment = s.number ORDER BY s.number, a.name"
     ):
-        sizes = tuple(map(int, shape.split()))
         path = database.folder / ARRAYS / file_name(number, name)
         try:
-            array = _mapped(path, np.dtype(type_), sizes) if data is None else np.frombuffer(data, type_)
-            whole = _checksum(array) == checksum and (data is not None or _is_whole(path, array))
-        except IndexDamaged:
-            whole = False
-        if not whole:
-            place = f"{ARRAYS}/{file_name(number, name)}" if data is None else f"array {name} of segment {number}"
-            found.setdefault((number, family, kind), []).append(place)
-    return [
-        DamagedSegment(number, Family(family), kind, tuple(files)) for (number, family, kind), files in found.items()
-    ]
+            array = _array(path, type_, shape, data)
+            intact = _checksum(array) == checksum and (data is not None or _has_header(path, array))
+        except (IndexDamaged, ValueError):
+            intact = False
+        if not intact:
+            place = f"{ARRAYS}/{path.name}" if data is None else f"array {name} of segment {number}"
+            damaged.setdefault((number, family), []).append(place)
+    return [DamagedSegment(number, Family(family), tuple(files)) for (number, family), files in damaged.items()]
 
 
 def unknown_arrays(database: Database) -> list[Path]:
@@ -252,12 +258,12 @@ def unknown_arrays(database: Database) -> list[Path]:
     folder = database.folder / ARRAYS
     if not folder.is_dir():
         return []
-    named = database.rows("SELECT segment, name FROM arrays WHERE data IS NULL")
-    kept = {file_name(segment, name) for segment, name in named}
-    return [path for path in sorted(folder.iterdir()) if path.name not in kept]
+    rows = database.rows("SELECT segment, name FROM arrays WHERE data IS NULL")
+    named = {file_name(segment, name) for segment, name in rows}
+    return [path for path in sorted(folder.iterdir()) if path.name not in named]
 
 
-def _is_whole(path: Path, array: Array) -> bool:
+def _has_header(path: Path, array: Array) -> bool:
     """Whether the header and the length of a file are as they were written."""
     expected = bytes(next(_npy(array)))
     with path.open("rb") as file:
@@ -265,7 +271,7 @@ def _is_whole(path: Path, array: Array) -> bool:
 
 
 _HEADER = 10
-"""Bytes before the description of an array in a file, the last two of which say how long that is."""
+"""Bytes before the description of an array in a .npy file; the last two are its length."""
 
 
 def _npy(array: Array) -> Iterator[bytes | memoryview]:
@@ -279,8 +285,18 @@ def _checksum(array: Array) -> int:
     return zlib.crc32(array.reshape(-1).data.cast("B")) if array.size else 0
 
 
+def _array(path: Path, type_: str, shape: str, data: bytes | None) -> Array:
+    """An array whose numbers are `data`, or in a file.
+
+    Raises:
+        MissingFile, IndexDamaged: the file does not exist or has the wrong length.
+    """
+    sizes = tuple(map(int, shape.split()))
+    return _mapped(path, np.dtype(type_), sizes) if data is None else np.frombuffer(data, type_).reshape(sizes)
+
+
 def _mapped(path: Path, type_: np.dtype[Any], sizes: tuple[int, ...]) -> Array:
-    """The numbers of a file, which the system reads when they are looked at."""
+    """The array of a file, mapped into memory."""
     try:
         with path.open("rb") as file:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

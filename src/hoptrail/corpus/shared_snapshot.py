@@ -1,4 +1,4 @@
-"""The last commit of an index, opened once for all who read it at the same time, and parked while nobody does."""
+"""The last commit of an index, opened once for all concurrent readers, and parked while there are none."""
 
 from __future__ import annotations
 
@@ -12,25 +12,26 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.view import EVERYTHING, View
 
 VIEWS = 16
-"""Of one index that are kept open while nobody asks: each has what is made of it in memory for itself."""
+"""Views of an index that are kept open without readers; each has its own derived objects in memory."""
 
 
 class _Opened:
-    """A snapshot and how many read it; `then` is called when it is closed."""
+    """A snapshot with its number of readers; `on_close` is called when it is closed."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
         self.readers = 0
-        self.then: Callable[[], None] | None = None
+        self.on_close: Callable[[], None] | None = None
 
     def close(self) -> None:
+        """Close the snapshot."""
         self.snapshot.close()
-        if self.then is not None:
-            self.then()
+        if self.on_close is not None:
+            self.on_close()
 
 
 class Lease:
-    """The right to read a snapshot, until it is given back."""
+    """The right to read a snapshot until it is given back."""
 
     def __init__(self, owner: SharedSnapshot, opened: _Opened) -> None:
         self.snapshot = opened.snapshot
@@ -38,38 +39,38 @@ class Lease:
         self._opened: _Opened | None = opened
 
     def give_back(self) -> None:
-        """More than once is as good as once."""
+        """End the lease; calling it again does nothing."""
         opened, self._opened = self._opened, None
         if opened is not None:
             self._owner.release(opened)
 
 
 class SharedSnapshot:
-    """For one index and any number of threads. What is made of a commit in memory is kept until another is read."""
+    """Shares the last commit of an index among threads. What was derived from a commit is kept until a newer one is read."""
 
     def __init__(self, folder: Path, view: View = EVERYTHING) -> None:
         self._folder = folder
         self._view = view
         self._turn = Lock()
         self._newest: _Opened | None = None
-        self._seen: OrderedDict[View, SharedSnapshot] = OrderedDict()
+        self._views: OrderedDict[View, SharedSnapshot] = OrderedDict()
 
     def seen(self, view: View) -> SharedSnapshot:
-        """The same index with a view; the latest of them are kept open."""
+        """The same index restricted to a view. The most recently used views are kept open."""
         if view == self._view:
             return self
         with self._turn:
-            if view not in self._seen:
-                self._seen[view] = SharedSnapshot(self._folder, view)
-            self._seen.move_to_end(view)
-            found = self._seen[view]
-            oldest = self._seen.popitem(last=False)[1] if len(self._seen) > VIEWS else None
+            if view not in self._views:
+                self._views[view] = SharedSnapshot(self._folder, view)
+            self._views.move_to_end(view)
+            shared = self._views[view]
+            oldest = self._views.popitem(last=False)[1] if len(self._views) > VIEWS else None
         if oldest is not None:
             oldest.move_to(self._folder, lambda: None)
-        return found
+        return shared
 
     def lease(self) -> Lease:
-        """The last commit, to be read until the lease is given back.
+        """Open the last commit until the lease is given back.
 
         Raises: as `Snapshot.open` does.
         """
@@ -78,7 +79,7 @@ class SharedSnapshot:
             if opened is not None and not (
                 opened.snapshot.is_current() if opened.readers else opened.snapshot.resume()
             ):
-                opened = self._newest = None  # whoever still reads the one before closes it
+                opened = self._newest = None  # its last reader closes it
             if opened is None:
                 opened = self._newest = _Opened(Snapshot.open(self._folder, self._view))
             opened.readers += 1
@@ -93,22 +94,22 @@ class SharedSnapshot:
         finally:
             lease.give_back()
 
-    def move_to(self, folder: Path, then: Callable[[], None]) -> None:
-        """Read another folder from the next lease on; `then` is called when nobody reads the one before any more."""
+    def move_to(self, folder: Path, on_close: Callable[[], None]) -> None:
+        """Read another folder from the next lease on. `on_close` is called when the earlier one has no readers left."""
         with self._turn:
             self._folder = folder
             before, self._newest = self._newest, None
-            for one in self._seen.values():
-                one.move_to(folder, lambda: None)
+            for shared in self._views.values():
+                shared.move_to(folder, lambda: None)
             if before is not None:
-                before.then = then
+                before.on_close = on_close
                 if not before.readers:
                     before.close()
         if before is None:
-            then()
+            on_close()
 
     def release(self, opened: _Opened) -> None:
-        """One reader less."""
+        """End the reading of one reader."""
         with self._turn:
             opened.readers -= 1
             if not opened.readers:

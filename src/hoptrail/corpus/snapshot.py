@@ -1,8 +1,8 @@
-"""One committed state of an index, for one request: a connection, all arrays mapped, the objects that are asked, and what is made
-of it in memory (graphs, indexes).
+"""One commit of an index for one request: a connection, mapped arrays, query objects, and what is derived in memory (graphs,
+indexes).
 
-It is opened in milliseconds, closed at the end of the request, and never carried across a fork. It keeps later writers from
-clearing what they remove; parked, it does not, and is of no use until it is resumed.
+It is opened in milliseconds, closed at the end of the request, and never used across a fork. An open snapshot keeps writers from
+erasing what they remove. A parked one does not, and must be resumed before it is used.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ from pathlib import Path
 from threading import RLock
 from typing import Concatenate, ParamSpec, Self, TypeVar, cast
 
-import numpy as np
-
 from hoptrail.corpus.columns import numbers_of
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.documents import Documents
@@ -23,7 +21,7 @@ from hoptrail.corpus.keywords import Keywords
 from hoptrail.corpus.links import Links
 from hoptrail.corpus.names import Names
 from hoptrail.corpus.places import index_folder
-from hoptrail.corpus.refusals import absent, telling
+from hoptrail.corpus.refusals import absent, translating_errors
 from hoptrail.corpus.searching import Searching
 from hoptrail.corpus.segments import MissingFile, Segments
 from hoptrail.corpus.texts import Texts, Units
@@ -38,17 +36,17 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _TRIES = 5
-"""A commit may remove a file between the moment that a reader begins and the moment that it opens the file."""
+"""Attempts to open: a commit may remove a file between the moments when a reader begins and when it opens the file."""
 
 _ROWS = 1024
-"""Extractions that are records at a time in a stream."""
+"""Extractions that a stream decodes at a time."""
 
 
 class Snapshot:
-    """A committed state of an index or, inside a writer, the state it has reached. Use `open`, or a writer's `snapshot`.
+    """A commit of an index or, inside a writer, its current state. Use `open`, or a writer's `snapshot`.
 
-    `register` (documents), `table` (units), `graph` (links) and `search` go by ids; `texts`, `vectors`, `names` and `keywords`
-    by numbers.
+    `register` (documents), `table` (units), `graph` (links) and `search` use ids; `texts`, `vectors`, `names` and `keywords` use
+    numbers.
     """
 
     def __init__(
@@ -60,13 +58,13 @@ class Snapshot:
         borrowed: bool = False,
         hidden: Hidden = NOTHING,
     ) -> None:
-        """`borrowed`: it is a writer's, who closes the database."""
+        """`borrowed`: it belongs to a writer, which closes the database."""
         self._borrowed = borrowed
         self._database = database
         self.folder = database.folder
         self.head = head or read_head(database)
         self.commit = commit_number(database)
-        """How many commits came before this state, and it: the same number is the same state."""
+        """The number of this commit; equal numbers are equal states."""
         self.register = Documents(database)
         self.texts = Texts(database, segments, hidden, dated=not borrowed)
         self.table = Units(database, self.texts)
@@ -88,23 +86,23 @@ class Snapshot:
 
     @classmethod
     def open(cls, where: Path, view: View = EVERYTHING) -> Self:
-        """The last commit of the index in a folder, as far as it is seen.
+        """Open the last commit of an index, restricted to `view`.
 
         Raises:
             IndexUnavailable: there is none.
-            IndexMismatch: written by another version of hoptrail.
-            IndexDamaged: a file is missing, or cannot be read.
+            IndexMismatch: it was written by another version of hoptrail.
+            IndexDamaged: a file is missing or cannot be read.
             StorageError: the disk refuses.
         """
         folder = index_folder(where)
         for left in reversed(range(_TRIES)):
             database = Database.to_read(folder)
             try:
-                with telling(folder):
+                with translating_errors(folder):
                     if not commit_number(database):
                         raise absent(folder)
                     hidden = _hide(view, database)
-                    return cls(database, Segments(database, hidden.masked), hidden=hidden)
+                    return cls(database, Segments(database, hidden.mask), hidden=hidden)
             except MissingFile:
                 database.close()
                 if not left:
@@ -115,25 +113,25 @@ class Snapshot:
         raise AssertionError("the last try returns or raises")
 
     def park(self) -> None:
-        """Let writers clear what they remove; nothing may be asked until `resume`."""
+        """Let writers erase what they remove; the snapshot must not be used until `resume`."""
         self._database.end_reading()
 
     def resume(self) -> bool:
-        """Go on after `park`; False where another commit has come since, after which it is closed."""
+        """Continue after `park`. Returns False, and closes the snapshot, if there is a newer commit."""
         if self._database.resume_reading() and commit_number(self._database) == self.commit:
             return True
         self.close()
         return False
 
     def is_current(self) -> bool:
-        """Whether no other commit has come since this one."""
+        """Whether there is no newer commit."""
         try:
             return newest_commit(self.folder) == self.commit
         except IndexUnavailable:
             return False
 
     def close(self) -> None:
-        """Let go of the commit, but for a writer's; it is of no use afterwards."""
+        """Release the commit, unless the snapshot belongs to a writer."""
         if not self._borrowed:
             self._database.close()
 
@@ -148,50 +146,50 @@ class Snapshot:
         return self.register.read(ids)
 
     def units(self, kind: Kind, ids: Collection[str] | None = None) -> Iterator[Unit]:
-        """Units of a kind as a stream, all or those of `ids`, by rising number."""
+        """Units of a kind as a stream, all or those of `ids`, by number."""
         return self.table.read(kind, ids)
 
     def links(self, kind: str | None = None) -> Iterator[Link]:
-        """Links, all or those of one kind."""
+        """All links, or those of one kind."""
         return self.graph.all(kind)
 
     def count(self, kind: Kind) -> int:
-        """How many units there are of a kind."""
+        """The number of units of a kind that have vectors."""
         return self.texts.count()[kind]
 
     def extractions(self, ids: Collection[str] | None = None) -> Iterator[tuple[str, Extraction]]:
-        """Ids of passages with what was found in them, all or those of `ids`."""
-        numbers = None if ids is None else np.unique(numbers_of(self.texts.numbers(list(ids))))
-        for some in batched(self.texts.extractions(numbers), _ROWS):
-            names = self.texts.names(numbers_of([number for number, _ in some]))
-            yield from ((names[number], found) for number, found in some if number in names)
+        """Ids of passages with their extractions, all or those of `ids`."""
+        numbers = None if ids is None else self.texts.known(ids)
+        for batch in batched(self.texts.extractions(numbers), _ROWS):
+            names = self.texts.names(numbers_of([number for number, _ in batch]))
+            yield from ((names[number], extraction) for number, extraction in batch if number in names)
 
     def derived(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What `make` makes of this state, made once and kept as long as the snapshot is; threads wait for one another. Of a
-        function of a snapshot `made_once` does that.
+        """The result of `make`, called once and cached as long as the snapshot lives; threads wait for one another. `made_once`
+        wraps functions of a snapshot this way.
         """
         if key not in self._derived:
-            with self._making:  # re-entrant, because what is made may be made of what is derived
+            with self._making:  # re-entrant, because `make` may use other derived objects
                 if key not in self._derived:
                     self._derived[key] = make()
         return cast("T", self._derived[key])
 
 
 def made_once(make: Callable[Concatenate[Snapshot, P], T]) -> Callable[Concatenate[Snapshot, P], T]:
-    """What a function makes of a snapshot, and of what can be hashed beside it, is made once a snapshot (`Snapshot.derived`)."""
+    """Cache the results of a function in its snapshot (`Snapshot.derived`), by its other arguments, which must be hashable."""
 
     @wraps(make)
-    def kept(snapshot: Snapshot, /, *args: P.args, **kwargs: P.kwargs) -> T:
+    def cached(snapshot: Snapshot, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return snapshot.derived((make, args, *kwargs.items()), lambda: make(snapshot, *args, **kwargs))
 
-    return kept
+    return cached
 
 
 def _hide(view: View, database: Database) -> Hidden:
-    """Have a connection that reads see no more than a view shows.
+    """Restrict a reading connection to a view.
 
     Raises:
-        MissingFile: another commit came meanwhile, so that all is to be tried again.
+        MissingFile: there was another commit meanwhile, so that the caller must try again.
     """
     if view == EVERYTHING:
         return NOTHING
@@ -204,7 +202,7 @@ def _hide(view: View, database: Database) -> Hidden:
 
 
 def newest_commit(folder: Path) -> int:
-    """The number of the last commit to the index in a folder, 0 before the first.
+    """The number of the last commit of an index; 0 before the first.
 
     Raises: as `Snapshot.open` does.
     """

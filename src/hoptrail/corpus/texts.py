@@ -1,4 +1,4 @@
-"""The units of an index, by their numbers and by their ids, and what was found in them."""
+"""The units of an index, by number and by id, and the extractions from them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import apsw
 import numpy as np
 
 from hoptrail.corpus import rows
-from hoptrail.corpus.columns import NONE, Numbers, numbers_of, rows_of
+from hoptrail.corpus.columns import NONE, Numbers, is_among, numbers_of
 from hoptrail.corpus.connection import text_array
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.rows import ids_of
@@ -22,7 +22,7 @@ from hoptrail.types import Kind, Span, Unit
 
 @dataclass(frozen=True, slots=True)
 class Origins:
-    """Where units come from, as arrays, by rising number: the document of the first source, and start and end in its text."""
+    """The first sources of units as arrays, ordered by number: document, and start and end in its text."""
 
     numbers: Numbers
     documents: Numbers
@@ -31,7 +31,7 @@ class Origins:
 
 
 class Texts:
-    """The units of a snapshot, and what was found in them."""
+    """The units of a snapshot by number, and the extractions from them."""
 
     def __init__(self, database: Database, segments: Segments, hidden: Hidden = NOTHING, *, dated: bool = True) -> None:
         """`dated`: see `rows.units`."""
@@ -41,21 +41,21 @@ class Texts:
         self._is_dated = dated
 
     def count(self) -> Counter[Kind]:
-        """How many units with vectors there are of each kind."""
+        """The number of units with vectors of each kind."""
         kinds = self._segments.kinds(Family.UNITS)
         counts = {Kind(kind): sum(map(len, self._segments.of(Family.UNITS, kind))) for kind in kinds}
         return Counter({kind: count for kind, count in counts.items() if count})
 
     def unencoded(self, kind: Kind) -> Numbers:
-        """The units of a kind that are found by their words and have no vector yet, rising."""
+        """The units of a kind that are in the keyword index and have no vector yet, sorted."""
         parts = self._segments.of(Family.KEYWORDS, kind)
-        words = np.concatenate([NONE, *(part.arrays["numbers"][part.living()] for part in parts)])
-        return numbers_of(np.setdiff1d(words, self.origins(kind).numbers))
+        indexed = np.concatenate([NONE, *(part.arrays["numbers"][part.live_rows()] for part in parts)])
+        return numbers_of(np.setdiff1d(indexed, self.origins(kind).numbers))
 
     def origins(self, kind: Kind) -> Origins:
-        """Those of all units of a kind that have vectors."""
+        """The origins of all units of a kind that have vectors."""
         parts = [
-            [segment.arrays[name][segment.living()] for name in ("numbers", "documents", "starts", "ends")]
+            [segment.arrays[name][segment.live_rows()] for name in ("numbers", "documents", "starts", "ends")]
             for segment in self._segments.of(Family.UNITS, kind)
         ]
         whole = [np.concatenate(column) for column in zip(*parts, strict=True)] if parts else [NONE] * 4
@@ -63,19 +63,19 @@ class Texts:
         return Origins(*(column[order] for column in whole))
 
     def origins_of(self, numbers: Numbers) -> Origins:
-        """Those of some units that there are, with vectors or without, by rising number."""
+        """The origins of these units, with vectors or without; missing units are left out."""
         if not len(numbers):
             return Origins(*[NONE] * 4)
-        found = self._database.rows(
+        rows = self._database.rows(
             "SELECT u.number, u.document, u.start, u.end FROM carray(?) c CROSS JOIN units u ON u.number = c.value "
             "ORDER BY u.number",
             apsw.carray(numbers_of(numbers)),
         )
-        return Origins(*(numbers_of(column) for column in zip(*found, strict=True)))
+        return Origins(*(numbers_of(column) for column in zip(*rows, strict=True)))
 
     def numbers(self, ids: Sequence[str], *, reserved: bool = False) -> Numbers:
-        """The numbers of units by their ids, in the same order; 0 where there is none. With `reserved` also of units that links
-        lead from or to, and that are not there.
+        """The numbers of units by their ids, in the same order; 0 where there is none. With `reserved`, also of units that only
+        links refer to.
         """
         if not ids:
             return NONE
@@ -89,30 +89,35 @@ class Texts:
             )
         return numbers_of([found.get(id_, 0) for id_ in ids])
 
+    def known(self, ids: Collection[str], *, reserved: bool = False) -> Numbers:
+        """The numbers of the units with these ids that have one, sorted."""
+        numbers = self.numbers(list(ids), reserved=reserved)
+        return np.unique(numbers[numbers > 0])
+
     def names(self, numbers: Numbers) -> dict[int, str]:
-        """Ids by number, also of units that links lead from or to, and that are not there."""
-        wanted = np.unique(numbers_of(numbers))
-        if not len(wanted):
+        """Ids by number, also of units that only links refer to."""
+        distinct = np.unique(numbers_of(numbers))
+        if not len(distinct):
             return {}
         return {
             number: id_
             for table in ("units", "reserved")
             for number, id_ in self._database.rows(
                 f"SELECT t.number, t.id FROM carray(?) c CROSS JOIN {table} t ON t.number = c.value",
-                apsw.carray(wanted),
+                apsw.carray(distinct),
             )
         }
 
     def ids(self, numbers: Numbers) -> list[str]:
-        """The ids of units that there are, in the order asked for."""
-        return rows.ids_of(self._database, "units", numbers)
+        """The ids of these units, in the order of `numbers`; missing units are left out."""
+        return ids_of(self._database, "units", numbers)
 
     def units(self, numbers: Numbers) -> list[Unit]:
-        """The units of some numbers, in that order; one that is no more is passed over."""
+        """These units, in the order of `numbers`; missing units are left out."""
         return self._hidden.cut_out(rows.units(self._database, numbers_of(numbers), dated=self._is_dated))
 
     def within(self, documents: Collection[str]) -> Numbers:
-        """The numbers, rising, of the units of all kinds that have a source in one of some documents."""
+        """The numbers, sorted, of the units of all kinds that have a source in one of these documents."""
         if not documents:
             return NONE
         found = self._database.rows(
@@ -124,7 +129,7 @@ class Texts:
         return numbers_of([number for (number,) in found])
 
     def extractions(self, numbers: Numbers | None = None) -> Iterator[tuple[int, Extraction]]:
-        """Numbers of units with what was found in them, of all or of some, by rising number."""
+        """Numbers of units with their extractions, of all or of these units, by number."""
         if numbers is None:
             found = self._database.each("SELECT unit, entities, facts FROM extractions ORDER BY unit")
         elif len(numbers):
@@ -139,15 +144,14 @@ class Texts:
 
 
 _ROWS = 1024
-"""Units that are records at a time in a stream."""
-
+"""Units that a stream decodes at a time."""
 
 _AMONG = "carray(?) c CROSS JOIN documents d ON d.id = CAST(c.value AS TEXT)"
 _WITHOUT = "WHERE NOT EXISTS (SELECT 1 FROM units u WHERE u.document = d.number AND u.kind = ?) ORDER BY d.number"
 
 
 class Units:
-    """The units of a snapshot, by their ids."""
+    """The units of a snapshot by id."""
 
     def __init__(self, database: Database, texts: Texts) -> None:
         self._database = database
@@ -155,51 +159,51 @@ class Units:
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        found = self._texts.count()
-        return tuple(kind for kind in Kind if found[kind])
+        """The kinds that have units with vectors."""
+        counts = self._texts.count()
+        return tuple(kind for kind in Kind if counts[kind])
 
     def count_by_document(self, kind: Kind) -> Counter[str]:
-        """How many units of a kind have their first source in each document that has any; also those without vectors."""
+        """The number of units of a kind, also without vectors, by the document of their first source."""
         encoded = self._texts.origins(kind).documents
         waiting = self._texts.origins_of(self._texts.unencoded(kind)).documents
         numbers, counts = np.unique(np.concatenate([encoded, waiting]), return_counts=True)
         return Counter(dict(zip(ids_of(self._database, "documents", numbers), counts.tolist(), strict=True)))
 
     def documents_without(self, kind: Kind, documents: Collection[str] | None) -> list[str]:
-        """Ids of the documents, of all or of some, that no unit of a kind is from, by rising number."""
+        """Ids of the documents, of all or of these, that have no unit of a kind, by number."""
         if documents is not None and not documents:
             return []
         among = "documents d" if documents is None else _AMONG
-        given = () if documents is None else (text_array(documents),)
-        found = self._database.rows(f"SELECT d.id FROM {among} {_WITHOUT}", *given, kind.value)
-        return [id_ for (id_,) in found]
+        values = () if documents is None else (text_array(documents),)
+        return [id_ for (id_,) in self._database.rows(f"SELECT d.id FROM {among} {_WITHOUT}", *values, kind.value)]
 
     def read(self, kind: Kind, ids: Collection[str] | None = None) -> Iterator[Unit]:
-        """Units of a kind as a stream, all or those of `ids`, by rising number."""
+        """Units of a kind as a stream, all or those of `ids`, by number."""
         numbers = self.numbers(kind, ids)
         for start in range(0, len(numbers), _ROWS):
             yield from self._texts.units(numbers[start : start + _ROWS])
 
     def first_sources(self, kind: Kind) -> Iterator[tuple[str, Span]]:
-        """Ids of all units of a kind with their first sources, without their texts."""
+        """Ids of all units of a kind with their first sources, without reading texts."""
         origins = self._texts.origins(kind)
-        few = np.unique(origins.documents)
-        documents = dict(zip(few.tolist(), ids_of(self._database, "documents", few), strict=True))
+        distinct = np.unique(origins.documents)
+        documents = dict(zip(distinct.tolist(), ids_of(self._database, "documents", distinct), strict=True))
         ids = self._texts.ids(origins.numbers)
         columns = (origins.documents.tolist(), origins.starts.tolist(), origins.ends.tolist())
         for id_, document, start, end in zip(ids, *columns, strict=True):
             yield id_, Span(documents[document], start, end)
 
     def ids_within(self, kind: Kind, documents: Collection[str]) -> Iterator[str]:
-        """Ids of the units of a kind with a source in one of some documents."""
-        return iter(self._texts.ids(_of_kind(self._texts, kind, self._texts.within(documents))))
+        """Ids of the units of a kind with a source in one of these documents."""
+        return iter(self._texts.ids(self._of_kind(kind, self._texts.within(documents))))
 
     def within(self, kind: Kind, documents: Collection[str]) -> Iterator[Unit]:
-        """The units of `ids_within`."""
-        return iter(self._texts.units(_of_kind(self._texts, kind, self._texts.within(documents))))
+        """The units of a kind with a source in one of these documents."""
+        return iter(self._texts.units(self._of_kind(kind, self._texts.within(documents))))
 
     def titles(self, kind: Kind) -> Iterator[tuple[str, str]]:
-        """Ids and titles of all units of a kind, without their texts."""
+        """Ids and titles of all units of a kind, without reading texts."""
         numbers = self._texts.origins(kind).numbers
         sql = "SELECT u.id, u.title FROM carray(?) c CROSS JOIN units u ON u.number = c.value"
         return iter(self._database.rows(sql, apsw.carray(numbers)) if len(numbers) else ())
@@ -209,25 +213,17 @@ class Units:
         return iter(self._texts.ids(self._texts.origins(kind).numbers))
 
     def stored(self, kind: Kind, ids: Collection[str]) -> set[str]:
-        """Those of some ids under which a unit of a kind is stored, looked up."""
+        """The ids among these with a stored unit of a kind."""
         return set(self._texts.ids(self.numbers(kind, ids)))
 
     def extracted(self) -> Iterator[str]:
-        """Ids of the passages whose entities and facts are stored."""
+        """Ids of the passages with stored extractions."""
         sql = "SELECT u.id FROM extractions e JOIN units u ON u.number = e.unit ORDER BY e.unit"
         return (id_ for (id_,) in self._database.rows(sql))
 
     def numbers(self, kind: Kind, ids: Collection[str] | None) -> Numbers:
-        """Those of the units of a kind, all or of some ids, rising."""
-        if ids is None:
-            return self._texts.origins(kind).numbers
-        return _of_kind(self._texts, kind, np.unique(_known(self._texts, ids)))
+        """The numbers of the units of a kind, all or those of `ids`, sorted."""
+        return self._texts.origins(kind).numbers if ids is None else self._of_kind(kind, self._texts.known(ids))
 
-
-def _known(texts: Texts, ids: Collection[str]) -> Numbers:
-    numbers = texts.numbers(list(ids))
-    return numbers[numbers > 0]
-
-
-def _of_kind(texts: Texts, kind: Kind, numbers: Numbers) -> Numbers:
-    return numbers_of(numbers[rows_of(numbers, texts.origins(kind).numbers) >= 0])
+    def _of_kind(self, kind: Kind, numbers: Numbers) -> Numbers:
+        return numbers_of(numbers[is_among(numbers, self._texts.origins(kind).numbers)])

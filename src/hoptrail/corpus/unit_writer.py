@@ -1,4 +1,4 @@
-"""Writing units: their rows, and the segments of vectors and origins that are made of many at once."""
+"""Writing units: their rows in the database, and segments of their vectors and origins."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from hoptrail.corpus.database import Database
 from hoptrail.corpus.documents import DocumentWriter
 from hoptrail.corpus.keywords import PostingWriter
 from hoptrail.corpus.numbering import Numbering
-from hoptrail.corpus.segments import Array, Family, SegmentWriter
+from hoptrail.corpus.segments import Array, Family, Segment, SegmentWriter
 from hoptrail.corpus.texts import Texts
+from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Kind, Unit
 
@@ -22,17 +23,17 @@ SEARCHED = frozenset({Kind.PASSAGE})
 """Kinds that have a keyword index."""
 
 WAITING = 1 << 26
-"""Bytes of vectors, and letters of passages, that wait for a segment at the most."""
+"""Bytes of vectors plus characters of passages that may wait for a segment."""
 
 _COMPLETED = 512
 """Units that are encoded again at a time."""
 
 Origin = tuple[int, int, int, int]
-"""Numbers of a unit and of a document, start and end."""
+"""Number of a unit, number of its document, start and end."""
 
 
 class UnitWriter:
-    """The units of a transaction."""
+    """Writes units in a transaction."""
 
     def __init__(self, segments: SegmentWriter, documents: DocumentWriter, numbering: Numbering) -> None:
         self._segments = segments
@@ -45,27 +46,22 @@ class UnitWriter:
         self._held = 0
 
     def remove_within(self, documents: Collection[str]) -> Numbers:
-        """The units that have a source in some documents; these went."""
+        """Remove the units that have a source in one of these documents. Returns their numbers."""
         self.flush()
-        touched = self._texts.within(documents)
-        self.remove(touched)
-        return touched
-
-    def stored(self, units: Sequence[Unit]) -> Numbers:
-        """The numbers of those that are stored under the same ids."""
-        numbers = self._texts.numbers([unit.id for unit in units])
-        return numbers[numbers > 0]
+        numbers = self._texts.within(documents)
+        self.remove(numbers)
+        return numbers
 
     def put(self, units: Sequence[Unit], vectors: FloatMatrix | None) -> Numbers:
-        """Units of ids that there are not: their numbers. Without `vectors` they are found by their words alone until
+        """Add units whose ids are not stored. Returns their numbers. Without `vectors` they are found by their words alone until
         `put_vectors`.
 
         Raises:
-            KeyError: a unit is from a document that there is not.
-            ValueError: other units of its kind have vectors of another length.
+            KeyError: the document of a unit is not stored.
+            ValueError: other units of the same kind have vectors of another length.
         """
         documents = self._documents.numbers({span.document for unit in units for span in unit.sources})
-        numbers = self._numbering.given([unit.id for unit in units])
+        numbers = self._numbering.assign([unit.id for unit in units])
         self._insert(units, numbers, documents)
         if vectors is not None:
             for kind in dict.fromkeys(unit.kind for unit in units):
@@ -81,7 +77,7 @@ class UnitWriter:
         return numbers_of(numbers)
 
     def put_vectors(self, kind: Kind, numbers: Numbers, vectors: FloatMatrix) -> None:
-        """The vectors of units that there are and that have none; `numbers` rise."""
+        """Add the vectors of stored units that have none; `numbers` are sorted."""
         self._segments.changed = True
         found = self._texts.origins_of(numbers)
         columns = (found.numbers, found.documents, found.starts, found.ends)
@@ -89,52 +85,59 @@ class UnitWriter:
         if self._held > WAITING:
             self.flush()
 
+    def put_extractions(self, extractions: Mapping[int, Extraction]) -> None:
+        """Add or replace extractions, by the numbers of their units."""
+        self._segments.changed = True
+        self._database.run_each(
+            "INSERT OR REPLACE INTO extractions (unit, entities, facts) VALUES (?, ?, ?)",
+            [rows.extraction_row(number, extraction) for number, extraction in extractions.items()],
+        )
+
     def remove(self, numbers: Numbers) -> None:
-        """Units by their numbers, with what was found in them; links and names are not seen to here."""
+        """Remove units with their extractions; the caller removes their links and names."""
         self.flush()
         if not len(numbers):
             return
-        wanted = apsw.carray(numbers)
+        array = apsw.carray(numbers)
         kinds: dict[str, list[int]] = {}
         for number, id_, kind in self._database.rows(
-            "SELECT u.number, u.id, u.kind FROM carray(?) c CROSS JOIN units u ON u.number = c.value", wanted
+            "SELECT u.number, u.id, u.kind FROM carray(?) c CROSS JOIN units u ON u.number = c.value", array
         ):
             self._numbering.free(id_, number)
             kinds.setdefault(kind, []).append(number)
-        for kind, some in kinds.items():
-            self._forget(kind, numbers_of(some))
+        for kind, same in kinds.items():
+            self._remove_arrays(kind, numbers_of(same))
         for table, column in (("further_sources", "unit"), ("extractions", "unit"), ("units", "number")):
-            self._database.run(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM carray(?))", wanted)
+            self._database.run(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM carray(?))", array)
 
     def complete(self, encode: Callable[[Sequence[str]], FloatMatrix], *, whole: bool) -> bool:
-        """Make the arrays and postings of units that have none: those of segments that were lost. Whether there were any. Where
-        the last run has not ended (`whole`), passages may wait for their vectors, and go on waiting.
+        """Make missing arrays and postings of units, whose segments were lost. Returns whether there were any. If the last run
+        has not ended (not `whole`), passages may still wait for their vectors; they keep waiting.
         """
-        lacking = False
+        completed = False
         for kind in [Kind(kind) for (kind,) in self._database.rows("SELECT DISTINCT kind FROM units")]:
-            for units in self._portions(Family.UNITS, kind) if whole or kind not in SEARCHED else ():
+            for units in self._missing(Family.UNITS, kind) if whole or kind not in SEARCHED else ():
                 documents = self._documents.numbers({span.document for unit in units.values() for span in unit.sources})
                 origins = [_origin(number, unit, documents) for number, unit in units.items()]
                 self._wait(kind, origins, encode([unit.searchable for unit in units.values()]))
-                lacking = True
-            if kind in SEARCHED:
-                for units in self._portions(Family.KEYWORDS, kind):
-                    for number, unit in units.items():
-                        self._postings.add(kind, number, unit.searchable)
-                    lacking = True
+                completed = True
+            for units in self._missing(Family.KEYWORDS, kind) if kind in SEARCHED else ():
+                for number, unit in units.items():
+                    self._postings.add(kind, number, unit.searchable)
+                completed = True
             self.flush()
-        return lacking
+        return completed
 
-    def _portions(self, family: Family, kind: Kind) -> Iterator[Mapping[int, Unit]]:
-        """The units of a kind that have no row in a segment of some family, by number, some at a time."""
-        every = self._database.rows("SELECT number FROM units WHERE kind = ? ORDER BY number", kind.value)
-        there = [segment.arrays["numbers"][segment.living()] for segment in self._segments.of(family, kind)]
-        lacking = np.setdiff1d(numbers_of([number for (number,) in every]), np.concatenate([NONE, *there]))
-        for start in range(0, len(lacking), _COMPLETED):
-            yield rows.units(self._database, numbers_of(lacking[start : start + _COMPLETED]))
+    def _missing(self, family: Family, kind: Kind) -> Iterator[Mapping[int, Unit]]:
+        """Batches of the units of a kind, by number, that have no row in a segment of a family."""
+        stored = self._database.rows("SELECT number FROM units WHERE kind = ? ORDER BY number", kind.value)
+        present = [segment.arrays["numbers"][segment.live_rows()] for segment in self._segments.of(family, kind)]
+        missing = np.setdiff1d(numbers_of([number for (number,) in stored]), np.concatenate([NONE, *present]))
+        for start in range(0, len(missing), _COMPLETED):
+            yield rows.units(self._database, numbers_of(missing[start : start + _COMPLETED]))
 
     def flush(self) -> None:
-        """Make segments of what waits."""
+        """Write the waiting units as segments."""
         self._postings.flush()
         for kind, (origins, vectors) in sorted(self._waiting.items()):
             self._segments.add(Family.UNITS, kind, len(origins), _arrays(np.array(origins), np.concatenate(vectors)))
@@ -142,17 +145,8 @@ class UnitWriter:
         self._held = 0
 
     def merge(self) -> None:
-        """Make one of segments that are many, or have lost many rows."""
-        for kind in self._segments.kinds(Family.UNITS):
-            while due := self._segments.due(Family.UNITS, kind):
-                columns = {
-                    name: np.concatenate([segment.arrays[name][segment.living()] for segment in due])
-                    for name in due[0].arrays
-                }
-                order = np.argsort(columns["numbers"], kind="stable")
-                merged = {name: column[order] for name, column in columns.items()}
-                self._segments.add(Family.UNITS, kind, len(order), merged)
-                self._segments.drop(due)
+        """Merge segments that are due."""
+        self._segments.merge(Family.UNITS, _merged)
         for kind in self._segments.kinds(Family.KEYWORDS):
             while due := self._segments.due(Family.KEYWORDS, kind):
                 self._postings.merge(kind, due)
@@ -193,19 +187,27 @@ class UnitWriter:
         matrices.append(np.asarray(vectors, np.float32))
         self._held += vectors.nbytes
 
-    def _forget(self, kind: str, numbers: Numbers) -> None:
-        """Take units of a kind out of arrays and postings."""
+    def _remove_arrays(self, kind: str, numbers: Numbers) -> None:
+        """Remove units of a kind from arrays and postings."""
         for segment in self._segments.of(Family.UNITS, kind):
             self._segments.mark_gone(segment, np.flatnonzero(np.isin(segment.arrays["numbers"], numbers)))
         if kind in SEARCHED:
-            found = rows.units(self._database, numbers)
-            words = {number: unit.searchable for number, unit in found.items()}
-            self._postings.remove(self._segments.of(Family.KEYWORDS, kind), words)
+            texts = {number: unit.searchable for number, unit in rows.units(self._database, numbers).items()}
+            self._postings.remove(self._segments.of(Family.KEYWORDS, kind), texts)
 
 
 def _origin(number: int, unit: Unit, documents: Mapping[str, int]) -> Origin:
     span = unit.sources[0]
     return number, documents[span.document], span.start, span.end
+
+
+def _merged(segments: Sequence[Segment]) -> tuple[int, Mapping[str, Array]]:
+    columns = {
+        name: np.concatenate([segment.arrays[name][segment.live_rows()] for segment in segments])
+        for name in segments[0].arrays
+    }
+    order = np.argsort(columns["numbers"], kind="stable")
+    return len(order), {name: column[order] for name, column in columns.items()}
 
 
 def _arrays(origins: Array, vectors: FloatMatrix) -> Mapping[str, Array]:

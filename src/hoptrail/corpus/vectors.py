@@ -1,4 +1,4 @@
-"""The vectors of units, and which are nearest to a vector: one exact product with all that are mapped."""
+"""The vectors of units, and exact nearest-neighbour search: one matrix product over the mapped vectors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hoptrail.types import Kind
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Units by falling score, equal ones by rising id."""
+    """Units ordered by falling score, then rising id."""
 
     numbers: Numbers
     scores: NDArray[np.float64]
@@ -27,7 +27,7 @@ class Ranked:
 
 
 def best(texts: Texts, numbers: Numbers, scores: NDArray[np.floating], limit: int) -> Ranked:
-    """The `limit` highest scores. Ids are looked up only where a tie hangs on them."""
+    """The units with the `limit` highest scores. Ids are looked up only to break ties."""
     limit = min(limit, len(scores))
     if limit < 1:
         return Ranked(NONE, np.zeros(0))
@@ -49,38 +49,38 @@ def best(texts: Texts, numbers: Numbers, scores: NDArray[np.floating], limit: in
 
 
 class Vectors:
-    """The vectors of a snapshot."""
+    """The vectors of a snapshot, by number of their units."""
 
     def __init__(self, segments: Segments, texts: Texts) -> None:
         self._segments = segments
         self._texts = texts
 
     def nearest(self, kind: Kind, vectors: FloatMatrix, limit: int, among: Numbers | None = None) -> list[Ranked]:
-        """Of each row of `vectors` (unit length) the `limit` nearest units of a kind, with their cosines; `among` limits it to
-        some units.
+        """The `limit` units of a kind nearest to each row of `vectors` (unit length), with their cosines. `among` restricts the
+        search to these units.
         """
         parts = [(part, _chosen(part, among)) for part in self._segments.of(Family.UNITS, kind)]
-        numbers = [part.arrays["numbers"] if rows is None else part.arrays["numbers"][rows] for part, rows in parts]
         if not parts:
             return [Ranked(NONE, np.zeros(0)) for _ in vectors]
-        found = []
+        numbers = [part.arrays["numbers"] if rows is None else part.arrays["numbers"][rows] for part, rows in parts]
+        rankings = []
         for vector in vectors:
             scores = [_products(part, rows, among is not None, vector) for part, rows in parts]
-            found.append(best(self._texts, np.concatenate(numbers), np.concatenate(scores), limit))
-        return found
+            rankings.append(best(self._texts, np.concatenate(numbers), np.concatenate(scores), limit))
+        return rankings
 
     def matrix(self, kind: Kind) -> Matrix:
         """All vectors of a kind."""
         return Matrix(self._segments.of(Family.UNITS, kind))
 
     def of(self, kind: Kind, numbers: Numbers) -> FloatMatrix:
-        """The vectors of units of a kind, in the order asked for: shape (len(numbers), dimension).
+        """The vectors of units of a kind, in the order of `numbers`: shape (len(numbers), dimension).
 
         Raises:
-            KeyError: some have none.
+            KeyError: some units have no vector.
         """
         matrix: FloatMatrix | None = None
-        found = 0
+        filled = 0
         for part in self._segments.of(Family.UNITS, kind):
             stored = part.arrays["vectors"]
             matrix = np.zeros((len(numbers), stored.shape[1]), np.float32) if matrix is None else matrix
@@ -88,17 +88,17 @@ class Vectors:
             here = np.flatnonzero(rows >= 0)
             here = here if part.alive is None else here[part.alive[rows[here]]]
             matrix[here] = stored[rows[here]]
-            found += len(here)
-        if found < len(numbers):
-            raise KeyError(f"{len(numbers) - found} of {len(numbers)} units have no vector")
+            filled += len(here)
+        if filled < len(numbers):
+            raise KeyError(f"{len(numbers) - filled} of {len(numbers)} units have no vector")
         return np.zeros((0, 0), np.float32) if matrix is None else matrix
 
 
 class Matrix:
-    """The vectors of all units of a kind as one matrix, by rising number, read where they lie."""
+    """The vectors of all units of a kind as one matrix, ordered by number; the rows stay in the mapped segments."""
 
     def __init__(self, segments: Sequence[Segment]) -> None:
-        parts = [(segment, segment.living()) for segment in segments]
+        parts = [(segment, segment.live_rows()) for segment in segments]
         numbers = np.concatenate([NONE, *(segment.arrays["numbers"][rows] for segment, rows in parts)])
         order = np.argsort(numbers, kind="stable")
         places = np.empty(len(order), np.intp)
@@ -109,7 +109,7 @@ class Matrix:
             (segment.arrays["vectors"], rows, places[first:last])
             for (segment, rows), first, last in zip(parts, ends[:-1], ends[1:], strict=True)
         ]
-        """The vectors of a segment, those of its rows that count, and the rows here that these are."""
+        """The vectors of a segment, its live rows, and their rows in this matrix."""
         self._part_of = np.repeat(np.arange(len(parts)), np.diff(ends))[order]
         self._row_of = np.concatenate([np.zeros(0, np.intp), *(rows for _, rows in parts)])[order]
 
@@ -117,23 +117,23 @@ class Matrix:
         return len(self.numbers)
 
     def __getitem__(self, rows: int | NDArray[np.integer]) -> FloatMatrix:
-        """The vectors of some rows, or that of one."""
+        """The vectors of these rows, or of a single one."""
         if isinstance(rows, int | np.integer):
-            found: FloatMatrix = self[np.array([rows])][0]
-            return found
-        of, row = self._part_of[rows], self._row_of[rows]
-        chosen = np.zeros((len(row), self._width), np.float32)
-        for number in np.unique(of).tolist():
-            here = of == number
-            chosen[here] = self._parts[number][0][row[here]]
+            vector: FloatMatrix = self[np.array([rows])][0]
+            return vector
+        part_of, row_of = self._part_of[rows], self._row_of[rows]
+        chosen = np.zeros((len(row_of), self._width), np.float32)
+        for part in np.unique(part_of).tolist():
+            here = part_of == part
+            chosen[here] = self._parts[part][0][row_of[here]]
         return chosen
 
     def __matmul__(self, other: FloatMatrix) -> FloatMatrix:
         """The products of all rows with the columns of another matrix."""
-        found = np.zeros((len(self), *other.shape[1:]), np.float32)
+        products = np.zeros((len(self), *other.shape[1:]), np.float32)
         for vectors, rows, places in self._parts:
-            found[places] = vectors @ other if len(rows) == len(vectors) else (vectors @ other)[rows]
-        return found
+            products[places] = vectors @ other if len(rows) == len(vectors) else (vectors @ other)[rows]
+        return products
 
     @property
     def _width(self) -> int:
@@ -141,15 +141,15 @@ class Matrix:
 
 
 def _chosen(segment: Segment, among: Numbers | None) -> Places | None:
-    """The rows of a segment that are compared; None: all."""
+    """The rows of a segment to compare; None for all."""
     if among is not None:
         rows = rows_of(among, segment.arrays["numbers"])
-        return segment.counting(rows[rows >= 0])
-    return None if segment.alive is None else segment.living()
+        return segment.live(rows[rows >= 0])
+    return None if segment.alive is None else segment.live_rows()
 
 
 def _products(segment: Segment, rows: Places | None, few: bool, vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The products of rows: of a few these are fetched, of most all are multiplied."""
+    """The products of a vector with rows of a segment. Only with `few` rows these are copied out before multiplying."""
     matrix: FloatMatrix = segment.arrays["vectors"]
     if rows is None:
         return matrix @ vector

@@ -1,8 +1,8 @@
-"""What of an index is seen: documents by where they were read, statements by their dates. Enforced below every query.
+"""Views: restricting an index to documents by their sources, and to statements by their dates. Enforced below every query.
 
-A snapshot with a view has a connection whose tables are views without the rows that are hidden, and segments in which hidden
-units, links to them and their postings do not count. So no query, whatever it asks, gives them, counts them or is scored by them.
-What was made from several documents (a summary, say) is hidden with any of them.
+In a snapshot with a view the tables are SQL views without the hidden rows, and hidden units, their links and their postings
+are masked in the segments. So no query can return, count or score by them. A unit that was made from several documents (such as
+a summary) is hidden with any of them.
 """
 
 from __future__ import annotations
@@ -30,13 +30,16 @@ from hoptrail.types import Block, BlockKind, Kind, Unit
 
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?")
 _VERBATIM = frozenset({Kind.PASSAGE, Kind.SENTENCE})
-"""Kinds of units whose text is that of their source, so that a part of it can be left out."""
+"""Kinds of units whose text is exactly their source, so that a part of it can be cut out."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Documents with a source that one of the patterns `sources` fits (None: all; `*` is any text), and in them what has no date
-    or none after `as_of` (an ISO date: a year, a month or a day; empty: all). With `documents` (ids), these alone.
+    """Which documents and statements are visible.
+
+    - `sources`: patterns (`*` is any text); documents with a source that matches one. None: all.
+    - `as_of`: an ISO date (a year, a month or a day); statements without a date or not dated later. Empty: all.
+    - `documents`: ids of the visible documents. None: all.
     """
 
     as_of: str = ""
@@ -52,7 +55,7 @@ EVERYTHING = View()
 
 
 def checked_date(text: str) -> str:
-    """Raises: UsageError: it is no ISO date."""
+    """Returns the date. Raises: UsageError: it is not an ISO date."""
     if _DATE.fullmatch(text):
         try:
             dt.date.fromisoformat(f"{text}-01-01"[:10])
@@ -60,21 +63,19 @@ def checked_date(text: str) -> str:
             pass
         else:
             return text
-    raise UsageError(
-        f"{text[:40]!r} is no date: a year, a month or a day is wanted, as in 2024, 2024-03 or 2024-03-05."
-    )
+    raise UsageError(f"{text[:40]!r} is not a date: give a year, a month or a day, as in 2024, 2024-03 or 2024-03-05.")
 
 
-def is_later(one: str, than: str) -> bool:
-    """Whether an ISO date is after another, as far as both say: 2024-03 is not later than 2024-03-05."""
-    known = min(len(one), len(than))
-    return one[:known] > than[:known]
+def is_later(date: str, than: str) -> bool:
+    """Whether an ISO date is after another, compared at the precision of both: 2024-03 is not later than 2024-03-05."""
+    precision = min(len(date), len(than))
+    return date[:precision] > than[:precision]
 
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """What is not seen: `sources`, and numbers of documents and units; and of units that are seen in part, where in the document
-    the part is.
+    """What a view hides: sources, and numbers of documents and units. `cut` maps partly visible units to the visible part, as
+    start and end in the document.
     """
 
     sources: Collection[str] = ()
@@ -83,38 +84,37 @@ class Hidden:
     cut: Mapping[int, tuple[int, int]] = field(default_factory=dict)
 
     def install(self, database: Database) -> None:
-        """Put views before the tables of a connection, outside of a transaction: they stay as long as it does."""
+        """Shadow the tables of a connection by SQL views, outside a transaction. They last as long as the connection."""
         for name, numbers in (("hidden_documents", self.documents), ("hidden_units", self.units)):
             database.run(f"CREATE TEMP TABLE {name} (number INTEGER PRIMARY KEY)")
             database.run_each(f"INSERT INTO {name} (number) VALUES (?)", ((number,) for number in numbers.tolist()))
         database.run("CREATE TEMP TABLE hidden_sources (source TEXT PRIMARY KEY) WITHOUT ROWID")
         database.run_each("INSERT INTO hidden_sources (source) VALUES (?)", ((source,) for source in self.sources))
-        for table, seen in _SEEN.items():
-            database.run(f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE {seen}")
+        for table, condition in _VISIBLE.items():
+            database.run(f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE {condition}")
 
-    def masked(self, segment: Segment) -> Segment:
-        """The segment without rows of what is hidden. (Of names, keys are taken out when they are read.)"""
+    def mask(self, segment: Segment) -> Segment:
+        """The segment with hidden rows marked as removed. (Hidden names are left out when they are read.)"""
         if segment.family is Family.NAMES or not len(self.units):
             return segment
         if segment.family is Family.LINKS:
             sources = np.repeat(segment.arrays["nodes"], np.diff(segment.arrays["starts"]))
-            seen = ~(np.isin(sources, self.units) | np.isin(segment.arrays["targets"], self.units))
+            visible = ~(np.isin(sources, self.units) | np.isin(segment.arrays["targets"], self.units))
         else:
-            seen = ~np.isin(segment.arrays["numbers"], self.units)
-        return replace(segment, alive=seen if segment.alive is None else seen & segment.alive)
+            visible = ~np.isin(segment.arrays["numbers"], self.units)
+        return replace(segment, alive=visible if segment.alive is None else visible & segment.alive)
 
     def cut_out(self, units: Mapping[int, Unit]) -> list[Unit]:
-        """The units, those of which a part is seen with that part alone."""
+        """The units, partly visible ones reduced to the visible part."""
         return [_part(unit, *self.cut[number]) if number in self.cut else unit for number, unit in units.items()]
 
 
 NOTHING = Hidden()
 
-
 _OF_UNIT = "NOT IN (SELECT number FROM temp.hidden_units)"
 _OF_DOCUMENT = "NOT IN (SELECT number FROM temp.hidden_documents)"
 _OF_SOURCE = "NOT IN (SELECT source FROM temp.hidden_sources)"
-_SEEN = {
+_VISIBLE = {
     "documents": f"number {_OF_DOCUMENT}",
     "blocks": f"document {_OF_DOCUMENT}",
     "sources": f"document {_OF_DOCUMENT} AND source {_OF_SOURCE}",
@@ -123,139 +123,128 @@ _SEEN = {
     "further_sources": f"unit {_OF_UNIT}",
     "extractions": f"unit {_OF_UNIT}",
 }
-"""Which rows of each table are seen."""
+"""The condition of visible rows of each table."""
 
 _Runs = list[tuple[int, int]]
-"""Starts and ends of parts of a document that do not touch."""
+"""Starts and ends of disjoint parts of a document."""
 
 
 def hidden_by(view: View, database: Database) -> Hidden:
-    """What a view leaves out of the state that a connection reads."""
-    sources, documents = ([], NONE) if view.sources is None else _unfitting(view.sources, database)
-    parts = _seen_parts(view.as_of, database) if view.as_of else {}
-    gone = np.union1d(documents, numbers_of([document for document, seen in parts.items() if not seen]))
+    """What a view hides of the commit that a connection reads."""
+    sources, documents = ([], NONE) if view.sources is None else _without_match(view.sources, database)
+    parts = _visible_parts(view.as_of, database) if view.as_of else {}
+    documents = np.union1d(documents, numbers_of([document for document, visible in parts.items() if not visible]))
     if view.documents is not None:
-        gone = np.union1d(gone, _others(view.documents, database))
-    units, cut = _partly_seen({document: seen for document, seen in parts.items() if seen}, database)
-    every = np.union1d(units, _units_from(gone, database))
-    return Hidden(sources, numbers_of(gone), numbers_of(every), cut)
+        rows = database.rows("SELECT number, id FROM documents")
+        documents = np.union1d(documents, numbers_of([number for number, id_ in rows if id_ not in view.documents]))
+    units, cut = _cut_units({document: visible for document, visible in parts.items() if visible}, database)
+    units = np.union1d(units, _units_from(documents, database))
+    return Hidden(sources, numbers_of(documents), numbers_of(units), cut)
 
 
-def _unfitting(patterns: Collection[str], database: Database) -> tuple[list[str], Numbers]:
-    """The sources that none of the patterns fits, and the documents that have no other."""
-    fits = re.compile("|".join(map(fnmatch.translate, patterns)) or r"(?!)")
+def _without_match(patterns: Collection[str], database: Database) -> tuple[list[str], Numbers]:
+    """The sources that match none of the patterns, and the documents without another source."""
+    pattern = re.compile("|".join(map(fnmatch.translate, patterns)) or r"(?!)")
     hidden: list[str] = []
-    seen: set[int] = set()
+    visible: set[int] = set()
     for source, document in database.each("SELECT source, document FROM sources"):
-        if fits.match(_as_labelled(source)):
-            seen.add(document)
+        if pattern.match(_as_labelled(source)):
+            visible.add(document)
         else:
             hidden.append(source)
-    every = database.rows("SELECT number FROM documents ORDER BY number")
-    return hidden, numbers_of([number for (number,) in every if number not in seen])
-
-
-def _others(chosen: Collection[str], database: Database) -> Numbers:
-    """The documents that are not among the chosen ids."""
-    return numbers_of(
-        [number for number, id_ in database.rows("SELECT number, id FROM documents") if id_ not in chosen]
-    )
+    rows = database.rows("SELECT number FROM documents ORDER BY number")
+    return hidden, numbers_of([number for (number,) in rows if number not in visible])
 
 
 def _as_labelled(source: str) -> str:
-    """What patterns are compared with: of an upload, which lies wherever the index does, `#` and its name."""
+    """The text that patterns are matched with: the source, but `#` and the name for an upload, whose path is the index's."""
     uploaded = UPLOADED.fullmatch(source)
     return f"#{uploaded['name']}" if uploaded else source
 
 
 def _units_from(documents: Numbers, database: Database) -> Numbers:
-    """The units with a source in one of some documents."""
+    """The units with a source in one of these documents."""
     if not len(documents):
         return NONE
-    found = database.rows(
+    rows = database.rows(
         "SELECT number FROM units WHERE document IN (SELECT value FROM carray(?1)) UNION "
         "SELECT unit FROM further_sources WHERE document IN (SELECT value FROM carray(?1))",
         apsw.carray(numbers_of(documents)),
     )
-    return numbers_of([number for (number,) in found])
+    return numbers_of([number for (number,) in rows])
 
 
-def _seen_parts(as_of: str, database: Database) -> dict[int, _Runs]:
-    """Of the documents in which something is later than a date, the parts that are not."""
+def _visible_parts(as_of: str, database: Database) -> dict[int, _Runs]:
+    """The parts not later than a date, of documents that have later ones."""
     later: set[int] = set()
     parts: dict[int, _Runs] = {}
-    for document, start, end, said in _dated(database):
-        seen = parts.setdefault(document, [])
-        if is_later(said, as_of):
+    for document, start, end, date in _dated_blocks(database):
+        visible = parts.setdefault(document, [])
+        if is_later(date, as_of):
             later.add(document)
-        elif seen and seen[-1][1] == start:
-            seen[-1] = seen[-1][0], end
+        elif visible and visible[-1][1] == start:
+            visible[-1] = visible[-1][0], end
         else:
-            seen.append((start, end))
+            visible.append((start, end))
     return {document: parts[document] for document in later}
 
 
-def _dated(database: Database) -> Iterator[tuple[int, int, int, str]]:
-    """Every block with its document, start, end and date; a document without blocks as one."""
+def _dated_blocks(database: Database) -> Iterator[tuple[int, int, int, str]]:
+    """The document, start, end and date of every block; a document without blocks counts as one block."""
     rows = database.each(
         "SELECT d.number, d.title, d.date, d.date_from, length(d.text), b.packed FROM documents d "
         "LEFT JOIN blocks b ON b.document = d.number ORDER BY d.number, b.start"
     )
     above = lru_cache(maxsize=1 << 16)(date_above)
-    for (document, title, date, origin, length), found in groupby(rows, key=lambda row: row[:5]):
-        said = said_date(date, origin)
-        blocks = [block for *_, packed in found for block in unpack(packed or "")]
+    for (document, title, date, origin, length), same in groupby(rows, key=lambda row: row[:5]):
+        document_date = said_date(date, origin)
+        blocks = [block for *_, packed in same for block in unpack(packed or "")]
         if not blocks:
-            yield document, 0, length, said or above((), title)
+            yield document, 0, length, document_date or above((), title)
         below: Block | None = None
         dates: list[str] = []
         for block in reversed(blocks):
-            own = block.date or ("" if block.kind is BlockKind.QUOTE else said) or above(block.path, title)
+            own = block.date or ("" if block.kind is BlockKind.QUOTE else document_date) or above(block.path, title)
             heads = block.kind is BlockKind.HEADING and below is not None and len(below.path) > len(block.path)
-            dates.append(dates[-1] if heads else own)  # a heading is as old as what stands under it
+            dates.append(dates[-1] if heads else own)  # a heading has the date of the block below it
             below = block
         for block, own in zip(blocks, reversed(dates), strict=True):
             yield document, block.start, block.end, own
 
 
-def _partly_seen(parts: Mapping[int, _Runs], database: Database) -> tuple[Numbers, dict[int, tuple[int, int]]]:
-    """Of the units from documents of which parts are seen, those that are hidden, and those that are seen in part: passages and
-    sentences, where they hold something that is seen.
+def _cut_units(parts: Mapping[int, _Runs], database: Database) -> tuple[Numbers, dict[int, tuple[int, int]]]:
+    """The hidden and the partly visible units of partly visible documents. Partly visible are passages and sentences that overlap
+    a visible part; of several parts the longest is visible.
     """
     if not parts:
         return NONE, {}
     hidden: list[int] = []
     cut: dict[int, tuple[int, int]] = {}
-    found = database.rows(
+    rows = database.rows(
         "SELECT number, kind, document, start, end FROM units WHERE document IN (SELECT value FROM carray(?1)) "
         "UNION ALL SELECT unit, '', document, start, end FROM further_sources "
         "WHERE document IN (SELECT value FROM carray(?1))",
         apsw.carray(numbers_of(list(parts))),
     )
-    for number, kind, document, start, end in found:
-        seen = [(max(start, first), min(end, last)) for first, last in parts[document] if first < end and start < last]
-        if (start, end) in seen:
+    for number, kind, document, start, end in rows:
+        runs = [(max(start, first), min(end, last)) for first, last in parts[document] if first < end and start < last]
+        if (start, end) in runs:
             continue
-        if kind in _VERBATIM and seen:
-            cut[number] = max(seen, key=lambda run: run[1] - run[0])
+        if kind in _VERBATIM and runs:
+            cut[number] = max(runs, key=lambda run: run[1] - run[0])
         else:
             hidden.append(number)
     return numbers_of(np.unique(hidden)), cut
 
 
 def _part(unit: Unit, start: int, end: int) -> Unit:
-    """Characters `start` to `end` of its document, of a unit whose text stands there."""
+    """The unit reduced to characters `start` to `end` of its document."""
     first = unit.sources[0].start
+    ends = [min(sentence_end, end - first) - (start - first) for sentence_end in unit.sentence_ends]
     return replace(
         unit,
         text=unit.text[start - first : end - first],
         sources=(replace(unit.sources[0], start=start, end=end),),
         blocks=tuple(block for block in unit.blocks if block.start < end and start < block.end),
-        sentence_ends=tuple(
-            dict.fromkeys(
-                min(sentence, end - first) - (start - first)
-                for sentence in unit.sentence_ends
-                if sentence > start - first
-            )
-        ),
+        sentence_ends=tuple(dict.fromkeys(sentence_end for sentence_end in ends if sentence_end > 0)),
     )

@@ -1,8 +1,8 @@
-"""How text is cut into the words that keywords are: for what is indexed and for what is asked, the same.
+"""The tokenisation of the keyword index, of documents and questions alike.
 
-Runs of letters and digits, lower-cased, accents and ligatures folded, STOP_WORDS and what is longer than 40 characters left
-out; no stemming, which gained nothing on the development questions and knows English only. Scripts without spaces between words
-are cut into pairs of neighbouring characters, because what a word is there would take a dictionary.
+Words are runs of letters and digits, lower-cased, with accents and ligatures folded, without STOP_WORDS and words of more than 40
+characters. There is no stemming: it gained nothing on the development questions, and works for English only. Scripts without
+spaces between words are cut into pairs of neighbouring characters, because finding words there would require a dictionary.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ STOP_WORDS = frozenset(
         "our his her him its from s"
     ).split()
 )
-"""Lucene's English list, question words and auxiliaries, and pronouns: words of questions that tell passages apart from
-nothing.
-"""
+"""Lucene's English list, question words, auxiliaries and pronouns: words of questions that do not distinguish passages."""
 
 _PLAIN = re.compile(r"[a-z0-9]+")
 _WORD = re.compile(LETTERS)
@@ -44,7 +42,7 @@ _FOLDED = str.maketrans(
         "\u00ad": "",
     }
 )
-"""Letters that Unicode takes for letters of their own, and an English keyboard does not have."""
+"""Letters that Unicode does not decompose and an English keyboard lacks."""
 
 
 def keyword_words(text: str) -> list[str]:
@@ -53,11 +51,11 @@ def keyword_words(text: str) -> list[str]:
     if text.isascii():
         return [word for word in _PLAIN.findall(lower) if word not in STOP_WORDS and len(word) <= LONGEST]
     cut = (piece for word in _WORD.findall(lower) for piece in unspaced_pieces(word))
-    found = [word for word in cut if word not in STOP_WORDS and len(word) <= LONGEST]
-    return [word if word.isascii() else _folded(word) for word in found]
+    # Folding comes after stop words: `à` becomes `a`, but is not a stop word.
+    words = [word for word in cut if word not in STOP_WORDS and len(word) <= LONGEST]
+    return [word if word.isascii() else _folded(word) for word in words]
 
 
 def _folded(word: str) -> str:
-    """`à` becomes `a`, which is no stop word then: it was none as it stood."""
     decomposed = unicodedata.normalize("NFKD", word)
     return "".join(letter for letter in decomposed if not unicodedata.combining(letter)).translate(_FOLDED)

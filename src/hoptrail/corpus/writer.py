@@ -1,10 +1,10 @@
-"""Writing an index by ids: one writer at a time, and a stopped run goes on where it was.
+"""Writing an index in terms of ids: one writer at a time; a stopped run can be resumed.
 
-    put, remove    written into a transaction, which no reader sees and a crash undoes
-    checkpoint     commits it; structures that are still being built stay unfinished
+    put, remove    write into a transaction, which no reader sees and a crash undoes
+    checkpoint     commits it; structures that are being built stay unfinished
     publish        commits it as the end of a run
 
-Ids come from content, so work that is done again cannot appear twice.
+Ids come from content, so repeated work cannot add anything twice.
 """
 
 from __future__ import annotations
@@ -31,65 +31,67 @@ from hoptrail.models.encoder import EncoderIdentity, FloatMatrix
 from hoptrail.types import Document, Kind, Unit, Usage
 
 REMADE = frozenset({Kind.AGGREGATE, Kind.SUMMARY, Kind.SLOT})
-"""Kinds whose ids stand for an entity, a group or a word of several documents: their structures make them again, or drop their
+"""Kinds whose ids stand for an entity, a group or a word of several documents. Their structures make them again, or drop their
 links.
 """
 
-_REMOVED = 1 << 16
+_BATCH = 1 << 16
 """Units that are removed together."""
 
-MOST_FOLLOWED = 10_000
-"""Documents that come and go of which a writer keeps the ids."""
+MOST_CHANGES = 10_000
+"""Added and removed documents whose ids a writer remembers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Documents that came since the last whole run, and that went; one whose units went and that came again did both."""
+    """Documents added and removed since the last whole run. A stored document that was removed and added again is in both."""
 
-    came: frozenset[str]
-    went: frozenset[str]
+    added: frozenset[str]
+    removed: frozenset[str]
     before: Snapshot
-    """The state that the last whole run left."""
+    """The state after the last whole run."""
 
     @property
     def nothing(self) -> bool:
-        return not self.came and not self.went
+        """Whether no documents changed."""
+        return not self.added and not self.removed
 
 
-class Followed:
-    """The documents that came and went since the last whole run, as far as they are kept."""
+class DocumentChanges:
+    """Ids of the documents added and removed since the last whole run, up to MOST_CHANGES."""
 
-    def __init__(self, *, whole: bool) -> None:
-        """`whole`: whether the run before came to its end."""
-        self.came: set[str] = set()
-        self.went: set[str] = set()
-        self.whole = whole
-        """Whether these two are all that has happened."""
+    def __init__(self, *, complete: bool) -> None:
+        """`complete`: whether the last run ended, so that nothing happened before."""
+        self.added: set[str] = set()
+        self.removed: set[str] = set()
+        self.complete = complete
+        """Whether these two are all changes."""
 
-    def note(self, came: Collection[str] = (), went: Collection[str] = ()) -> None:
-        self.went.update(id_ for id_ in went if id_ not in self.came)
-        self.came.difference_update(went)
-        self.came.update(came)
-        self.whole &= len(self.came) + len(self.went) <= MOST_FOLLOWED
-        if not self.whole:
-            self.came, self.went = set(), set()
+    def note(self, added: Collection[str] = (), removed: Collection[str] = ()) -> None:
+        """Note documents that were added or removed."""
+        self.removed.update(id_ for id_ in removed if id_ not in self.added)
+        self.added.difference_update(removed)
+        self.added.update(added)
+        self.complete &= len(self.added) + len(self.removed) <= MOST_CHANGES
+        if not self.complete:
+            self.added, self.removed = set(), set()
 
 
 class ContentWriter:
-    """What has been written is seen by `snapshot` at once."""
+    """Writes documents, units, names and extractions. `snapshot` sees everything that was written at once."""
 
     def __init__(self, inner: RowWriter, head: Head, *, whole: bool) -> None:
-        """`whole`: whether the last run came to its end."""
+        """`whole`: whether the last run ended."""
         self.head = head
-        self.followed = Followed(whole=whole)
+        self.changes = DocumentChanges(complete=whole)
         self.has_files = False
-        """Whether it was written how files are known again."""
+        """Whether marks of files were written."""
         self.remaking = False
-        """Whether units that their structures make again have gone: readers are not to see the state in between."""
+        """Whether units were removed that their structures make again: readers must not see the state in between."""
         self._inner = inner
 
     def snapshot(self) -> Snapshot:
-        """What has been written so far, committed or not."""
+        """Everything that was written so far, committed or not."""
         return self._inner.snapshot(self.head)
 
     @property
@@ -99,126 +101,130 @@ class ContentWriter:
 
     @property
     def dirty(self) -> bool:
-        """Whether something that readers go by has been written since the last commit."""
+        """Whether anything that readers see was written since the last commit."""
         return self._inner.dirty
 
     def put_documents(self, documents: Sequence[Document]) -> None:
-        """Add documents, or give those of the same id other sources or another date."""
+        """Add documents, or update the sources and dates of stored ones."""
         if documents:
-            known = {entry.id for entry in self.snapshot().register.of([document.id for document in documents])}
+            stored = {entry.id for entry in self.snapshot().register.of([document.id for document in documents])}
             self._inner.put_documents(documents)
-            self.followed.note(came={document.id for document in documents} - known)
+            self.changes.note(added={document.id for document in documents} - stored)
 
     def put_files(self, files: Mapping[str, FileMark], reading: str) -> None:
-        """How files are known again: no news for readers."""
+        """Store the marks of files, which are no change for readers, and the way in which the files were read."""
         if files:
             self._inner.documents.put_files(files, reading)
             self.has_files = True
 
     def put_units(self, units: Sequence[Unit], vectors: FloatMatrix | None) -> None:
-        """Add or replace units; `vectors` has one row a unit, or comes later (`put_vectors`): passages are found by their words
-        until then. What was found in a unit that is replaced stays.
+        """Add or replace units. `vectors` has one row per unit, or comes later (`put_vectors`); until then passages are found by
+        their words. The extraction from a replaced unit stays.
         """
         if units:
             self._inner.put_units(units, vectors)
 
     def put_vectors(self, units: Sequence[Unit], vectors: FloatMatrix) -> None:
-        """The vectors of passages that were put without, in the order of putting: shape (len(units), dimension)."""
+        """Add the vectors of passages that have none, in the order in which they were added: shape (len(units), dimension)."""
         numbers = self.snapshot().texts.numbers([unit.id for unit in units])
         self._inner.units.put_vectors(Kind.PASSAGE, numbers, vectors)
 
     def renew_names(self, kind: str, pairs: Collection[tuple[str, str]], among: Collection[str] | None = None) -> None:
-        """Make the names of a kind, keys with ids of units, exactly these; with `among` add them, and make the names of these few
-        units exactly these.
+        """Make the names of a kind exactly `pairs`: keys with ids of units. With `among`, replace the names of these units only,
+        and keep the others.
         """
-        view = self.snapshot()
-        numbers = view.texts.numbers([unit for _, unit in pairs]).tolist()
-        wanted = [(key, number) for (key, _), number in zip(pairs, numbers, strict=True) if number]
-        stored = view.names.of(kind)
+        snapshot = self.snapshot()
+        numbers = snapshot.texts.numbers([unit for _, unit in pairs]).tolist()
+        numbered = [(key, number) for (key, _), number in zip(pairs, numbers, strict=True) if number]
         if among is None:
-            if stored == NameList.of((key.encode(errors="surrogatepass"), number) for key, number in wanted):
+            new = NameList.of((key.encode(errors="surrogatepass"), number) for key, number in numbered)
+            if snapshot.names.of(kind) == new:
                 return
             self._inner.names.drop(kind)
         else:
-            self._inner.names.forget(view.texts.numbers(list(among)), kind)
-        self._inner.names.put(kind, wanted)
+            self._inner.names.forget(snapshot.texts.numbers(list(among)), kind)
+        self._inner.names.put(kind, numbered)
 
     def put_extractions(self, extractions: Mapping[str, Extraction]) -> None:
-        """Add or replace what was found in passages, by their ids."""
+        """Add or replace extractions from passages, by their ids.
+
+        Raises:
+            KeyError: a passage is not stored.
+        """
         if extractions:
             numbers = self.snapshot().texts.numbers(list(extractions)).tolist()
             if not all(numbers):
-                raise KeyError("something was found in passages that are not stored")
-            self._inner.extractions.put(dict(zip(numbers, extractions.values(), strict=True)))
+                raise KeyError("there are extractions from passages that are not stored")
+            self._inner.units.put_extractions(dict(zip(numbers, extractions.values(), strict=True)))
 
     def remove_documents(self, ids: Collection[str]) -> None:
-        """Remove documents, every unit that has a source in one of them, what was found in it, and its links.
+        """Remove documents, every unit with a source in one of them, its extraction and its links.
 
-        The links of kinds that are made again from what is left (REMADE) stay, so that groups outlive their members' change.
+        The links of kinds that are made again from the remaining documents (REMADE) stay, so that groups survive changes of
+        their members.
         """
-        gone = frozenset(ids)
-        if not gone:
+        removed = frozenset(ids)
+        if not removed:
             return
-        self.followed.note(went=gone)
+        self.changes.note(removed=removed)
         snapshot = self.snapshot()
         for kind in snapshot.table.kinds:
-            self._remove(snapshot.texts.numbers(list(snapshot.table.ids_within(kind, gone))), remade=kind in REMADE)
-        self._inner.remove_documents(gone)
+            self._remove(snapshot.texts.numbers(list(snapshot.table.ids_within(kind, removed))), remade=kind in REMADE)
+        self._inner.remove_documents(removed)
 
     def remove_units(self, kind: Kind, ids: Iterable[str]) -> int:
-        """Remove units of one kind with what was found in them and their links. How many ids there were."""
-        given = 0
-        for some in batched(ids, _REMOVED):
-            given += len(some)
+        """Remove units of a kind with their extractions and links. Returns the number of ids."""
+        count = 0
+        for batch in batched(ids, _BATCH):
+            count += len(batch)
             snapshot = self.snapshot()
-            stored = sorted(snapshot.table.stored(kind, some))
-            self._inner.links.forget(snapshot.texts.numbers(some, reserved=True))
+            stored = sorted(snapshot.table.stored(kind, batch))
+            self._inner.links.forget(snapshot.texts.numbers(batch, reserved=True))
             self._remove(snapshot.texts.numbers(stored))
-        return given
+        return count
 
     def drop_units(self, kind: Kind) -> None:
-        """Remove all units of a kind, to build them anew. Their links are their structure's to drop."""
+        """Remove all units of a kind, to build them anew. Their structure drops their links."""
         texts = self.snapshot().texts
         numbers = np.union1d(texts.origins(kind).numbers, texts.unencoded(kind)).astype(np.int32)
         if len(numbers):
             self._inner.remove_units(numbers, keep_links=True)
 
     def drop_extractions(self) -> None:
-        """Remove what was found in all passages, to find it anew."""
-        self._inner.extractions.drop()
+        """Remove all extractions, to make them anew."""
+        self._inner.drop_extractions()
 
     def _remove(self, numbers: Numbers, *, remade: bool = False) -> None:
-        wanted = numbers_of(numbers[numbers > 0])
-        if not len(wanted):
+        stored = numbers_of(numbers[numbers > 0])
+        if not len(stored):
             return
         if not remade:
-            self._inner.links.forget(wanted)
-        self._inner.remove_units(wanted, keep_links=remade)
+            self._inner.links.forget(stored)
+        self._inner.remove_units(stored, keep_links=remade)
         self.remaking |= remade
 
 
 class Writer(ContentWriter):
-    """The one process that changes an index. Use `writing_to`.
+    """The only writer of an index. Use `writing_to`.
 
-    `structures` maps the structures that are present to the fingerprints of their settings, `unfinished` the others that there
-    may be rows of, and `languages` those that a language made to its name; whoever builds one enters it in `unfinished` before
+    `structures`, `unfinished` and `languages` are those of `Head`. The builder of a structure enters it in `unfinished` before
     its first row, and in `structures` after its last.
     """
 
     def __init__(self, inner: RowWriter, head: Head, before: Snapshot | None) -> None:
-        """`before`: the state that the last whole run left, held open until the end of this one."""
+        """`before`: the state after the last whole run, kept open until the end of this one."""
         super().__init__(inner, head, whole=before is not None)
         self._before = before
         self.structures, self.unfinished = dict(self.head.structures), dict(self.head.unfinished)
         self.languages = dict(self.head.languages)
 
     def change(self) -> Change | None:
-        """What has happened to the documents since the last whole run; None where an earlier run was stopped, where there was
-        none, and where too much has happened for it to be kept.
+        """The changes of documents since the last whole run. None where there was no run, where an earlier one was stopped, or
+        after too many changes.
         """
-        if not self.followed.whole or self._before is None:
+        if not self.changes.complete or self._before is None:
             return None
-        return Change(frozenset(self.followed.came), frozenset(self.followed.went), self._before)
+        return Change(frozenset(self.changes.added), frozenset(self.changes.removed), self._before)
 
     @property
     def committed(self) -> bool:
@@ -227,47 +233,50 @@ class Writer(ContentWriter):
 
     @property
     def changed(self) -> bool:
-        """Whether anything has been written that the last whole run did not leave."""
+        """Whether the index differs from its state after the last whole run."""
         return self.dirty or not self.head.whole or self.structures != self.head.structures
 
     def checkpoint(self) -> None:
-        """Keep what has been written, for this or a later run to go on from. Readers see it: what has come can be searched."""
+        """Commit what was written, so that this or a later run can continue from it and readers can search it."""
         if self.dirty and not self.remaking:
-            self._commit(replace(self._now(), whole=False), clean=False)
+            self._commit(replace(self._current_head(), whole=False), clean=False)
 
     def publish(self, spent: Usage, settled: Mapping[str, str] | None = None, removed: Collection[str] = ()) -> None:
-        """Make everything written so far the state of a whole run.
+        """Commit everything written so far as the end of a run.
 
-        `spent` is added to what the index has cost; `settled` is nothing where it is not known; `removed`: see `Head`.
+        `spent` is added to the cost of the index; `settled` and `removed`: see `Head`.
 
         Raises:
-            StillRead: it is committed, but a process reads the state before, whose removed text stays for it.
+            StillRead: it is committed, but a process reads an earlier commit, so that removed text stays in the log.
         """
         self._end_run()
         self._inner.links.release()
-        whole = replace(self._now(), settled=dict(settled or {}), spent=self.head.spent + spent, whole=True)
-        self._commit(replace(whole, removed=tuple(sorted(removed))))
+        self._commit(
+            replace(
+                self._current_head(),
+                settled=dict(settled or {}),
+                spent=self.head.spent + spent,
+                whole=True,
+                removed=tuple(sorted(removed)),
+            )
+        )
 
     def note_spent(self, spent: Usage) -> None:
-        """Add what a run that was stopped has cost to what the index has; what it has not finished is forgotten. Nothing where
-        nothing was ever committed.
-        """
+        """Discard what a stopped run has not committed, and add its cost to that of the index, if anything was ever committed."""
         self._end_run()
         self._inner.roll_back()
         stored = self._inner.snapshot()
         if spent.calls and stored.commit:
-            self._inner.put_head(replace(stored.head, spent=stored.head.spent + spent))
-            self._inner.commit(clean=False)
+            self._inner.commit(replace(stored.head, spent=stored.head.spent + spent), clean=False)
 
     def settle(self, settled: Mapping[str, str]) -> None:
-        """Note what is settled where nothing was written: no news for readers."""
+        """Store `settled` (see `Head`) where nothing else was written, which is no change for readers."""
         self._end_run()
         self.head = replace(self.head, settled=dict(settled))
-        self._inner.put_head(self.head)
-        self._inner.commit(counted=False)
+        self._inner.commit(self.head, counted=False)
 
     def clean(self) -> bool:
-        """See that nothing that was removed is left in any file; False where a reader of an earlier state is in the way."""
+        """Erase removed text from every file. Returns False while another process still reads an earlier commit."""
         self._end_run()
         try:
             self._inner.clean()
@@ -276,13 +285,13 @@ class Writer(ContentWriter):
         return True
 
     def _end_run(self) -> None:
-        """Let go of the state before, which would keep the log from being emptied."""
+        """Release the earlier state, which would keep the log from being emptied."""
         if self._before is not None:
             self._before.close()
             self._before = None
-        self.followed.whole = False
+        self.changes.complete = False
 
-    def _now(self) -> Head:
+    def _current_head(self) -> Head:
         return replace(
             self.head,
             structures=dict(sorted(self.structures.items())),
@@ -292,18 +301,17 @@ class Writer(ContentWriter):
         )
 
     def _commit(self, head: Head, *, clean: bool = True) -> None:
-        self._inner.put_head(head)
         self.head, self.remaking = head, False
-        self._inner.commit(clean=clean)
+        self._inner.commit(head, clean=clean)
 
 
 @contextmanager
 def writing_to(where: Path, encoder: EncoderIdentity) -> Iterator[Writer]:
-    """Write to the index in a folder, which is made if it is not there.
+    """Open the index in a folder for writing; it is made if there is none.
 
     Raises:
-        IndexBusy: another process is writing.
-        IndexMismatch: the index was made by another encoder, or by another version of hoptrail.
+        IndexBusy: another process writes.
+        IndexMismatch: the index was made by another encoder or another version of hoptrail.
         IndexDamaged: a file is missing or altered.
         StorageError: the disk refuses.
     """

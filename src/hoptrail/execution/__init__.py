@@ -1,1 +1,1 @@
-"""Where work is done: in this process, or on Ray. Knows nothing of what the work is."""
+"""Running batches of work in this process or on Ray."""

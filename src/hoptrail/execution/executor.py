@@ -1,8 +1,7 @@
-"""Where work is done: one function over many batches, the results in the order of the batches.
+"""Executors: apply a function to many batches somewhere, and return the results in the order of the batches.
 
-Whoever has work says *what* is done with a batch, an executor says *where*. Only the process that calls `map` writes anything:
-the functions take a batch and give a result, and leave nothing behind, so that a batch may be done again elsewhere when its
-worker is lost. Knows nothing of documents, encoders or indexes.
+`Work` says what is done with a batch, the executor where. Only the process that calls `map` writes anything: the functions map a
+batch to a result without side effects, so a batch may be repeated elsewhere when its worker is lost.
 """
 
 from __future__ import annotations
@@ -18,11 +17,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Work(Generic[A, B]):
-    """What is done with every batch: `function` gives the same for the same batch wherever it runs.
+    """What is done with every batch: `function` returns the same result for the same batch wherever it runs.
 
-    It and its batches are picklable: a function of a module, or such a one with its first arguments filled in
-    (`functools.partial`), which an executor may send once and use for many batches. `doing` and `name`, which says what a
-    batch is, stand in errors.
+    Function and batches are picklable. The function is one of a module, or a `functools.partial` of one, which an executor may
+    send once for many batches. Errors contain `doing` and the batch's `name`.
     """
 
     doing: str
@@ -31,27 +29,27 @@ class Work(Generic[A, B]):
 
 
 class Executor(Protocol):
-    """Does work somewhere."""
+    """Runs work somewhere."""
 
     def map(self, work: Work[A, B], batches: Iterable[A]) -> Iterator[B]:
-        """One result a batch, in order. Batches are drawn as there is room for them, never all at once.
+        """One result per batch, in order. Batches are consumed as there is room for them, never all at once.
 
         Raises:
-            WorkFailed: a batch was lost with every worker that tried it, or its function failed there; it is named.
-            HoptrailError: what the function raised, as it was raised.
+            WorkFailed: a batch was lost with every worker that tried it, or its function failed there; the message names it.
+            HoptrailError: the function's error, unchanged.
         """
         ...
 
 
 class LocalExecutor:
-    """In this process, one batch after the other, when its result is asked for."""
+    """Runs batches in this process, one after the other, when their results are requested."""
 
     def map(self, work: Work[A, B], batches: Iterable[A]) -> Iterator[B]:
-        """See `Executor.map`. An error that is not ours comes as it is, with the batch in its notes."""
+        """See `Executor.map`. Other errors are raised unchanged, with the batch in their notes."""
         for batch in batches:
             try:
                 result = work.function(batch)
-            except Exception as error:
+            except Exception as error:  # re-raised with a note
                 error.add_note(f"while {work.doing} {work.name(batch)}")
                 raise
             yield result
@@ -62,37 +60,37 @@ LOCAL_EXECUTOR = LocalExecutor()
 
 @runtime_checkable
 class RemoteSafe(Protocol):
-    """Something that may be sent to another process and does the same there: no secret, no ledger, no queue is in it."""
+    """Something that can be sent to another process and works the same there: it has no secret, ledger or queue."""
 
     @property
     def is_remote_safe(self) -> bool: ...
 
 
 def is_remote_safe(thing: object) -> bool:
-    """Whether a thing says of itself that it may be sent to another process."""
+    """Whether a thing can be sent to another process, by its own declaration."""
     return isinstance(thing, RemoteSafe) and thing.is_remote_safe
 
 
 def batched(items: Iterable[T], most: int, size: Callable[[T], int] = lambda _: 0, room: int = 1) -> Iterator[list[T]]:
-    """Runs of at most `most` items that end once their sizes together reach `room`: the same runs for the same items."""
+    """Runs of at most `most` items, each ending once the total size reaches `room`: the same runs for the same items."""
     batch: list[T] = []
-    held = 0
+    total = 0
     for item in items:
         batch.append(item)
-        held += size(item)
-        if len(batch) >= most or held >= room:
+        total += size(item)
+        if len(batch) >= most or total >= room:
             yield batch
-            batch, held = [], 0
+            batch, total = [], 0
     if batch:
         yield batch
 
 
 def from_to(names: Sequence[str]) -> str:
-    """How a batch of named items is called in errors."""
+    """The name of a batch of named items in errors."""
     if len(names) <= NAMED:
         return ", ".join(names)
     return f"{len(names)} items, {names[0]} to {names[-1]}"
 
 
 NAMED = 3
-"""Items of a batch that are all named; of more only the first and the last."""
+"""Batches of up to this many items are named by all of them, larger ones by the first and the last."""

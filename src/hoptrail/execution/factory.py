@@ -1,4 +1,4 @@
-"""Executors by name, as flags give them. One literal table."""
+"""Executors by name, as in flags."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ RAY = "ray"
 
 
 def open_executor(name: str, address: str = "") -> AbstractContextManager[Executor]:
-    """The executor called `name`, to be entered: `here` is this process; `ray` is a Ray cluster at `address`, or started here.
+    """A context manager of the executor `name`: `here` is this process; `ray` is a Ray cluster at `address`, else started here.
 
     Raises:
-        UsageError: there is no such executor, or it has no address; on entering: Ray is not installed.
-        WorkFailed: on entering: Ray does not answer or does not start.
+        UsageError: there is no such executor, or it takes no address; on entering: Ray is not installed.
+        WorkFailed: on entering: Ray does not respond or does not start.
     """
     if name == RAY:
         from hoptrail.execution.on_ray import RayExecutor
@@ -25,5 +25,5 @@ def open_executor(name: str, address: str = "") -> AbstractContextManager[Execut
     if name != LOCAL:
         raise UsageError(f"work can be done on {LOCAL} or {RAY}, not on {name!r}")
     if address:
-        raise UsageError("--address says where Ray is: it goes with --on ray")
+        raise UsageError("--address is the address of Ray: use it with --on ray")
     return nullcontext(LOCAL_EXECUTOR)

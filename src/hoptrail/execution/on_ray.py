@@ -1,13 +1,13 @@
-"""Work done by Ray: on all cores of this machine, or on the machines of a cluster.
+"""Running work on Ray: on all cores of this machine, or on the machines of a cluster.
 
-A batch is a Ray task that takes one core. A worker that is killed, or whose machine goes, costs the batches it was at: Ray has
-them done again elsewhere, and results come in the order of the batches whoever did them. What a function holds (a matrix, a
-language) is put into Ray's object store once and unpacked once a worker. What is under way is bounded.
+A batch is a Ray task on one core. If a worker or its machine is lost, Ray repeats its batches elsewhere. Results are returned in
+the order of the batches. The arguments bound to a function (a matrix, a language) are put into Ray's object store once, and
+unpacked once per worker. The number of running batches is bounded.
 
-Covers tasks only: no actors, no Ray Data. Files are read and the index is written by the process that calls; machines of a
-cluster need this package in the same version, and the encoder's weights where its name says. Whoever reaches Ray's ports can
-run code: Ray started from here asks for a token, which Ray makes and keeps in the user's home; a cluster that runs already is
-guarded, and reports to Ray's makers, as whoever started it has decided. From here nothing is reported.
+The calling process reads files and writes the index. The machines of a cluster need the same version of this package, and the
+encoder's weights at the path in its name. Anyone who can reach Ray's ports can run code: Ray started from here requires a token,
+which Ray makes and keeps in the user's home. How a running cluster is protected, and whether it reports usage to Ray's makers, is
+up to those who started it. Nothing is reported from here.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 RETRIES = 3
-"""How often Ray does a batch again whose worker was lost."""
+"""How often Ray repeats a batch whose worker was lost."""
 AHEAD = 2
-"""Batches under way for each core: one being done, one waiting beside it."""
+"""Submitted batches per core: one running, one waiting."""
 _UNPACKED = 4
-"""Functions that a worker keeps ready; several maps may be under way at once."""
+"""Functions that a worker caches; several maps may run at once."""
 
 
 class RayExecutor:
-    """A context manager. `address`: of a running cluster (`auto`, HOST:PORT, ray://HOST:PORT); empty starts Ray here, with
-    `workers` cores (0: all of them), and ends it on leaving. Where this process is connected to Ray already, that is used.
+    """A context manager. `address` is that of a running cluster (`auto`, HOST:PORT, ray://HOST:PORT). Without one, Ray is started
+    here with `workers` cores (0: all), and stopped on leaving. An existing connection of this process is reused.
 
     Raises (on entering):
         UsageError: Ray is not installed.
-        WorkFailed: nothing answers at the address, or Ray does not start.
+        WorkFailed: nothing responds at the address, or Ray does not start.
     """
 
     def __init__(self, address: str = "", workers: int = 0) -> None:
@@ -67,7 +67,7 @@ class RayExecutor:
             self._connected_here = False
 
     def map(self, work: Work[A, B], batches: Iterable[A]) -> Iterator[B]:
-        """See `Executor.map`. Batches already under way when the caller stops asking are called off."""
+        """See `Executor.map`. When the caller stops iterating, submitted batches are cancelled."""
         ray = self._ray
         task = ray.remote(num_cpus=1, max_retries=RETRIES)(_perform)
         most = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
@@ -85,7 +85,7 @@ class RayExecutor:
                 ray.cancel(reference)
 
     def _put(self, function: Callable[[A], B]) -> Any:
-        """A reference to the function in the object store; the last one is kept, since maps often repeat it."""
+        """A reference to the function in the object store. The last one is cached, because maps often repeat it."""
         if self._sent is None or self._sent[0] is not function:
             self._sent = (function, self._ray.put(function))
         return self._sent[1]
@@ -97,7 +97,7 @@ class RayExecutor:
             reason = str(error).strip().splitlines()
             raise WorkFailed(
                 f"{work.doing} {work.name(batch)} failed on Ray: {reason[-1] if reason else type(error).__name__}. What was "
-                "finished before is kept; the same command without `--on ray` shows what becomes of it here."
+                "finished before is kept; run the same command without `--on ray` to see whether it works in this process."
             ) from error
         if isinstance(outcome, _Refused):
             raise outcome.error
@@ -111,13 +111,13 @@ class RayExecutor:
         )
         try:
             self._ray.init(address=address, log_to_driver=False, logging_level="ERROR", **starting)
-        except Exception as error:  # Ray's own share no narrower base, and some have none
+        except Exception as error:  # Ray's errors have no common narrower base
             reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
             where = f"reached at {address}" if self._address else "started on this machine"
             raise WorkFailed(
                 f"Ray could not be {where}: {reason} An address must be that of a running cluster "
-                "(`ray start --head`), which may want RAY_AUTH_MODE=token here too; a machine that is busy may take longer to "
-                "start Ray than Ray waits, where starting it beforehand and giving its address helps."
+                "(`ray start --head`), which may require RAY_AUTH_MODE=token here too. On a busy machine starting may take "
+                "longer than Ray waits: start it beforehand and give its address."
             ) from error
 
 
@@ -128,20 +128,22 @@ class _Done(Generic[B]):
 
 @dataclass(frozen=True, slots=True)
 class _Refused:
-    """What the function raised on purpose: brought back as it is, where Ray would wrap it."""
+    """An error that the function raised on purpose, returned because Ray would wrap a raised one."""
 
     error: HoptrailError
 
 
 _functions: OrderedDict[str, Callable[[Any], Any]] = OrderedDict()
-"""In a worker: functions by reference, so that a batch finds an encoder or a pipeline opened by the one before."""
+"""In a worker: functions by reference, so that a batch reuses the encoder or pipeline that an earlier one opened."""
 
 
-def _perform(wanted: str, function: list[Any], batch: Any) -> _Done[Any] | _Refused:
-    """In a worker: do one batch."""
-    found = version("hoptrail")
-    if found != wanted:
-        return _Refused(UsageError(f"{socket.gethostname()} has hoptrail {found}, this is {wanted}: install the same"))
+def _perform(expected: str, function: list[Any], batch: Any) -> _Done[Any] | _Refused:
+    """In a worker: run one batch, if the worker has the expected version of hoptrail."""
+    installed = version("hoptrail")
+    if installed != expected:
+        return _Refused(
+            UsageError(f"{socket.gethostname()} has hoptrail {installed}, this is {expected}: install the same")
+        )
     try:
         return _Done(_unpacked(function[0])(batch))
     except HoptrailError as error:

@@ -1,7 +1,7 @@
-"""A chat model that is paid for: one request in, its reply out, never paid twice, never past the limits.
+"""A paid chat model: maps a request to its reply, never pays twice, never passes the limits.
 
-Puts the parts together: what is remembered (`remembered.py`), who may call (`limiter.py`), the call itself (`chat.py`). The
-`Chat` protocol is what the language tasks see; a recording satisfies it too (`recording.py`).
+It combines remembered replies (`remembered.py`), the limiter (`limiter.py`) and the call itself (`chat_endpoint.py`). Language
+tasks use the `Chat` protocol, which a recording satisfies too (`recording.py`).
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from hoptrail.types import Usage
 
 @dataclass(frozen=True, slots=True)
 class PaidReply:
-    """A reply, and what hearing it spent: nothing where it was remembered."""
+    """A reply, and what was spent to get it: nothing where it was remembered."""
 
     reply: ChatReply
     spent: Usage = field(default_factory=Usage)
 
 
 class Chat(Protocol):
-    """A chat model as the language tasks see it."""
+    """A chat model as language tasks use it."""
 
     @property
     def place(self) -> str: ...
@@ -45,34 +45,34 @@ class Chat(Protocol):
 
     @property
     def working_rung(self) -> Rung | None:
-        """The rung of the ladder that is known to work, if any is."""
+        """The rung of the ladder that is known to work, if any."""
         ...
 
     def remember_rung(self, rung: Rung) -> None: ...
 
     def remembered(self, request: ChatRequest) -> PaidReply | None:
-        """The reply that is there already, or None."""
+        """The remembered reply, or None."""
         ...
 
     def knows(self, request: ChatRequest) -> bool:
-        """Whether the reply is there already; asking this changes nothing."""
+        """Whether the reply is remembered; has no effects."""
         ...
 
     def ask(self, request: ChatRequest) -> PaidReply:
         """The reply.
 
         Raises:
-            CallFailed: this call got none; others may.
-            EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: no call will, for now.
+            CallFailed: this call got no reply; others may.
+            EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: no call will get one, for now.
         """
         ...
 
     def fetch(self, requests: Sequence[ChatRequest]) -> Usage:
-        """Ask for the replies to requests that differ in their seeds alone in one call, where that can be done; what that
-        spent beyond what hearing them will tell. Those that are not there afterwards are to be asked for one by one.
+        """Ask for the replies to requests that differ only in their seeds in one call, where possible. Returns what was spent
+        beyond what `ask` will report for them. The caller must `ask` for replies that are still missing.
 
         Raises:
-            EndpointRefused, EndpointBusy, BudgetExhausted: no call will get any, for now.
+            EndpointRefused, EndpointBusy, BudgetExhausted: no call will get a reply, for now.
         """
         ...
 
@@ -82,10 +82,10 @@ _LIMITERS: Shared[tuple[Address, ChatSettings], Limiter] = Shared()
 
 
 class PaidChat:
-    """The model behind `endpoint`, with its replies kept in `replies`. For any number of threads, and beside others of its kind:
-    those with the same file of replies pay once for a request, those with the same endpoint and settings share a limiter.
+    """The model behind `endpoint`, with its replies stored in `replies`. Thread-safe. Instances with the same file of replies pay
+    once for a request; instances with the same endpoint and settings share a limiter.
 
-    Making one gives an endpoint that has refused another chance: the key or the credit may be in order by now.
+    Making an instance lets an endpoint that has refused be tried again: the key or the credit may be in order by now.
     """
 
     def __init__(self, endpoint: ChatEndpoint, settings: ChatSettings, replies: RememberedReplies) -> None:
@@ -93,14 +93,14 @@ class PaidChat:
         self._settings = settings
         self._replies = replies
         self._servers = KnownServers(replies)
-        self._kept: Accepted | None = None  # what is kept of the endpoint's dialect, once that was looked at
+        self._stored: Accepted | None = None  # the stored dialect of the endpoint, once it was read
         self._recalling = threading.Lock()
         self._limits = Limits.of(settings)
         self._file = replies.path.resolve()
         self.limiter = _LIMITERS.of(
             (endpoint.address, settings), lambda: Limiter(settings, f"{endpoint.address.model} at {self.place}")
         )
-        self.limiter.retest_refusal()  # else it would depend on garbage collection whether an earlier chat's refusal holds
+        self.limiter.retest_refusal()  # else an earlier chat's refusal would hold or not depending on garbage collection
 
     @property
     def place(self) -> str:
@@ -126,36 +126,36 @@ class PaidChat:
 
     def ask(self, request: ChatRequest) -> PaidReply:
         """The reply, remembered or paid for; see `Chat.ask`."""
-        with _LOCKS.of((self._file, request.key), threading.Lock):  # the same at once from two threads is paid once
+        with _LOCKS.of((self._file, request.key), threading.Lock):  # two threads pay once for the same request
             while True:
                 known = self._replies.wait_for_others(request.key, self._settings.deadline_seconds)
                 self._recall()
-                heard = PaidReply(known) if known else self.limiter.run(lambda: self._pay(request, first=True))
-                if heard is not None:
-                    return heard
+                reply = PaidReply(known) if known else self.limiter.run(lambda: self._pay(request, first=True))
+                if reply is not None:
+                    return reply
 
     def ask_anew(self, request: ChatRequest) -> PaidReply:
-        """The reply, paid for even if it is there already; see `Chat.ask`. What the endpoint accepts is found out anew, unless
+        """The reply, paid for even if one is remembered; see `Chat.ask`. Does not use the stored dialect of the endpoint, unless
         `ask` or `fetch` came first.
         """
-        heard = self.limiter.run(lambda: self._pay(request, first=False))
-        assert heard is not None  # noqa: S101 - only `first` gives way
-        return heard
+        reply = self.limiter.run(lambda: self._pay(request, first=False))
+        assert reply is not None  # noqa: S101 - None is for `first` only
+        return reply
 
     def fetch(self, requests: Sequence[ChatRequest]) -> Usage:
         """Ask for several replies in one call; see `Chat.fetch`."""
-        wanted = [request for request in requests if not self.knows(request)]
+        missing = [request for request in requests if not self.knows(request)]
         self._recall()
-        if len(wanted) < 2 or not self._endpoint.takes_several:
+        if len(missing) < 2 or not self._endpoint.takes_several:
             return Usage()
-        with _LOCKS.of((self._file, wanted[0].key), threading.Lock):
+        with _LOCKS.of((self._file, missing[0].key), threading.Lock):
             try:
-                return self.limiter.run(lambda: self._pay_for(wanted))
+                return self.limiter.run(lambda: self._pay_for(missing))
             except CallFailed:
-                return Usage()  # each by itself will find out why
+                return Usage()  # `ask` will report the failure
 
     def _pay_for(self, requests: Sequence[ChatRequest]) -> Usage:
-        """Ask once for all of them, and enter the replies under the requests in order."""
+        """Ask once for all requests, and store the replies for them in order."""
         self._endpoint.client()
         first = requests[0]
         most = cost_of(first.prompt_tokens, first.max_output_tokens * len(requests), self._settings)
@@ -174,7 +174,7 @@ class PaidChat:
         return spent
 
     def _pay(self, request: ChatRequest, *, first: bool) -> PaidReply | None:
-        """Ask once and enter it. With `first`, None where another process came first."""
+        """Ask once and store the reply. With `first`, returns None where another process was faster."""
         self._endpoint.client()
         most = cost_of(request.prompt_tokens, request.max_output_tokens, self._settings)
         if first:
@@ -199,24 +199,24 @@ class PaidChat:
         return PaidReply(reply, reply.usage)
 
     def _recall(self) -> None:
-        """Put requests as this server and model are known to want them."""
+        """Use the stored dialect of this server and model."""
         with self._recalling:
-            if self._kept is None:
-                self._kept = self._servers.accepted(self.place, self.model)
-                if self._kept != Accepted():
-                    self._endpoint.recall(self._kept)
+            if self._stored is None:
+                self._stored = self._servers.accepted(self.place, self.model)
+                if self._stored != Accepted():
+                    self._endpoint.recall(self._stored)
 
     def _keep_accepted(self) -> None:
-        """Remember what the endpoint has shown that it accepts, now that a call succeeded."""
+        """Store the dialect of the endpoint after a successful call."""
         accepted = self._endpoint.accepted
         with self._recalling:
-            if accepted != self._kept:
+            if accepted != self._stored:
                 self._servers.remember_accepted(self.place, self.model, accepted)
-                self._kept = accepted
+                self._stored = accepted
 
 
-class _InFrontOf:
-    """Goes by the name of the chat that it passes requests on to."""
+class _Wrapper:
+    """A chat with the place and model of the chat that it wraps."""
 
     def __init__(self, chat: Chat) -> None:
         self._chat = chat
@@ -230,9 +230,9 @@ class _InFrontOf:
         return self._chat.model
 
 
-class FullyPriced(_InFrontOf):
-    """A chat every reply of which is heard with what it took when it was made: so what asking comes to does not hang on what was
-    asked before. Nothing is paid for that.
+class FullyPriced(_Wrapper):
+    """A chat that reports the usage of remembered replies as if they were paid for now, so that the reported usage does not
+    depend on what was asked before.
     """
 
     @property
@@ -243,8 +243,8 @@ class FullyPriced(_InFrontOf):
         self._chat.remember_rung(rung)
 
     def remembered(self, request: ChatRequest) -> PaidReply | None:
-        heard = self._chat.remembered(request)
-        return None if heard is None else PaidReply(heard.reply, heard.reply.usage)
+        remembered = self._chat.remembered(request)
+        return None if remembered is None else PaidReply(remembered.reply, remembered.reply.usage)
 
     def knows(self, request: ChatRequest) -> bool:
         return self._chat.knows(request)
@@ -255,13 +255,13 @@ class FullyPriced(_InFrontOf):
         return PaidReply(reply, reply.usage)
 
     def fetch(self, requests: Sequence[ChatRequest]) -> Usage:
-        """What it spends is told where each reply is heard."""
+        """See `Chat.fetch`. Returns no usage, because `ask` reports it with each reply."""
         self._chat.fetch(requests)
         return Usage()
 
 
-class Unremembering(_InFrontOf):
-    """A chat that is asked anew each time: for finding out whether it works now. What it costs is entered like all else."""
+class Unremembering(_Wrapper):
+    """A chat that is asked anew each time, to find out whether it works now. Its cost is entered in the ledger."""
 
     working_rung: Rung | None = None
     _chat: PaidChat
@@ -271,7 +271,7 @@ class Unremembering(_InFrontOf):
         self.gives_logprobs = False  # whether a reply had any so far
 
     def remember_rung(self, rung: Rung) -> None:
-        """Nothing: what works for one question is no proof for all."""
+        """Does nothing: what works for one question need not work for all."""
 
     def remembered(self, request: ChatRequest) -> PaidReply | None:  # noqa: ARG002 - the protocol's
         return None
@@ -281,9 +281,9 @@ class Unremembering(_InFrontOf):
 
     def ask(self, request: ChatRequest) -> PaidReply:
         """The reply, paid for; see `Chat.ask`."""
-        heard = self._chat.ask_anew(request)
-        self.gives_logprobs = self.gives_logprobs or bool(heard.reply.logprobs)
-        return heard
+        paid = self._chat.ask_anew(request)
+        self.gives_logprobs = self.gives_logprobs or bool(paid.reply.logprobs)
+        return paid
 
     def fetch(self, requests: Sequence[ChatRequest]) -> Usage:  # noqa: ARG002 - the protocol's
         return Usage()

@@ -1,4 +1,4 @@
-"""What a chat call is: the endpoint's settings, the messages, the form asked for, and the key by which the reply is known."""
+"""Chat requests: the endpoint's settings, the messages, the form of the reply, and the key of the request."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from hoptrail.errors import UsageError
 from hoptrail.models.prompt_text import estimated_tokens
 
 MESSAGE_TOKENS = 4
-"""What a message costs beside its text: role and separators. The usual figure for chat templates."""
+"""The cost of a message's role and separators; the usual figure for chat templates."""
 
 
 class Rung(StrEnum):
-    """How the form of a reply is asked for, from the strictest down."""
+    """How the form of a reply is requested, from the strictest down."""
 
     SCHEMA = "schema"  # response_format: json_schema
     JSON_WITH_SCHEMA = "json-with-schema"  # response_format: json_object, with a schema beside it (llama.cpp)
@@ -41,12 +41,12 @@ class Rung(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChatSettings:
-    """One endpoint and how it is used. What is empty comes from the environment, see `environment.py`; the key always does.
+    """One endpoint and how to use it. Empty values come from the environment (`environment.py`), the key always does.
 
-    `structured` is `auto` or a rung to stay on (`schema`, `json-with-schema`, `tools`, `json`, `prompt`, `plain`).
-    `output_parameter` is `auto` or the name under which the endpoint takes `max_output_tokens`. A `temperature` below 0 is not
-    sent. `prompts` is a folder of one's own, whose files replace the prompts of the same names. Prices are for a million tokens
-    in any currency, negative where unknown. Limits hold for all that was ever entered in one ledger; 0 is no limit.
+    `structured` is `auto` or a fixed rung (`schema`, `json-with-schema`, `tools`, `json`, `prompt`, `plain`). `output_parameter`
+    is `auto` or the endpoint's name for `max_output_tokens`. A `temperature` below 0 is not sent. `prompts` is a folder with
+    files that replace the prompts of the same names. Prices are per million tokens in any currency, negative where unknown.
+    Limits apply to everything ever entered in a ledger; 0 is no limit.
     """
 
     base_url: str = ""
@@ -71,20 +71,20 @@ class ChatSettings:
     limit_money: float = 0.0
 
     def __post_init__(self) -> None:
-        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        values = {setting.name: getattr(self, setting.name) for setting in fields(self)}
         endless = [name for name, value in values.items() if isinstance(value, float) and not math.isfinite(value)]
-        if endless:  # with nan no comparison holds, so that a limit would not either
+        if endless:  # nan passes all comparisons below
             raise UsageError(f"{', '.join(endless)} must be finite")
         if min(self.max_output_tokens, self.concurrency, self.attempts) < 1:
-            raise UsageError("max_output_tokens, concurrency and attempts are at least 1")
+            raise UsageError("max_output_tokens, concurrency and attempts must be at least 1")
         if self.context_window < 2 * self.max_output_tokens:
-            raise UsageError("context_window is at least twice max_output_tokens: a prompt needs room as well")
+            raise UsageError("context_window must be at least twice max_output_tokens, because a prompt needs room too")
         if not 0 < self.deadline_seconds < threading.TIMEOUT_MAX:
-            raise UsageError("deadline_seconds is above 0")
+            raise UsageError("deadline_seconds must be above 0")
         if min(self.backoff_seconds, self.longest_wait_seconds) < 0:
-            raise UsageError("backoff_seconds and longest_wait_seconds are not negative")
+            raise UsageError("backoff_seconds and longest_wait_seconds must not be negative")
         if min(self.limit_calls, self.limit_tokens, self.limit_money) < 0:
-            raise UsageError("limit_calls, limit_tokens and limit_money are not negative; 0 is no limit")
+            raise UsageError("limit_calls, limit_tokens and limit_money must not be negative; 0 is no limit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +97,11 @@ class Message:
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """Everything that shapes a reply, and what it is for.
+    """Everything that determines a reply, and its purpose.
 
-    `task` names the schema; `schema` is JSON text, sent on the rungs that carry it; `documents` are those whose text the
-    messages hold. A `seed` tells draws by chance apart: without one, the same request is the same reply. `logprobs` asks for
-    log-probabilities of tokens beside the reply, which they do not change.
+    `task` is the name of the schema; `schema` is JSON text, sent on the rungs that carry it; `documents` are those whose text is
+    in the messages. Random draws differ in their `seed`; without one, equal requests have the same reply. `logprobs` asks for the
+    log-probabilities of tokens too, and does not change the reply.
     """
 
     place: str
@@ -127,7 +127,7 @@ class ChatRequest:
 
     @cached_property
     def prompt_tokens(self) -> int:
-        """Estimated, the schema included."""
+        """An estimate, including the schema."""
         form = self.schema if self.rung.carries_schema else ""
         return estimated_tokens(form) + sum(
             estimated_tokens(message.text) + MESSAGE_TOKENS for message in self.messages

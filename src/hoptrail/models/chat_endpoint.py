@@ -1,8 +1,7 @@
-"""One try of a chat call, at an endpoint that speaks the OpenAI chat API, at the address configured and no other.
+"""A single try of a chat call to an endpoint with the OpenAI chat API, at the configured address and no other.
 
-What comes back is treated as data from a stranger (`client.py`, `completion.py`). The client's own retries are off (retries have
-one owner, `limiter.py`), and one deadline holds for the whole exchange. Knows nothing of tasks, prompts, money or what was asked
-before.
+Replies are untrusted data (`client.py`, `completion.py`). The client's own retries are off, because `limiter.py` retries, and one
+deadline applies to the whole exchange.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from hoptrail.models.statuses import failure_of_status
 
 
 class ChatEndpoint:
-    """One try of a call. For any number of threads."""
+    """Makes single tries of calls. Thread-safe."""
 
     def __init__(self, address: Address, settings: ChatSettings) -> None:
         self.address = address
@@ -38,34 +37,34 @@ class ChatEndpoint:
 
     @property
     def takes_several(self) -> bool:
-        """Whether one request may ask for several replies, as far as is known. Not by a stream: those are read one at a time."""
+        """Whether one request may ask for several replies, as far as is known; a stream has only one."""
         return self._dialect.takes_several and not self._settings.stream
 
     @property
     def accepted(self) -> Accepted:
-        """Which parameters it takes, as far as it has shown."""
+        """The dialect of the endpoint, as far as it is known."""
         return self._dialect.accepted
 
     def recall(self, accepted: Accepted) -> None:
-        """Go on from what an earlier process found."""
+        """Use the dialect that an earlier process found."""
         self._dialect.recall(accepted)
 
     def send(self, request: ChatRequest, left: Callable[[], None] | None = None) -> ChatReply:
-        """Ask once; at once again where a parameter was refused that there is another way to put. `left` is called when the
-        whole request has been handed to the operating system.
+        """Ask once, and again at once if a refused parameter can be replaced or left out. `left` is called when the whole request
+        has been passed to the operating system.
 
-        Neither the reply nor the reason of a failure holds the key, whatever the server says.
+        Neither the reply nor the reason of a failure contains the key, whatever the server says.
 
         Raises:
-            CallFailed: no reply, or nothing that is one.
+            CallFailed: there was no usable reply.
         """
         return self.send_for(request, 1, left)[0]
 
     def send_for(self, request: ChatRequest, count: int, left: Callable[[], None] | None = None) -> list[ChatReply]:
-        """The same for up to `count` replies; those that do not give as many are asked for one from then on.
+        """Like `send`, for up to `count` replies. An endpoint that returns fewer is asked for one at a time from then on.
 
         Raises:
-            CallFailed: no reply, or nothing that is one.
+            CallFailed: there was no usable reply.
         """
         while True:
             body = self._dialect.body(request, count)
@@ -99,12 +98,12 @@ class ChatEndpoint:
             failure = _lost_connection(error)
         except HoptrailError:  # from `left`
             raise
-        except Exception as error:  # noqa: BLE001 - whatever a stranger's bytes provoke in the libraries costs this call only
+        except Exception as error:  # noqa: BLE001 - untrusted bytes may raise anything in the libraries; only this call fails
             failure = CallFailed(FailureKind.PASSING, f"sent a broken reply ({_words_of(error)[:SHOWN]})", paid=True)
         if deadline.expired:
             spent = f"did not finish within {self._settings.deadline_seconds:g} seconds"
             failure = CallFailed(FailureKind.PASSING, spent, paid=True)
-        # Without its cause: the library's errors carry the request, and servers echo the key.
+        # Without its cause: the library's errors contain the request, and servers echo the key.
         raise CallFailed(
             failure.kind, self._without_key(failure.reason), paid=failure.paid, wait=failure.wait
         ) from None
@@ -119,7 +118,7 @@ class ChatEndpoint:
             return read_choices(response.iter_bytes(), prompt_tokens)
 
     def client(self) -> Any:
-        """The HTTP client, made on first use: that takes up to a second, so it is done before a call is entered as sent."""
+        """The HTTP client, made on first use. That takes up to a second, so callers do it before entering a call as sent."""
         with self._lock:
             if self._client is None:
                 self._client = open_client(self.address, self._settings.deadline_seconds)
@@ -136,7 +135,7 @@ class ChatEndpoint:
 
 
 def _lost_connection(error: Exception) -> CallFailed:
-    """A connection that was never made cost nothing; after that nobody knows."""
+    """A connection that was never made cost nothing; a lost one may have."""
     import httpx2
 
     cause = error.__cause__ or error
@@ -147,8 +146,8 @@ def _lost_connection(error: Exception) -> CallFailed:
 
 
 def _words_of_status(error: Any) -> str:
-    """What a server says of a status: its message, and the names that it gives the fault (an `insufficient_quota` may stand
-    there alone). Some send the error in a list.
+    """The server's message for a status, and its names for the fault (sometimes only `insufficient_quota`). Some servers send
+    the error in a list.
     """
     content = error.body[0] if isinstance(error.body, list) and error.body else error.body
     content = content.get("error", content) if isinstance(content, dict) else content

@@ -1,8 +1,8 @@
-"""The HTTP client for endpoints that speak an OpenAI API, made in one way for chat models and encoders.
+"""The HTTP client of chat models and encoders for endpoints with an OpenAI API.
 
-Redirects are not followed. A connection serves one request: that is what lets a deadline cut it (`deadline.py`). Whatever comes
-back is bounded in size, also what the library reads by itself: bodies of error statuses, single events of a stream. A query in
-the address (`?api-version=...`) goes with every request.
+Redirects are not followed. A connection serves one request, so that a deadline can cut it (`deadline.py`). The size of everything
+that is read is bounded, including what the library reads by itself: bodies of error statuses, single events of a stream. A query
+in the address (`?api-version=...`) is sent with every request.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from hoptrail.models.failures import CallFailed, FailureKind
 from hoptrail.models.redacting import hide_in_logs
 
 LARGEST_BODY = 64_000_000
-"""Bytes of a reply, unpacked, that are read at all."""
+"""The most bytes of a reply, decompressed, that are read."""
 
 
 def open_client(address: Address, seconds: float, retries: int = 0) -> Any:
-    """A client that waits for `seconds` at a time, and whose log shows no secret of the address.
+    """A client with a time limit of `seconds` per read, whose log shows no secret of the address.
 
-    Beside the library's own errors it raises CallFailed where a reply has no end.
+    Beside the library's own errors it raises CallFailed for replies that are too large.
     """
     import httpx2
     import openai
@@ -46,7 +46,7 @@ def open_client(address: Address, seconds: float, retries: int = 0) -> Any:
 
 
 def _bound(response: Any) -> None:
-    """A response hook: whoever reads the body reads it through this bound."""
+    """A response hook that limits the size of the body."""
     unbounded = response.iter_bytes
 
     def bounded(chunk_size: int | None = None) -> Iterator[bytes]:

@@ -1,8 +1,8 @@
-"""Reading what a chat endpoint sends: one JSON body or a stream of events, to the reply's text and what it cost.
+"""Parsing what a chat endpoint sends, a JSON body or a stream of events, into the text and the cost of a reply.
 
-Strict where a wrong guess would cost (an HTML page with status 200 is no reply, a stream without an end is none either),
-lenient where servers differ (no usage, no role, content in parts) and where all was told before the connection broke: that was
-paid for. Usage that cannot be right is replaced by an estimate, and flagged.
+Strict where a wrong guess would cost (an HTML page with status 200 is not a reply, neither is a stream without an end); lenient
+where servers differ (no usage, no role, content in parts), and where the connection broke after a complete reply, which was paid
+for. Implausible usage is replaced by an estimate and flagged.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from hoptrail.types import Usage
 T = TypeVar("T")
 
 LARGEST_TEXT = 400_000
-"""Characters of a reply's text that are kept; no model writes as much in one reply."""
+"""The most characters of a reply that are kept; no model writes as many."""
 ABSURD_FACTOR = 20
-"""A server's count of prompt tokens that differs from our estimate by more than this factor cannot be right."""
+"""A server's count of prompt tokens that differs from our estimate by more than this factor is wrong."""
 ABSURD_COMPLETION = 1_000_000
-"""Completion tokens that no call uses, reasoning included."""
+"""More completion tokens, reasoning included, are implausible."""
 CHECK_EVERY = 2_000
-"""Characters of a stream between two looks at whether it repeats itself without end."""
+"""Characters of a stream between two checks for endless repetition."""
 
 TOO_LONG = "context"
-"""The `finish` of what stands in for a reply where the prompt did not fit."""
+"""The `finish` of the placeholder for a reply when the prompt did not fit."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatReply:
-    """A reply as received: its text (reasoning that came in a field of its own left out), why it ended, what it cost.
+    """A reply as received: its text (without reasoning in a separate field), why it ended, what it cost.
 
-    `finish` is the server's word, mostly `stop`, `length` or `content_filter`; `refusal` is the field of that name.
-    `estimated` says that the server's own count was missing or could not be right; `shared` that another reply to the same
-    request carries the call and its prompt. `logprobs` are of its last tokens, where they were asked for and given.
+    `finish` is the server's word, usually `stop`, `length` or `content_filter`; `refusal` is the field of that name. `estimated`:
+    the server's count was missing or implausible. `shared`: another reply to the same request accounts for the call and its
+    prompt. `logprobs` are those of its last tokens, if requested and sent.
     """
 
     text: str
@@ -54,25 +54,26 @@ class ChatReply:
 
     @property
     def usage(self) -> Usage:
-        """What the call took that it came from; nothing for what stands in for a reply, and one call for all that share it."""
+        """The usage of this reply. The call counts once for replies that share it, and not for a placeholder."""
         calls = int(self.finish != TOO_LONG and not self.shared)
         return Usage(calls, self.prompt_tokens, self.completion_tokens)
 
 
 def read_completion(chunks: Iterable[bytes], prompt_tokens: int) -> ChatReply:
-    """A reply from the bytes of a JSON body; `prompt_tokens` is our own estimate, for where the server gives none.
+    """Parse a JSON body into one reply; `prompt_tokens` is our estimate, used where the server sends none.
 
     Raises:
-        CallFailed: it is no reply of a chat endpoint.
+        CallFailed: it is not a reply of a chat endpoint.
     """
     return read_choices(chunks, prompt_tokens)[0]
 
 
 def read_choices(chunks: Iterable[bytes], prompt_tokens: int) -> list[ChatReply]:
-    """All replies of a JSON body, at least one. The first carries the call and its prompt, each its share of what was written.
+    """All replies of a JSON body, at least one. The first accounts for the call and its prompt, each for its share of the
+    completion tokens.
 
     Raises:
-        CallFailed: it is no reply of a chat endpoint.
+        CallFailed: it is not a reply of a chat endpoint.
     """
     body = bytearray()
     for chunk in until_complete(chunks, lambda: _is_json(body)):
@@ -100,27 +101,24 @@ def _choice(choice: Any) -> ChatReply:
 
 
 def _shared_out(replies: Sequence[ChatReply], counted: ChatReply) -> list[ChatReply]:
-    """The replies with their shares of a call that was counted as a whole."""
+    """The replies with their shares of the usage of the whole call."""
     lengths = [len(reply.text) for reply in replies]
     ends = [counted.completion_tokens * written // max(sum(lengths), 1) for written in accumulate(lengths)]
     ends[-1] = counted.completion_tokens
-    made = []
-    for number, (reply, before, end) in enumerate(zip(replies, [0, *ends], ends, strict=False)):
-        prompt = 0 if number else counted.prompt_tokens
-        made.append(
-            replace(
-                reply,
-                prompt_tokens=prompt,
-                completion_tokens=end - before,
-                estimated=counted.estimated,
-                shared=number > 0,
-            )
+    return [
+        replace(
+            reply,
+            prompt_tokens=0 if number else counted.prompt_tokens,
+            completion_tokens=end - before,
+            estimated=counted.estimated,
+            shared=number > 0,
         )
-    return made
+        for number, (reply, before, end) in enumerate(zip(replies, [0, *ends], ends, strict=False))
+    ]
 
 
 def read_stream(events: Any, prompt_tokens: int) -> ChatReply:
-    """A reply from the client's stream of chunks. One that repeats itself without end is cut there: reading on would cost.
+    """Read a reply from the client's stream of chunks. Endless repetition is cut off, because reading on would cost.
 
     Raises:
         CallFailed: the stream ended before the model did.
@@ -158,10 +156,10 @@ def read_stream(events: Any, prompt_tokens: int) -> ChatReply:
 
 
 def until_complete(pieces: Iterable[T], is_complete: Callable[[], bool]) -> Iterator[T]:
-    """The pieces of a reply, up to where it broke off if all had been `told` by then."""
+    """The pieces of a reply. An error ends them silently if the reply is complete by then."""
     try:
         yield from pieces
-    except Exception:
+    except Exception:  # of the network or a library; re-raised unless the reply is complete
         if not is_complete():
             raise
 
@@ -175,20 +173,20 @@ def _is_json(body: bytearray) -> bool:
 
 
 def _called_with(message: Any) -> str:
-    """The arguments of the first function that a message calls: where one was asked for, they are the reply."""
+    """The arguments of the first function that a message calls: on the rung of tools they are the reply."""
     calls = message.get("tool_calls") or []
     arguments = calls[0]["function"]["arguments"] if calls else ""
     return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
 
 
 def _piece_of_call(delta: Any) -> str:
-    """What an event adds to the arguments of the first function that is called."""
+    """What an event adds to the arguments of the first called function."""
     calls = [call for call in getattr(delta, "tool_calls", None) or [] if call.index == 0]
     return "".join(call.function.arguments or "" for call in calls if call.function)
 
 
 def _text_of(content: Any) -> str:
-    """Text given as such, as nothing, or in parts."""
+    """Content that is text, nothing, or a list of parts."""
     if content is None:
         return ""
     if isinstance(content, list):
@@ -209,7 +207,7 @@ def _no_reply(body: bytes) -> CallFailed:
 
 
 def _with_usage(reply: ChatReply, usage: Any, prompt_tokens: int, length: int) -> ChatReply:
-    """`reply` with the server's count, or with our own where that cannot be right. A text cut here is counted whole."""
+    """`reply` with the server's usage, or with our estimate where that is implausible. `length` is that of the uncut text."""
     counted = usage if isinstance(usage, dict) else {}
     prompt, completion = _count(counted, "prompt_tokens"), _count(counted, "completion_tokens")
     near = prompt_tokens / ABSURD_FACTOR <= prompt <= prompt_tokens * ABSURD_FACTOR + ABSURD_FACTOR
@@ -220,6 +218,6 @@ def _with_usage(reply: ChatReply, usage: Any, prompt_tokens: int, length: int) -
 
 
 def _count(usage: dict[str, Any], name: str) -> int:
-    """A number of tokens as the server gives it; -1 where it gives none."""
+    """A number of tokens from the server; -1 where it sends none."""
     count = usage.get(name)
     return count if type(count) is int else -1

@@ -1,7 +1,7 @@
-"""A deadline for a whole HTTP exchange. The HTTP library's own time limits are per read: one byte a second outlives them all.
+"""A deadline for a whole HTTP exchange. The HTTP library's own time limits are per read: one byte per second passes them all.
 
-When the time is up the connection is shut from another thread, which wakes the one that waits in it, whether for the
-status line, for headers or for the body. Does not bound the look-up of a host's name, which the operating system limits.
+At the deadline another thread shuts the connection down, which wakes the thread that waits for the status line, headers or body.
+Looking up host names is not covered; the operating system limits that.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _CURRENT: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
 
 
 class Deadline:
-    """Holds for every request of this thread that `attach` has seen while inside `with`. Connections must not be reused.
+    """Applies to every request of this thread inside `with` that `attach` is a hook of. Connections must not be reused.
 
-    `left` is called each time that the last byte of a request has been handed to the operating system.
+    `left` is called each time the last byte of a request has been passed to the operating system.
     """
 
     def __init__(self, seconds: float, left: Callable[[], None] | None = None) -> None:
@@ -48,19 +48,19 @@ class Deadline:
             self._sockets.clear()
 
     def watch(self, event: str, details: dict[str, Any]) -> None:
-        """Called by the HTTP library at every step; a new connection is noted, and a request that has left."""
+        """Called by the HTTP library at every step. Notes new connections and sent requests."""
         if event.endswith(("connect_tcp.complete", "connect_unix_socket.complete")):
             self._note_connection(details)
         elif event.endswith("send_request_headers.started"):
             self._method = details["request"].method
         elif event.endswith("send_request_body.complete") and self._left and self._method != b"CONNECT":
-            self._left()  # what a proxy is asked first is not the request
+            self._left()  # not for CONNECT, which asks a proxy and is not the request
 
     def _note_connection(self, details: dict[str, Any]) -> None:
         original = details["return_value"].get_extra_info("socket")
         if original is None:
             return
-        # A second handle on the same connection: shutting it does not meddle with the state of the first, TLS included.
+        # A second handle on the same connection: shutting it down leaves the state of the first, TLS included, untouched.
         copy = socket.fromfd(original.fileno(), original.family, original.type)
         with self._lock:
             self._sockets.append(copy)
@@ -75,12 +75,12 @@ class Deadline:
 
 
 def attach(request: Any) -> None:
-    """A request hook for the HTTP client: lets the deadline in force see the request's connection."""
+    """A request hook for the HTTP client: lets the current deadline watch the request's connection."""
     deadline = _CURRENT.get()
     if deadline is not None:
         request.extensions = {**request.extensions, "trace": deadline.watch}
 
 
 def _shut(connection: socket.socket) -> None:
-    with contextlib.suppress(OSError):  # the other side was faster
+    with contextlib.suppress(OSError):  # it is closed already
         connection.shutdown(socket.SHUT_RDWR)

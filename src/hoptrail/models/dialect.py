@@ -1,8 +1,8 @@
-"""The body of a request, in the dialect that an endpoint takes: servers differ in names of parameters, and in which they know.
+"""The body of a request in the dialect of an endpoint: servers differ in the names of parameters and in those they know.
 
-A new endpoint is sent `max_tokens` and every parameter of the settings. What it refuses by name is put in the other way, or left
-out, from then on; so are the limits of a schema. A refusal costs nothing, but each takes a request: what an endpoint accepts is
-kept for the next process (`known_servers.py`).
+A new endpoint is sent `max_tokens` and every parameter of the settings. A parameter that it refuses by name is renamed or left
+out from then on; so are the limits of a schema. A refusal costs nothing but a request, so the dialect is stored for the next
+process (`known_servers.py`).
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from hoptrail.models.statuses import names_format
 
 OLDER, NEWER = "max_tokens", "max_completion_tokens"
 OPTIONAL = ("temperature", "seed", "n", "frequency_penalty")
-"""What a request can do without: replies are then less alike, fewer, or longer."""
+"""Parameters that a request can do without: replies are then less alike, fewer, or longer."""
 PENALTY = 0.5
-"""On words said before, in plain text: models that write no JSON often do not end either, and this ends them. Endpoints document
-.1 to 1 for that.
+"""The frequency penalty for plain text: models that write no JSON often do not stop either, and this stops them. Endpoints
+document .1 to 1 for that.
 """
 _WARNED = frozenset(OPTIONAL) - {"n"}
-"""Those whose absence changes replies, so that a warning says it. Without `n` each reply is asked for by itself."""
+"""Parameters whose absence changes replies, which is logged as a warning. Without `n` replies are requested one by one."""
 LOGPROBS = frozenset({"logprobs", "top_logprobs"})
 LIMITS = ("maxLength", "maxItems")
-"""What a schema can do without: endpoints whose models end by themselves refuse it, those that decode by a grammar honour it."""
+"""Keywords that a schema can do without: some endpoints refuse them, those that decode by a grammar use them."""
 
-_WITHOUT_LOGPROBS = "the endpoint is asked without log-probabilities from now on: %s"
+_WITHOUT_LOGPROBS = "log-probabilities are no longer requested from the endpoint: %s"
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What an endpoint accepts, as far as it has shown: its name for the most tokens of a reply, the parameters that it refuses,
-    and the rungs on which it refuses the limits of a schema.
+    """What an endpoint accepts, as far as is known: its name for the most tokens of a reply, the parameters that it refuses, and
+    the rungs on which it refuses the limits of a schema.
     """
 
     output: str = OLDER
@@ -59,23 +59,23 @@ class Accepted:
 
 
 class Dialect:
-    """What one endpoint takes, as far as it has shown. For any number of threads."""
+    """The dialect of one endpoint, as far as is known. Thread-safe."""
 
     def __init__(self, settings: ChatSettings) -> None:
         self._lock = threading.Lock()
         self._settles = settings.output_parameter == "auto"
         self._accepted = Accepted(OLDER if self._settles else settings.output_parameter)
-        self._guessed: frozenset[str] = frozenset()  # refused, it seems, but not by name
+        self._guessed: frozenset[str] = frozenset()  # probably refused, but not by name
         self._recalled = False
 
     @property
     def accepted(self) -> Accepted:
-        """What the endpoint has said by name, or done."""
+        """What the endpoint has accepted, or refused by name."""
         with self._lock:
             return self._accepted
 
     def recall(self, accepted: Accepted) -> None:
-        """Go on from what an earlier process found, except for what the settings say."""
+        """Use what an earlier process found, except where the settings say otherwise."""
         with self._lock:
             output = accepted.output if self._settles else self._accepted.output
             self._accepted = replace(accepted, output=output)
@@ -84,7 +84,7 @@ class Dialect:
             _log.warning("the endpoint has refused %s before, which is left out", " and ".join(sorted(left_out)))
 
     def body(self, request: ChatRequest, count: int = 1) -> dict[str, Any]:
-        """What is sent for `request` now, for `count` replies to it."""
+        """The body of `request` for `count` replies."""
         with self._lock:
             accepted, left_out = self._accepted, self._accepted.refused | self._guessed
         body: dict[str, Any] = {
@@ -112,11 +112,11 @@ class Dialect:
             return "n" not in self._accepted.refused
 
     def ignores_several(self) -> None:
-        """One reply came where several were asked for."""
+        """Note that one reply came where several were requested."""
         self._refuses({"n"})
 
     def learn(self, words: str, request: ChatRequest, body: dict[str, Any]) -> bool:
-        """From the words with which `body` was refused; whether the same request would have another body now."""
+        """Learn from the words with which `body` was refused. Returns whether the same request has another body now."""
         rung = request.rung
         if rung.carries_schema and _REFUSED_LIMITS.search(words):
             with self._lock:
@@ -129,13 +129,13 @@ class Dialect:
             self._refuses(LOGPROBS)
             return True
         if names_format(words):
-            return False  # some quote the whole request beside what they mean
+            return False  # some quote the whole request, so that names of parameters mean nothing
         if self._other_output(words, body):
             return True
         named = {name for name in OPTIONAL if name in body and _names(name, words)}
         if new := self._refuses(named) & _WARNED:
             _log.warning("the endpoint refuses %s, which is left out from now on: %s", " and ".join(sorted(new)), words)
-        if "logprobs" in body and not named:  # it may be them, and nothing is lost with them
+        if "logprobs" in body and not named:  # they may be the reason, and are not essential
             _log.info(_WITHOUT_LOGPROBS, words)
             with self._lock:
                 self._guessed |= LOGPROBS
@@ -143,7 +143,9 @@ class Dialect:
         return bool(named)
 
     def _other_output(self, words: str, body: dict[str, Any]) -> bool:
-        """Whether the most tokens go by the other name from now on: once the older is refused, or the newer that was recalled."""
+        """Switch the name for the most tokens if the older one is refused, or the newer one that was recalled. Returns whether it
+        was switched.
+        """
         unknown = _UNKNOWN.search(words) is not None
         with self._lock:
             if not self._settles:
@@ -157,7 +159,7 @@ class Dialect:
             return False
 
     def _refuses(self, names: Iterable[str]) -> frozenset[str]:
-        """Enter parameters as refused; those that were not known as such."""
+        """Note parameters as refused. Returns those that were not before."""
         with self._lock:
             new = frozenset(names) - self._accepted.refused
             self._accepted = replace(self._accepted, refused=self._accepted.refused | new)
@@ -165,7 +167,7 @@ class Dialect:
 
 
 def _names(parameter: str, words: str) -> bool:
-    """Whether a server's words name this parameter; a single letter must stand in quotes."""
+    """Whether a server's words contain the name of a parameter; a single letter must be in quotes."""
     name = re.escape(parameter)
     return re.search(rf"['\"`]{name}['\"`]" if len(parameter) == 1 else rf"(?<!\w){name}(?!\w)", words) is not None
 
@@ -180,11 +182,11 @@ _REFUSED_LIMITS = re.compile(
     r"(?:not |un)support(?:ed)?.{0,60}(?:feature|keyword)",
     re.IGNORECASE,
 )
-"""What endpoints say of a schema whose limits they do not know, or whose grammar grows too large by them."""
+"""What endpoints say about a schema with limits that they do not know, or that make its grammar too large."""
 
 
 def _form(request: ChatRequest, *, limited: bool) -> dict[str, Any]:
-    """How the form of the reply is asked for: nothing where the messages say it all."""
+    """The parameters that request the form of the reply: none where the messages describe it."""
     if request.rung.carries_schema:
         schema = json.loads(request.schema)
         schema = schema if limited else _without_limits(schema)

@@ -1,4 +1,4 @@
-"""What an encoder is. Implementations stand beside this file, one each."""
+"""The interface of encoders. Each implementation has its own module in this folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class EncoderIdentity:
-    """What makes vectors comparable: stored with an index, compared when it is opened.
+    """Identifies comparable vectors: stored with an index, compared when it is opened.
 
     `name` is what the user chose (`minilm`, a folder, `endpoint:MODEL`), `digest` identifies the weights (the SHA-256 of
     the weights file, or of model name and address for an endpoint), `dimension` is the length of a vector.
@@ -36,18 +36,18 @@ class Encoder(Protocol):
     def identity(self) -> EncoderIdentity: ...
 
     def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
-        """Vectors of length 1, one row a text, in order: shape (len(texts), dimension), float32, C-contiguous.
+        """Vectors of length 1, one row per text, in order: shape (len(texts), dimension), float32, C-contiguous.
 
         Raises:
-            ModelUnavailable: an endpoint failed or answered with vectors that cannot be right.
+            ModelUnavailable: an endpoint failed or sent invalid vectors.
         """
         ...
 
 
 @runtime_checkable
 class QuickEncoder(Encoder, Protocol):
-    """An encoder with a form that takes little more than half the time, and whose vectors lie near to its own (cosines of .98 and
-    above). They are compared with those of an index, and never stored in one.
+    """An encoder with a variant that takes little more than half the time, and whose vectors are close to its own (cosines of .98
+    and above). They are compared with those of an index, but never stored in one.
     """
 
     @property
@@ -56,8 +56,8 @@ class QuickEncoder(Encoder, Protocol):
 
 @runtime_checkable
 class TokenEncoder(Encoder, Protocol):
-    """An encoder that also gives a vector per token, which late interaction needs."""
+    """An encoder that can also return a vector per token, which late interaction needs."""
 
     def encode_tokens(self, texts: Sequence[str]) -> list[FloatMatrix]:
-        """Per text, a matrix of unit vectors, one row a token, special tokens left out: shape (tokens, dimension)."""
+        """Per text a matrix of unit vectors, one row per token, without special tokens: shape (tokens, dimension)."""
         ...

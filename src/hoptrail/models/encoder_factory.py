@@ -1,13 +1,13 @@
-"""From an encoder's name, as users write it in settings and on the command line, to the encoder.
+"""Opening an encoder by its name, as users write it in settings and on the command line.
 
-    minilm                          all-MiniLM-L6-v2 in this process (the one used unless another is named)
+    minilm                          all-MiniLM-L6-v2 in this process (the default)
     a folder path                   a BERT model in the layout of sentence-transformers, in this process
     endpoint:MODEL                  an embeddings endpoint at OPENAI_BASE_URL, with the key OPENAI_API_KEY
     sentence-transformers:NAME      a model of that package
     fastembed:NAME                  a model of that package
 
-The environment is read when an endpoint is opened (`environment.py`), and nowhere else. The same name also brings an encoder
-to another process (`NamedEncoder`), where it is opened once.
+The environment is read only when an endpoint is opened (`environment.py`). An encoder is sent to other processes by its name too
+(`NamedEncoder`), where it is opened once.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from hoptrail.models.minilm import MiniLmEncoder
 
 
 def open_encoder(name: str, settings: LocalSettings | None = None) -> Encoder:
-    """The encoder called `name`; its weights may be loaded only on first use. `settings` are for those of our own.
+    """Open the encoder `name`; its weights may be loaded only on first use. `settings` apply to encoders in this process.
 
     Raises:
-        UsageError: no encoder is called so, or an endpoint is named and its address is not set.
+        UsageError: there is no such encoder, or an endpoint is named and its address is not set.
         ModelUnavailable: the weights, a file of the folder or an optional package are missing.
     """
     kind, _, model = name.partition(":")
@@ -46,10 +46,10 @@ def open_encoder(name: str, settings: LocalSettings | None = None) -> Encoder:
 
 
 def check_encoder(name: str) -> None:
-    """Refuse what can be the name of no encoder. What is a path by its look may be one of another machine.
+    """Refuse what cannot be the name of an encoder. Anything that looks like a path may be one of another machine.
 
     Raises:
-        UsageError: no encoder is called so.
+        UsageError: there is no such encoder.
     """
     kind, _, model = name.partition(":")
     known = name == "minilm" or (kind in _BY_PREFIX and model) or Path(name).name != name
@@ -61,7 +61,7 @@ def _folder(name: str) -> Path | None:
     """The folder at the path `name`, if there is one."""
     try:
         folder = Path(name).expanduser()
-    except RuntimeError:  # ~nobody/model, where nobody is called so
+    except RuntimeError:  # ~name/model without a user of that name
         return None
     return folder if name and folder.is_dir() else None
 
@@ -88,9 +88,9 @@ _BY_PREFIX: dict[str, Callable[[str], Encoder]] = {
 
 @dataclass(frozen=True, slots=True)
 class NamedEncoder:
-    """An encoder that travels as its name: whatever process it is used in opens it, once, to run on one core there.
+    """An encoder that is sent to other processes by its name; each opens it once, to run on one core.
 
-    `identity` is that of the encoder meant; the one that is found must have it.
+    The encoder that is found there must have the same `identity`.
     """
 
     name: str
@@ -101,21 +101,21 @@ class NamedEncoder:
         """See `Encoder.encode`.
 
         Raises:
-            UsageError, ModelUnavailable: it is not to be had in this process; see `open_encoder`.
-            IndexMismatch: what goes by its name here is another encoder.
+            UsageError, ModelUnavailable: it cannot be opened in this process; see `open_encoder`.
+            IndexMismatch: its name stands for another encoder here.
         """
         encoder = _opened(self.name)
-        found, meant = encoder.identity, self.identity
-        if (found.digest, found.dimension) != (meant.digest, meant.dimension):  # its name may be a path of that machine
+        found, expected = encoder.identity, self.identity
+        if (found.digest, found.dimension) != (expected.digest, expected.dimension):  # the name may be a local path
             raise IndexMismatch(
                 f"the encoder {self.name} is another one on {socket.gethostname()} than where building was started: its "
-                f"weights have the SHA-256 {found.digest}, expected {meant.digest}. Copy them there"
+                f"weights have the SHA-256 {found.digest}, expected {expected.digest}. Copy them there"
             )
         return encoder.encode(texts, progress)
 
 
 def remote_safe_encoder(name: str, encoder: Encoder) -> Encoder:
-    """`encoder`, which was opened by `name`, in the form that goes furthest: an endpoint stays here with its key."""
+    """`encoder`, opened by `name`, in a form that can be sent to other processes, except an endpoint: its key stays here."""
     return encoder if name.partition(":")[0] == _ENDPOINT else NamedEncoder(name, encoder.identity)
 
 

@@ -1,8 +1,8 @@
-"""An encoder behind any endpoint that speaks the OpenAI embeddings API, at the address the user configured and no other.
+"""An encoder at an endpoint with the OpenAI embeddings API, at the configured address and no other.
 
-The `openai` client owns the retries; one deadline holds for all tries of a request. What comes back is treated as data from a
-stranger (`client.py`): a reply that cannot be right (too few vectors, in another order, of another length, not numbers, not
-finite, all zero) is refused whole. Does not cut long texts: an endpoint that refuses them says so, and that is passed on.
+The `openai` client retries; one deadline applies to all tries of a request. Replies are untrusted data (`client.py`): an invalid
+reply (too few vectors, another order or length, not numbers, not finite, all zero) is refused as a whole. Long texts are not cut:
+if the endpoint refuses them, its message is passed on.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from hoptrail.models.redacting import without
 
 @dataclass(frozen=True, slots=True)
 class EndpointSettings:
-    """Which model, where, and how patiently. The key is never shown."""
+    """The model, its address, and how to ask it. The key is never shown."""
 
     model: str
     address: str
-    key: str = field(default="none", repr=False)  # local servers want none, the client insists on one
-    batch: int = 64  # texts a request
+    key: str = field(default="none", repr=False)  # local servers need none, but the client requires one
+    batch: int = 64  # texts per request
     retries: int = 4
-    seconds: float = 60.0  # for one try
+    seconds: float = 60.0  # per try
 
 
 class EndpointEncoder:
-    """Satisfies `Encoder`. Vectors are scaled to length 1; the dimension is what the first reply shows."""
+    """Satisfies `Encoder`. Vectors are scaled to length 1; the dimension is that of the first reply."""
 
     def __init__(self, settings: EndpointSettings) -> None:
         self._settings = settings
@@ -50,7 +50,7 @@ class EndpointEncoder:
 
     @property
     def identity(self) -> EncoderIdentity:
-        """Asks for one vector if none has been seen yet.
+        """The identity; asks for one vector if the dimension is not known yet.
 
         Raises:
             ModelUnavailable: as for `encode`.
@@ -65,15 +65,14 @@ class EndpointEncoder:
         """Unit vectors in the order of `texts`, shape (len(texts), dimension); see `Encoder.encode`.
 
         Raises:
-            ModelUnavailable: no sensible reply after the retries. No vectors are returned then, not even of earlier batches.
+            ModelUnavailable: there was no valid reply after the retries. No vectors are returned, not even of earlier batches.
         """
         if not texts:
             return np.empty((0, self.identity.dimension), np.float32)
         parts: list[FloatMatrix] = []
         for start in range(0, len(texts), self._settings.batch):
-            part = [
-                whole_text(text) or " " for text in texts[start : start + self._settings.batch]
-            ]  # "" is refused by some
+            # Some endpoints refuse an empty text.
+            part = [whole_text(text) or " " for text in texts[start : start + self._settings.batch]]
             parts.append(self._vectors(self._ask(part), len(part)))
             if progress:
                 progress(start + len(part), len(texts))
@@ -103,7 +102,7 @@ class EndpointEncoder:
             reason = f"could not be asked: {error} {error.__cause__ or ''}"
         if deadline.expired:
             reason = f"did not finish within {seconds:g} seconds"
-        # Without its cause: the library's errors carry the request.
+        # Without its cause: the library's errors contain the request.
         raise self._refusal(reason) from None
 
     def _connected(self) -> Any:

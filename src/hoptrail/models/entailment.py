@@ -1,11 +1,10 @@
-"""Does one statement follow from another? By a sequence classifier that was trained for natural language inference (NLI).
+"""Deciding whether one statement follows from another, by a classifier for natural language inference (NLI).
 
     a folder with model.onnx (or onnx/model.onnx), tokenizer.json and config.json       in this process, by onnxruntime
     any other folder or name                                                            by the package sentence-transformers
 
-Any architecture will do (BERT, RoBERTa, DeBERTa): the graph says how it computes, `id2label` what its outputs mean. No such
-model comes along; one that is in this machine's cache of models already is found (`installed_entailment`). Knows nothing of
-questions or answers.
+Any architecture works (BERT, RoBERTa, DeBERTa): the graph defines the computation, `id2label` the meaning of the outputs. No such
+model ships with hoptrail; one in this machine's cache of models is found (`installed_entailment`).
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ ENTAILMENT = "entailment"
 
 _AT_ONCE = 32  # pairs of one batch
 _GRAPHS = ("model.onnx", "onnx/model.onnx")
-_SPECIAL = 2  # places that RoBERTa's positions leave unused
+_SPECIAL = 2  # positions that RoBERTa does not use
 
 
 INSTALLED = ("FacebookAI/roberta-large-mnli", "roberta-large-mnli")
-"""What is looked for: SUNAR's classifier, under both of its names."""
+"""SUNAR's classifier, under both of its names."""
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 
 
@@ -44,15 +43,15 @@ class EntailmentModel(Protocol):
     """Judges pairs."""
 
     def entails(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Of each pair whether `entailment` is the likeliest of the model's labels."""
+        """Whether `entailment` is the most probable label of each pair."""
         ...
 
 
 def open_entailment(name: str) -> EntailmentModel:
-    """The model in the folder `name`, or of that name for sentence-transformers, which may download it.
+    """Open the model in the folder `name`, or the model of that name for sentence-transformers, which may download it.
 
     Raises:
-        ModelUnavailable: a file or the package is missing, the model cannot be loaded, or `entailment` is none of its labels.
+        ModelUnavailable: a file or the package is missing, the model cannot be loaded, or has no label `entailment`.
     """
     folder = Path(name).expanduser()
     graph = next((folder / place for place in _GRAPHS if (folder / place).is_file()), None)
@@ -60,8 +59,8 @@ def open_entailment(name: str) -> EntailmentModel:
 
 
 def installed_entailment(cache: Path | None = None) -> Path | None:
-    """The folder of a classifier in the cache of models (that of Hugging Face, unless another is given) that can be opened
-    without asking any network; None where there is none.
+    """The folder of a classifier in the cache of models (default: Hugging Face's) that can be opened without a network; None
+    where there is none.
     """
     from huggingface_hub import try_to_load_from_cache
 
@@ -79,7 +78,7 @@ def _can_be_opened(folder: Path) -> bool:
 
 
 class OnnxEntailment:
-    """A model as ONNX, with the inputs that transformers exports. Pairs are cut at its limit, the longer text first.
+    """An ONNX model with the inputs that transformers exports. Pairs are cut at its limit, the longer text first.
 
     Raises:
         ModelUnavailable: as for `open_entailment`.
@@ -104,13 +103,13 @@ class OnnxEntailment:
         return [place == self._entailment for batch in batches for place in self._likeliest(batch)]
 
     def _likeliest(self, pairs: Sequence[Pair]) -> Iterator[int]:
-        given = self._padded(pairs)
+        inputs = self._padded(pairs)
         try:
-            (logits, *_) = self._session.run(None, {name: given[name] for name in self._inputs})
-        except Exception as error:  # onnxruntime's errors share no narrower base
+            (logits, *_) = self._session.run(None, {name: inputs[name] for name in self._inputs})
+        except Exception as error:  # onnxruntime's errors have no common narrower base
             raise ModelUnavailable(
                 f"the entailment model {self._name} cannot compute: {error}; export it for sequence classification, with "
-                f"some of the inputs {', '.join(given)}"
+                f"some of the inputs {', '.join(inputs)}"
             ) from error
         if np.shape(logits) != (len(pairs), self._labels):
             raise ModelUnavailable(
@@ -120,7 +119,7 @@ class OnnxEntailment:
         yield from np.argmax(logits, axis=1).tolist()
 
     def _padded(self, pairs: Sequence[Pair]) -> Mapping[str, NDArray[np.int64]]:
-        """By input, shape (pairs, longest)."""
+        """The arrays by the names of inputs: shape (pairs, longest)."""
         encodings = self._tokenizer.encode_batch([(whole_text(one), whole_text(other)) for one, other in pairs])
         shape = (len(pairs), max(len(encoding) for encoding in encodings))
         pieces, segments, mask = (
@@ -162,15 +161,15 @@ class CrossEncoderEntailment:
 
 
 def _entailment_of(labels: Any, name: str) -> tuple[int, int]:
-    """The place of `entailment` among the outputs, and how many there are; `labels` is the model's `id2label`."""
-    found = labels if isinstance(labels, Mapping) else {}
-    places = [int(place) for place, label in found.items() if str(label).lower() == ENTAILMENT]
-    if len(places) != 1 or len(found) < 2:
+    """The position of `entailment` among the outputs, and their number; `labels` is the model's `id2label`."""
+    names = labels if isinstance(labels, Mapping) else {}
+    places = [int(place) for place, label in names.items() if str(label).lower() == ENTAILMENT]
+    if len(places) != 1 or len(names) < 2:
         raise ModelUnavailable(
-            f"the model {name} has the labels {', '.join(map(str, found.values())) or 'of no id2label'}, of which not exactly "
+            f"the model {name} has the labels {', '.join(map(str, names.values())) or 'of no id2label'}, of which not exactly "
             f"one is {ENTAILMENT}: name a model that was trained for natural language inference"
         )
-    return places[0], len(found)
+    return places[0], len(names)
 
 
 def _read_config(folder: Path) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""The one place where the environment says which endpoint to use: OPENAI_BASE_URL, OPENAI_API_KEY, HOPTRAIL_MODEL.
+"""The endpoint in the environment: OPENAI_BASE_URL, OPENAI_API_KEY, HOPTRAIL_MODEL. No other module reads these variables.
 
-Read when an endpoint is opened, never at import. A key lives in an `Address` only, and shows in none of its forms.
+They are read when an endpoint is opened, never at import. A key is held by an `Address` only, whose representation hides it.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit
 from hoptrail.errors import UsageError
 
 NO_KEY = "none"
-"""What is sent to servers that want no key: the client insists on one."""
+"""The key for servers that need none: the client requires one."""
 
 SHORTEST_TOKEN = 16
-"""Characters from which a value in an address's query is held to be a secret, not a switch; and a user name, not a person."""
+"""From this length on, a value in the query of an address counts as a secret, not a switch, and a user name as a token."""
 
 API_VERSION = "api-version"
-"""What Azure's addresses name in their query, at any length."""
+"""A parameter in the query of Azure's addresses, which is never a secret."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where an endpoint is, which of its models is meant, and with what key."""
+    """The address of an endpoint, the model, and the key."""
 
     base_url: str
     model: str
@@ -32,18 +32,18 @@ class Address:
 
     @property
     def place(self) -> str:
-        """The endpoint without what is nobody's business: user, password, query. Replies are kept under it."""
+        """The address without user, password and query. Replies are stored under it."""
         parts = urlsplit(self.base_url)
         port = f":{parts.port}" if parts.port else ""
         return f"{parts.scheme}://{parts.hostname or ''}{port}{parts.path.rstrip('/')}"
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What must show nowhere: the key, and what stands in the address beside the place."""
+        """What must never be shown: the key, and what the address contains beside the place."""
         parts = urlsplit(self.base_url)
         user, password = parts.username or "", parts.password or ""
         if password and len(user) < SHORTEST_TOKEN:
-            user = ""  # alone it is a token
+            user = ""  # a short user name beside a password is not a secret; alone it is a token
         fields = (field.partition("=") for field in parts.query.split("&"))
         values = [value for name, _, value in fields if len(value) >= SHORTEST_TOKEN and name != API_VERSION]
         secrets = [self.key, *_forms(user), *_forms(password)]
@@ -54,24 +54,24 @@ class Address:
 def _forms(
     written: str, read: Callable[[str], str] = unquote, write: Callable[[str, str], str] = quote
 ) -> tuple[str, str, str]:
-    """What stands in an address as it is written there, as it is meant, and as the HTTP library writes it in its log."""
-    meant = read(written)
-    return written, meant, write(meant, "")
+    """A part of an address as written, decoded, and as the HTTP library writes it in its log."""
+    decoded = read(written)
+    return written, decoded, write(decoded, "")
 
 
 def find_address(what: str, base_url: str = "", model: str = "", key_variable: str = "OPENAI_API_KEY") -> Address:
-    """The address for `what`; what is not given comes from the environment.
+    """The address for `what`; empty arguments are filled from the environment.
 
     Raises:
-        UsageError: no address or no model is set anywhere, the address is not one, or the key cannot be sent; the message says
-            what to set.
+        UsageError: no address or no model is set, the address is invalid, or the key cannot be sent; the message says what to
+            set.
     """
     base_url = wanted_base_url(base_url)
     model = wanted_model(model)
     if not base_url:
         raise UsageError(
             f"{what} needs an address: set OPENAI_BASE_URL, for example to http://localhost:11434/v1 (Ollama) or "
-            "https://api.openai.com/v1, and OPENAI_API_KEY if the endpoint wants a key"
+            "https://api.openai.com/v1, and OPENAI_API_KEY if the endpoint needs a key"
         )
     if not model:
         raise UsageError(f"{what} needs a model: set HOPTRAIL_MODEL, or `model` under [chat] in the settings file")
@@ -82,21 +82,21 @@ def find_address(what: str, base_url: str = "", model: str = "", key_variable: s
     except ValueError:
         usable = False
     if not usable:
-        raise UsageError(f"{what} has an address that is none; it must begin with http:// or https:// and name a host")
+        raise UsageError(f"{what} has an invalid address; it must begin with http:// or https:// and name a host")
     return address
 
 
 def find_key(variable: str) -> str:
-    """The key that an environment variable holds, without the line end that files of keys often have; empty where it holds none.
+    """The key in an environment variable, without the line end that files of keys often have; empty where there is none.
 
     Raises:
-        UsageError: no HTTP header can carry it. Found here, because every try would fail, and count as paid.
+        UsageError: it cannot be sent in an HTTP header. Checked here, because every call would fail and count as paid.
     """
     key = os.environ.get(variable, "").strip()
     if not (key.isascii() and key.isprintable()):
         raise UsageError(
-            f"the key in {variable} holds characters that no key has: letters beyond ASCII, perhaps a dash or a quotation mark "
-            "that a word processor changed, or the end of a line. Copy it again from where it was made"
+            f"the key in {variable} has characters that no key has: letters beyond ASCII, perhaps a dash or a quotation mark "
+            "that a word processor changed, or a line end. Copy it again from where it was made"
         )
     return key
 

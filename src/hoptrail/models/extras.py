@@ -1,7 +1,7 @@
-"""Encoders of optional packages: sentence-transformers and fastembed. Neither is needed, neither is imported before use.
+"""Encoders of the optional packages sentence-transformers and fastembed, which are imported on use.
 
-Both may download a model when it is first named: that is what naming it asks for. The adapter for fastembed is written to
-its documented interface and was not tried against its models.
+Both may download a model when it is first named. The adapter for fastembed follows its documented interface and was not tried
+with its models.
 """
 
 from __future__ import annotations
@@ -108,14 +108,14 @@ def optional_package(module: str, extra: str) -> Any:
 
 
 def loaded(kind: Any, name: str) -> Any:
-    """A model of a foreign package, made by `kind(name)`.
+    """A model of another package, made by `kind(name)`.
 
     Raises:
         ModelUnavailable: the package cannot load it.
     """
     try:
         return kind(name)
-    except Exception as error:  # foreign packages raise whatever their own dependencies raise
+    except Exception as error:  # other packages raise whatever their dependencies raise
         raise ModelUnavailable(
             f"the model {name} cannot be loaded by {kind.__module__.partition('.')[0]}: {error}"
         ) from error

@@ -1,30 +1,29 @@
-"""How one try of a model call can fail, so that whoever owns the retries can decide. Never leaves `models`, see `paying`."""
+"""How a single try of a model call can fail. `limiter.py` decides whether to retry; callers of `billing.py` see other errors."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 
 SHOWN = 500
-"""Characters of a server's words that are passed on."""
+"""The most characters of a server's message that are passed on."""
 
 
 class FailureKind(StrEnum):
-    """What a failed try calls for."""
+    """What to do after a failed try."""
 
-    BUSY = "busy"  # everybody waits, then again
-    PASSING = "passing"  # this call waits, then again
-    UNREACHED = "unreached"  # the same: no connection was made
+    BUSY = "busy"  # all calls wait, then retry
+    PASSING = "passing"  # this call waits, then retries
+    UNREACHED = "unreached"  # the same; no connection was made
     REFUSED = "refused"  # stop at once
-    FORMAT = "format"  # the request is not understood; with a reply format, one without may be
+    FORMAT = "format"  # the request is not understood; one without a reply format may be
     CONTEXT = "context"  # the prompt is too long for the model
-    NONSENSE = "nonsense"  # not an answer of a chat endpoint, or none to this request
+    NONSENSE = "nonsense"  # not a reply of a chat endpoint, or not to this request
 
 
 class CallFailed(Exception):
     """One try failed.
 
-    `paid` is whether the server may have billed it: true wherever the model may have run. `wait` is what the server asked
-    us to wait, in seconds.
+    `paid`: the server may have billed it, because the model may have run. `wait`: the seconds that the server asked us to wait.
     """
 
     def __init__(self, kind: FailureKind, reason: str, *, paid: bool = False, wait: float | None = None) -> None:

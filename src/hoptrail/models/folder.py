@@ -1,7 +1,7 @@
-"""Reads what a model folder in the layout of sentence-transformers says about its model; refuses what we do not compute.
+"""Reading the configuration of a model folder in the layout of sentence-transformers, without loading the weights.
 
-Accepted: BERT weights in safetensors, exact gelu, absolute positions, mean pooling, no layer after it but normalisation,
-no prompt put before texts. Does not load the weights. `encoder_from_folder` is the door.
+Accepted are BERT weights in safetensors with exact gelu, absolute positions and mean pooling, without other layers after it than
+normalisation, and without prompts before texts.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class _Folder:
         )
 
     def _longest(self) -> int | None:
-        """The limit in word pieces: sentence-transformers kept it in the first of these files, since 6 in the second."""
+        """The limit in word pieces: sentence-transformers has it in the first of these files, since version 6 in the second."""
         older = self._object("sentence_bert_config.json", optional=True).get("max_seq_length")
         newer = self._object("tokenizer_config.json", optional=True).get("model_max_length")
         return older or newer

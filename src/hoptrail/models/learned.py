@@ -1,7 +1,7 @@
-"""What the reader's weights have learned from, as fingerprints, so that nothing is measured with what was learned.
+"""Fingerprints of the reader's training data, so that nothing is measured on what it was trained on.
 
-`trained.bin` beside the weights holds the fingerprint of every question, text and question id that learning may have seen,
-sorted, eight bytes each.
+`trained.bin` beside the weights has the fingerprint of every question, text and question id that training may have seen, sorted,
+eight bytes each.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ def fingerprint(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """Fingerprints of what was learned from, sorted."""
+    """Fingerprints of training data, sorted."""
 
     fingerprints: NDArray[np.uint64]
 
     def refuse(self, questions: Iterable[str], texts: Iterable[str] = ()) -> None:
-        """Raises where any of these was learned from; questions by their words or their ids.
+        """Refuse training data; questions are given by their words or ids.
 
         Raises:
-            DataError: it was; the message names the first.
+            DataError: one of these was in the training data; the message names the first.
         """
-        for kind, known in (("question", questions), ("text", texts)):
-            for one in known:
-                if self._holds(one):
+        for kind, candidates in (("question", questions), ("text", texts)):
+            for candidate in candidates:
+                if self._contains(candidate):
                     raise DataError(
-                        f"the {kind} {one[:80]!r} was learned from: measure with others, or take it out of training first"
+                        f"the {kind} {candidate[:80]!r} was learned from: measure with others, or remove it from training first"
                     )
 
-    def _holds(self, text: str) -> bool:
-        wanted = np.uint64(fingerprint(text))
-        place = int(np.searchsorted(self.fingerprints, wanted))
-        return place < len(self.fingerprints) and bool(self.fingerprints[place] == wanted)
+    def _contains(self, text: str) -> bool:
+        digest = np.uint64(fingerprint(text))
+        place = int(np.searchsorted(self.fingerprints, digest))
+        return place < len(self.fingerprints) and bool(self.fingerprints[place] == digest)
 
     def write(self, path: Path) -> None:
-        """Eight bytes each, the lowest first."""
+        """Write the fingerprints as little-endian numbers of eight bytes."""
         path.write_bytes(self.fingerprints.astype("<u8").tobytes())
 
 
@@ -60,5 +60,5 @@ def trained_on(texts: Iterable[str]) -> Trained:
 
 
 def read_trained(path: Path) -> Trained:
-    """What `Trained.write` wrote."""
+    """Inverse of `Trained.write`."""
     return Trained(np.frombuffer(path.read_bytes(), "<u8").astype(np.uint64))

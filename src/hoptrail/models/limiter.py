@@ -1,9 +1,9 @@
-"""Who may call now, and whether again: one limiter shared by all threads that use one endpoint.
+"""Limiting and retrying calls: one limiter is shared by all threads that use an endpoint.
 
-At most `concurrency` calls at a time. When the server says it is busy, everybody waits: as long as it asks, or growing times
-with seeded jitter. Tries are bounded and counted here and nowhere else (the library stamina, made for retries that do not know
-of each other, has no pause for everybody). A refusal holds for everybody for a while, after which one call finds out whether
-it still does; so does the first call after somebody has opened the endpoint anew. Knows no HTTP and no money.
+There are at most `concurrency` calls at a time. When the server is busy, all calls wait: as long as it asks, or for growing times
+with seeded jitter. Only this module retries (the library stamina is for independent retries and cannot pause all calls). After a
+refusal no call is made for a while; then one call tests whether it still applies, as does the first call after the endpoint was
+opened again.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from hoptrail.models.failures import CallFailed, FailureKind
 T = TypeVar("T")
 
 JITTER = 0.25
-"""The share of a wait that is left to chance, so that those who waited do not all come back at once."""
+"""The random share of a wait, so that waiting calls do not all continue at once."""
 
 REFUSED_SECONDS = 60.0
-"""How long a refusal holds. A server runs for weeks, and credit is topped up meanwhile; a call a minute annoys nobody."""
+"""How long a refusal applies. A server runs for weeks, and credit may be added meanwhile; one call per minute is harmless."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Refusal:
-    """Why nobody asks, and until when (by the monotonic clock)."""
+    """Why no calls are made, and until when (by the monotonic clock)."""
 
     words: str
     until: float
 
 
 class Limiter:
-    """For any number of threads. `name` is how messages call the endpoint."""
+    """Limits the calls to one endpoint. Thread-safe. `name` is the name of the endpoint in messages."""
 
     def __init__(self, settings: ChatSettings, name: str, seed: int = 0) -> None:
         self._settings = settings
@@ -52,16 +52,16 @@ class Limiter:
 
     @property
     def pauses(self) -> int:
-        """How often the server made everybody wait."""
+        """How often the server made all calls wait."""
         return self._pauses
 
     def run(self, one_try: Callable[[], T]) -> T:
-        """Give `one_try` its turn, again after failures that may pass.
+        """Run `one_try` when allowed, and retry it after temporary failures.
 
         Raises:
-            CallFailed: the last failure, of this call alone.
+            CallFailed: the last failure, if it concerns this call alone.
             EndpointRefused: the server will not serve us.
-            EndpointBusy: it kept asking us to wait, or asks for longer than the settings allow.
+            EndpointBusy: it kept asking us to wait, or for longer than the settings allow.
         """
         for number in range(1, self._settings.attempts + 1):
             try:
@@ -72,14 +72,14 @@ class Limiter:
         raise AssertionError("the last attempt either returns or raises")
 
     def retest_refusal(self) -> None:
-        """Let the next call find out whether a refusal still holds, however short a while ago it was."""
+        """Let the next call test whether a refusal still applies, however recent it is."""
         with self._lock:
             if self._refusal is not None:
                 self._refusal = replace(self._refusal, until=time.monotonic())
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """A slot, once nobody is to wait. A refusal is noted before the slot is given back."""
+        """Acquire a slot after any pause. A refusal is noted before the slot is released."""
         with self._slots:
             while (left := self._not_before - time.monotonic()) > 0:
                 time.sleep(left)
@@ -94,10 +94,10 @@ class Limiter:
                 self._lift(tested)
 
     def _refusal_to_test(self) -> _Refusal | None:
-        """The refusal that this call is to test; None where there is none.
+        """The refusal that this call tests; None where there is none.
 
         Raises:
-            EndpointRefused: it holds.
+            EndpointRefused: the refusal still applies.
         """
         with self._lock:
             if self._refusal is None:
@@ -105,26 +105,26 @@ class Limiter:
             now = time.monotonic()
             if now < self._refusal.until:
                 raise EndpointRefused(self._refusal.words)
-            self._refusal = _Refusal(self._refusal.words, now + REFUSED_SECONDS)  # holds for all others meanwhile
+            self._refusal = _Refusal(self._refusal.words, now + REFUSED_SECONDS)  # applies to all other calls meanwhile
             return self._refusal
 
     def _refused(self, failure: CallFailed) -> EndpointRefused:
         words = (
-            f"{self._name} {failure.reason}. Nothing more is asked for now; what was finished is kept. Check the key, the credit "
-            "and the model's name, then run the same command again"
+            f"{self._name} {failure.reason}. No further calls are made for now; what was finished is kept. Check the key, the "
+            "credit and the model's name, then run the same command again"
         )
         with self._lock:
             self._refusal = _Refusal(words, time.monotonic() + REFUSED_SECONDS)
         return EndpointRefused(words)
 
     def _lift(self, tested: _Refusal | None) -> None:
-        """Whoever tested a refusal and was not refused again lifts it."""
+        """Remove a refusal that was tested, unless the test was refused again."""
         with self._lock:
             if tested is self._refusal:
                 self._refusal = None
 
     def _decide(self, failure: CallFailed, number: int) -> None:
-        """Return when another try is due; raise when not."""
+        """Wait and return if there is another try; raise if not."""
         last = number >= self._settings.attempts
         if failure.kind is FailureKind.BUSY:
             self._pause(failure, number, last=last)

@@ -1,7 +1,7 @@
-"""The encoder that runs inside this process: texts to word pieces, word pieces to batches, batches to unit vectors.
+"""The encoder in this process: tokenising, batching, and encoding to unit vectors.
 
-Knows tokenising and batching, not the mathematics (`bert.py`), the runtime (`onnx_runtime.py`) or where models come from
-(`folder.py`, `minilm.py`). Texts longer than the model's limit are cut there, as sentence-transformers does.
+The mathematics is in `bert.py`, the runtime in `onnx_runtime.py`, finding models in `folder.py` and `minilm.py`. Texts are cut at
+the model's limit, as sentence-transformers does.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LocalModel:
-    """Where a model's files are, its sizes, and how many word pieces of a text it reads (two of them special)."""
+    """A model's files, its sizes, and the number of word pieces of a text that it reads (two of them special)."""
 
     weights: Path
     tokenizer: Path
@@ -39,13 +39,13 @@ class LocalModel:
 
 @dataclass(frozen=True, slots=True)
 class LocalSettings:
-    """How much is in memory at once. Larger batches were slower when measured: their layers leave the cache."""
+    """Batching. Larger batches were slower when measured: their layers leave the cache."""
 
     batch: int = 1024  # word pieces of a padded batch
-    padding: int = 10  # word pieces that may be added to a batch for one text: about what running another batch costs
+    padding: int = 10  # word pieces of padding that one text may add to a batch: about the cost of another batch
     window: int = 2048  # texts that are tokenised and sorted by length together
-    characters: int = 20_000  # of a text; the rest could only matter at 80 characters a word piece
-    threads: int = 0  # 0: one for each core that this process may use
+    characters: int = 20_000  # of a text that are read; more would matter only at 80 characters per word piece
+    threads: int = 0  # 0: one per core that this process may use
 
 
 class BertRuntime(Protocol):
@@ -72,12 +72,13 @@ class _Loaded:
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Texts of similar length: their indices, their word pieces, and the same padded, shapes (texts, length)."""
+    """Texts of similar length: their indices and their word pieces."""
 
     indices: list[int]
     encodings: list[Encoding]
 
     def padded(self) -> tuple[NDArray[np.int64], FloatMatrix]:
+        """Padded word pieces and their mask: shapes (texts, length)."""
         shape = (len(self.encodings), max(len(encoding) for encoding in self.encodings))
         pieces, mask = np.zeros(shape, np.int64), np.zeros(shape, np.float32)
         for row, encoding in enumerate(self.encodings):
@@ -110,8 +111,8 @@ class LocalEncoder:
 
     @cached_property
     def quick(self) -> LocalEncoder:
-        """The same with its products in whole numbers of eight bits (see `QuickEncoder`), each text by itself, because what is
-        computed of a text would hang on the others of its batch. One with a runtime of its own has no other form.
+        """The variant with products in eight-bit integers (see `QuickEncoder`). Each text is its own batch, because the result
+        for a text would depend on the others of its batch. With another runtime it is the encoder itself.
         """
         if self._open_runtime is not _onnx_runtime:
             return self
@@ -134,7 +135,7 @@ class LocalEncoder:
         return vectors
 
     def encode_tokens(self, texts: Sequence[str]) -> list[FloatMatrix]:
-        """Per text the unit vectors of its word pieces, special ones left out: shape (pieces, dimension).
+        """Per text the unit vectors of its word pieces without special ones: shape (pieces, dimension).
 
         Raises:
             ModelUnavailable: as for `encode`.
@@ -148,19 +149,19 @@ class LocalEncoder:
         return vectors
 
     def _batches(self, texts: Sequence[str]) -> Iterator[_Batch]:
-        """Batches of texts of similar length, so that little is padded; in windows, so that memory is bounded."""
+        """Batches of texts of similar length, to limit padding; in windows, to limit memory."""
         for start in range(0, len(texts), self._settings.window):
             window = [self._pieces(text) for text in texts[start : start + self._settings.window]]
             waiting: list[int] = []
             for index in sorted(range(len(window)), key=lambda index: len(window[index])):
                 if waiting and self._is_full(len(waiting), len(window[waiting[-1]]), len(window[index])):
-                    yield _Batch([start + one for one in waiting], [window[one] for one in waiting])
+                    yield _Batch([start + place for place in waiting], [window[place] for place in waiting])
                     waiting = []
                 waiting.append(index)
-            yield _Batch([start + one for one in waiting], [window[one] for one in waiting])
+            yield _Batch([start + place for place in waiting], [window[place] for place in waiting])
 
     def _is_full(self, waiting: int, longest: int, length: int) -> bool:
-        """Whether a text of `length` is one too many for a batch of so many, the longest of which is `longest`."""
+        """Whether a batch of `waiting` texts, the longest of length `longest`, has no room for a text of `length`."""
         return (waiting + 1) * length > self._settings.batch or waiting * (length - longest) > self._settings.padding
 
     def _pieces(self, text: str) -> Encoding:

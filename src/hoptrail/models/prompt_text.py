@@ -1,4 +1,4 @@
-"""Text on its way to a model: made fit to leave Python, and measured. Knows no tokeniser."""
+"""Preparing text for a model: removing surrogates, and estimating tokens without a tokeniser."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ CHARACTERS_PER_TOKEN = 4
 
 
 def whole_text(text: str) -> str:
-    """`text` with surrogate pairs joined and lone surrogates (a JSON escape can bring them in) replaced by U+FFFD."""
+    """`text` with surrogate pairs joined and lone surrogates (which a JSON escape can produce) replaced by U+FFFD."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def estimated_tokens(text: str) -> int:
-    """Tokens of a text, estimated: characters by the rule of thumb, but at least one for each character beyond Latin."""
+    """Estimated tokens of a text: by the rule of thumb for Latin characters, one for each other character."""
     if text.isascii():
         return -(-len(text) // CHARACTERS_PER_TOKEN)
     beyond = sum(character > "\u024f" for character in text)

@@ -1,12 +1,11 @@
-"""The trained reader: which words of a text answer a question, what it says to a yes/no question, whether it helps.
+"""The trained reader: which words of a text answer a question, the answer to a yes/no question, whether the text helps.
 
     [CLS] question [SEP] (what was read before [SEP]) text [SEP]
 
-One trunk, that of the encoder that ships, and three heads on it: start and end of the answer (both at [CLS] where the text
-does not answer), the verdict on a yes/no question or a claim, and whether the text brings the answer nearer. Word embeddings
-and tokeniser are the encoder's; the rest is trained by `training/` and comes with hoptrail as the package hoptrail_reader. Texts
-are cut at 512 word pieces. Knows nothing of hops, of evidence, or of how sure an answer must be: its probabilities are not
-calibrated.
+There is one trunk, with the architecture of the encoder that ships, and three heads: start and end of the answer (both at [CLS]
+where the text does not answer), the verdict on a yes/no question or a claim, and whether the text helps to find the answer. Word
+embeddings and tokeniser are the encoder's; the rest is trained by `training/` and ships as the package hoptrail_reader. Texts are
+cut at 512 word pieces. Probabilities are not calibrated.
 
 Devlin et al. 2019 (BERT), sections 4.2 and 4.3, for span and absence of an answer.
 """
@@ -41,13 +40,13 @@ _LONGEST = 512  # word pieces, as many as the trunk has positions
 _LONGEST_QUESTION, _LONGEST_BEFORE = 64, 96
 _LONGEST_ANSWER = 20
 _ANSWERS = 4
-"""Of one text that are told apart."""
+"""The most answers per text."""
 _CLS, _SEP = 101, 102
 
 
 @dataclass(frozen=True, slots=True)
 class ToRead:
-    """A question, a text, and what was read for that question before. No answer begins or ends within `barred` (offsets)."""
+    """A question, a text, and the text read before for that question. No answer begins or ends within `barred` (offsets)."""
 
     question: str
     text: str
@@ -57,7 +56,7 @@ class ToRead:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Characters `start` to `end` of the text; `margin` is by how much its log odds exceed those of no answer."""
+    """Characters `start` to `end` of the text; `margin` is its logit minus that of no answer."""
 
     start: int
     end: int
@@ -66,11 +65,11 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a text says to a question.
+    """The result of reading a text for a question.
 
-    `answers` are the likeliest ones that do not overlap, best first; offsets are within the text without surrogates. `yes`, `no`
-    and `neither` add up to 1 and mean nothing where neither yes nor no would answer. `helps` is the probability that the text
-    brings the answer nearer.
+    `answers` are the most probable ones that do not overlap, best first, with offsets in the text without surrogates. `yes`, `no`
+    and `neither` add up to 1, and mean nothing for other than yes/no questions. `helps` is the probability that the text helps to
+    find the answer.
     """
 
     answers: tuple[Answer, ...]
@@ -81,13 +80,13 @@ class Reading:
 
     @property
     def answered(self) -> float:
-        """The probability that the text answers at all."""
+        """The probability that the text has an answer."""
         return _logistic(self.answers[0].margin) if self.answers else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Pieces:
-    """Word pieces of question and text; `offsets` say where the text's pieces stand, the first of them at `text_at`."""
+    """Word pieces of question and text; `offsets` are those of the text's pieces, which begin at `text_at`."""
 
     ids: list[int]
     text_at: int
@@ -106,7 +105,7 @@ class _Heads:
 
 @cache
 def installed_reader() -> Reader:
-    """The reader of the installed package; a process has one.
+    """The reader of the installed package, one per process.
 
     Raises:
         ModelUnavailable: as for `Reader`.
@@ -115,10 +114,10 @@ def installed_reader() -> Reader:
 
 
 class Reader:
-    """Reads texts. `read` may be called from several threads at once.
+    """Reads texts. Thread-safe.
 
     Raises:
-        ModelUnavailable: the weights are missing, unusable, or made on another encoder.
+        ModelUnavailable: the weights are missing, unusable, or for another encoder.
     """
 
     def __init__(self, folder: Path | None = None, threads: int = 1) -> None:
@@ -135,7 +134,7 @@ class Reader:
             raise ModelUnavailable(f"the reader's weights do not fit the encoder: {error}") from error
 
     def read(self, pairs: Sequence[ToRead]) -> list[Reading]:
-        """A reading of each, in their order. Each is read by itself: rounding to eight bits then hangs on nothing else."""
+        """The readings, in order. Each pair is its own batch, because rounding to eight bits depends on the batch."""
         return [_reading(pieces, self._graph.run(pieces)) for pieces in self._encode(pairs)]
 
     def _encode(self, pairs: Sequence[ToRead]) -> Iterator[_Pieces]:
@@ -173,7 +172,7 @@ class _Graph:
             head(first, "helps"): ("texts", 1),
         }
         self._outputs = list(shapes)
-        self._large = do.large  # the session reads them where they are, so they must outlive it
+        self._large = do.large  # the session reads these without copying, so they must outlive it
         self._session = open_session(do.model(shapes, segments=True), self._large, threads)
 
     def run(self, pieces: _Pieces) -> _Heads:
@@ -198,15 +197,15 @@ def reader_folder() -> Path:
     spec = find_spec(_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise ModelUnavailable(
-            "the reader's weights are not installed, though hoptrail's wheel brings them: install hoptrail again (`pip install "
+            "the reader's weights are not installed, though hoptrail's wheel has them: install hoptrail again (`pip install "
             ".` in its repository). Without them, `reader = false` under [offline] in the settings answers only what tables, "
-            "lists and plain statements say outright"
+            "lists and plain statements say directly"
         )
     return Path(next(iter(spec.submodule_search_locations)))
 
 
 def reader_version() -> str:
-    """Twelve digits of the SHA-256 of the installed weights; empty where none are installed."""
+    """The first twelve digits of the SHA-256 of the installed weights; empty where none are installed."""
     try:
         manifest = json.loads((reader_folder() / "manifest.json").read_text(encoding="utf-8"))
     except (ModelUnavailable, OSError, ValueError):
@@ -215,17 +214,17 @@ def reader_version() -> str:
 
 
 def refuse_learned(ids: Iterable[str]) -> None:
-    """Raises where the installed reader has learned from a question with one of these ids.
+    """Refuse questions that the installed reader was trained on.
 
     Raises:
-        DataError: it has.
+        DataError: it was trained on a question with one of these ids.
         ModelUnavailable: no reader is installed.
     """
     read_trained(reader_folder() / TRAINED).refuse(ids)
 
 
 def read_reader_weights(folder: Path) -> dict[str, NDArray[np.float32]]:
-    """The tensors of `weights.npz` in `folder`: whole numbers of eight bits are multiplied by the scale of their row.
+    """The tensors of `weights.npz` in `folder`, stored as eight-bit integers with a scale per row.
 
     Raises:
         ModelUnavailable: the file cannot be read.
@@ -250,20 +249,20 @@ def _reading(pieces: _Pieces, heads: _Heads) -> Reading:
 
 
 def _answers(pieces: _Pieces, span: FloatMatrix) -> tuple[Answer, ...]:
-    """The likeliest spans of the text that do not overlap, best first."""
+    """The most probable spans of the text that do not overlap, best first."""
     logits = span[pieces.text_at : pieces.text_at + len(pieces.offsets)].astype(np.float64)
     count = len(logits)
     barred = [any(start < right and end > left for left, right in pieces.barred) for start, end in pieces.offsets]
     logits[np.array(barred, np.bool_)] = -np.inf
-    together = logits[:, None, 0] + logits[None, :, 1]
+    scores = logits[:, None, 0] + logits[None, :, 1]
     starts, ends = np.indices((count, count))
-    together[(ends < starts) | (ends - starts >= _LONGEST_ANSWER)] = -np.inf
-    found: list[Answer] = []
-    while len(found) < _ANSWERS and together.size and np.isfinite(best := together.max()):
-        first, last = divmod(int(together.argmax()), count)
-        found.append(Answer(pieces.offsets[first][0], pieces.offsets[last][1], float(best - span[0].sum())))
-        together[: last + 1, first:] = -np.inf  # all that overlap
-    return tuple(found)
+    scores[(ends < starts) | (ends - starts >= _LONGEST_ANSWER)] = -np.inf
+    answers: list[Answer] = []
+    while len(answers) < _ANSWERS and scores.size and np.isfinite(best := scores.max()):
+        first, last = divmod(int(scores.argmax()), count)
+        answers.append(Answer(pieces.offsets[first][0], pieces.offsets[last][1], float(best - span[0].sum())))
+        scores[: last + 1, first:] = -np.inf  # all overlapping spans
+    return tuple(answers)
 
 
 def _logistic(value: float) -> float:

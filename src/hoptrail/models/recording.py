@@ -1,7 +1,7 @@
-"""Replies saved to a file and played back without a network: JSON lines, one reply each, with a checksum.
+"""Saving replies to a file and replaying them without a network: JSON lines, one reply each, with a checksum.
 
-A recording is made from remembered replies, so every run has made one already. It holds replies, not prompts: a request is
-found by its key, which changes with every character of the prompt and every setting that shapes the reply.
+A recording is made from remembered replies, so it can be made after any run. It has replies, not prompts: a request is found by
+its key, which changes with every character of the prompt and every setting that affects the reply.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SHOWN = 400
 
 
 def write_recording(replies: Iterable[StoredReply], path: Path) -> int:
-    """Write replies as JSON lines; how many.
+    """Write replies as JSON lines. Returns their number.
 
     Raises:
         StorageError: the file cannot be written.
@@ -40,10 +40,10 @@ def write_recording(replies: Iterable[StoredReply], path: Path) -> int:
 
 
 class RecordedChat:
-    """The chat model of a recording. Satisfies `paying.Chat`."""
+    """The chat model of a recording. Satisfies `billing.Chat`."""
 
     working_rung: Rung | None = Rung.PLAIN
-    """The last: so what was recorded on any rung is found, and nothing is missed before the last has been looked at."""
+    """The last rung, so that replies recorded on any rung are found before one counts as missing."""
 
     def __init__(self, path: Path, replies: dict[str, ChatReply], place: str, model: str) -> None:
         self._path = path
@@ -54,18 +54,18 @@ class RecordedChat:
 
     @classmethod
     def open(cls, path: Path, model: str = "") -> RecordedChat:
-        """The recording at `path`; `model` chooses where it holds replies of several.
+        """Open the recording at `path`; `model` chooses one of several.
 
         Raises:
-            RecordingError: a line was altered or is none of ours; the message names it.
-            UsageError: the file cannot be read, is empty, or holds several models and none is chosen.
+            RecordingError: a line was altered or is not one of a recording; the message names it.
+            UsageError: the file cannot be read, is empty, or has several models and none is chosen.
         """
         stored = _read(path)
         origins = sorted({(reply.place, reply.model) for reply in stored if not model or reply.model == model})
         if len(origins) != 1:
-            found = ", ".join(f"{name} at {place}" for place, name in origins) or "none"
+            models = ", ".join(f"{name} at {place}" for place, name in origins) or "none"
             raise UsageError(
-                f"a replay is of one model, and the recording {path} holds {found}"
+                f"a replay is of one model, and the recording {path} holds {models}"
                 + (f" called {model}" if model and not origins else "")
                 + ". Name one of them as HOPTRAIL_MODEL, or as model under [chat]"
             )
@@ -74,10 +74,10 @@ class RecordedChat:
         return cls(path, replies, place, name)
 
     def remember_rung(self, rung: Rung) -> None:
-        """Nothing: a recording never tries a rung."""
+        """Does nothing: a recording never tries a rung."""
 
     def remembered(self, request: ChatRequest) -> PaidReply | None:
-        """With the usage of then when first heard, so that a replay reports what the run did."""
+        """The recorded reply, the first time with its original usage, so that a replay reports what the run did."""
         reply = self._replies.get(request.key)
         if reply is None:
             return None
@@ -98,14 +98,14 @@ class RecordedChat:
         Raises:
             RecordingError: there is none; the message names the call.
         """
-        heard = self.remembered(request)
-        if heard is None:
+        reply = self.remembered(request)
+        if reply is None:
             words = " ".join(request.messages[-1].text.split())
             raise RecordingError(
                 f"the recording {self._path} has no reply to the call {request.key} ({request.task}, by {request.model}): "
                 f"...{words[-SHOWN:]} Record the run again with the same documents, settings and version"
             )
-        return heard
+        return reply
 
 
 def _line(stored: StoredReply) -> str:
@@ -134,11 +134,11 @@ def _stored(line: str, path: Path, number: int) -> StoredReply:
         stored_sum = content.pop("sum", None)
         fine = stored_sum == _sum(content)
     except (ValueError, RecursionError, AttributeError, TypeError):
-        raise RecordingError(f"{path}:{number} is no line of a recording. Record the run again") from None
+        raise RecordingError(f"{path}:{number} is not a line of a recording. Record the run again") from None
     if not fine:
         call = f"{content.get('key')} ({content.get('task')})"
         raise RecordingError(f"{path}:{number} was altered: the reply to the call {call} does not match its checksum")
     try:
         return TypeAdapter(StoredReply).validate_python(content, strict=False)
     except ValidationError as error:
-        raise RecordingError(f"{path}:{number} is no line of a recording: {error.errors()[0]['msg']}") from None
+        raise RecordingError(f"{path}:{number} is not a line of a recording: {error.errors()[0]['msg']}") from None

@@ -1,8 +1,8 @@
-"""Keeping keys out of text: out of what a server's words become on our side, and out of what the HTTP libraries log.
+"""Removing keys from text: from servers' messages, and from what the HTTP libraries log.
 
-Those libraries log status lines, response headers and addresses at DEBUG or INFO, and servers echo keys in them. (Request
-headers and bodies they do not log.) A key is known as it is written, as Python shows it inside quotes, and by its beginning,
-where a text was cut in the middle of it. Not known: a key that a server sends back encoded, in pieces or in other letters.
+These libraries log status lines, response headers and addresses at DEBUG or INFO (not request headers and bodies), and servers
+echo keys in them. A key is recognised as written, as Python shows it in quotes, and by its beginning where a text was cut. Not
+covered: a key that a server sends back encoded, in pieces or in another case.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from collections.abc import Iterable
 
 HIDDEN = "(key)"
 SHORTEST = 5
-"""Characters below which a text is no secret: local servers are sent the key `none`."""
+"""Shorter texts are not secrets: local servers get the key `none`."""
 HEAD = 8
-"""Characters by which a key that was cut off is still recognised."""
+"""The beginning, in characters, by which a cut key is recognised."""
 
 _LIBRARIES = frozenset({"httpx2", "httpcore2", "h11", "openai"})
 
 
 def without(text: str, secrets: Iterable[str]) -> str:
-    """`text` with every secret, and every longer beginning of one, replaced."""
+    """`text` with all secrets, and beginnings of them from HEAD characters on, replaced."""
     for secret in secrets:
         if len(secret) >= SHORTEST:
             for form in {secret, repr(secret)[1:-1]}:
@@ -29,12 +29,12 @@ def without(text: str, secrets: Iterable[str]) -> str:
 
 
 def without_whole(text: str, secret: str) -> str:
-    """`text` with the whole secret replaced and nothing else: for what is worth more than a beginning that looks alike."""
+    """`text` with the whole secret replaced, but not beginnings of it: for replies, which must not be altered needlessly."""
     return text.replace(secret, HIDDEN) if len(secret) >= SHORTEST else text
 
 
 def hide_in_logs(secrets: Iterable[str]) -> None:
-    """From now on, no logger that the HTTP libraries have by now shows any of `secrets`."""
+    """Remove `secrets` from everything that the existing loggers of the HTTP libraries log from now on."""
     _hiding.secrets |= {secret for secret in secrets if len(secret) >= SHORTEST}
     for name in list(logging.root.manager.loggerDict):
         if name.split(".")[0] in _LIBRARIES:
@@ -42,7 +42,7 @@ def hide_in_logs(secrets: Iterable[str]) -> None:
 
 
 class _Hiding(logging.Filter):
-    """Lets every record through, without secrets. One for the process: loggers are the process's as well."""
+    """Removes secrets from log records. There is one per process, as for loggers."""
 
     def __init__(self) -> None:
         super().__init__()

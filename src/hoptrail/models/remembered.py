@@ -1,15 +1,14 @@
-"""Replies that were paid for, and the ledger of what they cost, in one SQLite file.
+"""Paid replies and the ledger of their cost, in one SQLite file.
 
-A call is entered, with the most it may cost, before it goes out, and marked as sent when it has; its reply and its real cost
-are entered together, in one transaction, before anybody uses the reply. So a crash at any moment leaves either nothing, a
-call that counts with its estimate, or a reply that is never paid again. Safe for several threads and processes: a call that
-another live one is making is waited for. Knows nothing of HTTP, retries or tasks. The tables stand in `reply_tables.py`; a
-call goes through these states:
+A call is entered with the most it may cost before it is sent, and marked as sent afterwards. Its reply and its real cost are
+stored together in one transaction before the reply is used. So a crash at any moment leaves nothing, a call that counts with its
+estimate, or a reply that is never paid again. Safe for several threads and processes: a call that another live process is making
+is waited for. The tables are in `reply_tables.py`. States of a call:
 
-    entered -> sent -> settled     the reply is here
-       |         |---> lost        it went out whole; no reply, or a broken one
-       |---------|---> refused     the server said no, or was not reached: costs nothing
-       |-------------> broken      the connection broke while it went out
+    entered -> sent -> settled     the reply is stored
+       |         |---> lost        it was sent completely; no reply, or a broken one
+       |---------|---> refused     the server refused it, or was not reached: costs nothing
+       |-------------> broken      the connection broke while it was sent
 """
 
 from __future__ import annotations
@@ -33,13 +32,13 @@ from hoptrail.models.spending import Cost, Ledger, Limits
 
 FILE = "replies.sqlite"
 STANDS_SECONDS = 600.0
-"""How long a prompt that did not fit is not sent again. Windows grow when servers are started anew, and asking is free."""
+"""How long a prompt that did not fit is not sent again. A restarted server may have a larger window, and asking is free."""
 
 _RECOUNT = """
 INSERT INTO totals SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(completion_tokens), 0),
     coalesce(sum(money), 0.0) FROM calls WHERE state != 'refused'
 """
-# What was kept for a refused call, or by an older version for none, only stands in for a reply.
+# What is stored for a refused call, or by older versions without a call, is a placeholder for a reply.
 _KNOWN = """
 SELECT reply FROM replies WHERE key = ? AND (SELECT state != 'refused' OR sent > ? FROM calls WHERE id = replies.call)
 """
@@ -70,7 +69,7 @@ FROM (SELECT *, state != 'refused' AS paid FROM calls)
 
 @dataclass(frozen=True, slots=True)
 class StoredReply:
-    """A reply with what it answers, as exported."""
+    """A reply and its request, as exported."""
 
     key: str
     task: str
@@ -90,7 +89,7 @@ class RememberedReplies:
         self._recounted = False
 
     def reply(self, key: str) -> ChatReply | None:
-        """The reply to the request of that key, if it was ever given, or what stands in for one now."""
+        """The stored reply to the request with a key, or a placeholder that still applies; None where there is neither."""
         if self._connection is None and not self.path.exists():
             return None
         with self.transaction(write=False) as connection:
@@ -98,37 +97,37 @@ class RememberedReplies:
         return _parse(row[0]) if row else None
 
     def wait_for_others(self, key: str, longest: float) -> ChatReply | None:
-        """The reply to a request that another process is asking right now, once it is there; None when nobody is asking."""
+        """Wait while another process is making the call of a request. Returns its reply; None where there is none."""
         while self._asked_elsewhere(key, longest):
             time.sleep(POLL_SECONDS)
         return self.reply(key)
 
     def reserve(self, request: ChatRequest, most: Cost, limits: Limits) -> int:
-        """Enter a call that is about to go out, at the most it may cost; gives its number.
+        """Enter a call that is about to be sent, at the most it may cost. Returns its number.
 
         Raises:
-            BudgetExhausted: it could pass a limit. Nothing is entered.
+            BudgetExhausted: it could pass a limit; it is not entered.
         """
         self._recount(limits)
         with self.transaction() as connection:
             return _enter(connection, request, most, limits, self.path)
 
     def reserve_first(self, request: ChatRequest, most: Cost, limits: Limits, longest: float) -> int | None:
-        """As `reserve`, but None (and nothing entered) where another process is asking the same, or has the reply by now."""
+        """Like `reserve`, but returns None and enters nothing if another process is making the call or has the reply by now."""
         self._recount(limits)
         with self.transaction() as connection:
-            there = connection.execute(_KNOWN, (request.key, time.time() - STANDS_SECONDS)).fetchone()
-            if there or _is_asked_elsewhere(connection, request.key, longest):
+            stored = connection.execute(_KNOWN, (request.key, time.time() - STANDS_SECONDS)).fetchone()
+            if stored or _is_asked_elsewhere(connection, request.key, longest):
                 return None
             return _enter(connection, request, most, limits, self.path)
 
     def mark_sent(self, call: int) -> None:
-        """Enter that the whole request was handed to the operating system."""
+        """Note that the whole request was passed to the operating system."""
         with self.transaction() as connection:
             connection.execute("UPDATE calls SET state = 'sent' WHERE id = ? AND state = 'entered'", (call,))
 
     def settle(self, call: int, answered: Mapping[ChatRequest, ChatReply], cost: Cost) -> None:
-        """Enter what a call really cost and the replies that it gave, each to its request, at once."""
+        """Store the real cost of a call and its replies, by request, in one transaction."""
         estimated = any(reply.estimated for reply in answered.values())
         with self.transaction() as connection:
             connection.execute(_SETTLE, (cost.prompt_tokens, cost.completion_tokens, cost.money, estimated, call))
@@ -136,24 +135,24 @@ class RememberedReplies:
                 _keep(connection, request, reply, call)
 
     def keep(self, call: int, request: ChatRequest, reply: ChatReply) -> None:
-        """Remember for a while what `call`, which was refused, would only be refused again: a prompt that does not fit."""
+        """Store a placeholder for the reply of a refused `call`, for a prompt that does not fit. It applies for a while."""
         with self.transaction() as connection:
             _keep(connection, request, reply, call)
 
     def close_call(self, call: int, reason: str, *, paid: bool) -> None:
-        """Enter that a call got no reply. One that may have been `paid` keeps counting, at its estimate."""
+        """Note that a call got no reply. One that may have been `paid` still counts, with its estimate."""
         with self.transaction() as connection:
             connection.execute(_CLOSE, {"paid": paid, "reason": reason[:300], "call": call})
 
     def ledger(self) -> Ledger:
-        """The sums over every call ever entered, those in flight included."""
+        """The sums over all calls ever entered, including those in flight."""
         if not self.path.exists():
             return Ledger()
         with self.transaction(write=False) as connection:
             return Ledger(*connection.execute(_SUMS).fetchone())
 
     def stored(self) -> Iterator[StoredReply]:
-        """Every reply, in the order of keys: the same on every run."""
+        """All replies, ordered by key."""
         if not self.path.exists():
             return
         with self.transaction(write=False) as connection:
@@ -162,19 +161,18 @@ class RememberedReplies:
             yield StoredReply(key, task, place, model, _parse(reply))
 
     def documents(self) -> set[str]:
-        """Every document whose text a request held, or that what it held was made from."""
+        """The documents from which the text of requests was taken or derived."""
         if not self.path.exists():
             return set()
         with self.transaction(write=False) as connection:
             return {row[0] for row in connection.execute("SELECT DISTINCT document FROM mentions")}
 
     def forget(self, documents: Iterable[str]) -> int:
-        """Forget every reply to a request that held text of these documents, or text that was made from it; how many.
+        """Remove the replies to requests with text taken or derived from these documents. Returns their number.
 
-        What they cost stays in the ledger, what failed calls said does not. A request says by itself which documents it
-        rests on (`ChatRequest.documents`; for words of earlier replies see `language.chat.origins`, which also says what it
-        cannot know). Not covered: requests that were kept under format 1 and held words of earlier replies, and recordings
-        that were exported.
+        Their cost stays in the ledger; the messages of failed calls are removed too. A request lists its documents
+        (`ChatRequest.documents`; for words of earlier replies see `language.chat.origins`, which also says what it cannot know).
+        Not covered: requests of format 1 with words of earlier replies, and exported recordings.
         """
         if not self.path.exists():
             return 0
@@ -193,13 +191,14 @@ class RememberedReplies:
         return count
 
     def close(self) -> None:
+        """Close the connection; the next call opens it again."""
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
             self._connection = None
 
     def _recount(self, limits: Limits) -> None:
-        """Sum up the ledger, once a connection: older files have no totals yet, and others may have been changed by hand."""
+        """Sum up the ledger, once per connection: older files have no totals, and others may have been edited by hand."""
         if limits == Limits():
             return
         with self._lock:
@@ -218,7 +217,7 @@ class RememberedReplies:
 
     @contextmanager
     def transaction(self, *, write: bool = True) -> Iterator[sqlite3.Connection]:
-        """The connection, for one thread at a time; what is written is there as a whole or not at all.
+        """The connection, in a transaction, for one thread at a time.
 
         Raises:
             StorageError: the file cannot be used.
@@ -238,12 +237,12 @@ class RememberedReplies:
                     connection.execute("COMMIT")
         except sqlite3.Error as error:
             raise StorageError(
-                f"cannot use the replies in {self.path}: {error}. Free some space or check the permissions; if the file is "
-                "damaged, move it away, and only what it held is paid again"
+                f"cannot use the replies in {self.path}: {error}. Free some space or check the permissions. If the file is "
+                "damaged, move it away: then the replies in it are paid for again"
             ) from error
 
     def _connected(self) -> sqlite3.Connection:
-        """The connection of this process; after a fork the child makes its own."""
+        """The connection of this process; a forked child opens its own."""
         if self._connection is None or self._owner != os.getpid():
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -273,7 +272,7 @@ def _enter(connection: sqlite3.Connection, request: ChatRequest, most: Cost, lim
 
 
 def _is_asked_elsewhere(connection: sqlite3.Connection, key: str, longest: float) -> bool:
-    """Whether another process entered this call less than `longest` seconds ago, lives, and has not got the reply."""
+    """Whether another live process entered this call less than `longest` seconds ago and has no reply yet."""
     in_flight = "SELECT process, sent FROM calls WHERE key = ? AND state IN ('entered', 'sent')"
     rows = connection.execute(in_flight, (key,)).fetchall()
     now = time.time()
@@ -290,7 +289,7 @@ def _keep(connection: sqlite3.Connection, request: ChatRequest, reply: ChatReply
 
 
 def _mention(connection: sqlite3.Connection, request: ChatRequest) -> None:
-    """Also for a call without a reply: why it failed may quote what the model said."""
+    """Store the documents of a request, also for a call without a reply: its error message may quote the model."""
     mentions = [(document, request.key) for document in request.documents]
     connection.executemany("INSERT OR IGNORE INTO mentions VALUES (?, ?)", mentions)
 

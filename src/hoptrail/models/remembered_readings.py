@@ -1,4 +1,4 @@
-"""Readings that are kept: the stages of an answer ask the same question of the same texts again."""
+"""A cache of readings: the stages of an answer read the same texts for the same question again."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Protocol
 from hoptrail.models.reader import Reading, ToRead
 
 _KEPT = 2000
-"""Readings: those of a few questions."""
+"""Cached readings: those of a few questions."""
 
 
 class TextReader(Protocol):
-    """What reads texts: `models.reader.Reader`."""
+    """The interface of `models.reader.Reader`."""
 
     def read(self, pairs: Sequence[ToRead]) -> list[Reading]:
-        """A reading of each, in their order."""
+        """The readings, in order."""
         ...
 
 
 class Remembered:
-    """Reads what it has not read of late. May be called from several threads."""
+    """A reader with a cache of its latest readings. Thread-safe."""
 
     def __init__(self, reader: TextReader) -> None:
         self._reader = reader
@@ -30,7 +30,7 @@ class Remembered:
         self._lock = Lock()
 
     def read(self, pairs: Sequence[ToRead]) -> list[Reading]:
-        """A reading of each, in their order."""
+        """The readings, in order."""
         with self._lock:
             known = {pair: self._kept[pair] for pair in pairs if pair in self._kept}
         missing = [pair for pair in dict.fromkeys(pairs) if pair not in known]

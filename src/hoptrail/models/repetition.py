@@ -1,15 +1,15 @@
-"""Whether a text has fallen into repeating itself without end, as models do when they are lost. Looks at its end only."""
+"""Detecting endless repetition at the end of a text, into which models can fall."""
 
 from __future__ import annotations
 
 LONGEST_PERIOD = 300
 REPEATS = 8
 SHORTEST = 400
-"""Characters that the repetition must fill: tables and lists repeat a little, and rightly."""
+"""The least characters of repetition: tables and lists legitimately repeat a little."""
 
 
 def is_endless(text: str) -> bool:
-    """Whether the last characters are one piece (of at most LONGEST_PERIOD characters) REPEATS times or more."""
+    """Whether a text ends with a piece of at most LONGEST_PERIOD characters at least REPEATS times."""
     return start_of_loop(text) is not None
 
 

@@ -1,12 +1,12 @@
-"""The tables of the file of replies (`remembered.py`), made and brought up to date.
+"""The tables of the file of replies (`remembered.py`), and upgrades of earlier formats.
 
-calls      one row a try: its state, what it cost
-replies    one row a request answered: the reply, the call that paid for it; for a prompt that did not fit what stands in for
-           a reply, and the call that was refused
-mentions   which documents' text a request held, so that forgetting a document forgets its replies
-rungs      the rung of the ladder that works, per endpoint and model (`known_servers.py`)
-dialects   the parameters that are refused, likewise
-totals     one row: what the calls come to, for limits. Triggers keep it, so it changes in the transactions of `calls`
+calls      one row per try: its state, its cost
+replies    one row per answered request: the reply, and the call that paid for it; for a prompt that did not fit a placeholder,
+           and the call that was refused
+mentions   the documents whose text is in a request, so that removing a document removes its replies
+rungs      the working rung of the ladder, per endpoint and model (`known_servers.py`)
+dialects   the refused parameters, per endpoint and model
+totals     one row: the sums over calls, for limits. Triggers update it in the transactions of `calls`
 
 Files of every earlier format are upgraded when they are opened.
 """
@@ -18,13 +18,13 @@ import sqlite3
 import time
 
 FORMAT = 5
-"""In format 1 a call was `sent` once entered; up to 2 there were no totals; up to 3 prompts were others; up to 4
-what servers refuse was not kept. All are upgraded."""
+"""In format 1 a call was `sent` once entered; up to 2 there were no totals; up to 3 prompts were different; up to 4 the
+parameters that servers refuse were not stored."""
 WAIT_SECONDS = 60.0
-"""How long a writer waits for another's transaction."""
+"""How long a writer waits for the transaction of another."""
 POLL_SECONDS = 0.05
 PROMPTS = 4
-"""The format since which prompts are as they are now."""
+"""The format since which prompts have not changed."""
 
 _log = logging.getLogger(__name__)
 
@@ -61,9 +61,9 @@ DROP INDEX IF EXISTS calls_by_key;
 
 
 def prepare(connection: sqlite3.Connection) -> int:
-    """Make the tables where there are none yet; the format found.
+    """Make or upgrade the tables. Returns the format, which may be a newer one.
 
-    SQLite does not wait for another process that changes the journal's mode, so we do.
+    SQLite does not wait for another process that changes the journal mode, so this does.
     """
     give_up = time.monotonic() + WAIT_SECONDS
     while True:
@@ -85,8 +85,8 @@ def prepare(connection: sqlite3.Connection) -> int:
 
 
 def _upgrade(connection: sqlite3.Connection) -> int:
-    """From an empty file or an older format, unless another process was faster; the format now. Whether a call had left was
-    not known in format 1.
+    """Upgrade an empty file or an older format, unless another process was faster. Returns the format. Whether a call was sent is
+    unknown in format 1.
     """
     connection.execute("BEGIN IMMEDIATE")
     found = int(connection.execute("PRAGMA user_version").fetchone()[0])
@@ -94,10 +94,9 @@ def _upgrade(connection: sqlite3.Connection) -> int:
         older = _UPGRADE.split(";") if found == 1 else []
         for statement in (*older, *_TABLES.split(";"), *_TRIGGERS, f"PRAGMA user_version = {FORMAT}"):
             connection.execute(statement)
-        if found < PROMPTS and (kept := connection.execute("SELECT count(*) FROM replies").fetchone()[0]):
+        if found < PROMPTS and (stored := connection.execute("SELECT count(*) FROM replies").fetchone()[0]):
             _log.warning(
-                "%d replies answer prompts of an earlier version: what they cost counts, but they are asked for anew",
-                kept,
+                "%d replies are for prompts of an earlier version: their cost counts, but they are asked again", stored
             )
     connection.execute("COMMIT")
     return max(found, FORMAT)

@@ -1,7 +1,7 @@
-"""Rerankers: read question and text together, after retrieval, and put the hits in a better order.
+"""Rerankers: reorder hits after retrieval by reading question and text together.
 
-`LateInteractionReranker` needs only an encoder that gives a vector per token; `CrossEncoderReranker` needs the optional
-package sentence-transformers. Neither keeps anything on disk or between calls.
+`LateInteractionReranker` needs an encoder with vectors per token, `CrossEncoderReranker` the optional package
+sentence-transformers. Neither stores anything.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from hoptrail.models.prompt_text import whole_text
 from hoptrail.types import Hit, Ranking
 
 _AT_ONCE = 64  # texts whose token vectors are in memory together, 0.4 MB each at most
-_DIGITS = 6  # what encoders promise: closer scores are equal, so that their order does not hang on rounding
+_DIGITS = 6  # the precision of encoders: closer scores count as equal, so that their order does not depend on rounding
 
 
 class Reranker(Protocol):
-    """Orders hits anew by reading them with the question."""
+    """Reorders hits by reading them with the question."""
 
     @property
     def name(self) -> str:
@@ -59,7 +59,7 @@ class LateInteractionReranker:
 
 
 class CrossEncoderReranker:
-    """A cross-encoder of the package sentence-transformers, by name or folder: one forward pass a pair.
+    """A cross-encoder of the package sentence-transformers, by name or folder: one forward pass per pair.
 
     Nogueira and Cho 2019 (passage re-ranking with BERT), section 3.
 

@@ -1,4 +1,4 @@
-"""What is one for the whole process, however many objects use it: found by a key, and gone when nobody holds it."""
+"""A process-wide registry of shared objects, held by weak references."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ V = TypeVar("V")
 
 
 class Shared(Generic[K, V]):
-    """For any number of threads. A forked child starts anew: what a thread of its parent held, nobody would ever let go there."""
+    """Objects by key. Thread-safe. A forked child starts with an empty registry: locks held by a thread of the parent would never
+    be released there.
+    """
 
     def __init__(self) -> None:
         self._start_anew()
-        if hasattr(os, "register_at_fork"):  # some systems know no forks
+        if hasattr(os, "register_at_fork"):  # not on Windows
             os.register_at_fork(after_in_child=self._start_anew)
 
     def of(self, key: K, make: Callable[[], V]) -> V:
-        """What goes by `key`, made now if nobody holds it."""
+        """The object of `key`, made if there is none."""
         with self._guard:
-            found = self._held.get(key)
-            if found is None:
-                found = self._held[key] = make()
-            return found
+            value = self._objects.get(key)
+            if value is None:
+                value = self._objects[key] = make()
+            return value
 
     def _start_anew(self) -> None:
         self._guard = threading.Lock()
-        self._held: WeakValueDictionary[K, V] = WeakValueDictionary()
+        self._objects: WeakValueDictionary[K, V] = WeakValueDictionary()

@@ -1,6 +1,6 @@
-"""What calls cost and how far spending may go: tokens and money of a call, a ledger's sums, limits. Arithmetic only.
+"""Arithmetic of spending: the cost of a call, the sums of a ledger, limits.
 
-Money has no currency here: prices are given for a million tokens, in whatever the user counts in.
+Prices are per million tokens, in any currency of the user's choice.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one call costs or may cost. `money` is None where a price is not known."""
+    """The actual or greatest cost of a call. `money` is None where a price is unknown."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -27,7 +27,7 @@ class Cost:
 
 
 def cost_of(prompt_tokens: int, completion_tokens: int, settings: ChatSettings) -> Cost:
-    """The cost of a call at the prices in force."""
+    """The cost of a call at the prices of the settings."""
     known = settings.prompt_price >= 0 and settings.completion_price >= 0
     money = (prompt_tokens * settings.prompt_price + completion_tokens * settings.completion_price) / MILLION
     return Cost(prompt_tokens, completion_tokens, money if known else None)
@@ -35,14 +35,17 @@ def cost_of(prompt_tokens: int, completion_tokens: int, settings: ChatSettings) 
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """The sums of a ledger. `calls` are all that the server may have billed; of them `unsettled` got no reply that we saw
-    (a crash, a broken connection) and count with their reserved estimate, and `estimated` were counted by us because the
-    server's own count was missing or could not be right. Of the unsettled, `perhaps` may never have gone out: we were killed,
-    or the connection broke, between entering them and handing over their last byte. `refused` were not billed: the server
-    said no, or was not reached. `unpriced` are calls whose price was not known.
+    """The sums of a ledger.
 
-    So the bill's calls lie between `settled` and `calls`; and between `certain` and `calls`, if the server bills every call
-    that reached it whole but those to whose refusal we lived to listen.
+    - `calls`: all calls that the server may have billed.
+    - `unsettled`: those of them without a reply (a crash, a broken connection), counted with their reserved estimate.
+    - `estimated`: those of them whose tokens we estimated, because the server's count was missing or implausible.
+    - `perhaps`: unsettled calls that may never have been sent: we were killed, or the connection broke, before their last byte.
+    - `refused`: calls that were not billed, because the server refused them or was not reached.
+    - `unpriced`: calls without a known price.
+
+    So the server bills between `settled` and `calls` calls; and between `certain` and `calls`, if it bills every call that it
+    received completely, except those whose refusal we received.
     """
 
     calls: int = 0
@@ -57,12 +60,12 @@ class Ledger:
 
     @property
     def settled(self) -> int:
-        """Calls whose reply we have."""
+        """Calls with a reply."""
         return self.calls - self.unsettled
 
     @property
     def certain(self) -> int:
-        """Calls that certainly went out whole and were not refused."""
+        """Calls that were certainly sent completely and not refused."""
         return self.calls - self.perhaps
 
     @property
@@ -72,7 +75,7 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How far spending may go in all; 0 is no limit."""
+    """Limits on the total spending; 0 is no limit."""
 
     calls: int = 0
     tokens: int = 0
@@ -83,7 +86,7 @@ class Limits:
         """The limits of the settings.
 
         Raises:
-            UsageError: money is limited, but the price is not known.
+            UsageError: money is limited, but the price is unknown.
         """
         if settings.limit_money and cost_of(0, 0, settings).money is None:
             raise UsageError(
@@ -93,11 +96,11 @@ class Limits:
         return cls(settings.limit_calls, settings.limit_tokens, settings.limit_money)
 
     def check(self, spent: Ledger, coming: Cost, place: str) -> None:
-        """Whether a call that may cost `coming` may go out after `spent` (which includes calls in flight, at the most they
-        may cost).
+        """Check that a call that may cost `coming` is within the limits after `spent`, which includes the greatest cost of calls
+        in flight.
 
         Raises:
-            BudgetExhausted: it may not; nothing was spent on it.
+            BudgetExhausted: it is not; nothing was spent on it.
         """
         self._check("calls", self.calls, spent.calls, 1, place)
         self._check("tokens", self.tokens, spent.tokens, coming.tokens, place)
@@ -109,5 +112,5 @@ class Limits:
             raise BudgetExhausted(
                 f"the limit of {limit:,g} {what} would be passed: {place} has entered {spent:,.6g}, and the next call may cost "
                 f"{coming:,.6g}. Nothing was sent; what was finished is kept. Raise limit_{what} under [chat] and run the same "
-                "command again to go on"
+                "command again to continue"
             )

@@ -1,7 +1,7 @@
-"""What a status other than 200 calls for: again later, never again, with less, or in another form.
+"""What to do after a status other than 200: retry later, stop, shorten the prompt, or use another form.
 
-By its number, and where that says too little by the server's words: servers agree on neither. Some answer 500 or 404 where they
-mean that they do not know a reply format.
+The status number decides, and where that is not enough the server's message; servers agree on neither. Some respond with 500 or
+404 when they do not know a reply format.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ _FORMAT = re.compile(
     r"function[_ ]call|\bgrammar|guided[_ ](?:json|decoding)",
     re.IGNORECASE,
 )
-"""What a reply format is called, or what servers make of one."""
+"""Names of reply formats, and of what servers make of them."""
 _GATEWAY_TIMEOUTS = {504, 524}
-"""What stands between us and the server stopped waiting for it; the model may have run on, and been billed."""
+"""A gateway stopped waiting for the server; the model may have continued, and been billed."""
 
 
 def failure_of_status(
     status: int, headers: Mapping[str, str], words: str, *, formed: bool = False, logprobs: bool = False
 ) -> CallFailed:
-    """What this status calls for. `formed`: the request asked for a reply format, `logprobs`: for log-probabilities, which the
-    words may be about.
+    """The failure for a status. `formed`: the request asked for a reply format; `logprobs`: for log-probabilities. The server's
+    words may be about these.
     """
     reason = f"answered with status {status}" + (f": {words[:SHOWN]}" if words else "")
     if logprobs and status != 429 and names_logprobs(words):
         return CallFailed(FailureKind.FORMAT, reason)  # some forbid them (403), some break (500)
     wait = _wait(headers, words)
     if status == 403 and _MODERATED.search(words):
-        return CallFailed(FailureKind.NONSENSE, reason)  # what was asked was refused, not who asked
-    # Servers say "check your plan and billing" also to those who only ask too often in a minute.
+        return CallFailed(FailureKind.NONSENSE, reason)  # the content was refused, not the user
+    # Servers say "check your plan and billing" also when only the rate of requests is too high.
     no_credit = wait is None and _NO_CREDIT.search(words) and not _RATE.search(words)
     about_format = formed and names_format(words)
     if status in {401, 402, 403} or (status == 404 and not about_format) or (status == 429 and no_credit):
@@ -65,13 +65,13 @@ def failure_of_status(
 
 
 def names_format(words: str) -> bool:
-    """Whether a server's words are about the form in which a reply was asked for."""
+    """Whether a server's words are about the requested form of a reply."""
     return _FORMAT.search(words) is not None
 
 
 def _wait(headers: Mapping[str, str], words: str) -> float | None:
-    """Seconds that `Retry-After` asks for, given as such or as a date by the server's own clock, or else the server's words
-    ("try again in 1m3.5s"); None where neither does.
+    """The seconds to wait, from `Retry-After` (seconds, or a date by the server's clock), else from the server's words ("try
+    again in 1m3.5s"); None where neither says so.
     """
     named = headers.get("retry-after", "").strip()
     if re.fullmatch(r"\d+(?:\.\d+)?", named):

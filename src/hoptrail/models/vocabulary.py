@@ -1,4 +1,4 @@
-"""The words that the vocabulary of the encoder that ships holds whole: a list of common English words that is there anyway."""
+"""Common English words: the whole words in the vocabulary of the encoder that ships."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hoptrail.models.minilm import packaged_folder
 
 @cache
 def common_words() -> frozenset[str]:
-    """Some 20,000 words in small letters; none where the weights are not installed."""
+    """About 20,000 words in lower case; none where the weights are not installed."""
     try:
         lines = (packaged_folder() / "vocab.txt").read_text(encoding="utf-8").split("\n")
     except (ModelUnavailable, FileNotFoundError):

@@ -1,9 +1,9 @@
-"""One question to a search engine on the web, at the address configured and no other: MediaWiki's API, or Serper's JSON.
+"""Searching the web with one engine, at the configured address and no other: MediaWiki's API, or Serper's JSON.
 
-Off unless settings name an address: only then does a question leave the machine. Redirects are not followed, one deadline holds
-for the whole exchange, what comes back is bounded while it is read and treated as data from a stranger. A key comes from an
-environment variable and shows nowhere. No retries: whoever asks has another way to an answer. Pages are not fetched; what the
-engine itself says of them is all there is.
+It is off unless the settings name an address: only then does a question leave the machine. Redirects are not followed, one
+deadline applies to the whole exchange, and replies are bounded in size and untrusted. A key comes from an environment variable
+and is never shown. There are no retries, because callers can do without. Pages are not fetched; only the engine's excerpts are
+used.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ AGENT = "hoptrail (https://pypi.org/project/hoptrail/)"
 @dataclass(frozen=True, slots=True)
 class WebSearchSettings:
     """`engine`: `off`, `mediawiki` (address: its api.php) or `serper` (address: its search). The key is read from the environment
-    variable `key_variable`; MediaWiki wants none. At most `bytes` of a reply are read, and `characters` of a page are kept.
+    variable `key_variable`; MediaWiki needs none. At most `bytes` of a reply are read, and `characters` of a page are kept.
     """
 
     engine: Literal["off", "mediawiki", "serper"] = "off"
@@ -40,16 +40,16 @@ class WebSearchSettings:
 
     def __post_init__(self) -> None:
         if not 0 < self.deadline_seconds < threading.TIMEOUT_MAX:
-            raise UsageError("deadline_seconds is above 0")
+            raise UsageError("deadline_seconds must be above 0")
         if min(self.bytes, self.characters) < 1:
-            raise UsageError("bytes and characters are at least 1")
+            raise UsageError("bytes and characters must be at least 1")
         if self.engine != "off" and not _is_address(self.address):
             raise UsageError(f"a search engine ({self.engine}) needs an address that begins with http:// or https://")
 
 
 @dataclass(frozen=True, slots=True)
 class WebPage:
-    """What an engine says of a page."""
+    """A page as described by an engine."""
 
     title: str
     url: str
@@ -57,10 +57,10 @@ class WebPage:
 
 
 class WebSearch:
-    """Asks one engine. For any number of threads."""
+    """Searches with one engine. Thread-safe."""
 
     def __init__(self, settings: WebSearchSettings) -> None:
-        """Raises UsageError: the engine is off, or wants a key and the environment holds none that can be sent."""
+        """Raises: UsageError: the engine is off, or needs a key and the environment has none that can be sent."""
         if settings.engine == "off":
             raise UsageError("no search engine is set: name one and its address")
         key = find_key(settings.key_variable) if settings.engine == "serper" else NO_KEY
@@ -74,10 +74,10 @@ class WebSearch:
         return self._settings.engine
 
     def search(self, question: str, limit: int) -> tuple[WebPage, ...]:
-        """The first `limit` pages that the engine names, in its order; those without text or address are left out.
+        """The first `limit` pages of the engine, in its order, without those that lack text or address.
 
         Raises:
-            ModelUnavailable: no sensible reply in time. The message holds no key, whatever the server says.
+            ModelUnavailable: there was no valid reply in time. The message contains no key, whatever the server says.
         """
         import httpx2
 

@@ -1,8 +1,7 @@
-"""Reads a model's weights from a safetensors file, and identifies them by their SHA-256.
+"""Reading a model's weights from a safetensors file, and identifying them by their SHA-256.
 
-The format is eight bytes (little-endian length of the header), the header (JSON: per tensor its type, shape and offsets),
-then the numbers. The file is mapped into memory, never executed and never copied as a whole. Knows nothing of what the
-tensors mean. Format: https://huggingface.co/docs/safetensors.
+The format is eight bytes (little-endian length of the header), the header (JSON: per tensor its type, shape and offsets), then
+the numbers. The file is mapped into memory. Format: https://huggingface.co/docs/safetensors.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Addresses on object stores, and what the environment says of them.
+"""Addresses on object stores, and the environment variables about them.
 
-Credentials and endpoints come from the environment, which the library that reaches the store reads itself (AWS_ACCESS_KEY_ID,
-AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL, and their like of GOOGLE_ and AZURE_). Read here is only
-what the library has to be given: whether the endpoint has no TLS; and what must appear in no message.
+The client library reads credentials and endpoints from the environment itself (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY,
+AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL, and their counterparts with GOOGLE_ and AZURE_). This module reads only what the
+library must be told, whether the endpoint has no TLS, and the secrets that must not appear in messages.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ACCOUNTS = ("GOOGLE_SERVICE_ACCOUNT", "GOOGLE_SERVICE_ACCOUNT_PATH", "GOOGLE_SE
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """SCHEME://BUCKET/PATH, without anything secret. Use `of`."""
+    """SCHEME://BUCKET/PATH, without secrets. Use `of`."""
 
     scheme: str
     bucket: str
@@ -35,9 +35,9 @@ class Address:
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """Raises: UsageError: not an address of an object store, or one with credentials in it."""
+        """Parse an address. Raises: UsageError: it is not an address of an object store, or contains credentials."""
         scheme, mark, rest = text.partition("://")
-        shown = re.split(r"[?#]", text)[0]  # what follows may be a signature
+        shown = re.split(r"[?#]", text)[0]  # the rest may be a signature
         bucket, _, path = rest.rstrip("/").partition("/")
         if "@" in bucket or ":" in bucket:
             raise UsageError(
@@ -56,18 +56,18 @@ class Address:
 
     @property
     def folder_name(self) -> str:
-        """A name for a folder of its own."""
+        """A unique and readable folder name for the address."""
         readable = re.sub(r"[^A-Za-z0-9-]+", "-", str(self))[-60:].strip("-")
         return f"{readable}-{hashlib.sha256(str(self).encode()).hexdigest()[:12]}"
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is meant as an address, not as a path."""
+    """Whether a text is an address, not a path."""
     return "://" in text
 
 
 def endpoint() -> str:
-    """The endpoint that the environment names, without user and password; empty where it names none."""
+    """The endpoint in the environment, without user and password; empty where there is none."""
     named = next((value for value in _endpoints() if value), "")
     parts = urlsplit(named)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}" if named else ""
@@ -79,7 +79,7 @@ def without_tls() -> bool:
 
 
 def secrets() -> tuple[str, ...]:
-    """Values of the environment that are keys to an object store."""
+    """The secrets of object stores in the environment."""
     values = [value for name, value in os.environ.items() if _SECRET.match(name)]
     passwords = [urlsplit(value).password or "" for value in _endpoints()]
     keys = _of_google_account("private_key")
@@ -92,12 +92,12 @@ def _endpoints() -> list[str]:
 
 
 def _of_google_account(name: str) -> list[str]:
-    """A text that the service account of the environment has under this name."""
+    """The field `name` of the service account in the environment, if it is a text."""
     for variable in _ACCOUNTS:
         try:
-            given = os.environ[variable]
-            account = json.loads(given if variable.endswith("KEY") else Path(given).read_text(encoding="utf-8"))
-        except (KeyError, OSError, ValueError):  # the library that reaches the store says what is wrong with it
+            value = os.environ[variable]
+            account = json.loads(value if variable.endswith("KEY") else Path(value).read_text(encoding="utf-8"))
+        except (KeyError, OSError, ValueError):  # the client library reports what is wrong
             continue
         if isinstance(account, dict) and isinstance(account.get(name), str):
             return [account[name]]

@@ -1,8 +1,7 @@
-"""Fetching a publication: into the cache of this machine, following newer ones, or back into an index of one's own.
+"""Fetching publications: into a cache on this machine, following newer ones, or restoring an index from one.
 
-The cache has a folder for each address, and in it one for each publication that is there, which is an index folder with its
-manifest beside it. A publication is fetched beside those before it: what it shares with the newest of them is taken from there.
-Then the others go, but for those that are in use. So the cache holds, of each address, the newest publication and those in use.
+The cache has a folder per address, with a subfolder per publication: an index folder plus its manifest. A publication is fetched
+beside the earlier ones, reusing what it shares with the newest of them. Then all others that are not in use are removed.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, BinaryIO, Self
 from hoptrail.corpus.copying import check_empty
 from hoptrail.corpus.durable import NEW, make_folder, move_folder, remove_folder, sync_folder, write_file
 from hoptrail.corpus.places import DATABASE
-from hoptrail.corpus.refusals import telling
+from hoptrail.corpus.refusals import translating_errors
 from hoptrail.corpus.segments import ARRAYS
 from hoptrail.errors import IndexDamaged, IndexUnavailable
 from hoptrail.publishing.address import Address
@@ -48,7 +47,7 @@ _LOCK = "fetching.lock"
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A publication on this machine, which `Snapshot.open(folder)` reads. It stays until `close`, or until this process ends."""
+    """A publication in the cache, for `Snapshot.open(folder)`. It is kept until `close`, or until this process ends."""
 
     folder: Path
     number: int
@@ -56,7 +55,7 @@ class Copy:
     _pin: BinaryIO
 
     def close(self) -> None:
-        """Give it up: it may go as soon as a newer one is there."""
+        """Release the copy, which may be removed once there is a newer one."""
         self._pin.close()
 
     def __enter__(self) -> Self:
@@ -67,71 +66,71 @@ class Copy:
 
 
 def usual_cache() -> Path:
-    """Where the system has programs keep what they can fetch again."""
+    """The cache in the system's folder for caches."""
     from platformdirs import user_cache_path
 
     return user_cache_path("hoptrail", appauthor=False) / "published"
 
 
 def fetch(address: str, cache: Path) -> Copy:
-    """The current publication of an address, fetched into the cache as far as it is not there.
+    """The current publication of an address, fetched into the cache unless it is there.
 
-    Raises: as `Follower.look` does.
+    Raises: as `Follower.first` does.
     """
     return Follower(address, cache).first()
 
 
 class Follower:
-    """Sees what is new at an address. For one thread."""
+    """Follows the publications of an address. Not thread-safe."""
 
     def __init__(self, address: str, cache: Path) -> None:
-        """Raises: UsageError: not an address."""
+        """Raises: UsageError: it is not an address."""
         self._objects = Objects(Address.of(address))
         self._home = cache / Address.of(address).folder_name
         self._version: UpdateVersion | None = None
         self._folder: Path | None = None
 
     def look(self) -> Copy | None:
-        """The current publication, fetched as far as it is not there; None where it is the one of the last call. That costs one
+        """The current publication, fetched unless it is in the cache; None where it is the one of the last call, which costs one
         small request.
 
-        Raises: as `first` does. What is in the cache can be used on.
+        Raises: as `first` does. Earlier copies remain usable.
         """
         try:
-            found = read_pointer(self._objects, self._version)
+            current = read_pointer(self._objects, self._version)
         except Unchanged:
             self._clear()
             return None
-        return self._current(found)
+        return self._fetch_current(current)
 
     def first(self) -> Copy:
-        """The current publication, fetched as far as it is not there.
+        """The current publication, fetched unless it is in the cache.
 
         Raises:
             IndexUnavailable: nothing is published there.
-            IndexDamaged: an object is missing, or is not what it was; the message names it.
-            IndexMismatch: published by a newer hoptrail.
+            IndexDamaged: an object is missing or altered; the message names it.
+            IndexMismatch: it was published by a newer hoptrail.
             StorageError: the store cannot be reached or refuses, or the disk refuses.
         """
-        return self._current(read_pointer(self._objects))
+        return self._fetch_current(read_pointer(self._objects))
 
-    def _current(self, found: tuple[Pointer, UpdateVersion] | None) -> Copy:
-        while found:
-            pointer, version = found
+    def _fetch_current(self, current: tuple[Pointer, UpdateVersion] | None) -> Copy:
+        while current:
+            pointer, version = current
             try:
-                copy = self._fetched(pointer)
-            except MissingObject:  # damage, unless the pointer was read so long ago that the publication has gone
-                found = read_pointer(self._objects)
-                if found and found[0] == pointer:
+                copy = self._fetch(pointer)
+            except MissingObject:  # damage, unless the publication was removed since the pointer was read
+                current = read_pointer(self._objects)
+                if current and current[0] == pointer:
                     raise
                 continue
             self._version, self._folder = version, copy.folder
             return copy
-        raise _nothing(self._objects.address)
+        raise _nothing_published(self._objects.address)
 
-    def _fetched(self, pointer: Pointer) -> Copy:
+    def _fetch(self, pointer: Pointer) -> Copy:
         name = pointer.manifests[0]
-        with telling(self._home):
+        with translating_errors(self._home):
             make_folder(self._home)
             with _lock(self._home):
                 folder = self._home / name
@@ -145,16 +144,16 @@ class Follower:
         return copy
 
     def _clear(self) -> None:
-        """Remove what is no longer in use, unless somebody fetches."""
-        with telling(self._home):
-            if self._folder and len(self._there()) > 1:
+        """Remove publications that are no longer in use, unless another process is fetching."""
+        with translating_errors(self._home):
+            if self._folder and len(self._cached()) > 1:
                 with suppress(TimeoutError), _lock(self._home, timeout=0):
                     self._remove_others(self._folder)
 
     def _newest(self) -> Path | None:
-        return max(self._there(), key=lambda path: number_of(path.name), default=None)
+        return max(self._cached(), key=lambda path: number_of(path.name), default=None)
 
-    def _there(self) -> list[Path]:
+    def _cached(self) -> list[Path]:
         return [path.parent for path in self._home.glob(f"*/{_MANIFEST}") if path.parent.suffix != NEW]
 
     def _remove_others(self, kept: Path) -> None:
@@ -166,11 +165,11 @@ class Follower:
 
 
 def restore(source: str, folder: Path) -> None:
-    """Make an index folder of a backup (a folder), or of the current publication of an address.
+    """Restore an index folder from a backup (a folder), or from the current publication of an address.
 
     Raises:
-        UsageError: `folder` holds something.
-        HoptrailError: as `copy_index` and `Follower.look` do.
+        UsageError: `folder` is not empty.
+        HoptrailError: as `copy_index` and `Follower.first` do.
     """
     from hoptrail.corpus.copying import copy_index
     from hoptrail.publishing.address import is_address
@@ -180,23 +179,23 @@ def restore(source: str, folder: Path) -> None:
         return
     check_empty(folder)
     objects = Objects(Address.of(source))
-    found = read_pointer(objects)
-    if found is None:
-        raise _nothing(objects.address)
-    with telling(folder):
-        _place(objects, read_manifest(objects, found[0].manifests[0]), folder)
+    current = read_pointer(objects)
+    if current is None:
+        raise _nothing_published(objects.address)
+    with translating_errors(folder):
+        _place(objects, read_manifest(objects, current[0].manifests[0]), folder)
 
 
-def _nothing(address: Address) -> IndexUnavailable:
+def _nothing_published(address: Address) -> IndexUnavailable:
     return IndexUnavailable(
-        f"nothing is published at {address}. Do that with `hoptrail publish --index DIR {address}`."
+        f"nothing is published at {address}. Publish an index with `hoptrail publish --index DIR {address}`."
     )
 
 
 def _place(
     objects: Objects, manifest: Manifest, folder: Path, base: Path | None = None, *, with_manifest: bool = False
 ) -> None:
-    """Put the files of a publication on the disk, all of them or none; what another publication has is taken from there."""
+    """Write all files of a publication or none, reusing those of the publication in `base`."""
     new = folder.with_name(folder.name + NEW)
     remove_folder(new)
     make_folder(new / ARRAYS)
@@ -211,7 +210,7 @@ def _place(
 
 
 class _Source:
-    """Where the chunks of a publication come from: a publication that is on this machine, or the store."""
+    """Gets the chunks of a publication from another one on this machine, or from the store."""
 
     def __init__(self, objects: Objects, base: Path | None) -> None:
         self._objects = objects
@@ -219,40 +218,40 @@ class _Source:
         self._base = {file.name: (base / file.name, file) for file in manifest.files} if base and manifest else {}
 
     def write(self, file: StoredFile, path: Path) -> None:
-        """Put a file on the disk."""
+        """Write a file."""
         near, known = self._base.get(file.name, (None, None))
-        if near and known == file and file.name != DATABASE:  # an array, which nobody changes
-            with suppress(OSError):  # not there, or a file system without links
+        if near and known == file and file.name != DATABASE:  # an array, which never changes
+            with suppress(OSError):  # it is missing, or the file system has no links
                 os.link(near, path)
                 return
         near = near if known and known.chunk_size == file.chunk_size else None
         write_file(path, _in_order(lambda place: self._chunk(file, place, near), len(file.chunks)))
 
     def _chunk(self, file: StoredFile, place: int, near: Path | None) -> bytes:
-        """A chunk whose hash is right, from the same place of a near file if it is there. (To close a database that is open
-        elsewhere in this process takes away the locks on it; here nobody writes, so none is needed.)
+        """A chunk with the right hash, from the same place in the file `near` if possible. (Closing that file releases locks that
+        this process has on an open database; nothing writes here, so none are needed.)
         """
         name = file.chunks[place]
         if near:
             with suppress(OSError), near.open("rb") as opened:
                 opened.seek(place * file.chunk_size)
                 content = opened.read(file.length(place))
-                if _is(content, name):
+                if _is_intact(content, name):
                     return content
-        found = self._objects.get(f"{CHUNKS}/{name}")
-        if found is None:
+        stored = self._objects.get(f"{CHUNKS}/{name}")
+        if stored is None:
             raise MissingObject(f"{CHUNKS}/{name}", self._objects.address)
-        if len(found) != file.length(place) or not _is(found, name):
+        if len(stored) != file.length(place) or not _is_intact(stored, name):
             raise damaged_chunk(name, self._objects.address)
-        return found
+        return stored
 
 
-def _is(content: bytes, name: str) -> bool:
+def _is_intact(content: bytes, name: str) -> bool:
     return hashlib.sha256(content).hexdigest() == name.partition("/")[2]
 
 
 def _in_order(chunk: Callable[[int], bytes], count: int) -> Iterator[bytes]:
-    """Chunks in their order, of which some are fetched at a time."""
+    """All chunks in order; several are fetched at a time."""
     with ThreadPoolExecutor(STREAMS) as pool:
         places = iter(range(count))
         running: deque[Future[bytes]] = deque(pool.submit(chunk, place) for place in islice(places, 2 * STREAMS))
@@ -267,7 +266,7 @@ def _in_order(chunk: Callable[[int], bytes], count: int) -> Iterator[bytes]:
 
 
 def _manifest_in(folder: Path) -> Manifest | None:
-    """The manifest of a publication that is on this machine; None where it is not, or is damaged."""
+    """The manifest of a publication in the cache; None where it is missing or damaged."""
     try:
         return parse_manifest((folder / _MANIFEST).read_bytes(), folder.name, folder)
     except (FileNotFoundError, IndexDamaged):
@@ -275,7 +274,7 @@ def _manifest_in(folder: Path) -> Manifest | None:
 
 
 def _pinned(folder: Path) -> BinaryIO:
-    """An open file that keeps a publication from being removed. To be called while the lock of the home is held."""
+    """An open file that keeps a publication from being removed. The caller holds the lock of the cache."""
     pin = (folder / _MANIFEST).open("rb")
     _flock(pin, shared=True)
     return pin
@@ -295,7 +294,7 @@ def _remove_unless_used(folder: Path) -> None:
 
 
 def _flock(file: BinaryIO, *, shared: bool) -> None:
-    """Lock an open file. (Where there is no such lock, the system does not let open files be removed.)"""
+    """Lock an open file. (On Windows, which has no `fcntl`, open files cannot be removed anyway.)"""
     try:
         import fcntl
     except ImportError:
@@ -305,9 +304,9 @@ def _flock(file: BinaryIO, *, shared: bool) -> None:
 
 @contextmanager
 def _lock(home: Path, timeout: float = -1) -> Iterator[None]:
-    """Of those who fetch from one address or clear up, one at a time.
+    """Lets one process at a time change the cache of an address.
 
-    Raises: TimeoutError: somebody else does, after so many seconds.
+    Raises: TimeoutError: another process has the lock for `timeout` seconds.
     """
     from filelock import FileLock
 

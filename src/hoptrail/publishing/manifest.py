@@ -1,4 +1,4 @@
-"""What a publication consists of, as JSON: the manifest, and the pointer that names it."""
+"""The manifest of a publication and the pointer to it, as JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from obstore import UpdateVersion
 
 FORMAT = 1
-"""Raised by one whenever an older hoptrail could misread what a newer one publishes."""
+"""Increased whenever an older hoptrail could misread what a newer one publishes."""
 
 POINTER = "current.json"
 MANIFESTS = "manifests"
@@ -42,13 +42,13 @@ class StoredFile:
     chunks: tuple[str, ...]
 
     def length(self, place: int) -> int:
-        """Bytes of a chunk."""
+        """The length of a chunk in bytes."""
         return min(self.chunk_size, self.size - place * self.chunk_size)
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """Publication `number` of an index, whose commit has the number `commit`."""
+    """Publication `number`: the files of an index at commit `commit`."""
 
     format: int
     number: int
@@ -61,7 +61,7 @@ class Manifest:
 
     @property
     def size(self) -> int:
-        """Bytes of all files."""
+        """The size of all files in bytes."""
         return sum(file.size for file in self.files)
 
     @cached_property
@@ -76,7 +76,7 @@ class Manifest:
 
 @dataclass(frozen=True)
 class Pointer:
-    """The names of the manifests that are kept, the newest first, which is the current one."""
+    """The names of the manifests that are kept; the first is the newest and the current one."""
 
     format: int
     manifests: tuple[str, ...]
@@ -87,17 +87,17 @@ class Pointer:
 
     @property
     def number(self) -> int:
-        """Of the current publication."""
+        """The number of the current publication."""
         return number_of(self.manifests[0])
 
 
 def number_of(name: str) -> int:
-    """The number of the publication that a manifest or a chunk is named by."""
+    """The number of the publication in the name of a manifest or chunk."""
     return int(re.split("[-/]", name)[0])
 
 
 def object_of(manifest: str) -> str:
-    """The object that a manifest is in."""
+    """The name of the object of a manifest."""
     return f"{MANIFESTS}/{manifest}.json"
 
 
@@ -106,23 +106,24 @@ def read_pointer(objects: Objects, other_than: UpdateVersion | None = None) -> t
 
     Raises:
         Unchanged: it is still `other_than`.
-        IndexMismatch: published by a newer hoptrail.
+        IndexMismatch: it was published by a newer hoptrail.
         IndexDamaged: it cannot be read.
     """
-    found = objects.get_version(POINTER, other_than)
-    if found is None:
+    stored = objects.get_version(POINTER, other_than)
+    if stored is None:
         return None
-    pointer = _from_json(Pointer, found[0], POINTER, objects.address)
+    content, version = stored
+    pointer = _from_json(Pointer, content, POINTER, objects.address)
     if not pointer.manifests or not all(map(_MANIFEST.fullmatch, pointer.manifests)):
         raise _damaged(POINTER, objects.address, "it does not name manifests")
-    return pointer, found[1]
+    return pointer, version
 
 
 def read_manifest(objects: Objects, name: str) -> Manifest:
-    """A manifest.
+    """Read a manifest.
 
     Raises:
-        MissingObject: it is not there.
+        MissingObject: it does not exist.
         IndexMismatch, IndexDamaged: see `read_pointer`.
     """
     content = objects.get(object_of(name))
@@ -132,7 +133,7 @@ def read_manifest(objects: Objects, name: str) -> Manifest:
 
 
 def parse_manifest(content: bytes, name: str, address: Address | Path) -> Manifest:
-    """The manifest of this name from its content, which was found at an address or in a folder.
+    """Parse the content of a manifest; errors name the address or folder that it is from.
 
     Raises:
         IndexMismatch, IndexDamaged: see `read_pointer`.
@@ -151,13 +152,14 @@ def parse_manifest(content: bytes, name: str, address: Address | Path) -> Manife
 
 
 class MissingObject(IndexDamaged):
-    """A publication names an object that is not there: damage, unless later publications have removed it meanwhile."""
+    """A publication names an object that does not exist: damage, unless the publication was removed meanwhile."""
 
     def __init__(self, name: str, address: Address) -> None:
         super().__init__(f"{name} of {address} is missing. Publish the index anew with `hoptrail publish --afresh`.")
 
 
 def damaged_chunk(chunk: str, address: Address) -> IndexDamaged:
+    """The error for an altered chunk."""
     return _damaged(f"{CHUNKS}/{chunk}", address, "its content does not have the checksum in its name")
 
 
@@ -175,12 +177,12 @@ def _from_json(kind: type[Read], content: bytes, name: str, address: Address | P
     from pydantic import TypeAdapter, ValidationError
 
     try:
-        read = json.loads(content)
-        found = read.get("format") if isinstance(read, dict) else None
-        if isinstance(found, int) and found > FORMAT:
+        parsed = json.loads(content)
+        version = parsed.get("format") if isinstance(parsed, dict) else None
+        if isinstance(version, int) and version > FORMAT:
             raise IndexMismatch(
-                f"{address} was published in format {found}; this hoptrail reads {FORMAT}. Update hoptrail."
+                f"{address} was published in format {version}; this hoptrail reads {FORMAT}. Update hoptrail."
             )
-        return TypeAdapter(kind).validate_python(read)
+        return TypeAdapter(kind).validate_python(parsed)
     except (ValidationError, ValueError) as error:
         raise _damaged(name, address, "it is not JSON of the expected form") from error

@@ -1,4 +1,4 @@
-"""The objects below an address: reading, writing on a condition, listing, deleting."""
+"""The objects below an address: reading, conditional writing, listing, deleting."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 STREAMS = 16
-"""Requests at a time."""
+"""Concurrent requests."""
 
 RETRIES, RETRY_SECONDS = 5, 30
-"""How often and for how long a request that fails is tried again."""
+"""How often and for how many seconds a failing request is retried."""
 
 
 class Outdated(Exception):
-    """A conditional write was refused: the object is not what it was to replace."""
+    """A conditional write was refused: the object is not the version that it was to replace."""
 
 
 class Unchanged(Exception):
-    """An object is still the version that is known."""
+    """An object still has the known version."""
 
 
 class Objects:
-    """The objects below an address, by their names. Every other failure is a StorageError; safe to use from several threads."""
+    """The objects below an address, by name. Thread-safe. Failures other than those documented raise StorageError."""
 
     def __init__(self, address: Address) -> None:
         from obstore.store import from_url
@@ -52,7 +52,7 @@ class Objects:
         """An object and its version; None where there is none.
 
         Raises:
-            Unchanged: it is still `other_than`, and was not sent.
+            Unchanged: its version is still `other_than`; the object was not sent.
         """
         import obstore
         from obstore.exceptions import NotFoundError, NotModifiedError
@@ -71,22 +71,23 @@ class Objects:
             return content, {"e_tag": found.meta["e_tag"], "version": found.meta["version"]}
 
     def put(self, name: str, content: bytes) -> None:
+        """Write an object."""
         import obstore
 
         with self._failing():
             obstore.put(self._store, name, content, use_multipart=False)
 
     def replace(self, name: str, content: bytes, version: UpdateVersion | None) -> None:
-        """Write an object in place of a version of it, or (None) only where there is none.
+        """Write an object only if it still has this version, or (None) does not exist.
 
         Raises:
-            Outdated: it is another one. (Also where this write took effect and the answer was lost.)
+            Outdated: it does not. (Also if this write took effect and the response was lost.)
         """
         import obstore
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 
         known: UpdateVersion | None = None
-        if version is not None:  # what a store does not say of an object it must not be asked for
+        if version is not None:  # a condition must not name what the store does not report
             known = {key: value for key, value in version.items() if value is not None}  # type: ignore[assignment]
         with self._failing():
             try:
@@ -95,14 +96,14 @@ class Objects:
                 raise Outdated from error
 
     def written(self, under: str) -> dict[str, datetime]:
-        """The objects below a folder, and when each was written, by the clock of the store."""
+        """The objects below a folder with the times when they were written, by the clock of the store."""
         import obstore
 
         with self._failing():
             return {item["path"]: item["last_modified"] for items in obstore.list(self._store, under) for item in items}
 
     def delete(self, name: str) -> None:
-        """Delete an object, if it is there."""
+        """Delete an object if it exists."""
         import obstore
         from obstore.exceptions import NotFoundError
 

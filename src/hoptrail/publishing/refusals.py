@@ -1,7 +1,7 @@
-"""What an object store refuses, in words that say what to do.
+"""Translating errors of object stores into messages that say what to do.
 
-The library that reaches the store has few types of errors, so they are known by words in their messages. Messages of stores may
-quote keys; none is passed on with one.
+The client library has few types of errors, so errors are recognised by words in their messages. Messages of stores may quote
+keys, which are removed.
 """
 
 from __future__ import annotations
@@ -31,21 +31,22 @@ _SIGNS = (
     (("kind: Request", "connection closed", "connection reset"), "unreachable"),
     (("status: 5", "status code: 5", "status: 429", "status code: 429", "SlowDown"), "failing"),
 )
-"""In this order: a message of a later kind may hold the words of an earlier one, but not the other way round."""
+"""Checked in this order: a message of an earlier kind may contain words of a later one."""
 
 
 def refusal(address: Address, error: Exception) -> StorageError:
-    """What to raise where an object store, or the way to it, has failed."""
+    """The error to raise when an object store, or the connection to it, fails."""
     return StorageError(_advice(address, kind_of(error)) or f"{address}: {_first_line(error)}")
 
 
 def kind_of(error: Exception) -> str:
+    """The kind of an error; empty where it is not recognised."""
     text = str(error)
     return next((kind for signs, kind in _SIGNS if any(sign in text for sign in signs)), "")
 
 
 def _first_line(error: Exception) -> str:
-    """Without the positions in the library's source that follow it, and without keys."""
+    """The first line of the message, without positions in the library's source and without keys."""
     text = str(error).splitlines()[0] if str(error) else type(error).__name__
     return without(text.split(", /", 1)[0], secrets())[:300]
 
@@ -58,8 +59,8 @@ def _advice(address: Address, kind: str) -> str:
         "wrong": f"the object store{where} does not accept the credentials for {address}: check {credentials}, and their region.",
         "none": f"no credentials were found for {address}: set {credentials}.",
         "forbidden": f"the object store{where} forbids this on {address} (403). Fetching needs the right to get objects, "
-        f"publishing also to list, put and delete them; or {credentials} belong to somebody else.",
+        f"publishing also to list, put and delete them; or {credentials} belong to another account.",
         "unreachable": f"the object store of {address} cannot be reached{where}. Check the network, and the endpoint "
-        f"(AWS_ENDPOINT_URL and AWS_REGION, or their like of AZURE_ and GOOGLE_).",
+        f"(AWS_ENDPOINT_URL and AWS_REGION, or their counterparts with AZURE_ and GOOGLE_).",
         "failing": f"the object store of {address}{where} kept failing after several tries. Run the same command again later.",
     }.get(kind, "")

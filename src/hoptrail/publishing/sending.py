@@ -1,4 +1,4 @@
-"""Publishing: the chunks that the last publication lacks, the manifest, and then the pointer."""
+"""Publishing: sending the chunks that the last publication lacks, then the manifest, then the pointer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from hoptrail.publishing.manifest import (
     Manifest,
     Pointer,
     StoredFile,
-    number_of,
     object_of,
     read_manifest,
     read_pointer,
@@ -33,19 +32,19 @@ if TYPE_CHECKING:
     from obstore import UpdateVersion
 
 SMALLEST_CHUNK = 1 << 14
-"""Bytes of a chunk of the database, a whole number of its pages (which have 4,096)."""
+"""Bytes of a chunk of the database, a multiple of its pages of 4,096 bytes."""
 
 MOST_CHUNKS = 1 << 14
-"""Of the database; a larger one has larger chunks. Each takes 80 bytes in the manifest, which is sent with every publication."""
+"""The most chunks of the database; a larger one has larger chunks. Each takes 80 bytes in the manifest of every publication."""
 
 ARRAY_CHUNK = 1 << 22
-"""Bytes of a chunk of an array. Arrays are never changed, so it matters only for how many requests there are."""
+"""Bytes of a chunk of an array. Arrays never change, so this only determines the number of requests."""
 
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """The current publication after a call, and what the call did. `size` is bytes of all files of the index; `sent_bytes` counts
-    chunks and manifest, and is 0 where the commit was published already; `removed` counts objects.
+    """The current publication after a call, and what the call did. `size` is that of all files in bytes; `sent_bytes` counts
+    chunks and the manifest, and is 0 if the commit was published before; `removed` counts objects.
     """
 
     number: int
@@ -58,19 +57,19 @@ class Publication:
 
 
 def publish(folder: Path, address: str, *, keep_hours: float = KEEP_HOURS, afresh: bool = False) -> Publication:
-    """Put the last commit of an index on an object store. Only chunks that the last publication lacks are sent; with `afresh` all
-    are, which mends a damaged publication. Publications stay for `keep_hours` after a newer one has replaced them; the last but
-    one stays in any case. Others may read and write the index meanwhile.
+    """Publish the last commit of an index to an object store.
+
+    Only chunks that the last publication lacks are sent; with `afresh` all are, which repairs a damaged publication. Replaced
+    publications are kept for `keep_hours`, the last but one in any case. The index may be read and written meanwhile.
 
     Raises:
-        UsageError: not an address.
-        IndexUnavailable, IndexDamaged: the index cannot be read, or what is published cannot.
-        IndexBusy: somebody else has published there meanwhile; the publication is theirs.
-        StorageError: the store refuses; what was published before stays as it was.
+        UsageError: it is not an address.
+        IndexUnavailable, IndexDamaged: the index, or what is published, cannot be read.
+        IndexBusy: another process has published there meanwhile; its publication is current.
+        StorageError: the store refuses; the earlier publication is unchanged.
     """
     objects = Objects(Address.of(address))
-    found = read_pointer(objects)
-    pointer, version = found or (None, None)
+    pointer, version = read_pointer(objects) or (None, None)
     with open_commit(folder) as commit:
         before = None if pointer is None or afresh else read_manifest(objects, pointer.manifests[0])
         sender = _Sender(objects, pointer.number + 1 if pointer else 1, before)
@@ -96,12 +95,12 @@ class _Sender:
         self._objects = objects
         self._number = number
         self._known = {chunk.partition("/")[2]: chunk for chunk in (before.chunks if before else ())}
-        """What need not be sent, by its hash: of the last publication, and of a publisher that has failed since."""
+        """Chunks in the store, by hash: of the last publication, and of a publisher that has failed since."""
         for chunk in objects.written(f"{CHUNKS}/{number}"):
             self._known.setdefault(chunk.rpartition("/")[2], f"{number}/{chunk.rpartition('/')[2]}")
 
     def send(self, commit: OpenCommit) -> Manifest:
-        """Send what is missing of a commit; its manifest."""
+        """Send the missing chunks of a commit. Returns its manifest."""
         with ThreadPoolExecutor(STREAMS) as pool:
             running: deque[Future[None]] = deque()
             files = tuple(self._file(name, file, pool, running) for name, file in commit.files.items())
@@ -127,7 +126,7 @@ class _Sender:
 
 
 def database_chunk(size: int) -> int:
-    """Bytes of a chunk of a database of so many bytes: a power of two."""
+    """The chunk size of a database of `size` bytes: a power of two."""
     chunk = SMALLEST_CHUNK
     while chunk * MOST_CHUNKS < size:
         chunk *= 2
@@ -140,10 +139,10 @@ def _pieces(file: BinaryIO, size: int) -> Iterator[bytes]:
 
 
 def _put_manifest(objects: Objects, manifest: Manifest, version: UpdateVersion | None) -> None:
-    """Write the manifest, and see that the store refuses to replace it on a condition that does not hold.
+    """Write the manifest, and check that the store refuses a conditional write whose condition does not hold.
 
     Raises:
-        StorageError: it does not, so two publishers could both believe to have won.
+        StorageError: it does not, so two publishers could both seem to win.
     """
     name = object_of(manifest.name)
     objects.put(name, manifest.content)
@@ -152,20 +151,24 @@ def _put_manifest(objects: Objects, manifest: Manifest, version: UpdateVersion |
     except Outdated:
         return
     raise StorageError(
-        f"the object store of {objects.address} does not heed conditions of writes (If-Match, If-None-Match), without which two "
+        f"the object store of {objects.address} ignores conditions of writes (If-Match, If-None-Match), without which two "
         f"publishers could overwrite each other. Publish to another store."
     )
 
 
 def _switch(objects: Objects, pointer: Pointer, version: UpdateVersion | None) -> None:
-    """Write the pointer in place of the one that was read."""
+    """Replace the pointer if it is still the version that was read.
+
+    Raises:
+        IndexBusy: it is another one.
+    """
     try:
         objects.replace(POINTER, pointer.content, version)
     except Outdated as error:
-        found = read_pointer(objects)
-        if found and found[0].manifests[0] == pointer.manifests[0]:  # it took effect, and the answer was lost
+        current = read_pointer(objects)
+        if current and current[0].manifests[0] == pointer.manifests[0]:  # it took effect, but the response was lost
             return
-        theirs = f"publication {number_of(found[0].manifests[0])}" if found else "nothing"
+        theirs = f"publication {current[0].number}" if current else "nothing"
         raise IndexBusy(
             f"somebody else has published to {objects.address} meanwhile: {theirs} is current there, and nothing of this one. "
             f"Run the same command again if this index is to replace it."

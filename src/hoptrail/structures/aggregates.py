@@ -1,13 +1,13 @@
 """Aggregates: all facts about one entity, from all documents, as one text. The leaves of SiReRAG's relatedness tree.
 
-    section 4.2, paragraph 5   facts of one entity, documents kept together and in order; facts without an entity left out
-    released code              the singleton rule; texts that are equal are kept once (the paper is silent on both)
+    section 4.2, paragraph 5   facts of one entity, by document and in order; facts without an entity are left out
+    released code              the singleton rule; equal texts are kept once (the paper mentions neither)
 
-Deviations: case does not part entities (as in the code; the paper says exact match), a fact stands once under an entity however
-often it names it, and a long aggregate is cut into parts that the encoder reads whole (with `part_words = 0`, as the paper, it is
-not). With `key = "topic"` the passages of a topic take the place of an entity, as in the analysis of section 3
-(`topics.py`). A family name goes with the full name that its document gives (`gathering.py`); entities that otherwise
-differ in more than case and white space (`Orla Finch`, `O. Finch`) are not brought together.
+Deviations: entities are compared without case (as in the code; the paper says exact match); a fact occurs once under an entity
+however often it names it; a long aggregate is cut into parts that the encoder can read whole (not with `part_words = 0`, as in
+the paper). With `key = "topic"` the passages of a topic replace those of an entity, as in the analysis of section 3
+(`topics.py`). A family name is merged with the full name that its document gives (`gathering.py`); other entities that differ in
+more than case and white space (`Orla Finch`, `O. Finch`) are not.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.clustering import ClusteringSettings, open_clusterer
 from hoptrail.structures.declaring import Derived
 from hoptrail.structures.extractions import stored_in_order
-from hoptrail.structures.gathering import Gathering, Place, SaidOfEntities, chosen, is_date_or_number
+from hoptrail.structures.gathering import EntityFacts, Gathering, Place, is_date_or_number, select_aggregates
 from hoptrail.structures.structure_names import AGGREGATES, EXTRACTIONS, TOPICS
 from hoptrail.structures.topics import gathered_by_topic, topic_groups
 from hoptrail.text.words import words_in
@@ -31,9 +31,9 @@ from hoptrail.types import Kind, Span, Unit, content_id
 
 @dataclass(frozen=True, slots=True)
 class AggregateSettings:
-    """`key`: what facts are gathered by. `drop_covered_singletons`: an entity whose only fact names another entity as well gets
-    no aggregate. `dates_and_numbers`: whether these are entities. `part_words`: the most words of one part, 0 for all. `topics`:
-    how topics are clustered, with that key.
+    """`key`: what facts are grouped by. `drop_covered_singletons`: no aggregate for an entity whose only fact names another
+    entity too. `dates_and_numbers`: whether these are entities. `part_words`: the most words of a part; 0: no limit. `topics`:
+    how topics are clustered for the key `topic`.
     """
 
     key: Literal["entity", "topic"] = "entity"
@@ -49,7 +49,7 @@ class AggregateSettings:
 
 @dataclass(frozen=True, slots=True)
 class Aggregates(Derived):
-    """One aggregate an entity, in parts where it is long. Its id stands for the entity, not for what is said of it."""
+    """One aggregate per entity, in parts where it is long. Its id depends on the entity, not on the facts."""
 
     settings: AggregateSettings = field(default_factory=AggregateSettings)
     name = AGGREGATES
@@ -62,7 +62,7 @@ class Aggregates(Derived):
         return (EXTRACTIONS, TOPICS) if self.settings.key == "topic" else (EXTRACTIONS,)
 
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Unit]:
-        """See `Derived.rows`. All facts are gathered anew, which is cheap.
+        """See `Derived.rows`. All facts are grouped again, which is cheap.
 
         Raises:
             UsageError: the clustering method is not installed.
@@ -76,12 +76,12 @@ class Aggregates(Derived):
         else:
             gatherings = gathered_by_entity(found, dates_and_numbers=settings.dates_and_numbers)
         covered = settings.key == "entity" and settings.drop_covered_singletons
-        return units_of(chosen(list(gatherings), drop_covered=covered), settings.part_words)
+        return units_of(select_aggregates(list(gatherings), drop_covered=covered), settings.part_words)
 
 
 def gathered_by_entity(found: Iterable[tuple[Unit, Extraction]], *, dates_and_numbers: bool) -> Iterator[Gathering]:
     """The facts about each entity, in the order of `found`."""
-    entities = SaidOfEntities()
+    entities = EntityFacts()
     for passage, extraction in found:
         entities.put(passage, extraction)
     for gathering in entities.gathered():
@@ -90,23 +90,24 @@ def gathered_by_entity(found: Iterable[tuple[Unit, Extraction]], *, dates_and_nu
 
 
 def units_of(gathered: Iterable[Gathering], part_words: int) -> Iterator[Unit]:
-    """The aggregates: one line a fact, one source a line. A single fact above the limit is a part of its own. No limit: 0."""
-    for one in gathered:
-        for number, facts in enumerate(_parts(list(one.facts.items()), part_words)):
+    """The aggregates: one line per fact, one source per line. A single fact above the limit is one part; 0 is no limit."""
+    for gathering in gathered:
+        for number, facts in enumerate(_parts(list(gathering.facts.items()), part_words)):
             text = "\n".join(fact for fact, _ in facts)
             sources = tuple(Span(*place) for _, place in facts)
-            yield Unit(content_id("a", one.key, str(number)), Kind.AGGREGATE, one.title, text, sources)
+            yield Unit(content_id("a", gathering.key, str(number)), Kind.AGGREGATE, gathering.title, text, sources)
 
 
 def _parts(facts: Sequence[tuple[str, Place]], most: int) -> Iterator[list[tuple[str, Place]]]:
+    """Runs of facts with at most `most` words together (0: no limit), at least one fact each."""
     part: list[tuple[str, Place]] = []
-    held = 0
+    length = 0
     for text, place in facts:
         words = words_in(text)
-        if part and most and held + words > most:
+        if part and most and length + words > most:
             yield part
-            part, held = [], 0
+            part, length = [], 0
         part.append((text, place))
-        held += words
+        length += words
     if part:
         yield part

@@ -1,4 +1,4 @@
-"""What a structure is handed to be built with: where to write, whom to ask, whom to tell."""
+"""What a structure needs to be built: the writer, the encoder, the language, and callbacks."""
 
 from __future__ import annotations
 
@@ -18,30 +18,28 @@ from hoptrail.types import Usage
 T = TypeVar("T")
 
 UNREACHED = 3
-"""Tasks in a row that find nobody to ask, each after all its tries, after which a run stops: with fewer it may have been a
-moment's fault.
-"""
+"""A run stops after this many tasks in a row that could not reach the endpoint in any try. Fewer may be a momentary fault."""
 
 Report = Callable[[str, int, int], None]
-"""Called with (what is being done, how much is done, how much there is)."""
+"""Called with (what is being done, number done, total)."""
 
 
 def tell_nobody(usage: Usage) -> None:
-    """For callers that do not watch what is spent."""
+    """Ignore usage."""
 
 
 def say_nothing(line: str) -> None:
-    """For callers that do not listen."""
+    """Ignore a line."""
 
 
 def report_nothing(what: str, done: int, total: int) -> None:
-    """For callers that do not watch."""
+    """Ignore a report."""
 
 
 @dataclass(slots=True)
 class Account:
-    """What a run has spent on language tasks, whom that is told, and lines on what could not be done: each names the item and
-    what to do.
+    """What a run has spent on language tasks, and notes on what could not be done: each names the item and what to do.
+    `on_usage` is called with the total after each task.
     """
 
     usage: Usage = field(default_factory=Usage)
@@ -50,33 +48,35 @@ class Account:
     unreached: int = 0
 
     def enter(self, usage: Usage) -> None:
+        """Add the usage of a task."""
         self.usage += usage
         self.on_usage(self.usage)
 
     def count_unreached(self, outcome: object) -> None:
-        """How many tasks in a row have found nobody to ask.
+        """Count the tasks in a row that could not reach the endpoint.
 
         Raises:
-            EndpointBusy: so many that those to come would, too.
+            EndpointBusy: there were UNREACHED of them, so that further ones would probably fail too.
         """
         self.unreached = self.unreached + 1 if isinstance(outcome, EndpointUnreached) else 0
         if self.unreached >= UNREACHED:
             raise EndpointBusy(
-                f"{outcome}. {self.unreached} tasks in a row found nobody to ask, so no more is asked; what was finished is "
-                "kept. Check the address and whether the server runs, then run the same command again"
+                f"{outcome}. {self.unreached} tasks in a row could not reach the endpoint, so no further ones are tried; what "
+                "was finished is kept. Check the address and whether the server runs, then run the same command again"
             )
 
 
 @dataclass(frozen=True, slots=True)
 class BuildContext:
-    """What building needs: where to write, the encoder, who performs language tasks, whom to tell, and whether to stop.
+    """What a structure needs to be built.
 
-    `language` is None where nothing may be asked (removing a document never spends): structures then only take away.
-    `pause` is called between steps; it saves what is finished and raises Interrupted when the user asked to stop. At most
-    `workers` tasks are asked at once. `executor` says where whatever needs no network is done; only this process writes. What the
-    user should know at once is given to `say`, as a line.
-    `change` is all that has happened since the structure that is being built, and all that it stands on, wanted nothing more;
-    None where that is not known, so that all of the corpus is to be looked at. A structure may look at all in any case.
+    - `pause`: called between steps; commits what is finished and raises Interrupted when the user asked to stop.
+    - `language`: None where nothing may be asked, because removing a document never spends. Structures then only remove rows.
+    - `workers`: the number of tasks asked at once.
+    - `executor`: runs work that needs no network, perhaps in other processes; only this process writes.
+    - `change`: the changes of documents since the structure and all that it is built from were last complete. None where they
+      are unknown, so that the whole corpus must be looked at, which a structure may always do.
+    - `say`: gets lines that the user should read at once.
     """
 
     writer: Writer
@@ -92,11 +92,11 @@ class BuildContext:
     course: Course = field(default_factory=Course)
 
     def perform(self, language: Language, tasks: Iterable[Task[T]]) -> Iterator[T | TaskFailed]:
-        """The outputs of tasks in their order, a failure in the place of one that failed; what they cost is entered.
+        """The outputs of tasks in their order, with a TaskFailed for each that failed. Their usage is entered in `account`.
 
         Raises:
-            EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: no further task can be performed for now; busy is
-                also an endpoint that several tasks in a row could not reach.
+            EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: no further task can be performed for now. Busy also
+                means that several tasks in a row could not reach the endpoint.
             WorkFailed: see `Executor.map`.
         """
         for reply in perform_all(language, tasks, self.workers, self.executor):

@@ -1,4 +1,4 @@
-"""The structures in the order they are built: the one table that a new structure is entered in."""
+"""The structures in the order in which they are built: the table to which a new structure is added."""
 
 from __future__ import annotations
 
@@ -39,25 +39,25 @@ STRUCTURES: tuple[type[Structure], ...] = (
     Bm25Neighbours,
     Triples,
 )
-"""Each stands after those it is built from."""
+"""Each comes after those it is built from."""
 
 
 def _settings_fields() -> list[tuple[str, type, object]]:
-    """Names, types and defaults of the settings of all structures, but for passages, whose limits are set with documents."""
-    found: list[tuple[str, type, object]] = []
+    """Names, types and defaults of the settings of all structures except passages, whose limits belong to documents."""
+    fields: list[tuple[str, type, object]] = []
     for structure in STRUCTURES:
         default = None if structure.name == PASSAGES else structure.made(None, {}).settings
         if default is not None:
-            found.append((structure.name.replace("-", "_"), type(default), field(default=default)))
-    return found
+            fields.append((structure.name.replace("-", "_"), type(default), field(default=default)))
+    return fields
 
 
 class StructureSettings(make_dataclass("StructureSettings", _settings_fields(), frozen=True)):  # type: ignore[misc]
-    """One field for each structure that has settings, under its name with `_` for `-`."""
+    """One field per structure with settings, named like the structure with `_` for `-`."""
 
 
 def structures_by_name(limits: PassageLimits, settings: StructureSettings | None = None) -> dict[str, Structure]:
-    """Every structure there is, with its settings; each stands after those it is built from."""
+    """All structures with their settings; each comes after those it is built from."""
     chosen = settings or StructureSettings()
     known: dict[str, Structure] = {}
     for structure in STRUCTURES:
@@ -67,9 +67,9 @@ def structures_by_name(limits: PassageLimits, settings: StructureSettings | None
 
 
 def with_foundations(names: Iterable[str], known: Mapping[str, Structure]) -> list[Structure]:
-    """The structures of these names and all that they stand on, in the order they are built."""
-    wanted = set(names)
-    for structure in reversed(list(known.values())):
-        if structure.name in wanted:
-            wanted.update(structure.built_from)
-    return [structure for structure in known.values() if structure.name in wanted]
+    """The structures with these names and all that they are built from, in the order in which they are built."""
+    needed = set(names)
+    for structure in reversed(known.values()):
+        if structure.name in needed:
+            needed.update(structure.built_from)
+    return [structure for structure in known.values() if structure.name in needed]

@@ -1,8 +1,8 @@
-"""Encoding many texts where the executor says, in batches that are the same wherever they are encoded.
+"""Encoding many texts on an executor, in batches that do not depend on the executor.
 
-What is padded together moves the last bits of a vector, so that the same bytes everywhere want the same batches everywhere.
-The number of cores moves nothing (`tests/execution/test_executors.py`). An encoder that does not travel, such as an
-endpoint with its key, is asked by this process.
+The texts that are padded together change the last bits of a vector, so identical vectors everywhere require identical batches
+everywhere. The number of cores changes nothing (`tests/execution/test_executors.py`). An encoder that is not remote-safe, such as
+an endpoint with its key, is asked by this process.
 """
 
 from __future__ import annotations
@@ -20,23 +20,21 @@ from hoptrail.structures.build_context import BuildContext
 from hoptrail.types import Unit
 
 TOGETHER = 64
-"""Texts of one batch: some seconds of work on one core, which is what a killed worker costs."""
-
+"""Texts of one batch: some seconds of work on one core, which a killed worker costs."""
 
 COMMITS = 100
-"""A build keeps its work about so many times, until memory allows no more at once: what a commit costs grows with those
-before it."""
+"""The number of commits of a large build, memory permitting: the cost of a commit grows with the number before it."""
 
 HELD = 64 << 20
-"""Bytes of units that wait to be kept."""
+"""Bytes of units that may wait to be stored."""
 
 TEXT = 1500
-"""Bytes that a unit takes, without its vector."""
+"""Bytes of a unit without its vector."""
 
 
 def kept_at_once(context: BuildContext, total: int, least: int) -> int:
-    """How many of `total` units to encode before they are kept: at least `least`, and the hundredth part of a large build, but
-    no more than memory should hold.
+    """How many of `total` units to encode before they are stored: at least `least`, a hundredth of a large build, but no more
+    than memory should hold.
     """
     most = HELD // (TEXT + 4 * context.encoder.identity.dimension)
     return min(max(1, most), max(least, total // COMMITS))
@@ -45,9 +43,9 @@ def kept_at_once(context: BuildContext, total: int, least: int) -> int:
 def encode_batches(
     context: BuildContext, batches: Iterable[Sequence[Unit]], total: int
 ) -> Iterator[tuple[Sequence[Unit], FloatMatrix]]:
-    """Each of `batches` with its vectors, in order; before each of them the workshop pauses. `total`: units in all.
+    """Each batch with its vectors, in order, after a pause of the context. `total` is the number of units.
 
-    Later batches are under way while the caller keeps one, as far as the executor has room.
+    Later batches are encoded while the caller stores one, as far as the executor has room.
     """
     drawn: deque[Sequence[Unit]] = deque()
     vectors = _encoded(context, _pieces(batches, drawn))
@@ -70,7 +68,7 @@ def encode_batches(
 def encode_texts(
     context: BuildContext, texts: Sequence[str], report: Callable[[int], None] = lambda _: None
 ) -> FloatMatrix:
-    """Vectors of texts, shape (len(texts), dimension); `report` is told how many are done."""
+    """The vectors of texts: shape (len(texts), dimension). `report` is called with the number done."""
     pieces = ([(text[:_SHOWN], text) for text in texts[at : at + TOGETHER]] for at in range(0, len(texts), TOGETHER))
     parts: list[FloatMatrix] = []
     for part in _encoded(context, pieces):
@@ -80,10 +78,10 @@ def encode_texts(
 
 
 _SHOWN = 40
-"""Characters that stand for a text without a name."""
+"""Characters of a text that name it in errors."""
 
 _Piece = Sequence[tuple[str, str]]
-"""Texts of one batch, each after what it is called in errors."""
+"""The texts of one batch, each after its name in errors."""
 
 
 def _pieces(batches: Iterable[Sequence[Unit]], drawn: deque[Sequence[Unit]]) -> Iterator[_Piece]:

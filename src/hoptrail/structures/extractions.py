@@ -1,7 +1,7 @@
-"""Entities and facts of every passage, found once and stored: what aggregates and facts are made from.
+"""Entities and facts of every passage, extracted once and stored: the basis of aggregates and facts.
 
-SiReRAG section 4.2, "Extracting Propositions and Entities from Documents". The language is asked once a passage, or a file is
-read in its place (`imported.py`). Knows nothing of prompts, and does not judge what was found.
+SiReRAG section 4.2, "Extracting Propositions and Entities from Documents". The language is asked once per passage, or a file is
+imported instead (`imported.py`).
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.encoding import kept_at_once
 from hoptrail.structures.imported import import_extractions
 from hoptrail.structures.json_lines import Faults, LinesFile
-from hoptrail.structures.passage_tasks import Asked, in_document_order, passages_in_order, places_within
+from hoptrail.structures.passage_tasks import PassageTasks, in_document_order, passages_in_order, places_within
 from hoptrail.structures.structure_names import EXTRACTIONS, PASSAGES
 from hoptrail.types import Kind, Span, Unit
 
 READ = 8192
-"""Passages read at a time with what was found in them."""
+"""Passages that are read at a time with their extractions."""
 
 SHOWN = 3
-"""Passages without a line that are named."""
+"""Number of passages without a line that a note names."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractionSettings:
-    """`from_file`: a file of extractions (`imported.py` says what it holds), taken in place of asking the language."""
+    """`from_file`: a file of extractions (format: `imported.py`) to import instead of asking the language."""
 
     from_file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Extractions(Asked[Extraction]):
-    """One extraction a passage, by the passage's id."""
+class Extractions(PassageTasks[Extraction]):
+    """One extraction per passage, with the passage's id."""
 
     settings: ExtractionSettings = field(default_factory=ExtractionSettings)
     name = EXTRACTIONS
@@ -54,7 +54,7 @@ class Extractions(Asked[Extraction]):
 
     @property
     def fingerprint(self) -> str:
-        """That of the file's content, where there is a file: moving it changes nothing, editing it does.
+        """Depends on the content of the file, if there is one: editing it matters, moving it does not.
 
         Raises:
             UsageError: the file cannot be read.
@@ -67,44 +67,44 @@ class Extractions(Asked[Extraction]):
         writer.drop_extractions()
 
     def row_id(self, passage: str) -> str:
-        """See `Asked.row_id`."""
+        """See `PassageTasks.row_id`."""
         return passage
 
     def stored(self, snapshot: Snapshot) -> Iterable[str]:
-        """See `Asked.stored`."""
+        """See `PassageTasks.stored`."""
         return snapshot.table.extracted()
 
     def remove(self, writer: Writer, rows: Collection[str]) -> None:
-        """See `Asked.remove`."""
+        """See `PassageTasks.remove`."""
         writer.remove_units(Kind.PASSAGE, rows)
 
     def task(self, passage: Unit, before: Unit | None) -> Task[Extraction]:
-        """See `Asked.task`."""
+        """See `PassageTasks.task`."""
         return Extract(passage, before)
 
     def keep(self, context: BuildContext, got: Sequence[tuple[Unit, Extraction]]) -> None:
-        """See `Asked.keep`."""
+        """See `PassageTasks.keep`."""
         context.writer.put_extractions({unit.id: extraction for unit, extraction in got})
 
     def update(self, context: BuildContext) -> None:
-        """Extract from the passages without an extraction; what was found in passages that are gone goes.
+        """Extract from the passages without an extraction, and remove extractions from removed passages.
 
         Raises:
             UsageError: the file cannot be read.
-            EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: what was found until then is kept.
+            EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: earlier extractions are kept.
         """
         if self.settings.from_file:
             _import(context, _file(self.settings), self.missing(context))
         else:
-            Asked.update(self, context)
+            PassageTasks.update(self, context)
 
 
 def stored_in_order(snapshot: Snapshot, documents: Collection[str] | None = None) -> Iterator[tuple[Unit, Extraction]]:
-    """Every passage that has an extraction, with it, in document order, as a stream; of all documents or of some."""
+    """The passages that have an extraction, with it, in document order, as a stream; of all documents or of these."""
     places = snapshot.table.first_sources(Kind.PASSAGE) if documents is None else places_within(snapshot, documents)
     for ids in batched(in_document_order(places), READ):
-        found = dict(snapshot.extractions(ids))
-        yield from ((unit, found[unit.id]) for unit in passages_in_order(snapshot, ids) if unit.id in found)
+        extractions = dict(snapshot.extractions(ids))
+        yield from ((unit, extractions[unit.id]) for unit in passages_in_order(snapshot, ids) if unit.id in extractions)
 
 
 def _file(settings: ExtractionSettings) -> LinesFile:
@@ -113,20 +113,20 @@ def _file(settings: ExtractionSettings) -> LinesFile:
 
 def _import(context: BuildContext, file: LinesFile, missing: Iterable[tuple[str, Span]]) -> None:
     snapshot, change = context.writer.snapshot(), context.change
-    wanted = {id_ for id_, _ in missing}
-    if not wanted:
+    ids = {id_ for id_, _ in missing}
+    if not ids:
         return
-    places = places_within(snapshot, change.came) if change else snapshot.table.first_sources(Kind.PASSAGE)
+    places = places_within(snapshot, change.added) if change else snapshot.table.first_sources(Kind.PASSAGE)
     faults, done, without, shown = Faults(file), 0, 0, list[str]()
-    imported = import_extractions(faults, snapshot, places, wanted)
-    for some in batched(imported, kept_at_once(context, len(wanted), READ)):
-        context.writer.put_extractions({unit.id: found for unit, found in some if found is not None})
+    imported = import_extractions(faults, snapshot, places, ids)
+    for batch in batched(imported, kept_at_once(context, len(ids), READ)):
+        context.writer.put_extractions({unit.id: found for unit, found in batch if found is not None})
         context.pause()
-        lacking = [unit for unit, found in some if found is None]
+        lacking = [unit for unit, found in batch if found is None]
         without += len(lacking)
         shown += [f"{unit.title!r} ({unit.id})" for unit in lacking[: SHOWN - len(shown)]]
-        done += len(some)
-        context.report("importing extractions", done, len(wanted))
+        done += len(batch)
+        context.report("importing extractions", done, len(ids))
     context.account.notes += faults.described
     if without:
         context.account.notes.append(

@@ -15,7 +15,7 @@ from hoptrail.types import Kind, Unit, content_id
 
 @dataclass(frozen=True, slots=True)
 class Facts(Derived):
-    """One unit a fact, under its passage's title."""
+    """One unit per fact, with the title of its passage."""
 
     name = FACTS
     built_from = (EXTRACTIONS,)

@@ -1,10 +1,10 @@
-"""Facts gathered by entity, under the most informative name of an entity that a document calls by several: `Finch` is `Orla
-Finch`, once that has been said.
+"""Grouping facts by entity. Several names of an entity in a document count as the most informative one: after `Orla Finch`,
+`Finch` means her.
 
-SiReRAG, figures 6 to 8: of each entity only its most informative name, in the light of the text before. A model that extracts is
-asked for it; of what rules find, short names are resolved here, document by document. Only a family name is: one word, with or
-without a form of address, that is the last of exactly one longer name of the document so far. `Wrenmouth` is not `University of
-Wrenmouth`, and `Korea` not `North Korea`.
+SiReRAG, figures 6 to 8: only the most informative name of each entity, given the text before it. A model is asked for that; names
+that rules extract are resolved here, document by document. Only family names are resolved: a single word, perhaps after a form of
+address, that is the last word of exactly one longer name so far in the document. `Wrenmouth` is not `University of Wrenmouth`,
+and `Korea` is not `North Korea`.
 """
 
 from __future__ import annotations
@@ -22,41 +22,40 @@ from hoptrail.text.normal_forms import base_title, folded, squeeze
 from hoptrail.types import Unit
 
 Place = tuple[str, int, int]
-"""A span as a plain tuple: there are very many, and less work goes into writing and reading one than into a record."""
+"""A span as a plain tuple, which is cheaper than a record: there are very many."""
 
 
 def place_of(fact: Fact) -> Place:
+    """The place of a fact's source."""
     return fact.source.document, fact.source.start, fact.source.end
 
 
 class Gathering(NamedTuple):
-    """Facts that become one aggregate: each text with where it stands first, in order. `key` stands for the entity."""
+    """The facts of one aggregate: each text with its first place, in order. `key` identifies the entity."""
 
     key: str
     title: str
     facts: dict[str, Place]
 
 
-Said = tuple[str, int, str, str, Place]
-"""An entity's key, how much was said before, how the entity is written, a fact's text and where that stands."""
-
-
-class SaidOfEntities:
-    """What extractions say of each entity, in the order they are put: that of their documents, where short names are put down
-    under the full name that their document gives.
+class EntityFacts:
+    """Collects the facts about each entity from extractions, which must come in document order. Short names count as the full
+    name that their document gives.
     """
 
     def __init__(self) -> None:
-        self._said: list[Said] = []
+        self._facts: list[tuple[str, int, str, str, Place]] = []
+        """The key of an entity, a running number, the entity as written, the text of a fact and its place."""
         self._document, self._names = "", InformativeNames("")
 
     def put(self, passage: Unit, extraction: Extraction) -> None:
+        """Add the facts of a passage."""
         names = self._names_in(passage, extraction)
         for fact in extraction.facts:
             text, place = squeeze(fact.text), place_of(fact)
             for entity in map(names.of, fact.entities if text else ()):
                 if key := folded(entity):
-                    self._said.append((key, len(self._said), squeeze(entity), text, place))
+                    self._facts.append((key, len(self._facts), squeeze(entity), text, place))
 
     def _names_in(self, passage: Unit, extraction: Extraction) -> InformativeNames:
         if passage.document != self._document:
@@ -66,32 +65,32 @@ class SaidOfEntities:
         return self._names
 
     def gathered(self) -> Iterator[Gathering]:
-        """By rising key; the title is the commonest writing, the first of several."""
-        for key, said in groupby(sorted(self._said), itemgetter(0)):
+        """The facts of each entity, by key; the title is the most common spelling, the first of several."""
+        for key, same in groupby(sorted(self._facts), itemgetter(0)):
             facts: dict[str, Place] = {}
-            written: Counter[str] = Counter()
-            for _, _, name, text, place in said:
+            spellings: Counter[str] = Counter()
+            for _, _, name, text, place in same:
                 facts.setdefault(text, place)
-                written[name] += 1
-            yield Gathering(key, written.most_common(1)[0][0], facts)
+                spellings[name] += 1
+            yield Gathering(key, spellings.most_common(1)[0][0], facts)
 
 
-def chosen(gathered: Sequence[Gathering], *, drop_covered: bool) -> Iterator[Gathering]:
-    """Those that stay: of some with the same facts the one with the longest key; of equally long ones the first.
+def select_aggregates(gathered: Sequence[Gathering], *, drop_covered: bool) -> Iterator[Gathering]:
+    """Drop duplicates: of gatherings with the same facts the one with the longest key stays, of equally long ones the first.
 
-    With `drop_covered` entities go first whose only fact another entity has as well, whether that one stays or not.
+    With `drop_covered`, entities whose only fact is also a fact of another entity, kept or not, are dropped before.
     """
-    many = Counter(fact for one in gathered for fact in one.facts) if drop_covered else Counter[str]()
-    kept = [one for one in gathered if len(one.facts) > 1 or many[next(iter(one.facts))] < 2]
-    best: dict[tuple[str, ...], Gathering] = {}
-    for one in sorted(kept, key=lambda one: (-len(one.key), one.key)):
-        best.setdefault(tuple(one.facts), one)
-    stay = {one.key for one in best.values()}
-    return (one for one in kept if one.key in stay)
+    counts = Counter(fact for gathering in gathered for fact in gathering.facts) if drop_covered else Counter[str]()
+    kept = [gathering for gathering in gathered if len(gathering.facts) > 1 or counts[next(iter(gathering.facts))] < 2]
+    best: dict[tuple[str, ...], str] = {}
+    for gathering in sorted(kept, key=lambda gathering: (-len(gathering.key), gathering.key)):
+        best.setdefault(tuple(gathering.facts), gathering.key)
+    keys = set(best.values())
+    return (gathering for gathering in kept if gathering.key in keys)
 
 
 def is_date_or_number(name: str) -> bool:
-    """Whether a name is nothing else: `May 1871`, `90`, `19th century`. Months and number words are known in English only."""
+    """Whether a name is only a date or a number: `May 1871`, `90`, `19th century`. Month names and number words are English."""
     if not any(character.isalpha() for character in name):
         return True
     whole = name.strip(" .,")
@@ -101,34 +100,34 @@ def is_date_or_number(name: str) -> bool:
 
 
 LONGEST = 4
-"""Words of a full name."""
+"""The most words of a full name."""
 
 ADDRESSES = word_set("mr mrs ms miss dr sir lady lord professor prof king queen")
 TELLING_APART = word_set(
     "north south east west northern southern eastern western central upper lower new old great greater little inner outer saint "
     "st mount lake river port fort san santa los las el la le the isle cape bay first second third world"
 )
-"""First words that make another thing of a name, not a fuller one."""
+"""First words with which a longer name means another thing, not the same more fully."""
 
 
 class InformativeNames:
-    """What one document calls things, as far as it has been read."""
+    """The full names in one document so far."""
 
     def __init__(self, title: str) -> None:
         self._full: defaultdict[str, dict[str, str]] = defaultdict(dict)
         self.note(base_title(title))
 
     def note(self, name: str) -> None:
-        """The text says this name."""
+        """Note a name in the text."""
         words = squeeze(name).split()
         if words and words[0].casefold().rstrip(".") in ADDRESSES:
             words = words[1:]
-        told = " ".join(words)
+        full = " ".join(words)
         if 1 < len(words) <= LONGEST and _is_full(words):
-            self._full[folded(words[-1])].setdefault(folded(told), told)
+            self._full[folded(words[-1])].setdefault(folded(full), full)
 
     def of(self, name: str) -> str:
-        """The name to call it by."""
+        """The full name that a name is short for, else the name itself."""
         words = squeeze(name).split()
         if len(words) == 2 and words[0].casefold().rstrip(".") in ADDRESSES:
             words = words[1:]
@@ -139,6 +138,6 @@ class InformativeNames:
 
 
 def _is_full(words: list[str]) -> bool:
-    """Whether a name of these words is what its last word may be short for."""
+    """Whether the last of these words may be short for them."""
     capitals = all(word[:1].isalpha() and word[:1] != word[:1].lower() for word in words)
     return capitals and words[0].casefold().rstrip(".") not in TELLING_APART

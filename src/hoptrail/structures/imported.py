@@ -1,14 +1,14 @@
-"""Extractions from a file: what another program, or a model run elsewhere, has found in the same documents.
+"""Importing extractions that another program, or a model run elsewhere, has made from the same documents.
 
-JSON lines, UTF-8, one a document:
+The file has JSON lines in UTF-8, one per document:
 
     id         the id that the document had in its own JSONL file; or its id here; or its title, where only one has it
     entities   names
     facts      [{"text", "entities", "start", "end"}]; offsets into the document's text, both or neither
     triples    [[subject, predicate, object]]: each becomes the fact "subject predicate object", and stays a triple
 
-A line has facts, triples or both; other keys mean nothing. What has no offsets is placed at the sentence that shares most words
-with it. A line that cannot be used costs itself only.
+A line has facts, triples or both; other keys are ignored. A fact without offsets is placed at the sentence that shares most words
+with it. A line that cannot be used is left out and noted.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from hoptrail.text.words import content_stems
 from hoptrail.types import Document, Span, Unit
 
 READ = 4096
-"""Passages looked at together, with the texts of their documents."""
+"""Passages processed together, with the texts of their documents."""
 
 OWNERS = 10
-"""Documents of one name that are told."""
+"""Documents with the same name that an error lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class FactLine:
-    """A fact as a line gives it."""
+    """A fact as given in a line."""
 
     text: str
     entities: tuple[str, ...]
@@ -56,7 +56,7 @@ class ExtractionLine:
 
     @property
     def stated(self) -> tuple[FactLine, ...]:
-        """Its facts, then its triples as facts, about those of subject and object that its entities name."""
+        """The facts, then the triples as facts, about subject and object as far as these are among the entities."""
         names = {folded(name) for name in self.entities}
         triples = tuple(
             FactLine(
@@ -70,39 +70,38 @@ class ExtractionLine:
 
 
 Line = tuple[int, bytes]
-"""The number of a line, and the line: what it says takes several times as much."""
+"""The number of a line, and the line unparsed: parsed it takes several times the memory."""
 
 
 def import_extractions(
-    faults: Faults, snapshot: Snapshot, passages: Iterable[tuple[str, Span]], wanted: Collection[str]
+    faults: Faults, snapshot: Snapshot, passages: Iterable[tuple[str, Span]], ids: Collection[str]
 ) -> Iterator[tuple[Unit, Extraction | None]]:
-    """The `wanted` ones of some passages in document order, each with what a file says of it: None where no line that can be used
-    is about its document.
+    """The passages with these ids in document order, each with its extraction from the file of `faults`; None where no usable
+    line is about its document.
 
-    `passages`: ids and places of all passages of the documents in question. What is wrong with a line goes into `faults`, which
-    name the file.
+    `passages`: ids and places of all passages of the documents in question. Faults of lines are added to `faults`.
 
     Raises:
         UsageError: the file cannot be read.
     """
-    lines = _resolved(faults, snapshot)
-    for some in batched(_by_document(snapshot, passages), READ, len, READ):
-        said = {units[0].document for units in some} & lines.keys()
-        texts = {document.id: document for document in snapshot.documents(said)}
-        for units in some:  # also where none is wanted, so that all faults are named
+    lines = _lines_by_document(faults, snapshot)
+    for batch in batched(_by_document(snapshot, passages), READ, len, READ):
+        described = {units[0].document for units in batch} & lines.keys()
+        texts = {document.id: document for document in snapshot.documents(described)}
+        for units in batch:  # also without any of `ids`, so that all faults are found
             document = texts.get(units[0].document)
-            found = _said(document, units, lines[document.id], faults) if document else {}
-            yield from ((unit, found.get(unit.id)) for unit in units if unit.id in wanted)
+            extractions = _extractions(document, units, lines[document.id], faults) if document else {}
+            yield from ((unit, extractions.get(unit.id)) for unit in units if unit.id in ids)
 
 
 def _by_document(snapshot: Snapshot, passages: Iterable[tuple[str, Span]]) -> Iterator[list[Unit]]:
-    """The passages of each document, in order, by rising document id."""
+    """The passages of each document in order, by document id."""
     batches = batched(in_document_order(passages), READ)
     units = chain.from_iterable(passages_in_order(snapshot, ids) for ids in batches)
-    return (list(own) for _, own in groupby(units, key=lambda unit: unit.document))
+    return (list(same) for _, same in groupby(units, key=lambda unit: unit.document))
 
 
-def _said(
+def _extractions(
     document: Document, passages: Sequence[Unit], lines: Iterable[Line], faults: Faults
 ) -> Mapping[str, Extraction]:
     places = _Places(document, passages)
@@ -121,42 +120,42 @@ def _parsed(content: bytes) -> ExtractionLine:
     return line
 
 
-def _resolved(faults: Faults, snapshot: Snapshot) -> dict[str, list[Line]]:
-    """By the id of a document the lines of the file that mean it, in order."""
-    # the documents of each name: by their ids, by the ids that they had in their own files, by their titles
-    known: tuple[dict[str, list[str]], ...] = ({}, {}, {})
+def _lines_by_document(faults: Faults, snapshot: Snapshot) -> dict[str, list[Line]]:
+    """The lines about each document, in order, by its id."""
+    # Three lookups from names to documents: by their ids, by their ids in their own files, by their titles.
+    lookups: tuple[dict[str, list[str]], ...] = ({}, {}, {})
     for entry in snapshot.register.entries:
-        names = {name for source in entry.sources for name in _line_names(source)}
-        for owners, called in zip(known, ({entry.id}, names, {entry.title}), strict=True):
-            for name in called:
-                owners.setdefault(name, []).append(entry.id)
+        file_ids = {name for source in entry.sources for name in _line_ids(source)}
+        for lookup, names in zip(lookups, ({entry.id}, file_ids, {entry.title}), strict=True):
+            for name in names:
+                lookup.setdefault(name, []).append(entry.id)
     lines: dict[str, list[Line]] = {}
     for number, line in faults.file.numbered():
         try:
-            lines.setdefault(_meant_by(str(_parsed(line).id), known), []).append((number, line))
+            lines.setdefault(_document_named(str(_parsed(line).id), lookups), []).append((number, line))
         except Unfit as unfit:
             faults.leave_out(number, str(unfit))
     return lines
 
 
-def _meant_by(name: str, known: Iterable[Mapping[str, Sequence[str]]]) -> str:
-    """The id of the document that is called so.
+def _document_named(name: str, lookups: Iterable[Mapping[str, Sequence[str]]]) -> str:
+    """The id of the document with a name.
 
     Raises:
-        Unfit: no document is called that, or several are.
+        Unfit: no document has that name, or several do.
     """
-    found = next((owners[name] for owners in known if name in owners), ())
-    if not found:
+    documents = next((lookup[name] for lookup in lookups if name in lookup), ())
+    if not documents:
         raise Unfit(f"no document of this index has the id or the title {name!r}")
-    if len(found) > 1:
-        more = " or ..." if len(found) > OWNERS else ""
-        ids = " or ".join(found[:OWNERS]) + more
-        raise Unfit(f"{len(found)} documents are called {name!r}: name one by its id, {ids}")
-    return found[0]
+    if len(documents) > 1:
+        more = " or ..." if len(documents) > OWNERS else ""
+        ids = " or ".join(documents[:OWNERS]) + more
+        raise Unfit(f"{len(documents)} documents are called {name!r}: name one by its id, {ids}")
+    return documents[0]
 
 
-def _line_names(source: str) -> Iterator[str]:
-    """What the id may be in `path#id`, where both may hold a `#`."""
+def _line_ids(source: str) -> Iterator[str]:
+    """The possible ids in `path#id`, where both may contain `#`."""
     at = source.find("#")
     while at >= 0:
         yield source[at + 1 :]
@@ -164,7 +163,7 @@ def _line_names(source: str) -> Iterator[str]:
 
 
 class _Places:
-    """The passages of one document, and what lines say of them."""
+    """The passages of one document, and what lines say about them."""
 
     def __init__(self, document: Document, passages: Sequence[Unit]) -> None:
         self._document = document
@@ -179,10 +178,10 @@ class _Places:
         self._facts: dict[str, dict[Fact, None]] = {passage.id: {} for passage in passages}
 
     def put(self, line: ExtractionLine) -> None:
-        """Put all that a line says, or nothing.
+        """Add all that a line says, or nothing.
 
         Raises:
-            Unfit: the offsets of a fact lie in no passage.
+            Unfit: the offsets of a fact are in no passage.
         """
         placed = [self._placed(fact) for fact in line.stated if self._passages and squeeze(fact.text)]
         for passage, fact in placed:
@@ -191,7 +190,7 @@ class _Places:
         self._named |= dict.fromkeys(_squeezed(line.entities))
 
     def extractions(self) -> Mapping[str, Extraction]:
-        """One for every passage, if any line was put; the entities are those that stand in it or that its facts are about."""
+        """One for every passage, if any line was added. Its entities are those in its text, and those of its facts."""
         if not self._put:
             return {}
         return {passage.id: self._extraction(passage) for passage in self._passages}
@@ -201,16 +200,16 @@ class _Places:
         about = [name for fact in facts for name in fact.entities]
         text = folded(passage.searchable)
         names = {folded(name): name for name in reversed((*self._named, *about))}
-        standing = {key: place for key in names if (place := text.find(key)) >= 0}
-        ordered = (*sorted(standing, key=standing.__getitem__), *map(folded, about))
+        occurring = {key: place for key in names if (place := text.find(key)) >= 0}
+        ordered = (*sorted(occurring, key=occurring.__getitem__), *map(folded, about))
         return Extraction(tuple(dict.fromkeys(names[key] for key in ordered)), facts)
 
     def _placed(self, fact: FactLine) -> tuple[Unit, Fact]:
-        passage, source = self._given(fact) if (fact.start, fact.end) != (None, None) else self._nearest(fact.text)
+        passage, source = self._at_offsets(fact) if (fact.start, fact.end) != (None, None) else self._nearest(fact.text)
         return passage, Fact(squeeze(fact.text), _squeezed(fact.entities), source, fact.triple)
 
-    def _given(self, fact: FactLine) -> tuple[Unit, Span]:
-        """The offsets given, as far as they lie in the passage where they begin."""
+    def _at_offsets(self, fact: FactLine) -> tuple[Unit, Span]:
+        """The passage in which the offsets begin, and the part of them in that passage."""
         if fact.start is not None and fact.end is not None:
             at = bisect_right(self._passages, fact.start, key=lambda passage: passage.sources[0].end)
             for passage in self._passages[at : at + 1]:
@@ -236,7 +235,7 @@ def _sentences(document: Document, passage: Span) -> Iterator[Span]:
 
 
 def _triple(*slots: str) -> Triple | None:
-    """None where a slot is empty: such a line is a fact only."""
+    """A triple; None where a slot is empty: then there is only a fact."""
     squeezed = tuple(map(squeeze, slots))
     return Triple(*squeezed) if all(squeezed) else None
 

@@ -1,4 +1,4 @@
-"""Files of JSON lines that settings name: read line by line, and what is wrong with them."""
+"""Reading files of JSON lines that settings name, and collecting their faults."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 NAMED = 20
-"""Faults that are told in full; of further ones only the numbers of their lines are."""
+"""Faults that are reported in full; of further ones only the line numbers are."""
 
 NUMBERED = 1000
-"""Faults whose lines are told; of further ones only how many they are."""
+"""Faults whose line numbers are reported; further ones are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinesFile:
-    """A file that `from_file` under [structures.`section`] names."""
+    """The file that `from_file` under [structures.`section`] names."""
 
     path: Path
     section: str
 
     def digest(self) -> str:
-        """The SHA-256 of its bytes.
+        """The SHA-256 of the file.
 
         Raises:
-            UsageError: it cannot be read.
+            UsageError: the file cannot be read.
         """
         with self._opened() as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
 
     def numbered(self) -> Iterator[tuple[int, bytes]]:
-        """The lines that are not empty, with their numbers.
+        """The non-empty lines with their numbers.
 
         Raises:
-            UsageError: it cannot be read.
+            UsageError: the file cannot be read.
         """
         with self._opened() as stream:
             for number, line in enumerate(stream, 1):
@@ -69,28 +69,28 @@ class LinesFile:
 
 @dataclass(slots=True)
 class Faults:
-    """What is wrong with a file, found in any order."""
+    """The faults of a file, in any order."""
 
     file: LinesFile
-    found: list[tuple[int, str]] = field(default_factory=list)
+    entries: list[tuple[int, str]] = field(default_factory=list)
 
     def add(self, number: int, fault: str) -> None:
-        """Note a fault of the line of that number; `fault` goes on after "line 3 "."""
-        self.found.append((number, fault))
+        """Add a fault of a line; `fault` continues the sentence "line 3 "."""
+        self.entries.append((number, fault))
 
     def leave_out(self, number: int, reason: str) -> None:
-        """Note that the line of that number cannot be used."""
+        """Note that a line cannot be used."""
         self.add(number, f"is left out: {reason}")
 
     @property
     def described(self) -> list[str]:
-        """One note a fault, and one for all beyond the first few."""
-        found = sorted(self.found, key=itemgetter(0))
-        notes = [f"{self.file.path}, line {number} {fault}." for number, fault in found[:NAMED]]
-        if len(found) > NAMED:
-            lines = ", ".join(dict.fromkeys(str(number) for number, _ in found[NAMED:NUMBERED]))
-            more = ", ..." if len(found) > NUMBERED else ""
-            notes.append(f"{self.file.path}: {len(found) - NAMED} more faults, in lines {lines}{more}.")
+        """One note per fault, and one note for all beyond the first few."""
+        entries = sorted(self.entries, key=itemgetter(0))
+        notes = [f"{self.file.path}, line {number} {fault}." for number, fault in entries[:NAMED]]
+        if len(entries) > NAMED:
+            lines = ", ".join(dict.fromkeys(str(number) for number, _ in entries[NAMED:NUMBERED]))
+            more = ", ..." if len(entries) > NUMBERED else ""
+            notes.append(f"{self.file.path}: {len(entries) - NAMED} more faults, in lines {lines}{more}.")
         return notes
 
 
@@ -99,10 +99,10 @@ class Unfit(Exception):
 
 
 def parsed(form: type[T], content: bytes, *, strict: bool = False) -> T:
-    """A line as a dataclass.
+    """Parse a line as a dataclass.
 
     Raises:
-        Unfit: it has another form.
+        Unfit: the line has another form.
     """
     from pydantic import ValidationError
 

@@ -1,8 +1,8 @@
-"""BM25 over texts held in memory: what each word of each text is worth, as one sparse matrix.
+"""BM25 over texts in memory, as one sparse matrix of the weights of words in texts.
 
 score(q, u) = sum over the words w of q of  idf(w) · tf / (tf + k1 · (1 - b + b · |u| / avg|u|))
-with k1 = 1.2, b = 0.75 and Lucene's idf: what the keyword index of the corpus has, up to the factor k1 + 1. For texts that the
-index keeps no common statistics of, and for scores of many texts at once.
+with k1 = 1.2, b = 0.75 and Lucene's idf: as the keyword index of the corpus, except for the factor k1 + 1. For sets of texts
+without statistics in the index, and for the scores of many texts at once.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.columns import bounds_of, paired, unpaired
 from hoptrail.corpus.keywords import K1, B
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.words import keyword_words
@@ -28,19 +29,19 @@ READ = 4096
 
 @dataclass(frozen=True)
 class KeywordStatistics:
-    """Of numbered texts. Each word of each text takes 12 bytes, twice once it is asked."""
+    """BM25 statistics of numbered texts. Each word of each text takes 12 bytes, and as many again after the first query."""
 
     words: Mapping[str, int]
     """The column of each word."""
     matrix: Any
-    """What each word is worth in each text: a SciPy CSR matrix of shape (texts, words), columns in alphabetical order."""
+    """The weight of each word in each text: a SciPy CSR matrix of shape (texts, words), columns in alphabetical order."""
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> KeywordStatistics:
-        """Of a stream of texts, of which only numbers are kept."""
+        """The statistics of a stream of texts, which are not kept."""
         from scipy.sparse import csr_matrix
 
-        numbers: dict[str, int] = {}  # as they come
+        numbers: dict[str, int] = {}  # in the order of their first occurrence
         flat, lengths = array("i"), array("q")
         for text in texts:
             words = keyword_words(text)
@@ -51,19 +52,15 @@ class KeywordStatistics:
         ranks[[numbers[word] for word in in_order]] = np.arange(len(in_order))
         sizes = np.array(lengths, dtype=np.int64)
         owners = np.repeat(np.arange(len(sizes)), sizes)
-        pairs, often = np.unique(owners << 32 | ranks[np.array(flat, dtype=np.int32)], return_counts=True)
-        counted = (
-            often.astype(np.float64),
-            pairs & 0xFFFFFFFF,
-            np.searchsorted(pairs, np.arange(len(sizes) + 1) << 32),
-        )
-        counts = csr_matrix(counted, shape=(len(sizes), len(in_order)))
-        counts.data = _worth(counts, sizes)
-        return cls({word: column for column, word in enumerate(in_order)}, counts)
+        pairs, counts = np.unique(paired(owners, ranks[np.array(flat, dtype=np.int32)]), return_counts=True)
+        rows = (counts.astype(np.float64), unpaired(pairs)[1], bounds_of(pairs, len(sizes)))
+        matrix = csr_matrix(rows, shape=(len(sizes), len(in_order)))
+        matrix.data = _weights(matrix, sizes)
+        return cls({word: column for column, word in enumerate(in_order)}, matrix)
 
     @cached_property
     def by_word(self) -> Any:
-        """The same matrix of shape (words, texts)."""
+        """The transposed matrix: shape (words, texts)."""
         return self.matrix.T.tocsr()
 
     def scores(self, question: str) -> NDArray[np.float32]:
@@ -75,18 +72,18 @@ class KeywordStatistics:
         return scores.astype(np.float32)
 
 
-def _worth(counts: Any, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """What words are worth in texts, from how often they come (shape (texts, words)), and how many words each text has in all."""
-    with_word = np.bincount(counts.indices, minlength=counts.shape[1])
-    rarity = np.log(1 + (len(sizes) - with_word + 0.5) / (with_word + 0.5))
+def _weights(counts: Any, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The weights of words in texts, from their counts (a CSR matrix of shape (texts, words)) and the lengths of the texts."""
+    df = np.bincount(counts.indices, minlength=counts.shape[1])
+    idf = np.log(1 + (len(sizes) - df + 0.5) / (df + 0.5))
     damping = K1 * (1 - B + B * sizes / max(sizes.mean(), 1e-9)) if len(sizes) else sizes
-    often = counts.data
-    worth: NDArray[np.float64] = rarity[counts.indices] * (often / (often + np.repeat(damping, np.diff(counts.indptr))))
-    return worth
+    tf = counts.data
+    weights: NDArray[np.float64] = idf[counts.indices] * (tf / (tf + np.repeat(damping, np.diff(counts.indptr))))
+    return weights
 
 
 def passage_keywords(snapshot: Snapshot) -> KeywordStatistics:
-    """Those of all passages, title and text, by rising id."""
+    """The statistics of all passages, title and text, by id."""
     ids = sorted(snapshot.table.ids(Kind.PASSAGE))
-    units = (sorted(snapshot.units(Kind.PASSAGE, some), key=lambda unit: unit.id) for some in batched(ids, READ))
-    return KeywordStatistics.of(unit.searchable for some in units for unit in some)
+    batches = (sorted(snapshot.units(Kind.PASSAGE, batch), key=lambda unit: unit.id) for batch in batched(ids, READ))
+    return KeywordStatistics.of(unit.searchable for units in batches for unit in units)

@@ -1,13 +1,13 @@
 """The neighbourhood graph of a corpus: from every passage to the k nearest others, by vectors or by keywords.
 
-SUNAR (neighborhood aware retrieval): G = (V, E) with |E| = k|V|, built once by an encoder that complements the first stage,
+SUNAR (neighborhood aware retrieval): G = (V, E) with |E| = k|V|, built once with a similarity that complements the first stage:
 
     dense-neighbours    by cosine of the vectors, for a first stage by keywords      `nearest.py`
     bm25-neighbours     by BM25 with a passage's own words as the query, for a       `keyword_statistics.py`
                         dense first stage
 
-Links are directed and weighted by cosine or BM25 score. Self, and for BM25 whatever shares no word, is no neighbour. The
-released code stores 100 neighbours and uses 10; here as many are stored as may be used. Knows nothing of questions.
+Links are directed and weighted by cosine or BM25 score. A passage is not its own neighbour, and for BM25 neighbours share a word.
+The released code stores 100 neighbours and uses 10; here all stored ones may be used.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from hoptrail.types import Kind
 
 @dataclass(frozen=True, slots=True)
 class DenseNeighbourSettings:
-    """The paper's k, and how neighbours are found in a large corpus (`nearest.py`)."""
+    """The paper's k, and how to find neighbours in a large corpus (`nearest.py`)."""
 
     neighbours: int = 10  # k
     exact_up_to: int = 50_000
@@ -50,10 +50,10 @@ class DenseNeighbourSettings:
 
 @dataclass(frozen=True, slots=True)
 class Bm25NeighbourSettings:
-    """The paper's k; a passage asks with the `words` of its own that are worth most in it (0: with all, each once).
+    """The paper's k, and the number of `words` in a passage's query: those of the greatest weight in it (0: all, each once).
 
-    Twenty-five words link more passages that belong together on the development questions of three data sets than all do, and
-    cost less in a large corpus.
+    On the development questions of three data sets, queries of 25 words link more passages that belong together than queries of
+    all words, and they cost less in a large corpus.
     """
 
     neighbours: int = 10  # k
@@ -65,10 +65,10 @@ class Bm25NeighbourSettings:
 
 
 class Likeness(Protocol):
-    """Says how near passages are to each other, by row."""
+    """Measures how similar passages are, by row."""
 
     def of(self, rows: Rows, least: Least | None = None) -> Directed:
-        """Edges from each of `rows` (rising) to its nearest others; with `least` also from others to `rows` that they want.
+        """Edges from each of `rows` (sorted) to its nearest others; with `least` also the edges that other rows want to `rows`.
 
         Ties go to the lower row. `rows` themselves want none: their `least` is inf.
         """
@@ -77,9 +77,9 @@ class Likeness(Protocol):
 
 @dataclass(frozen=True)
 class ByKeywords:
-    """BM25 of one passage for the words of another, to five decimals. `statistics` has a row a passage.
+    """BM25 of one passage for the words of another, to five decimals. `statistics` has one row per passage.
 
-    A passage that shares words with too few others gets an edge of weight 0 to itself as a sign that no more are to be found.
+    A passage that shares words with too few others gets an edge of weight 0 to itself, which marks its list as complete.
     """
 
     statistics: KeywordStatistics
@@ -95,7 +95,7 @@ class ByKeywords:
         return joined([found, Directed(closed, closed, np.zeros(len(closed))), *back])
 
     def _back(self, rows: Rows, least: Least) -> Iterator[Directed]:
-        """Not what was found the other way round: here the words that ask are those of the other passage."""
+        """The edges that other passages want to `rows`. BM25 is not symmetric: the query has the words of the other passage."""
         others = np.flatnonzero(least < np.inf).astype(np.int32)
         if not len(others):
             return
@@ -107,7 +107,7 @@ class ByKeywords:
             yield Directed(block[scores.row[kept]], rows[scores.col[kept]], values[kept])
 
     def _blocks(self, rows: Rows, by_word: Any) -> Iterator[Rows]:
-        """As many rows at a time as have at most BLOCK scores together, or one."""
+        """Runs of rows with at most BLOCK scores together, or of a single row."""
         most = np.cumsum(self._queries[rows] @ np.diff(by_word.indptr))
         start = 0
         while start < len(rows):
@@ -119,18 +119,18 @@ class ByKeywords:
 
     @cached_property
     def _work(self) -> Work[Rows, Directed]:
-        """One for all blocks, so that the matrices travel once."""
+        """One work for all blocks, so that the matrices are sent to other processes once."""
         function = partial(_best_scored, self._queries, self.statistics.by_word, self.settings.neighbours)
         return Work("comparing", function, lambda rows: f"rows {rows[0]} to {rows[-1]} with all others")
 
     @cached_property
     def _queries(self) -> Any:
-        """Ones at the words that each passage asks with: shape (passages, words)."""
+        """The query of each passage as ones at its words: shape (passages, words)."""
         return dearest_words(self.statistics.matrix, self.settings.words)
 
 
 def dearest_words(matrix: Any, count: int) -> Any:
-    """Ones at the `count` greatest values of each row of a sparse matrix, the first columns of equals; at all for 0."""
+    """Ones at the `count` greatest values of each row of a sparse matrix (0: all values); ties go to the lower column."""
     from scipy.sparse import csr_matrix
 
     sources = np.repeat(np.arange(matrix.shape[0], dtype=np.int32), np.diff(matrix.indptr))
@@ -143,9 +143,9 @@ def _best_scored(queries: Any, by_word: Any, count: int, rows: Rows) -> Directed
 
 
 def _best_stored(scores: Any, rows: Rows, count: int) -> Directed:
-    """Edges from `rows` to the `count` highest values that a CSR matrix of shape (len(rows), passages) stores, to five decimals.
+    """Edges from `rows` to the `count` highest stored values of a CSR matrix of shape (len(rows), passages), to five decimals.
 
-    Most passages share no word with another, so that few values are stored.
+    Most pairs of passages share no word, so few values are stored.
     """
     values = np.rint(scores.data * DECIMALS) / DECIMALS
     least = np.full(len(values), -np.inf)
@@ -160,12 +160,12 @@ def _best_stored(scores: Any, rows: Rows, count: int) -> Directed:
 
 @dataclass(frozen=True, slots=True)
 class DenseNeighbours(Structure):
-    """The structure by vectors. Up to `exact_up_to` passages, bringing it up to date gives what building anew gives.
+    """Neighbours by vectors. Up to `exact_up_to` passages, an update gives the same result as building anew.
 
-    A new passage brings its own links and takes the place of farther neighbours of the passages that stand; a passage
-    that lost a neighbour by removal finds its nearest again; no other is touched. Where neighbours are sought in cells,
-    links that stand are kept as they were found, and a newcomer takes a place only among those it is compared with. Removal
-    of links to what is gone is the writer's; where documents were cut into other passages, all are linked anew.
+    A new passage gets its own links and replaces farther neighbours of existing passages. A passage that lost a neighbour by
+    removal gets its nearest again. Others are not touched. Where neighbours are found in cells, existing links stay, and a new
+    passage becomes a neighbour only of passages that it is compared with. The writer removes links to removed passages. Where
+    documents were cut into other passages, all are linked anew.
     """
 
     settings: DenseNeighbourSettings = field(default_factory=DenseNeighbourSettings)
@@ -186,10 +186,10 @@ class DenseNeighbours(Structure):
 
 @dataclass(frozen=True, slots=True)
 class Bm25Neighbours(Structure):
-    """The structure by keywords.
+    """Neighbours by keywords.
 
-    Brought up to date as the one by vectors is, with one difference: documents that come or go change what words are worth
-    everywhere, and links that stand keep the score they were made with; newcomers are measured against that.
+    It is updated like DenseNeighbours, with one difference: added and removed documents change the weights of words everywhere,
+    but existing links keep their scores, and new links are compared with these.
     """
 
     settings: Bm25NeighbourSettings = field(default_factory=Bm25NeighbourSettings)
@@ -209,47 +209,42 @@ class Bm25Neighbours(Structure):
 def _bring_up_to_date(
     context: BuildContext, name: str, count: int, open_likeness: Callable[[Snapshot, Sequence[str]], Likeness]
 ) -> None:
-    """Link the passages that lack links, with the places that they take among others' neighbours. All links are written together:
-    a stopped build begins anew.
+    """Link the passages that lack links, and let them replace farther neighbours of others. All links are written together, so a
+    stopped build begins anew.
     """
     writer, snapshot = context.writer, context.writer.snapshot()
     ids = sorted(snapshot.table.ids(Kind.PASSAGE))
-    standing = snapshot.graph.rows(name, ids)
-    if len(standing) < snapshot.graph.count()[name]:  # some join passages that have since been cut anew
+    stored = snapshot.graph.rows(name, ids)
+    if len(stored) < snapshot.graph.count()[name]:  # some join passages that have since been cut anew
         writer.links.drop(name)
-        standing = joined([])
-    pending = _lacking(standing, len(ids), count)
+        stored = joined([])
+    pending = _lacking_links(stored, len(ids), count)
     if not len(pending):
         return
     least = np.full(len(ids), np.inf)
-    np.minimum.at(least, standing.sources, standing.weights)
+    np.minimum.at(least, stored.sources, stored.weights)
     least[pending] = np.inf
     found = open_likeness(snapshot, ids).of(pending, least)
     context.pause()
     own = is_among(found.sources, pending)
     others = np.unique(found.sources[~own])
-    of_others = standing.where(is_among(standing.sources, others))
-    improved = best_of(_once(joined([of_others, found.where(~own)])), count)
-    before = standing.where(is_among(standing.sources, np.union1d(pending, others)))
+    candidates = joined([stored.where(is_among(stored.sources, others)), found.where(~own)])
+    improved = best_of(candidates.where(np.unique(candidates.keys, return_index=True)[1]), count)
+    before = stored.where(is_among(stored.sources, np.union1d(pending, others)))
     _write(writer, name, ids, before, joined([found.where(own), improved]))
     context.report("linking neighbours", len(pending), len(pending))
 
 
-def _lacking(standing: Directed, size: int, count: int) -> Rows:
-    """The passages with fewer links than they could have, but for those whose list is closed (`ByKeywords`)."""
-    few = np.bincount(standing.sources, minlength=size) < min(count, size - 1)
-    few[standing.sources[standing.sources == standing.targets]] = False
-    return np.flatnonzero(few).astype(np.int32)
+def _lacking_links(stored: Directed, size: int, count: int) -> Rows:
+    """The passages with fewer links than possible, except those whose list is complete (`ByKeywords`)."""
+    lacking = np.bincount(stored.sources, minlength=size) < min(count, size - 1)
+    lacking[stored.sources[stored.sources == stored.targets]] = False
+    return np.flatnonzero(lacking).astype(np.int32)
 
 
 def _write(writer: Writer, name: str, ids: Sequence[str], before: Directed, after: Directed) -> None:
     """Replace the links of the rows whose neighbours differ."""
     changed = np.unique(unpaired(np.setxor1d(before.keys, after.keys))[0])
-    gone = np.unique(before.sources[is_among(before.sources, changed)])
-    writer.links.remove(name, {ids[row] for row in gone.tolist()})
+    outdated = np.unique(before.sources[is_among(before.sources, changed)])
+    writer.links.remove(name, {ids[row] for row in outdated.tolist()})
     writer.links.put_rows(ids, {name: after.where(is_among(after.sources, changed))})
-
-
-def _once(edges: Directed) -> Directed:
-    """Each edge once, the first of its kind."""
-    return edges.where(np.unique(edges.keys, return_index=True)[1])

@@ -1,4 +1,6 @@
-"""Asking the language about passages, once each: in document order, in batches that are kept, failures noted and asked again."""
+"""Structures with one language task per passage: in document order, stored in batches; failures are noted and retried by the
+next run.
+"""
 
 from __future__ import annotations
 
@@ -20,40 +22,40 @@ from hoptrail.types import Kind, Span, Unit
 T = TypeVar("T")
 
 BATCH = 256
-"""Passages whose outputs are kept at a time at least."""
+"""The least number of passages whose outputs are stored at a time."""
 
 
 def in_document_order(passages: Iterable[tuple[str, Span]]) -> list[str]:
-    """The ids of passages that are given with their places, by rising document id, then by place in the document.
+    """The ids of passages, given with their places, ordered by document id, then by place in the document.
 
-    The document's id stands in for the order of the corpus, which an index that grows and shrinks does not have.
+    The document id replaces the order of the corpus, which a growing and shrinking index does not have.
     """
     return [id_ for _, id_ in sorted((span, id_) for id_, span in passages)]
 
 
 def passages_in_order(snapshot: Snapshot, ids: Collection[str] | None = None) -> list[Unit]:
-    """Passages, all or those of `ids`, in the order of `in_document_order`."""
+    """All passages or those of `ids`, in document order."""
     return sorted(snapshot.units(Kind.PASSAGE, ids), key=lambda unit: unit.sources)
 
 
 def passages_before(snapshot: Snapshot, passages: Collection[Unit]) -> dict[str, Unit]:
-    """By the id of each passage that is not the first of its document: the one before it."""
+    """The passage before each of these in its document, by the id of the latter; none for the first of a document."""
     documents = {unit.document for unit in passages}
     ordered = sorted(snapshot.table.within(Kind.PASSAGE, documents), key=lambda unit: unit.sources)
-    wanted = {unit.id for unit in passages}
+    ids = {unit.id for unit in passages}
     return {
-        unit.id: before for before, unit in pairwise(ordered) if unit.id in wanted and before.document == unit.document
+        unit.id: before for before, unit in pairwise(ordered) if unit.id in ids and before.document == unit.document
     }
 
 
-class Asked(Structure, Generic[T]):
-    """A structure that asks a language about each passage once, and keeps one row for it."""
+class PassageTasks(Structure, Generic[T]):
+    """A structure with one language task and one stored row per passage."""
 
     __slots__ = ()
     doing: str
-    """What asking is called in reports and notes."""
+    """The name of the work in reports and notes."""
     looks_back: bool
-    """Whether a passage is asked about together with the one before it."""
+    """Whether the task of a passage gets the passage before it too."""
 
     @abstractmethod
     def row_id(self, passage: str) -> str:
@@ -69,27 +71,26 @@ class Asked(Structure, Generic[T]):
 
     @abstractmethod
     def task(self, passage: Unit, before: Unit | None) -> Task[T]:
-        """What is asked about a passage."""
+        """The task of a passage."""
 
     @abstractmethod
     def keep(self, context: BuildContext, got: Sequence[tuple[Unit, T]]) -> None:
-        """Store what was got for some passages."""
+        """Store the outputs for passages."""
 
     def missing(self, context: BuildContext) -> list[tuple[str, Span]]:
-        """Ids and places of the passages without a row; rows of passages that are gone are removed."""
+        """Ids and places of the passages without a row. Removes the rows of removed passages."""
         snapshot = context.writer.snapshot()
-        if context.change:  # with a document that goes, its rows have gone
-            return places_within(snapshot, context.change.came)
+        if context.change:  # rows were removed with their documents
+            return places_within(snapshot, context.change.added)
         places, stored = list(snapshot.table.first_sources(Kind.PASSAGE)), set(self.stored(snapshot))
         self.remove(context.writer, stored.difference(self.row_id(id_) for id_, _ in places))
         return [(id_, place) for id_, place in places if self.row_id(id_) not in stored]
 
     def update(self, context: BuildContext) -> None:
-        """Ask about the passages without a row, in document order; nothing where the workshop has no language. One that travels
-        (rules) is handed passages alone.
+        """Ask about the passages without a row, in document order; does nothing without a language.
 
         Raises:
-            EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: what was got until then is kept.
+            EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: earlier outputs are kept.
         """
         missing, language = self.missing(context), context.language
         if language is None:
@@ -108,7 +109,7 @@ class Asked(Structure, Generic[T]):
                     else:
                         got.append((unit, output))
                     context.report(self.doing, done, len(ordered))
-            finally:  # it may have been paid for: kept, whatever stops the run
+            finally:  # whatever stops the run: the outputs may have been paid for
                 self.keep(context, got)
                 context.writer.checkpoint()
 
@@ -117,13 +118,14 @@ class Asked(Structure, Generic[T]):
     ) -> Iterator[tuple[Unit, T | TaskFailed]]:
         snapshot = context.writer.snapshot()
         batch = passages_in_order(snapshot, passages)
+        # A remote-safe language (the rules) gets the passages alone.
         before = passages_before(snapshot, batch) if self.looks_back and not is_remote_safe(language) else {}
         outputs = context.perform(language, (self.task(unit, before.get(unit.id)) for unit in batch))
         return zip(batch, outputs, strict=True)
 
 
 def places_within(snapshot: Snapshot, documents: Collection[str]) -> list[tuple[str, Span]]:
-    """Ids and places of the passages of some documents."""
+    """Ids and places of the passages of these documents."""
     return [(unit.id, unit.sources[0]) for unit in snapshot.table.within(Kind.PASSAGE, documents)]
 
 

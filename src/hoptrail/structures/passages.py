@@ -1,4 +1,4 @@
-"""Passages with their keyword index and their vectors: what every recipe starts from."""
+"""Passages with their keyword index and their vectors: the basis of every recipe."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from hoptrail.types import Document, Kind, Unit
 
 SPLIT_DOCUMENTS = 128
 SPLIT_CHARACTERS = 1_000_000
-"""Documents split together: at most this many, or about this many characters."""
+"""Documents that are split together: at most this many, or about this many characters."""
 READ = 1024
-"""Passages that are read at a time to be encoded."""
+"""Passages that are read at a time for encoding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passages(Structure):
-    """Whole sentences packed to a limit. They are found by their words once they are cut, and by their vectors, one each, once
-    they are encoded. What has been cut, and paid for, stays as it is.
+    """Whole sentences packed to a limit. A passage is found by its words once it is cut, and by its vector once it is encoded.
+    Existing passages, which may have been paid for, stay as they are.
     """
 
     settings: PassageLimits
@@ -36,15 +36,14 @@ class Passages(Structure):
     encodes = Kind.PASSAGE
 
     def update(self, context: BuildContext) -> None:
-        """Encode the passages that have no vectors, and cut and encode the documents that have no passages: readers see those
-        only with their vectors, because what they replace is found until then.
+        """Encode the passages without vectors, and cut and encode the documents without passages. The latter are stored with
+        their vectors only, because the documents that they replace can be found until then.
         """
         snapshot = context.writer.snapshot()
-        came = context.change.came if context.change else None
+        added = context.change.added if context.change else None
         waiting = snapshot.texts.unencoded(Kind.PASSAGE)
-        fresh = [
-            unit for units in self._cut(context, snapshot.table.documents_without(Kind.PASSAGE, came)) for unit in units
-        ]
+        uncut = snapshot.table.documents_without(Kind.PASSAGE, added)
+        fresh = [unit for units in self._cut(context, uncut) for unit in units]
         total = len(waiting) + len(fresh)
         if not total:
             return
@@ -58,7 +57,7 @@ class Passages(Structure):
         context.pause()
 
     def cut(self, context: BuildContext, documents: Collection[str]) -> None:
-        """Store the passages of some documents that have none: they are found by their words until they are encoded."""
+        """Store the passages of documents that have none, without vectors."""
         for units in self._cut(context, documents):
             context.writer.put_units(units, None)
             context.pause()
@@ -74,4 +73,4 @@ def _split(limits: PassageLimits, documents: Sequence[Document]) -> list[Unit]:
 
 
 def _name(documents: Sequence[Document]) -> str:
-    return from_to([f"{one.title!r} ({one.id})" for one in documents])
+    return from_to([f"{document.title!r} ({document.id})" for document in documents])

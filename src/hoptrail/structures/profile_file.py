@@ -1,14 +1,14 @@
-"""Profiles from a file: what infoboxes say, brought by whoever made the corpus.
+"""Importing profiles from a file, such as the contents of infoboxes, provided with a corpus.
 
-JSON lines, UTF-8, one a title:
+The file has JSON lines in UTF-8, one per title:
 
-    title       the title of one or more documents, case and white space aside
-    profile     [[key, value]]: each must stand in the document as a line `key: value`
+    title       the title of one or more documents, compared without case and white space
+    profile     [[key, value]]: each must occur in the document as a line `key: value`
     also        further names of the title (redirects)
-    ambiguous   true where the title is a name that several things share
+    ambiguous   true if the title is a name that several things share
 
-Other keys mean nothing. A pair that stands in no document of its title is left out and noted: a profile's lines are cited, and a
-citation is a place in a document. A line that cannot be used costs itself only.
+Other keys are ignored. A pair that occurs in no document with the title is left out and noted, because lines of a profile are
+cited by their places. A line that cannot be used is left out and noted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hoptrail.text.normal_forms import base_title, folded, squeeze
 from hoptrail.types import Document, Span
 
 DISAMBIGUATION = "(disambiguation)"
-"""What follows a name that several things share, as in Wikipedia."""
+"""The suffix of a name that several things share, as in Wikipedia."""
 
 READ = 512
 """Documents looked up together."""
@@ -40,12 +40,12 @@ class ProfileLine:
 
     @property
     def pairs(self) -> Iterator[str]:
-        """The lines that documents hold, without repeats."""
+        """The pairs as lines of a document, without repeats."""
         return iter(dict.fromkeys(f"{squeeze(key)}: {squeeze(value)}" for key, value in self.profile))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The further names, without repeats and without the title itself; one for an ambiguous title."""
+        """The further names, without repeats and without the title itself; one of them for an ambiguous title."""
         shared = (f"{base_title(self.title)} {DISAMBIGUATION}",) if self.ambiguous else ()
         names = {folded(name): squeeze(name) for name in (*self.also, *shared)}
         return tuple(name for key, name in names.items() if key not in {"", folded(self.title)})
@@ -53,7 +53,7 @@ class ProfileLine:
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What the file says of one document: lines with where they stand, further names, and the document's first sentence."""
+    """What the file says about one document: lines with their places, further names, and the document's first sentence."""
 
     document: str
     title: str
@@ -64,16 +64,16 @@ class Described:
 
 
 def import_profiles(faults: Faults, snapshot: Snapshot) -> Iterator[Described]:
-    """What a file says of the documents of `snapshot`, in no particular order; lines about titles that no document has are passed
-    over in silence, since a file may serve many corpora. What is wrong with it is in `faults`, which name it, at the end.
+    """What the file of `faults` says about the documents of `snapshot`, in no particular order. Lines about other titles are
+    ignored, since a file may serve many corpora. All faults are in `faults` at the end.
 
     Raises:
         UsageError: the file cannot be read.
     """
     placed: set[tuple[int, str]] = set()
     nowhere: dict[tuple[int, str], str] = {}
-    for some in batched(_resolved(faults, snapshot), READ):
-        lines = {id_: (number, line) for id_, number, line in some}
+    for batch in batched(_lines_of_documents(faults, snapshot), READ):
+        lines = {id_: (number, line) for id_, number, line in batch}
         for document in snapshot.documents(lines):
             number, line = lines[document.id]
             described = _described(document, line)
@@ -85,8 +85,8 @@ def import_profiles(faults: Faults, snapshot: Snapshot) -> Iterator[Described]:
             faults.add(number, f"says {text!r}, which stands in no document called {title!r} and is left out")
 
 
-def _resolved(faults: Faults, snapshot: Snapshot) -> list[tuple[str, int, ProfileLine]]:
-    """The line about each document, by rising id, and its number: the last of several about the document's title."""
+def _lines_of_documents(faults: Faults, snapshot: Snapshot) -> list[tuple[str, int, ProfileLine]]:
+    """The line about each document with its number, by document id. The last of several lines about a title counts."""
     about: dict[str, tuple[int, ProfileLine]] = {}
     for number, content in faults.file.numbered():
         try:
@@ -102,15 +102,15 @@ def _described(document: Document, line: ProfileLine) -> Described:
     first = next(document.sentences(), Span(document.id, 0, 0))
     start = first.start + len(document.slice(first)) - len(document.slice(first).lstrip())
     end = max(start, first.start + len(document.slice(first).rstrip()))
-    found = ((text, _place(document, text)) for text in line.pairs)
-    lines = tuple((text, span) for text, span in found if span is not None)
+    places = ((text, _place(document, text)) for text in line.pairs)
+    lines = tuple((text, span) for text, span in places if span is not None)
     return Described(
         document.id, document.title, lines, line.names, document.text[start:end], Span(document.id, start, end)
     )
 
 
 def _place(document: Document, line: str) -> Span | None:
-    """Where a line stands in a document, as a line of its own."""
+    """The first place of a whole line in a document; None where it does not occur."""
     text = document.text
     at = text.find(line)
     while at >= 0:

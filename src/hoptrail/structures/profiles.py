@@ -1,9 +1,9 @@
-"""Profiles: what is known of a document's subject at a glance, one unit a document, one line a fact.
+"""Profiles: short facts about the subject of a document, one unit per document, one line per fact.
 
-HiRAG section 3, "Profile Wikicorpus", capped as in its released code. The lines come from a file where the source has infoboxes
-(`profile_file.py`), else from the stored facts whose subject is the document's title; both stand in the document, so every line
-has its span. Further names of a title, which such a file may give, are units of this kind as well: the name as title, the
-document's first sentence as text. What a line means is not understood here.
+HiRAG section 3, "Profile Wikicorpus", limited in length as in its released code. The lines come from a file where the source has
+infoboxes (`profile_file.py`), else from the stored facts whose subject is the document's title. Both are in the document, so
+every line has a span. Further names of a title in such a file become units of this kind too: the name as title, the document's
+first sentence as text.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hoptrail.errors import UsageError
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language.tasks import Extraction, Fact
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.declaring import Derived, Wanted
+from hoptrail.structures.declaring import Derived, TargetRows
 from hoptrail.structures.extractions import stored_in_order
 from hoptrail.structures.json_lines import Faults, LinesFile
 from hoptrail.structures.profile_file import Described, import_profiles
@@ -29,7 +29,7 @@ from hoptrail.types import Kind, Span, Unit, content_id
 
 @dataclass(frozen=True, slots=True)
 class ProfileSettings:
-    """`from_file`: a file of profiles, taken in place of the stored facts. `characters`: the most of one profile."""
+    """`from_file`: a file of profiles to use instead of the stored facts. `characters`: the longest profile."""
 
     from_file: str = ""
     characters: int = 6000
@@ -41,7 +41,7 @@ class ProfileSettings:
 
 @dataclass(frozen=True, slots=True)
 class Profiles(Derived):
-    """One profile a document that has lines for one."""
+    """One profile for each document that has lines for it."""
 
     settings: ProfileSettings = field(default_factory=ProfileSettings)
     name = PROFILES
@@ -54,12 +54,12 @@ class Profiles(Derived):
 
     @property
     def by_document(self) -> bool:
-        """Which documents a line of a file is about hangs on all their titles."""
+        """False with a file: which documents a line is about depends on the titles of all documents."""
         return not self.settings.from_file
 
     @property
     def fingerprint(self) -> str:
-        """That of the file's content, where there is a file.
+        """Depends on the content of the file, if there is one.
 
         Raises:
             UsageError: the file cannot be read.
@@ -72,11 +72,11 @@ class Profiles(Derived):
     def _file(self) -> LinesFile:
         return LinesFile(Path(self.settings.from_file), PROFILES)
 
-    def wanted(self, context: BuildContext) -> Wanted:
-        """Where the file is gone nothing is added: removing a document, which the writer has done by now, needs no file."""
+    def target_rows(self, context: BuildContext) -> TargetRows:
+        """If the file no longer exists, nothing is added: removing a document, which the writer has done, needs no file."""
         if self.settings.from_file and not self._file.path.exists():
-            return Wanted((), whole=False)
-        return Derived.wanted(self, context)
+            return TargetRows((), whole=False)
+        return Derived.target_rows(self, context)
 
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Unit]:
         """See `Derived.rows`.
@@ -94,12 +94,12 @@ class Profiles(Derived):
 
 
 def profile_id(document: str) -> str:
-    """The id that the profile of a document has, if it has one."""
+    """The id of the profile of a document."""
     return content_id("i", document)
 
 
 def from_facts(found: Iterable[tuple[Unit, Extraction]], most: int) -> Iterator[Unit]:
-    """The profiles that facts make; `found` are passages in document order with what was found in them."""
+    """Profiles from facts; `found` are passages in document order with their extractions."""
     for document, group in groupby(found, key=lambda pair: pair[0].document):
         passages = list(group)
         title = passages[0][0].title
@@ -109,16 +109,16 @@ def from_facts(found: Iterable[tuple[Unit, Extraction]], most: int) -> Iterator[
 
 
 def from_file(described: Iterable[Described], most: int) -> Iterator[Unit]:
-    """The profiles and further names that a file gives."""
-    for one in described:
-        yield from _profile(one.document, one.title, one.lines, most)
-        for name in one.names:
-            unit_id = content_id("i", one.document, folded(name))
-            yield Unit(unit_id, Kind.PROFILE, name, one.first_sentence, (one.first,))
+    """Profiles and further names from a file."""
+    for item in described:
+        yield from _profile(item.document, item.title, item.lines, most)
+        for name in item.names:
+            unit_id = content_id("i", item.document, folded(name))
+            yield Unit(unit_id, Kind.PROFILE, name, item.first_sentence, (item.first,))
 
 
 def _profile(document: str, title: str, lines: Sequence[tuple[str, Span]], most: int) -> Iterator[Unit]:
-    """As many lines as fit; a unit needs one, and a first line that is too long for itself is left out as well."""
+    """A profile of as many lines as fit; none where not even the first fits."""
     kept: list[tuple[str, Span]] = []
     for text, span in lines:
         if sum(len(line) + 1 for line, _ in kept) + len(text) > most:
@@ -130,11 +130,11 @@ def _profile(document: str, title: str, lines: Sequence[tuple[str, Span]], most:
 
 
 def _is_about(fact: Fact, title: str) -> bool:
-    """Whether the subject of a fact is the title: it opens with the title, or with a name made of the title's words."""
+    """Whether a fact is about the title: it starts with the title, or with an entity made of words of the title."""
     text, name = folded(without_article(squeeze(fact.text))), folded(without_article(base_title(title)))
     if not name or not text:
         return False
     subject = folded(without_article(fact.entities[0])) if fact.entities else ""
-    said = {word.lower for word in words(subject)}
-    named = bool(said) and said <= {word.lower for word in words(name)} and text.startswith(subject)
+    subject_words = {word.lower for word in words(subject)}
+    named = bool(subject_words) and subject_words <= {word.lower for word in words(name)} and text.startswith(subject)
     return text.startswith(name) or named

@@ -1,7 +1,7 @@
-"""Which sentences name which entities: what was found in their passages, brought down to the sentence.
+"""Which sentences mention which entities, derived from the extractions of their passages.
 
-A sentence has the entities of the facts whose span it overlaps; so the language that extracted decides what an entity is. Names
-that differ in case and white space alone are one entity, as in aggregates. Dates and numbers are known in English only.
+A sentence has the entities of the facts whose spans it overlaps, so the extracting language decides what an entity is. Names that
+differ only in case and white space are one entity, as in aggregates. Dates and numbers are recognised in English only.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _READ = 1024
 _COMPARED = 1 << 20
 """Pairs of rows compared at a time."""
 _RECENT = 1 << 16
-"""Entities whose keys are remembered: most come often."""
+"""Entities whose keys are cached: most are frequent."""
 
 _NUMBER_WORDS = frozenset((*NUMBER_WORDS, *MULTIPLIERS))
 _SEPARATOR = re.compile(r"[\s-]")
@@ -40,10 +40,10 @@ _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Mentions:
-    """Row `rows[i]` names the entity of number `entities[i]`: each once, by rising row, then number.
+    """Row `rows[i]` mentions entity number `entities[i]`: each pair once, ordered by row, then number.
 
-    `digests` has that of each entity's key by number, rising: names themselves are more than memory should hold. Of ten million
-    any two have the same digest with a chance of three in a million.
+    `digests` are those of the entities' keys by number, sorted: the names themselves would take too much memory. Among ten
+    million entities the probability that any two share a digest is three in a million.
     """
 
     digests: NDArray[np.uint64]
@@ -51,20 +51,25 @@ class Mentions:
     entities: Rows
 
     def of_rows(self, rows: Rows) -> tuple[Places, Rows]:
-        """The entities that some rows name: places in `rows`, rising, each with the number of an entity, rising too."""
+        """The entities of these rows, as pairs of a position in `rows` and an entity, sorted."""
         first, last = (np.searchsorted(self.rows, rows, side) for side in ("left", "right"))
         which, places = ranges(first, last - first)
         return which, self.entities[places]
 
+    def of_entities(self, mask: NDArray[np.bool_]) -> Mentions:
+        """The mentions of the entities that a mask chooses: shape (entities,)."""
+        chosen = mask[self.entities]
+        return Mentions(self.digests, self.rows[chosen], self.entities[chosen])
+
     def share(self, first: Rows, second: Rows) -> NDArray[np.bool_]:
-        """Whether the rows of each pair name an entity in common."""
-        found = np.zeros(len(first), np.bool_)
+        """Whether the rows of each pair have an entity in common."""
+        shares = np.zeros(len(first), np.bool_)
         for start in range(0, len(first), _COMPARED):
-            some = slice(start, start + _COMPARED)
-            ours, theirs = (paired(*self.of_rows(rows[some])) for rows in (first, second))
+            block = slice(start, start + _COMPARED)
+            ours, theirs = (paired(*self.of_rows(rows[block])) for rows in (first, second))
             shared, _ = unpaired(ours[is_among(ours, theirs)])
-            found[start + shared] = True
-        return found
+            shares[start + shared] = True
+        return shares
 
 
 def mentions_in(
@@ -72,40 +77,40 @@ def mentions_in(
     extractions: Iterable[Extraction],
     left_out: Collection[Shape],
 ) -> Mentions:
-    """The entities of the sentences at `places`, without those whose form is one of `left_out`."""
+    """The entities of the sentences at `places`, without those with a shape in `left_out`."""
     none = np.zeros(0, np.int32), np.zeros(0, np.uint64)
-    found = zip(none, *_found(places, extractions, left_out), strict=True)
-    rows, named = map(np.concatenate, found)
-    digests, entities = np.unique(named, return_inverse=True)
+    columns = zip(none, *_digests_by_row(places, extractions, left_out), strict=True)
+    rows, row_digests = map(np.concatenate, columns)
+    digests, entities = np.unique(row_digests, return_inverse=True)
     pairs = np.unique(paired(rows, entities))
     return Mentions(digests, *unpaired(pairs))
 
 
-def _found(
+def _digests_by_row(
     places: SentencePlaces, extractions: Iterable[Extraction], left_out: Collection[Shape]
 ) -> Iterator[tuple[Rows, NDArray[np.uint64]]]:
-    """The rows of mentions as they come, and the digests of their entities."""
+    """The rows of mentions with the digests of their entities, in no order and with repeats."""
     digest_of = lru_cache(_RECENT)(partial(_digest_of, left_out=left_out))
-    for some in batched(extractions, _READ):
+    for batch in batched(extractions, _READ):
         spans: list[Span] = []
-        named: list[int] = []
+        flat: list[int] = []
         counts: list[int] = []
-        for fact in (fact for extraction in some for fact in extraction.facts):
+        for fact in (fact for extraction in batch for fact in extraction.facts):
             if digests := {digest for digest in map(digest_of, fact.entities) if digest is not None}:
                 spans.append(fact.source)
-                named += digests
+                flat += digests
                 counts.append(len(digests))
         which, rows = places.overlapping(spans)
-        many = np.array(counts, dtype=np.int64)
-        mention, entity = ranges((np.cumsum(many) - many)[which], many[which])
-        yield rows[mention], np.array(named, dtype=np.uint64)[entity]
+        sizes = np.array(counts, dtype=np.int64)
+        mention, entity = ranges((np.cumsum(sizes) - sizes)[which], sizes[which])
+        yield rows[mention], np.array(flat, dtype=np.uint64)[entity]
 
 
 def shape_of(name: str) -> Shape:
-    """What the form of a whole entity makes it: a date, a number (also `5 percent`, `2nd`, `third`), or else a name."""
+    """The shape of a whole entity: a date, a number (also `5 percent`, `2nd`, `third`), or else a name."""
     whole = squeeze(name).strip(" .,")
     if whole[:1].isalpha() and not _DIGIT.search(whole) and _SEPARATOR.split(whole, 1)[0] not in _NUMBER_WORDS:
-        return Shape.NAME  # nearly all are: no need to look closer
+        return Shape.NAME  # the common case, recognised cheaply
     figure = figure_shape(whole)
     if figure is not None:
         return figure
@@ -115,15 +120,15 @@ def shape_of(name: str) -> Shape:
 
 
 def _digest_of(entity: str, left_out: Collection[Shape]) -> int | None:
-    """What stands for an entity; nothing where it is left out."""
+    """The digest of an entity's key; None where it is left out."""
     key = "" if left_out and shape_of(entity) in left_out else folded(entity)
     if not key:
         return None
-    # The same in every process, unlike a hash: the order of entities must be.
+    # Unlike `hash`, the same in every process, because it determines the order of entities.
     return int.from_bytes(blake2b(key.encode(errors="surrogatepass"), digest_size=8).digest())
 
 
 @lru_cache(maxsize=100_000)
 def entity_key(entity: str) -> str:
-    """The key of the name that an extracted entity is; nothing for a date or a number."""
+    """The key of an extracted entity; empty for a date or a number."""
     return "" if shape_of(entity) in {Shape.DATE, Shape.NUMBER} else name_key(folded(entity))

@@ -1,15 +1,15 @@
-"""The sentence graph of a corpus: typed links between sentences, over which retrieval walks from what it has found.
+"""The sentence graph of a corpus: typed links between sentences, which retrieval follows.
 
 ChainRAG (arXiv 2502.14245), sentence graph construction:
 
-    EC   entity co-occurrence    both name an entity that neither stands alone nor everywhere (`linking.py`)
+    EC   entity co-occurrence    both mention an entity that is neither unique nor everywhere (`linking.py`)
     SS   semantic similarity     each is among the 10 nearest of the other
     SA   structural adjacency    at most 3 sentences apart in the same passage
 
-Deviations: one graph for the whole corpus, kept up to date, where the paper makes one a question (`retrieval/sentences/graph.py`
-makes those with the same functions); SA stays inside a passage, because two passages beside each other in a context need not
-belong together; a sentence has at most `entity_links` EC links at a time, so that what a famous name touches is not everything.
-The released code lets links overwrite one another; here links of different kinds stand side by side.
+Deviations: there is one graph for the whole corpus, kept up to date, where the paper makes one per question
+(`retrieval/sentences/graph.py` makes those with the same functions); SA stays inside a passage, because neighbouring passages of
+a context need not belong together; a sentence gets at most `entity_links` EC links at a time, so that a famous name does not link
+everything. In the released code links overwrite one another; here links of different kinds coexist.
 """
 
 from __future__ import annotations
@@ -20,12 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.columns import (
-    Directed,
-    Rows,
-    is_among,
-    unpaired,
-)
+from hoptrail.corpus.columns import Directed, Rows, is_among, unpaired
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Change, Writer
 from hoptrail.errors import UsageError
@@ -33,13 +28,7 @@ from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaring import Structure
-from hoptrail.structures.linking import (
-    Adjacency,
-    SharedEntities,
-    key_entities,
-    mutual_pairs,
-    unordered,
-)
+from hoptrail.structures.linking import Adjacency, SharedEntities, key_entities, mutual_pairs, unordered
 from hoptrail.structures.nearest import Nearest
 from hoptrail.structures.sentence_entities import Mentions, mentions_in
 from hoptrail.structures.sentences import SentencePlaces, sentence_places
@@ -55,15 +44,17 @@ KINDS = (EC, SS, SA)
 
 @dataclass(frozen=True, slots=True)
 class SentenceGraphSettings:
-    """The paper's m and its distance, which entities make links, and how neighbours are found in a large corpus."""
+    """The paper's m and its distance, which entities make links, and how to find neighbours in a large corpus."""
 
     neighbours: int = 10  # m
     reach: int = 3
     entity_share: float = (
-        0.01  # of the sentences: entities named by more of them than this, and than `entity_floor`, say nothing
+        0.01  # entities in more than this share of the sentences and in more than `entity_floor` are ignored
     )
     entity_floor: int = 20
-    entity_most: int = 2_000  # nor do those named by more, however large the corpus: each sentence meets all others
+    entity_most: int = (
+        2_000  # entities in more sentences are ignored in any corpus: the number of pairs grows with the square
+    )
     entity_links: int = 20
     key_share: float = 1.0  # alpha: the share of the entities, by BM25 importance, that make links
     dates: bool = False
@@ -80,14 +71,14 @@ class SentenceGraphSettings:
 
     @property
     def left_out(self) -> frozenset[Shape]:
-        """Forms of entities that make no links."""
+        """Shapes of entities that make no links."""
         allowed = {Shape.DATE: self.dates, Shape.NUMBER: self.numbers}
-        return frozenset(shape for shape, wanted in allowed.items() if not wanted)
+        return frozenset(shape for shape, is_allowed in allowed.items() if not is_allowed)
 
 
 @dataclass(frozen=True)
 class Nodes:
-    """What links are made from, row by row: the passage (its number) and where it begins there, entities, vectors."""
+    """The sentences to link, by row: the number of the passage, the start in the document, the entities, the vectors."""
 
     passages: Rows
     starts: NDArray[np.int64]
@@ -99,6 +90,7 @@ class Nodes:
         return len(self.starts)
 
     def adjacency(self) -> Adjacency:
+        """Finds SA links."""
         return Adjacency(self.passages, self.starts, self.settings.reach)
 
     def similar(
@@ -106,7 +98,7 @@ class Nodes:
     ) -> Directed:
         """SS links with an end in `rows`."""
         chosen = self.settings
-        vectors = self.vectors() if len(rows) else np.zeros((0, 0), dtype=np.float32)  # of all, so not read for nothing
+        vectors = self.vectors() if len(rows) else np.zeros((0, 0), dtype=np.float32)  # avoids reading all vectors
         nearest = Nearest(vectors, chosen.neighbours, chosen.exact_up_to, chosen.probes, chosen.seed, pause, executor)
         return mutual_pairs(nearest.portions, rows, len(self))
 
@@ -127,14 +119,13 @@ class Nodes:
 
 @dataclass(frozen=True, slots=True)
 class SentenceLinks(Structure):
-    """The structure. Links from the sentence of the lower id to that of the higher, one a kind; weights between 0 and 1.
+    """Links from the sentence with the lower id to that with the higher one, at most one per kind; weights between 0 and 1.
 
-    A new document brings the links of its own sentences. Whether a sentence is among the best of another is judged by what is
-    there at the time: links that stand are left alone, also where a newcomer would now be nearer, so that a sentence may in
-    time have more than `neighbours` SS or `entity_links` EC links. Weights stay as they were made. With `key_share` below 1 the
-    same holds for key entities, whose importance changes with the corpus: an entity that becomes one links new sentences, and
-    older ones without an EC link, but not two older sentences that have others. Only a build from scratch looks at all pairs
-    (graphs made for a question always do). Removal is the writer's; the sentences that lose an SS link by it are looked at again.
+    An update adds the links of new sentences, by what is stored at the time. Existing links and their weights stay, even where a
+    new sentence is nearer, so that a sentence may get more than `neighbours` SS or `entity_links` EC links over time. With
+    `key_share` below 1, an entity that becomes a key entity later links new sentences, and older ones without an EC link, but not
+    two older sentences with other EC links. Only a build from scratch (and a graph for a question) considers all pairs. The
+    writer removes the links of removed sentences; sentences that lose an SS link that way get new ones.
     """
 
     settings: SentenceGraphSettings = field(default_factory=SentenceGraphSettings)
@@ -143,36 +134,37 @@ class SentenceLinks(Structure):
     links = KINDS
 
     def update(self, context: BuildContext) -> None:
-        """Link the sentences that have no links yet, by entities those without an EC link, and by likeness those that lost one.
+        """Link sentences without any links, sentences without an EC link by entities, and sentences that lost an SS link by
+        similarity.
 
-        The second are tried again because what is in their passage may have been found since. Links that contradict what is
-        stored (of entities that another language has found, in passages that were cut anew) go, with their kind, and are made
-        again. All links are written together: a stopped build begins anew.
+        EC is tried again because entities of a passage may have been extracted since. If some links of a kind contradict what is
+        stored (other entities after another language extracted, other passages), all links of that kind are made again. All links
+        are written together, so a stopped build begins anew.
         """
         snapshot = context.writer.snapshot()
         places = sentence_places(snapshot)
         nodes = nodes_of(snapshot, places, self.settings)
         adjacent = nodes.adjacency()
-        stored = self._standing(context.writer, nodes, adjacent, places)
-        linked = {kind: _ends(keys, len(nodes)) for kind, keys in stored.items()}
-        alone = ~(linked[EC] | linked[SS] | linked[SA])
-        alone[_bereft(context.change, places)] = True
+        stored = self._valid_links(context.writer, nodes, adjacent, places)
+        linked = {kind: _is_end(keys, len(nodes)) for kind, keys in stored.items()}
+        unlinked = ~(linked[EC] | linked[SS] | linked[SA])
+        unlinked[_lost_similar(context.change, places)] = True
         sharing = np.flatnonzero(~linked[EC]).astype(np.int32)
         pairs = {
             EC: nodes.sharing(sharing),
-            SS: nodes.similar(np.flatnonzero(alone).astype(np.int32), context.pause, context.executor),
+            SS: nodes.similar(np.flatnonzero(unlinked).astype(np.int32), context.pause, context.executor),
             SA: adjacent.of(np.arange(len(nodes), dtype=np.int32)),
         }
-        due = {kind: found.where(~is_among(found.keys, stored[kind])) for kind, found in pairs.items()}
-        if any(map(len, due.values())):
+        new = {kind: found.where(~is_among(found.keys, stored[kind])) for kind, found in pairs.items()}
+        if any(map(len, new.values())):
             context.pause()
-            context.writer.links.put_rows(places.ids, due)
+            context.writer.links.put_rows(places.ids, new)
         context.report("linking sentences", len(sharing), len(sharing))
 
-    def _standing(
+    def _valid_links(
         self, writer: Writer, nodes: Nodes, adjacent: Adjacency, places: SentencePlaces
     ) -> dict[str, NDArray[np.int64]]:
-        """The keys of the links that stand, rising, by kind, once those have gone that contradict what is stored."""
+        """The keys of the stored links, sorted, by kind, after dropping kinds that contradict what is stored."""
         snapshot = writer.snapshot()
         stored = {kind: stored_pairs(snapshot, kind, places) for kind in KINDS}
         if not adjacent.hold(stored[SA]).all():
@@ -185,7 +177,7 @@ class SentenceLinks(Structure):
 
 
 def nodes_of(snapshot: Snapshot, places: SentencePlaces, settings: SentenceGraphSettings) -> Nodes:
-    """Those of all sentences of an index."""
+    """The nodes for all sentences of an index."""
     return Nodes(
         places.passages(span for _, span in snapshot.table.first_sources(Kind.PASSAGE)),
         places.starts,
@@ -196,23 +188,24 @@ def nodes_of(snapshot: Snapshot, places: SentencePlaces, settings: SentenceGraph
 
 
 def stored_pairs(snapshot: Snapshot, kind: str, places: SentencePlaces) -> Directed:
-    """The links of one kind as they are stored."""
+    """The stored links of a kind."""
     return unordered(snapshot.graph.rows(kind, places.ids))
 
 
-def _ends(keys: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
-    """Whether each of so many rows has one of some links."""
+def _is_end(keys: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
+    """Whether each of `size` rows is an end of a link."""
     linked = np.zeros(size, np.bool_)
     for rows in unpaired(keys):
         linked[rows] = True
     return linked
 
 
-def _bereft(change: Change | None, places: SentencePlaces) -> Rows:
-    """The rows of the sentences that were like one of a document that went."""
-    if change is None or not change.went:
+def _lost_similar(change: Change | None, places: SentencePlaces) -> Rows:
+    """The rows of the sentences with an SS link to a removed sentence."""
+    if change is None or not change.removed:
         return np.zeros(0, np.int32)
-    gone = set(change.before.table.ids_within(Kind.SENTENCE, change.went))
-    ends = [link.target for link in change.before.graph.leaving(gone, SS)]
-    lost = {*ends, *(link.source for link in change.before.graph.entering(gone, SS))} - gone
-    return np.array([row for row, id_ in enumerate(places.ids) if id_ in lost], np.int32)
+    removed = set(change.before.table.ids_within(Kind.SENTENCE, change.removed))
+    targets = {link.target for link in change.before.graph.leaving(removed, SS)}
+    sources = {link.source for link in change.before.graph.entering(removed, SS)}
+    affected = (targets | sources) - removed
+    return np.array([row for row, id_ in enumerate(places.ids) if id_ in affected], np.int32)

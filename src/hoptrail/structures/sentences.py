@@ -1,7 +1,7 @@
-"""Every sentence of the documents as a unit of its own, with its vector: the nodes of ChainRAG's sentence graph.
+"""Every sentence of the documents as a unit with a vector: the nodes of ChainRAG's sentence graph.
 
-A unit's text is its span without the white space around it; what holds neither letter nor digit is no sentence. Sentences that
-say the same are units of their own: what stands in two places is told apart by its place.
+The text of a unit is its span without surrounding white space; a sentence needs at least one letter or digit. Equal sentences at
+different places are different units.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Places, Rows, paired, ranges, unpaired
 from hoptrail.corpus.snapshot import Snapshot, made_once
@@ -24,7 +25,7 @@ READ = 8192
 
 @dataclass(frozen=True, slots=True)
 class Sentences(Derived):
-    """One unit a sentence; it has no settings."""
+    """One unit per sentence; no settings."""
 
     name = SENTENCES
     built_from = (PASSAGES,)
@@ -38,31 +39,27 @@ class Sentences(Derived):
 
 
 class SentencePlaces:
-    """Where sentences stand. A sentence's row is its place in `ids`, which rise.
+    """The places of sentences. The row of a sentence is its position in `ids`, which are sorted.
 
     Sentence `row` is characters `starts[row]` to `ends[row]` of its document.
     """
 
     def __init__(self, spans: Iterable[tuple[str, Span]]) -> None:
-        """Of ids with their spans, in any order."""
-        found = sorted(spans)
-        self.ids = [id_ for id_, _ in found]
-        self.starts = np.array([span.start for _, span in found], np.int64)
-        self.ends = np.array([span.end for _, span in found], np.int64)
-        self._documents = {id_: number for number, id_ in enumerate(sorted({span.document for _, span in found}))}
-        documents = np.array([self._documents[span.document] for _, span in found], np.int64)
+        """`spans`: the ids of sentences with their spans, in any order."""
+        ordered = sorted(spans)
+        self.ids = [id_ for id_, _ in ordered]
+        self.starts, self.ends = _bounds([span for _, span in ordered])
+        self._documents = {id_: number for number, id_ in enumerate(sorted({span.document for _, span in ordered}))}
+        documents = np.array([self._documents[span.document] for _, span in ordered], np.int64)
         self._rows: Rows = np.lexsort((self.ends, self.starts, documents)).astype(np.int32)
-        """In the order of the text."""
+        """The rows in text order."""
         self._begins = paired(documents, self.starts)[self._rows]
-        """In the same order: where each begins, as one number with that of its document."""
+        """Pairs of document and start, in text order."""
 
     def overlapping(self, spans: Sequence[Span]) -> tuple[Places, Rows]:
-        """The sentences that share characters with some spans: places in `spans`, rising, each with a row.
-
-        Those of a span are in the order of the text.
-        """
+        """The sentences that overlap spans: pairs of a position in `spans` and a row, by position, then in text order."""
         documents = np.array([self._documents.get(span.document, -1) for span in spans], np.int64)
-        starts, ends = (np.array([getattr(span, end) for span in spans], np.int64) for end in ("start", "end"))
+        starts, ends = _bounds(spans)
         first, last = (self._begins.searchsorted(paired(documents, at)) for at in (starts, ends))
         if len(self._rows):
             before = np.maximum(first - 1, 0)
@@ -72,18 +69,25 @@ class SentencePlaces:
         return which, self._rows[places]
 
     def passages(self, passages: Iterable[Span]) -> Rows:
-        """Of each sentence the number of the first of `passages` that holds it, -1 where none does; shape (len(ids),)."""
+        """The number of the first of `passages` that contains each sentence, -1 where none does: shape (len(ids),)."""
         spans = list(passages)
         which, rows = self.overlapping(spans)
-        starts, ends = (np.array([getattr(span, end) for span in spans], np.int64) for end in ("start", "end"))
+        starts, ends = _bounds(spans)
         inside = (self.starts[rows] >= starts[which]) & (self.ends[rows] <= ends[which])
         numbers = np.full(len(self.ids), -1, np.int32)
-        numbers[rows[inside][::-1]] = which[inside][::-1]  # of several the last to be written, which is the first
+        numbers[rows[inside][::-1]] = which[inside][
+            ::-1
+        ]  # reversed, so that the first of several passages is written last
         return numbers
 
 
+def _bounds(spans: Sequence[Span]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Starts and ends of spans."""
+    return np.array([span.start for span in spans], np.int64), np.array([span.end for span in spans], np.int64)
+
+
 def sentence_units(document: Document, within: Span | None = None) -> Iterator[Unit]:
-    """The sentences of a document, or those that share characters with a part of it, in order."""
+    """The sentences of a document, or those that overlap a part of it, in order."""
     for span in document.sentences(within):
         whole = document.slice(span)
         text = whole.strip()
@@ -95,12 +99,12 @@ def sentence_units(document: Document, within: Span | None = None) -> Iterator[U
 
 
 def sentences_inside(passage: Unit, document: Document) -> Iterator[Unit]:
-    """The sentences that a passage of a document holds as a whole, in order."""
+    """The sentences that are completely within a passage, in order."""
     whole = passage.sources[0]
     return (unit for unit in sentence_units(document, whole) if whole.covers(unit.sources[0]))
 
 
 @made_once
 def sentence_places(snapshot: Snapshot) -> SentencePlaces:
-    """Those of all sentences, read once a snapshot."""
+    """The places of all sentences, read once per snapshot."""
     return SentencePlaces(snapshot.table.first_sources(Kind.SENTENCE))

@@ -1,4 +1,4 @@
-"""What structures are called: in `head.structures`, in what recipes need, and, for those made of links, as kinds of link."""
+"""Names of structures: in `head.structures`, in the needs of recipes and, for those made of links, as kinds of links."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Which sentences name which documents by their titles: links along which a question's path can go from page to page.
+"""Which sentences mention documents by their titles: links that a question's path can follow from page to page.
 
-A link leads from the sentence to the first passage of each document of that title. How a title is found: `called.py`. What
-sentences name besides, and what passages are called, is stored as names, which path search maps (`retrieval/paths/graph.py`).
+A link leads from a sentence to the first passage of each document with the title; `title_scanning.py` finds titles. The other
+names in sentences, and the names of passages, are stored as names, which path search maps (`retrieval/paths/graph.py`).
 
-A few documents that come and go change which passages names call, and so the links of sentences of documents that stayed. All
-texts are searched for the words of these names, which takes well under a microsecond each, where cutting a text into words and
-looking for every name takes some twenty-five.
+Added and removed documents change which passages a name refers to, and so the links of sentences in other documents. After a few
+changes all texts are searched for the words of these names, which takes well under a microsecond per text; cutting a text into
+words and looking up every name takes about twenty-five.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Change
 from hoptrail.execution.executor import batched
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.declaring import Anew, Derived, Name, Row, Wanted
+from hoptrail.structures.declaring import Derived, Name, Replaced, Row, TargetRows
 from hoptrail.structures.sentence_entities import entity_key
 from hoptrail.structures.sentences import READ, SentencePlaces, sentence_units
 from hoptrail.structures.structure_names import EXTRACTIONS, MENTIONS, PASSAGES, SENTENCES
 from hoptrail.structures.title_scanning import (
-    HeldNames,
+    NameSet,
     TitleIndex,
     TitleScanner,
     can_be_found,
     first_passages,
     place_of,
-    titled,
+    title_index,
     without_headings,
 )
 from hoptrail.types import Kind, Link, Span, Unit
 
 NAMES = "names"
-"""The kind of names: of a sentence what it says, of the first passage of a document what its title calls it."""
+"""The kind of names: those in a sentence, and the title of a document, for its first passage."""
 
 
 @dataclass(frozen=True, slots=True)
 class TitleMentions(Derived):
-    """Links from a sentence to a passage, weighted 1 by the number of documents with that title; also to the sentence's own page:
-    what follows links leaves those out. And the names of sentences, entities and titles, with those of passages.
+    """Links from sentences to passages, weighted 1 / number of documents with the title, also to the sentence's own page (which
+    retrieval leaves out); and names: the entities and titles in sentences, the titles of passages.
     """
 
     name = MENTIONS
@@ -53,130 +53,133 @@ class TitleMentions(Derived):
 
     @property
     def fingerprint(self) -> str:
-        """Raised where other rows are made."""
+        """Changed by hand when this class makes other rows."""
         return "2"
 
-    def wanted(self, context: BuildContext) -> Wanted:
-        """Also of sentences of documents that stayed, where they say a name that calls others now. Where it is not known what has
-        happened, or too much has, all sentences are read again: that costs no encoding.
+    def target_rows(self, context: BuildContext) -> TargetRows:
+        """Also includes the rows of unchanged sentences with a name that refers to other passages now. If the changes are unknown
+        or too many, all sentences are read again, which costs no encoding.
         """
-        snapshot, change, titles = context.writer.snapshot(), context.change, titled(context.writer.snapshot())
-        naming = sentences_renaming(snapshot, change, titles) if change else None
-        if change is None or naming is None:
-            return Wanted(self.rows(context, None))
-        again: list[Row] = [Anew([one.id for one in naming])]
-        around = {unit.id for unit in snapshot.table.within(Kind.PASSAGE, {unit.document for unit in naming})}
-        stayed = chain(_sayings(naming, titles), _entities(snapshot, _placed(naming), around))
-        return Wanted(chain(again, self.rows(context, change.came), stayed), whole=False)
+        snapshot, change, titles = context.writer.snapshot(), context.change, title_index(context.writer.snapshot())
+        affected = affected_sentences(snapshot, change, titles) if change else None
+        if change is None or affected is None:
+            return TargetRows(self.rows(context, None))
+        replaced: list[Row] = [Replaced([sentence.id for sentence in affected])]
+        passages = set(snapshot.table.ids_within(Kind.PASSAGE, {sentence.document for sentence in affected}))
+        updated = chain(_title_rows(affected, titles), _entity_rows(snapshot, _placed(affected), passages))
+        return TargetRows(chain(replaced, self.rows(context, change.added), updated), whole=False)
 
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Row]:
         """See `Derived.rows`."""
         snapshot = context.writer.snapshot()
-        titles = titled(snapshot)
+        titles = title_index(snapshot)
         if documents is None:
             passages = None
-            yield from _sayings(snapshot.units(Kind.SENTENCE), titles)
-            yield from _entities(snapshot, snapshot.table.first_sources(Kind.SENTENCE), None)
+            yield from _title_rows(snapshot.units(Kind.SENTENCE), titles)
+            yield from _entity_rows(snapshot, snapshot.table.first_sources(Kind.SENTENCE), None)
         else:
             passages = set(snapshot.table.ids_within(Kind.PASSAGE, documents))
             sentences = [unit for document in snapshot.documents(documents) for unit in sentence_units(document)]
-            yield from _sayings(sentences, titles)
-            yield from _entities(snapshot, _placed(sentences), passages)
-        for key, called in titles.items():
-            yield from (Name(NAMES, key, id_) for id_ in called if passages is None or id_ in passages)
+            yield from _title_rows(sentences, titles)
+            yield from _entity_rows(snapshot, _placed(sentences), passages)
+        for key, titled in titles.items():
+            yield from (Name(NAMES, key, id_) for id_ in titled if passages is None or id_ in passages)
 
 
-def _sayings(sentences: Iterable[Unit], titles: TitleIndex) -> Iterator[Row]:
-    """What titles sentences say."""
+def _title_rows(sentences: Iterable[Unit], titles: TitleIndex) -> Iterator[Row]:
+    """The names and links of the titles in sentences."""
     scanner = titles.scanner
     for sentence in sentences:
         for key in scanner.find(sentence.text):
-            found = titles.called(key)
+            passages = titles.lookup(key)
             yield Name(NAMES, key, sentence.id)
-            yield from (Link(sentence.id, passage, MENTIONS, 1 / len(found)) for passage in found)
+            yield from (Link(sentence.id, passage, MENTIONS, 1 / len(passages)) for passage in passages)
 
 
 def _placed(sentences: Iterable[Unit]) -> Iterator[tuple[str, Span]]:
     return ((unit.id, unit.sources[0]) for unit in sentences)
 
 
-def _entities(
+def _entity_rows(
     snapshot: Snapshot, sentences: Iterable[tuple[str, Span]], passages: Collection[str] | None
 ) -> Iterator[Name]:
-    """What entities sentences name, given by ids and places, by what was found in some passages, or in all."""
+    """The entities of sentences, given by ids and places, from the extractions of these passages, or of all."""
     places = SentencePlaces(sentences)
-    for some in batched((fact for _, found in snapshot.extractions(passages) for fact in found.facts), READ):
-        keys = [{entity_key(entity) for entity in fact.entities} - {""} for fact in some]
-        which, rows = places.overlapping([fact.source for fact in some])
+    facts = (fact for _, extraction in snapshot.extractions(passages) for fact in extraction.facts)
+    for batch in batched(facts, READ):
+        keys = [{entity_key(entity) for entity in fact.entities} - {""} for fact in batch]
+        which, rows = places.overlapping([fact.source for fact in batch])
         for fact, row in zip(which.tolist(), rows.tolist(), strict=True):
             yield from (Name(NAMES, key, places.ids[row]) for key in sorted(keys[fact]))
 
 
 MOST_PASSAGES = 20_000
-"""Of documents that came, and as many of those that went."""
+"""Passages of added documents, and as many of removed ones."""
 MOST_NAMES = 2_000
-"""Names that call other passages."""
+"""Names that refer to other passages."""
 MOST_SENTENCES = 50_000
 SHARE = 0.01
-"""Sentences that say one of these names, and their share of all. Beyond any of these looking at everything costs about as little,
-and holds less.
+"""Sentences with one of these names, and their share of all. Beyond any of these limits all sentences are read again, which costs
+about the same and takes less memory.
 """
 
 NAMES_A_PATTERN = 100
-"""Names in one regular expression: with a thousand the matcher takes 150 times as long for a text."""
+"""Names in one regular expression: with a thousand, matching a text takes 150 times as long."""
 
 _BETWEEN = "[^0-9A-Za-z]"
 
 
-def renamed(now: Snapshot, change: Change, titled: TitleIndex) -> frozenset[str] | None:
-    """The names that call other passages than before, or the same ones, which went and came again and have lost their links by
-    it; None where there are too many.
+def changed_names(now: Snapshot, change: Change, titles: TitleIndex) -> frozenset[str] | None:
+    """The names that refer to other passages than before, or to passages that were removed and added again, and so lost their
+    links; None where there are too many.
     """
-    came = _passages_of(now, change.came)
-    went = _passages_of(change.before, change.went) if change.went else ()
-    if came is None or went is None:
+    added = _passages_of(now, change.added)
+    removed = _passages_of(change.before, change.removed) if change.removed else ()
+    if added is None or removed is None:
         return None
-    titled_came, titled_went = first_passages(map(place_of, came)), first_passages(map(place_of, went))
-    touched, again = titled_came.keys() | titled_went.keys(), titled_came.keys() & titled_went.keys()
-    stayed = {key: set(titled.having(key)).difference(titled_came.get(key, ())) for key in touched}
-    formerly = without_headings({key: sorted(stayed[key].union(titled_went.get(key, ()))) for key in touched})
-    names = frozenset(key for key in touched if titled.called(key) != formerly.get(key, [])) | again
+    titled_added, titled_removed = first_passages(map(place_of, added)), first_passages(map(place_of, removed))
+    touched, in_both = titled_added.keys() | titled_removed.keys(), titled_added.keys() & titled_removed.keys()
+    kept = {key: set(titles.lookup_all(key)).difference(titled_added.get(key, ())) for key in touched}
+    before = without_headings({key: sorted(kept[key].union(titled_removed.get(key, ()))) for key in touched})
+    names = frozenset(key for key in touched if titles.lookup(key) != before.get(key, [])) | in_both
     return None if len(names) > MOST_NAMES else names
 
 
-def sentences_renaming(now: Snapshot, change: Change, titled: TitleIndex) -> tuple[Unit, ...] | None:
-    """The sentences of documents that stayed which say a `renamed` name; None where everything is better looked at."""
-    names = renamed(now, change, titled)
+def affected_sentences(now: Snapshot, change: Change, titles: TitleIndex) -> tuple[Unit, ...] | None:
+    """The sentences with one of `changed_names`, except those of added documents; None where there are too many."""
+    names = changed_names(now, change, titles)
     if names is None:
         return None
-    new = {unit.id for document in now.documents(change.came) for unit in sentence_units(document)}
+    new = {unit.id for document in now.documents(change.added) for unit in sentence_units(document)}
     most = int(min(MOST_SENTENCES, SHARE * now.count(Kind.SENTENCE)))
-    naming = list(islice((id_ for id_ in _saying(names, now) if id_ not in new), most + 1))
-    return None if len(naming) > most else tuple(now.units(Kind.SENTENCE, naming))
+    affected = list(islice((id_ for id_ in _sentences_with(names, now) if id_ not in new), most + 1))
+    return None if len(affected) > most else tuple(now.units(Kind.SENTENCE, affected))
 
 
 def _passages_of(snapshot: Snapshot, documents: Collection[str]) -> tuple[Unit, ...] | None:
-    """None where there are more than MOST_PASSAGES."""
+    """The passages of these documents; None where there are more than MOST_PASSAGES."""
     ids = list(islice(snapshot.table.ids_within(Kind.PASSAGE, documents), MOST_PASSAGES + 1))
     return None if len(ids) > MOST_PASSAGES else tuple(snapshot.units(Kind.PASSAGE, ids))
 
 
-def _saying(names: Collection[str], snapshot: Snapshot) -> Iterator[str]:
-    """Ids of the sentences that say one of some names."""
-    found = list(filter(can_be_found, names))
-    if not found:
+def _sentences_with(names: Collection[str], snapshot: Snapshot) -> Iterator[str]:
+    """Ids of the sentences with one of these names."""
+    usable = list(filter(can_be_found, names))
+    if not usable:
         return iter(())
-    finder = TitleScanner(HeldNames(found))
-    some = batched(sorted(filter(str.isascii, found)), NAMES_A_PATTERN)
-    patterns = [re.compile(_pattern(names), re.IGNORECASE) for names in some]
+    scanner = TitleScanner(NameSet(usable))
+    batches = batched(sorted(filter(str.isascii, usable)), NAMES_A_PATTERN)
+    patterns = [re.compile(_pattern(batch), re.IGNORECASE) for batch in batches]
 
-    def may_say(text: str) -> bool:
+    def may_contain_name(text: str) -> bool:
         return not text.isascii() or any(pattern.search(text) for pattern in patterns)
 
-    return (unit.id for unit in snapshot.units(Kind.SENTENCE) if may_say(unit.text) and finder.find(unit.text))
+    return (
+        unit.id for unit in snapshot.units(Kind.SENTENCE) if may_contain_name(unit.text) and scanner.find(unit.text)
+    )
 
 
 def _pattern(names: Collection[str]) -> str:
-    """Of names in ASCII: the words of one of them in a row, in any case and with anything between them but letters and digits."""
+    """A pattern for ASCII names: the words of one of them in a row, separated by anything but letters and digits."""
     rows = "|".join(f"{_BETWEEN}+".join(map(re.escape, name.split(" "))) for name in names)
     return f"(?:^|{_BETWEEN})(?:{rows})(?:{_BETWEEN}|$)"

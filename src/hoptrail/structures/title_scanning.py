@@ -1,8 +1,8 @@
-"""What passages are called, and where a text has such a name.
+"""Finding titles of documents in texts.
 
-The spellings of one name differ in case, accents and punctuation. A title is found where its words stand in a row, begun with a
-capital or a digit, whatever the case and the accents of the rest; of titles that overlap the longest counts, and a parenthesis
-(`The Game (1997 film)`) belongs to no name. Titles are found in languages with spaces between words only.
+Spellings of a name may differ in case, accents and punctuation. A title matches where its words occur in a row and the first
+begins with a capital or a digit; the case and the accents of the rest are ignored. Of overlapping titles the longest matches. A
+parenthesis (`The Game (1997 film)`) is not part of a name. This works only for languages with spaces between words.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from hoptrail.text.words import LETTERS
 from hoptrail.types import Kind, Unit
 
 MOST_WORDS = 12
-"""Words of the longest title that is looked for."""
+"""Longer titles, in words, are not searched for."""
 MOST_NAMESAKES = 20
-"""Documents of one title; a title that more have is a heading, not a name."""
+"""A title of more documents is a heading, not a name."""
 
 _WORD = re.compile(LETTERS)
 
 
 class Names(Protocol):
-    """Names that texts are looked through for, by their keys (`name_key`)."""
+    """Names to find in texts, by their keys (`name_key`)."""
 
     def __contains__(self, key: str, /) -> bool: ...
 
     def longest(self, first: str) -> int:
-        """Words of the longest name that begins with a word, or somewhat more; 0 where none does."""
+        """The number of words of the longest name with a first word, or an upper bound; 0 where there is none."""
         ...
 
 
-class HeldNames:
-    """Names in memory, and how long the longest is that begins with a word. Satisfies `Names`."""
+class NameSet:
+    """Names in memory. Satisfies `Names`."""
 
     def __init__(self, keys: Iterable[str]) -> None:
         self._keys = frozenset(filter(can_be_found, keys))
@@ -75,7 +75,7 @@ class TitleScanner:
         return tuple(found)
 
     def _size_at(self, words: list[str], at: int) -> int:
-        """Words of the longest name that begins at a place, or 0."""
+        """The number of words of the longest name that begins at word `at`; 0 where there is none."""
         for size in range(min(self._names.longest(words[at]), len(words) - at), 0, -1):
             if " ".join(words[at : at + size]) in self._names:
                 return size
@@ -83,19 +83,19 @@ class TitleScanner:
 
 
 def can_be_found(key: str) -> bool:
-    """Whether a text is looked through for a name: not for one that is very long, nor for a single `the` or `it`."""
+    """Whether texts are searched for a name: not if it is very long, or a single function word such as `the`."""
     return key.count(" ") < MOST_WORDS and key not in FUNCTION_WORDS
 
 
 def name_key(name: str) -> str:
-    """What the spellings of one name have in common: its words in lower case without accents, one space between two."""
+    """The common form of the spellings of a name: its words in lower case without accents, joined by spaces."""
     if name.isascii():
         return " ".join(_WORD.findall(name.lower()))
     return " ".join(_plain(match) for match in _WORD.findall(name))
 
 
 class Place(NamedTuple):
-    """Where a passage stands, its id and its title."""
+    """The place of a passage, its id and its title."""
 
     document: str
     start: int
@@ -104,30 +104,31 @@ class Place(NamedTuple):
 
 
 def place_of(passage: Unit) -> Place:
+    """The place of a passage."""
     return Place(passage.document, passage.sources[0].start, passage.id, passage.title)
 
 
 def first_passages(places: Iterable[Place]) -> dict[str, list[str]]:
-    """By the key of a title, without its parenthesis: the first passage of each document that has it, by rising id."""
+    """The first passages of the documents with each title, by its key without a parenthesis; sorted by id."""
     first: dict[str, Place] = {}
     for place in places:
         first[place.document] = min(place, first.get(place.document, place))
-    called: defaultdict[str, list[str]] = defaultdict(list)
+    passages: defaultdict[str, list[str]] = defaultdict(list)
     for place in sorted(first.values(), key=lambda place: place.passage):
         if key := title_key(place.title):
-            called[key].append(place.passage)
-    return dict(called)
+            passages[key].append(place.passage)
+    return dict(passages)
 
 
-def without_headings(titled: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    """What is left where titles call nothing that too many documents have."""
-    return {key: ids for key, ids in titled.items() if 0 < len(ids) <= MOST_NAMESAKES}
+def without_headings(passages: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """The titles that are not headings of too many documents."""
+    return {key: ids for key, ids in passages.items() if 0 < len(ids) <= MOST_NAMESAKES}
 
 
 def title_key(title: str) -> str:
-    """The key of the name that a title is, without its parenthesis; nothing where it is none."""
+    """The key of a title without its parenthesis; empty where it is not a name."""
     key = name_key(base_title(title))
-    # A year is a date before it is a title.
+    # A number of up to four digits is more likely a year than a title.
     return key if any(character.isalpha() for character in key) or len(key) > 4 else ""
 
 
@@ -143,35 +144,35 @@ def _plain(word: str) -> str:
 
 
 class TitleIndex:
-    """Which passages titles call: by the key of a title, the first passage of each document that has it. A heading, which more
-    than MOST_NAMESAKES documents have, is no name.
+    """The first passages of the documents with each title, by the key of the title. Titles of more than MOST_NAMESAKES documents
+    are headings, not names.
     """
 
     def __init__(self, passages: Mapping[str, Sequence[str]]) -> None:
-        """By key of a title, ids of passages."""
+        """`passages`: ids of passages, by the keys of titles."""
         self._passages = passages
 
     @property
     def scanner(self) -> TitleScanner:
-        """Finds the titles that are names."""
-        return TitleScanner(HeldNames(filter(self.called, self._passages)))
+        """Finds the titles that are names in texts."""
+        return TitleScanner(NameSet(filter(self.lookup, self._passages)))
 
-    def called(self, key: str) -> Sequence[str]:
-        """The passages of a title, by rising id; none where it is a heading."""
-        found = self.having(key)
-        return found if len(found) <= MOST_NAMESAKES else []
+    def lookup(self, key: str) -> Sequence[str]:
+        """The passages of a title, sorted by id; none for a heading."""
+        passages = self.lookup_all(key)
+        return passages if len(passages) <= MOST_NAMESAKES else []
 
     def items(self) -> Iterable[tuple[str, Sequence[str]]]:
         """All titles with their passages, headings too."""
         return self._passages.items()
 
-    def having(self, key: str) -> Sequence[str]:
-        """As `called`, of headings too."""
+    def lookup_all(self, key: str) -> Sequence[str]:
+        """The passages of a title, also for a heading."""
         return self._passages.get(key, [])
 
 
-def titled(snapshot: Snapshot) -> TitleIndex:
-    """What calls the passages of an index."""
+def title_index(snapshot: Snapshot) -> TitleIndex:
+    """The titles of the passages of an index."""
     titles = dict(snapshot.table.titles(Kind.PASSAGE))
     places = snapshot.table.first_sources(Kind.PASSAGE)
     return TitleIndex(first_passages(Place(span.document, span.start, id_, titles[id_]) for id_, span in places))

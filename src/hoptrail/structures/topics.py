@@ -1,8 +1,8 @@
-"""What each passage is about in a few words, and passages grouped by that: the analysis of SiReRAG's section 3.
+"""The topic of each passage in a few words, and passages grouped by topic: the analysis of SiReRAG's section 3.
 
-A topic is a unit of its own kind, one a passage, with the vector of its words: so it is asked for once, and goes with its
-passage. Only aggregates by topic are made from topics; none is searched. Rows of groups are those of the topics, by rising id. A
-topic stands for its passage, which it is named after (`topic_id`).
+There is one unit of kind topic per passage, with the vector of its words. Its id follows from that of the passage (`topic_id`),
+it is made once, and removed with the passage. Topics are not searched; only aggregates by topic are made from them. Rows of
+groups are positions of topics, sorted by id.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.clustering import Cluster, Groups
 from hoptrail.structures.encoding import encode_batches
 from hoptrail.structures.gathering import Gathering, Place, place_of
-from hoptrail.structures.passage_tasks import Asked
+from hoptrail.structures.passage_tasks import PassageTasks
 from hoptrail.structures.structure_names import PASSAGES, TOPICS
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.words import words_in
@@ -42,8 +42,8 @@ class TopicSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Topics(Asked[str]):
-    """One topic a passage, by the language."""
+class Topics(PassageTasks[str]):
+    """One topic per passage, made by the language."""
 
     settings: TopicSettings = field(default_factory=TopicSettings)
     name = TOPICS
@@ -54,24 +54,24 @@ class Topics(Asked[str]):
     looks_back = False
 
     def row_id(self, passage: str) -> str:
-        """See `Asked.row_id`."""
+        """See `PassageTasks.row_id`."""
         return topic_id(passage)
 
     def stored(self, snapshot: Snapshot) -> Iterable[str]:
-        """See `Asked.stored`."""
+        """See `PassageTasks.stored`."""
         return snapshot.table.ids(Kind.TOPIC)
 
     def remove(self, writer: Writer, rows: Collection[str]) -> None:
-        """See `Asked.remove`."""
+        """See `PassageTasks.remove`."""
         writer.remove_units(Kind.TOPIC, rows)
 
     def task(self, passage: Unit, before: Unit | None) -> Task[str]:
-        """See `Asked.task`."""
+        """See `PassageTasks.task`."""
         del before
         return Summarise((passage,), self.settings.words)
 
     def keep(self, context: BuildContext, got: Sequence[tuple[Unit, str]]) -> None:
-        """See `Asked.keep`."""
+        """See `PassageTasks.keep`."""
         units = []
         for passage, said in got:
             topic = squeeze(said)
@@ -85,12 +85,13 @@ class Topics(Asked[str]):
 
 
 def topic_id(passage: str) -> str:
+    """The id of the topic of a passage."""
     return content_id("o", passage)
 
 
 @dataclass(frozen=True, slots=True)
 class TopicGroups:
-    """The `members` of each group, and of each group the most `central` one, which gives it its title."""
+    """The `members` of each group, and its most `central` topic, which is its title."""
 
     topics: dict[str, int]
     """The row of each topic, by its id."""
@@ -117,41 +118,41 @@ def topic_groups(snapshot: Snapshot, cluster: Cluster) -> TopicGroups:
 def gathered_by_topic(
     groups: TopicGroups, found: Iterable[tuple[Unit, Extraction]], snapshot: Snapshot
 ) -> Iterator[Gathering]:
-    """The facts of the passages of each group, in the order of `found`. A fact needs no entity here."""
-    names = _named(groups, snapshot)
-    for number, facts in sorted(_said(groups, found).items()):
+    """The facts of the passages of each group, in the order of `found`, also those without an entity."""
+    names = _names(groups, snapshot)
+    for number, facts in sorted(_facts(groups, found).items()):
         yield Gathering(*names[number], facts)
 
 
-def _named(groups: TopicGroups, snapshot: Snapshot) -> list[tuple[str, str]]:
-    """Of each group its key and its title."""
+def _names(groups: TopicGroups, snapshot: Snapshot) -> list[tuple[str, str]]:
+    """The key and the title of each group."""
     ids, titles = list(groups.topics), {topic.id: topic.text for topic in snapshot.units(Kind.TOPIC)}
     before: Counter[str] = Counter()
-    named = []
+    names = []
     for row in groups.central.tolist():
         topic = ids[row]
-        named.append((topic + "+" * before[topic], titles[topic]))  # soft groups may share their most central topic
+        names.append((topic + "+" * before[topic], titles[topic]))  # soft groups may share their most central topic
         before[topic] += 1
-    return named
+    return names
 
 
-def _said(groups: TopicGroups, found: Iterable[tuple[Unit, Extraction]]) -> dict[int, dict[str, Place]]:
-    """Of each group its facts, each with where it stands first."""
+def _facts(groups: TopicGroups, found: Iterable[tuple[Unit, Extraction]]) -> dict[int, dict[str, Place]]:
+    """The facts of each group with their first places."""
     groups_of: dict[int, list[int]] = {}
     for number, rows in enumerate(groups.members.each()):
         for row in rows.tolist():
             groups_of.setdefault(row, []).append(number)
-    said: dict[int, dict[str, Place]] = {}
+    facts: dict[int, dict[str, Place]] = {}
     for passage, extraction in found:
         numbers = groups_of.get(groups.topics.get(topic_id(passage.id), -1), ())
         for fact in extraction.facts if numbers else ():
             if text := squeeze(fact.text):
                 for number in numbers:
-                    said.setdefault(number, {}).setdefault(text, place_of(fact))
-    return said
+                    facts.setdefault(number, {}).setdefault(text, place_of(fact))
+    return facts
 
 
 def _most_central(vectors: FloatMatrix, rows: Rows) -> int:
-    """The row nearest to the middle of `rows`; the first of several."""
+    """The row nearest to the centroid of `rows`, the first of several."""
     members = vectors[rows]
     return int(rows[np.argmax(members @ members.mean(axis=0))])

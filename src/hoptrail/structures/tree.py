@@ -1,10 +1,10 @@
-"""Growing a tree of summaries: group a level's nodes, summarise every group, go on with the summaries (RAPTOR's way).
+"""Growing a tree of summaries as RAPTOR does: group the nodes of a level, summarise each group, repeat with the summaries.
 
-A tree is grown once and then kept: new leaves find a place, groups that lose their children dissolve, and only summaries
-whose sources have changed are made again. All nodes are in the pool that recipes search; the tree itself is never descended.
+A tree is grown once and then updated: new leaves are placed in groups, groups that lose their children dissolve, and only
+summaries whose sources have changed are made again. Recipes search a pool of all nodes; the tree itself is never descended.
 
-The paper: SiReRAG, section 4.3; 4 levels as its section 1 says. Deviations: growing stops early where a level has one group;
-a group has at least two nodes; a node that is longer than a group may be is in no group. `trees.py` has the four trees.
+The paper: SiReRAG, section 4.3; 4 levels as in its section 1. Deviations: growing stops early at a level with one group; a group
+has at least two nodes; a node that is longer than a group may be is in no group. `trees.py` defines the four trees.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ class TreeSettings:
     """
 
     levels: int = 4
-    """At most, leaves included (paper: 4)."""
+    """The most levels, leaves included (paper: 4)."""
     summary_words: int = 100
-    """The most words of a summary: about 140 tokens, where the paper's code has no limit and RAPTOR asks for 100. The local
-    encoder reads 256 word pieces, so that it sees all of it."""
+    """The most words of a summary: about 140 tokens. The paper's code has no limit, RAPTOR asks for 100 tokens. The local
+    encoder, which reads 256 word pieces, sees all of it."""
     clustering: ClusteringSettings = field(default_factory=ClusteringSettings)
     growth: float = 1.5
-    """A group that took in later nodes is split once it is this many times as large as clustering would make it."""
+    """A group with later nodes is split once it is this many times as large as clustering would make it."""
     newcomers: float = 0.1
-    """Above this share of a level's nodes, those without a group are clustered among themselves instead of being placed."""
+    """Nodes without a group are clustered among themselves if they exceed this share of a level, else placed singly."""
 
     def __post_init__(self) -> None:
         if not 2 <= self.levels <= HIGHEST_LEVEL:
@@ -57,86 +57,86 @@ class TreeSettings:
 
 
 class Tree(Structure):
-    """What the trees share. A tree says which nodes stand on a level; the groups of the level above are made of them."""
+    """The common part of the trees. A tree defines the nodes of each level, of which the groups of the level above are made."""
 
     __slots__ = ()
     settings: TreeSettings
     needs_language = True
 
     @abstractmethod
-    def members(self, grove: TreeStore, level: int) -> NodeSet:
-        """What stands on a level: leaves, and groups whether or not their summaries are made."""
+    def members(self, store: TreeStore, level: int) -> NodeSet:
+        """The nodes of a level: leaves, and groups with or without a finished summary."""
 
-    def vectors(self, grove: TreeStore, context: BuildContext, members: NodeSet, ids: Sequence[str]) -> FloatMatrix:  # noqa: ARG002
-        """What nodes, some of the `members` of a level, are grouped by: shape (len(ids), dimension), unit length."""
-        return grove.vectors(members, ids)
+    def vectors(self, store: TreeStore, context: BuildContext, members: NodeSet, ids: Sequence[str]) -> FloatMatrix:  # noqa: ARG002
+        """The vectors that group nodes, a part of the `members` of a level: shape (len(ids), dimension), unit length."""
+        return store.vectors(members, ids)
 
     def discard(self, writer: Writer) -> None:
-        """Its summaries are of a kind that all trees share."""
-        grove = TreeStore(writer)
-        grove.remove_groups(list(grove.groups(self.name)))
+        """Remove this tree's groups and their summaries, whose kind all trees share."""
+        store = TreeStore(writer)
+        store.remove_groups(list(store.groups(self.name)))
         writer.links.drop(self.name)
 
     def update(self, context: BuildContext) -> None:
-        """Take away what no longer stands; with a language, place what is new and make the summaries that are due.
+        """Remove what is outdated; with a language, place new nodes and make the summaries that are due.
 
         Raises:
-            Interrupted, EndpointRefused, RecordingError: nothing more can be made now; what was made is kept.
+            Interrupted, EndpointRefused, RecordingError: no more summaries can be made now; finished ones are kept.
         """
-        grove = TreeStore(context.writer)
-        self._prune(grove)
+        store = TreeStore(context.writer)
+        self._prune(store)
         context.pause()
         if context.language is None:
-            self._note_waiting(grove, context)
+            self._note_waiting(store, context)
         else:
-            self._grow(grove, context, context.language)
+            self._grow(store, context, context.language)
 
-    def _prune(self, grove: TreeStore) -> None:
-        """From the leaves up, because a group that dissolves is a child that its parents lose."""
+    def _prune(self, store: TreeStore) -> None:
+        """Remove lost children and dissolve groups, from the leaves up, because parents lose the groups that dissolve."""
         for level in range(LEAVES + 1, HIGHEST_LEVEL + 1):
-            before = grove.groups(self.name, level)
+            before = store.groups(self.name, level)
             if before:
-                left = pruned(before, self.members(grove, level - 1).ids)
-                lasting = {group: children for group, children in left.items() if len(children) >= SMALLEST_GROUP}
-                grove.write_groups(self.name, before, lasting)
-                grove.remove_groups([group for group in left if group not in lasting])
-        grove.remove_strays()
+                changed = pruned(before, self.members(store, level - 1).ids)
+                kept = {group: children for group, children in changed.items() if len(children) >= SMALLEST_GROUP}
+                store.write_groups(self.name, before, kept)
+                store.remove_groups([group for group in changed if group not in kept])
+        store.remove_strays()
 
-    def _grow(self, grove: TreeStore, context: BuildContext, language: Language) -> None:
+    def _grow(self, store: TreeStore, context: BuildContext, language: Language) -> None:
         cluster = open_clusterer(self.settings.clustering)
         summariser = Summariser(context, language, self.name, self.settings.summary_words)
         for level in range(LEAVES + 1, self.settings.levels + 1):
-            members = self.members(grove, level - 1)
-            nodes = grove.nodes(members)
-            self._regroup(grove, self._eligible(grove, context, members, nodes), level, cluster)
+            members = self.members(store, level - 1)
+            nodes = store.nodes(members)
+            self._regroup(store, self._eligible(store, context, members, nodes), level, cluster)
             context.pause()
-            summariser.bring_up_to_date(grove, grove.groups(self.name, level), nodes)
-            grove.renew()
+            summariser.bring_up_to_date(store, store.groups(self.name, level), nodes)
+            store.refresh()
 
-    def _regroup(self, grove: TreeStore, nodes: Level, level: int, cluster: Cluster) -> None:
-        """Bring every node below a level into one of its groups."""
-        before = grove.groups(self.name, level)
+    def _regroup(self, store: TreeStore, nodes: Level, level: int, cluster: Cluster) -> None:
+        """Put every node below a level into a group of that level."""
+        before = store.groups(self.name, level)
         caps, growth = self.settings.clustering, self.settings.growth
         most_nodes, most_words = int(caps.largest * growth), int(caps.most_words * growth)
         grouper = Grouper(self.name, level, cluster, most_nodes, most_words, self.settings.newcomers)
-        grove.write_groups(self.name, before, grouper.regroup(before, nodes), nodes)
+        store.write_groups(self.name, before, grouper.regroup(before, nodes), nodes)
 
-    def _eligible(self, grove: TreeStore, context: BuildContext, members: NodeSet, nodes: Nodes) -> Level:
-        """The nodes of a level whose text leaves others room in a summary."""
+    def _eligible(self, store: TreeStore, context: BuildContext, members: NodeSet, nodes: Nodes) -> Level:
+        """The nodes of a level that are short enough to be summarised with others."""
         most = self.settings.clustering.most_words
-        return Level.of_at_most(most, nodes, lambda ids: self.vectors(grove, context, members, ids))
+        return Level.of_at_most(most, nodes, lambda ids: self.vectors(store, context, members, ids))
 
-    def _note_waiting(self, grove: TreeStore, context: BuildContext) -> None:
-        total = len(grove.groups(self.name))
+    def _note_waiting(self, store: TreeStore, context: BuildContext) -> None:
+        total = len(store.groups(self.name))
         if not total:
             return
         due = new = 0
         for level in range(LEAVES + 1, HIGHEST_LEVEL + 1):
-            groups, members = grove.groups(self.name, level), self.members(grove, level - 1)
-            nodes = grove.nodes(members)
-            due += len(stale(groups, nodes, grove.nodes(grove.standing(self.name, level))))
+            groups, members = store.groups(self.name, level), self.members(store, level - 1)
+            nodes = store.nodes(members)
+            due += len(stale(groups, nodes, store.nodes(store.group_set(self.name, level))))
             if level == LEAVES + 1:
-                new = len(ungrouped(groups, self._eligible(grove, context, members, nodes)))
+                new = len(ungrouped(groups, self._eligible(store, context, members, nodes)))
         if due or new:
             context.account.notes.append(
                 f"{self.name}: {due} of {total} summaries are missing or out of date, and {new} leaves are in no "

@@ -1,10 +1,10 @@
-"""How the nodes of one level fall into groups: all at once the first time, and with as little change as possible later.
+"""Grouping the nodes of one level: by clustering the first time, and with as few changes as possible later.
 
-Later, a node without a group is placed into the nearest one, so that one new leaf costs the summaries on its way up and no
-other. Many new nodes are clustered among themselves, because that makes fewer, better groups than scattering them. A group
-that has grown too large is split, and the largest part keeps its place in the tree.
+Later, a node without a group joins the nearest one, so that a new leaf costs only the summaries above it. Many new nodes are
+clustered among themselves, which makes fewer and better groups than distributing them. A group that has become too large is
+split, and the largest part keeps its place in the tree.
 
-Pure: vectors and ids go in, groups come out. Knows neither store nor texts. Nodes are rows of their level here.
+These functions are pure: they map vectors and ids to groups. Nodes are rows of their level here.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from hoptrail.structures.clustering import Cluster, Groups
 from hoptrail.structures.tree_nodes import Level, Members, group_id, members_of, middles
 
 SMALLEST_GROUP = 2
-"""A summary of one node would say the same again."""
+"""A summary of a single node would only repeat it."""
 
 _BLOCK = 1 << 24
-"""Cosines of nodes with centres that are held at a time: 64 MiB."""
+"""Cosines of nodes with centres in memory at a time: 64 MiB."""
 
 Changed = dict[str, tuple[str, ...]]
-"""The children, rising, of groups that are new or have other ones than before."""
+"""The children, sorted, of groups that are new or have other children than before."""
 
 
-def pruned(groups: Members, standing: Collection[str]) -> Changed:
-    """The groups that lose children, because these no longer stand, and those that have fewer than two, with what they keep."""
-    kept = {group: tuple(child for child in children if child in standing) for group, children in groups.items()}
+def pruned(groups: Members, existing: Collection[str]) -> Changed:
+    """The groups that lose children, because these no longer exist, or have fewer than two, with their remaining children."""
+    kept = {group: tuple(child for child in children if child in existing) for group, children in groups.items()}
     return {group: left for group, left in kept.items() if len(left) < max(len(groups[group]), SMALLEST_GROUP)}
 
 
 def ungrouped(groups: Members, nodes: Level) -> Rows:
-    """Those nodes that are in no group, rising."""
+    """The nodes that are in no group, sorted."""
     grouped = members_of(groups)
     return np.array([row for row, id_ in enumerate(nodes.ids) if id_ not in grouped], np.int32)
 
@@ -45,8 +45,8 @@ def ungrouped(groups: Members, nodes: Level) -> Rows:
 class Grouper:
     """Finds the groups of one level of a tree.
 
-    A group that takes in newcomers is split, where it can be, once it has more than `most_nodes` nodes or
-    `most_words` words. When more than the share `newcomers` of all nodes is in no group, these are clustered by themselves.
+    A group that gets new nodes is split, if possible, once it has more than `most_nodes` nodes or `most_words` words. If more
+    than the share `newcomers` of all nodes is in no group, these are clustered among themselves.
     """
 
     tree: str
@@ -57,8 +57,8 @@ class Grouper:
     newcomers: float
 
     def regroup(self, groups: Members, nodes: Level) -> Changed:
-        """What is new or has other children: with that, every node is in at least one group, if there is a group at all. A group
-        that was there keeps its id.
+        """The groups that are new or have other children, so that every node is in at least one group if there is any. Existing
+        groups keep their ids.
         """
         loose = ungrouped(groups, nodes)
         rows_of = {group: rows for group, children in groups.items() if len(rows := nodes.rows(children))}
@@ -85,18 +85,18 @@ class Grouper:
         return changed
 
     def _clusters(self, rows: Rows, nodes: Level) -> Groups:
-        """Groups of at least two of some rows (rising), without repeats; a row may be in several groups or in none."""
+        """Groups of at least two of these rows (sorted), without repeats; a row may be in several groups or in none."""
         if len(rows) < SMALLEST_GROUP:
             return Groups.of([])
-        found = self.cluster(nodes.vectors(rows), nodes.words[rows])
-        proper = found.where(np.diff(found.starts) >= SMALLEST_GROUP)
-        return Groups(rows[proper.rows], proper.starts)
+        groups = self.cluster(nodes.vectors(rows), nodes.words[rows])
+        groups = groups.where(np.diff(groups.starts) >= SMALLEST_GROUP)
+        return Groups(rows[groups.rows], groups.starts)
 
     def _split(
         self, group: str, rows: Rows, absent: list[str], nodes: Level, taken: set[str]
     ) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """A group, or what it is divided into where it is too large: the largest part keeps its id, and with it the parents, and
-        the children that are not among the nodes.
+        """A group, or its parts if it is too large. The largest part keeps its id, and so its parents, and the children that are
+        not among the nodes (`absent`).
         """
         waiting = [(group, rows, absent)]
         while waiting:
@@ -115,7 +115,7 @@ class Grouper:
         return len(rows) + len(absent) > self.most_nodes or int(nodes.words[rows].sum()) > self.most_words
 
     def _parts(self, rows: Rows, nodes: Level) -> list[Rows]:
-        """A group's rows in parts that are each smaller than the whole, the largest first; none if it is not divided."""
+        """The parts of a group, each smaller than the whole, the largest first; none if it cannot be divided."""
         clusters = self._clusters(rows, nodes)
         parts = list(clusters.each())
         loose = np.setdiff1d(rows, clusters.rows)
@@ -128,13 +128,13 @@ class Grouper:
 
 
 def _centres(groups: Sequence[Rows], nodes: Level) -> FloatMatrix:
-    """The unit centroids of some groups of rows: shape (groups, dimension)."""
+    """The centroids of groups of rows, of unit length: shape (groups, dimension)."""
     starts = np.cumsum([0, *map(len, groups[:-1])])
     return middles(nodes.matrix[np.concatenate(groups)], starts)
 
 
 def _nearest(rows: Rows, centres: FloatMatrix, nodes: Level) -> Rows:
-    """The number of the centre that is nearest to each of some nodes, the first of equal ones."""
+    """The number of the centre nearest to each of these nodes, the first of equal ones."""
     step = max(1, _BLOCK // len(centres))
     blocks = (nodes.matrix[rows[start : start + step]] for start in range(0, len(rows), step))
     return np.concatenate([np.argmax(vectors @ centres.T, axis=1) for vectors in blocks]).astype(np.int32)

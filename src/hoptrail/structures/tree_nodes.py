@@ -1,8 +1,8 @@
-"""The nodes of one level of a tree, without their texts, and which of them are in which group, by their ids.
+"""The nodes of one level of a tree, without their texts, and their groups, in terms of ids.
 
-A `Node` has a text, and what tells whether a summary of it is up to date; a `Level` are those that groups are made of, with their
-vectors. Links are the groups: one leads from a group to each of its children. Levels are counted as the paper counts them: leaves
-stand on level 1, summaries of leaves on level 2; a group's id says its level.
+A `Node` describes a unit, including what determines whether a summary of it is up to date. A `Level` has the nodes of which
+groups are made, with their vectors. Groups are stored as links, one from the group to each child. As in the paper, leaves are on
+level 1 and summaries of leaves on level 2; the id of a group contains its level.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hoptrail.types import Kind, Span, Unit, content_id
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """`sources` are known by their digests, of which a summary high up in a large tree has tens of thousands."""
+    """A unit without its text. `sources` are hashes: a summary high up in a large tree has tens of thousands of sources."""
 
     id: str
     kind: Kind
@@ -32,6 +32,7 @@ class Node:
 
     @classmethod
     def of(cls, unit: Unit) -> Node:
+        """The node of a unit."""
         return cls(unit.id, unit.kind, len(unit.text.split()), unit.sources[0], tuple(map(hash, unit.sources)))
 
 
@@ -39,18 +40,18 @@ Nodes = Mapping[str, Node]
 
 
 def in_order(nodes: Iterable[Node]) -> list[Node]:
-    """By what they were made from: neighbours in a document stay together."""
+    """Nodes ordered by their first sources, so that neighbours in a document stay together."""
     return sorted(nodes, key=lambda node: (node.first.document, node.first.start, node.first.end, node.id))
 
 
 class Level:
-    """The nodes that the groups of one level are made of: rows are places in the order of their ids.
+    """The nodes of which the groups of one level are made; their rows are their positions, sorted by id.
 
-    `vectors` gives their vectors, shape (len(ids), dimension), of unit length; it is asked once, and only when they are needed.
+    `vectors` returns their vectors, shape (len(ids), dimension), of unit length; it is called once, when they are first needed.
     """
 
     def __init__(self, words: Mapping[str, int], vectors: Callable[[Sequence[str]], FloatMatrix]) -> None:
-        """`words`: how many each has, by id."""
+        """`words`: the number of words of each node, by id."""
         self.ids = sorted(words)
         self.words = np.array([words[id_] for id_ in self.ids], np.int64)
         self._vectors = vectors
@@ -58,7 +59,7 @@ class Level:
 
     @classmethod
     def of_at_most(cls, words: int, nodes: Nodes, vectors: Callable[[Sequence[str]], FloatMatrix]) -> Level:
-        """Those of at most so many words."""
+        """A level of the nodes with at most this many words."""
         return cls({id_: node.words for id_, node in nodes.items() if node.words <= words}, vectors)
 
     def __len__(self) -> int:
@@ -72,25 +73,25 @@ class Level:
         return self._vectors(self.ids)
 
     def rows(self, ids: Iterable[str]) -> Rows:
-        """The rows of those that are here, in the order of their ids."""
+        """The rows of these ids, in their order; ids that are not on this level are left out."""
         return np.array([self._rows[id_] for id_ in ids if id_ in self._rows], np.int32)
 
     def names(self, rows: Rows) -> tuple[str, ...]:
-        """The ids of some rows."""
+        """The ids of these rows."""
         return tuple(self.ids[row] for row in rows.tolist())
 
     def vectors(self, rows: Rows) -> FloatMatrix:
-        """Those of some rows (rising)."""
+        """The vectors of these rows (sorted)."""
         return self.matrix if len(rows) == len(self) else self.matrix[rows]
 
 
 def middle(vectors: FloatMatrix) -> FloatMatrix:
-    """Unit vector of shape (dimension,) in the middle of some: at least one."""
+    """The centroid of at least one vector, of unit length: shape (dimension,)."""
     return _unit_length(vectors.sum(axis=0))
 
 
 def middles(vectors: FloatMatrix, starts: NDArray[np.integer] | Sequence[int]) -> FloatMatrix:
-    """The same of each run of `vectors` that begins at one of `starts`."""
+    """The centroid of each run of `vectors` that begins at one of `starts`, of unit length."""
     return _unit_length(np.add.reduceat(vectors, starts, axis=0))
 
 
@@ -107,16 +108,16 @@ HIGHEST_LEVEL = 9
 """A level is one digit of an id."""
 
 Members = Mapping[str, Collection[str]]
-"""The children of groups, rising, by the ids of the groups, which rise too."""
+"""The children of groups, sorted, by the ids of the groups, sorted too."""
 
 Weights = dict[str, dict[str, float]]
-"""The same with the weights of the links."""
+"""`Members` with the weights of the links."""
 
 
 def group_id(tree: str, level: int, children: Iterable[str], taken: Collection[str] = ()) -> str:
-    """The id of a new group of `level` with these children (ids, rising): not one of those `taken`.
+    """The id of a new group of `level` with these children (sorted ids), other than those `taken`.
 
-    It stands for the group, whose children may change later; another group may then be formed of the first ones.
+    The children of a group may change later, and another group may then be made of its first ones.
     """
     parts = [tree, *children]
     while (found := content_id(f"s{level}", *parts)) in taken:
@@ -125,6 +126,7 @@ def group_id(tree: str, level: int, children: Iterable[str], taken: Collection[s
 
 
 def level_of(group: str) -> int:
+    """The level of a group, from its id."""
     return int(group[1])
 
 
@@ -137,5 +139,5 @@ def groups_of(snapshot: Snapshot, tree: str) -> Weights:
 
 
 def members_of(groups: Members) -> set[str]:
-    """The children of all of some groups."""
+    """The children of all these groups."""
     return {child for children in groups.values() for child in children}

@@ -1,7 +1,7 @@
-"""What the store holds for trees, read level by level, and the way to change it.
+"""Reading and writing trees in the index, level by level.
 
-Links are the groups; a unit of kind summary is the finished text of the group of the same id. So nothing is kept beside the
-store, and a stopped build finds its state there. Knows the store; does not know how groups are found or summaries are made.
+Links store the groups; a unit of kind summary is the finished text of the group with the same id. So the index has the whole
+state of a stopped build.
 """
 
 from __future__ import annotations
@@ -17,64 +17,63 @@ from hoptrail.structures.tree_nodes import Level, Members, Node, Weights, groups
 from hoptrail.types import Kind, Link, Unit
 
 TREES = (SIMILARITY_TREE, RELATEDNESS_TREE, JOINT_TREE, ENTITY_TREE)
-"""The kinds of links that summaries hang on."""
+"""The kinds of links from summaries to their children."""
 
 WRITTEN = 65_536
-"""Links held as records at a time."""
+"""Links written at a time."""
 
 _DIGITS = 5
-"""Of a link's weight: those that do not depend on the machine's order of adding."""
+"""Decimals of the weight of a link: those that do not depend on the machine's order of summation."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeSet:
-    """The ids that stand on a level: leaves, and groups whether or not their summaries are made; units of these kinds."""
+    """Ids of nodes, and the kinds of their units: leaves, and groups with or without a finished summary."""
 
     kinds: tuple[Kind, ...]
     ids: Collection[str]
 
 
 def together(parts: Sequence[NodeSet]) -> NodeSet:
-    """What stands in one of these."""
+    """The union of node sets."""
     kinds = {kind for part in parts for kind in part.kinds}
     return NodeSet(tuple(sorted(kinds)), {id_ for part in parts for id_ in part.ids})
 
 
 class TreeStore:
-    """The units and the groups of all trees. Groups that are written or removed are seen here at once, summaries that are made
-    after `renew`.
-    """
+    """The units and the groups of all trees. Sees changes of groups at once, new summaries after `refresh`."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
         self._trees: dict[str, Weights] = {}
-        self.renew()
+        self.refresh()
 
-    def renew(self) -> None:
+    def refresh(self) -> None:
+        """See everything that was written."""
         self._snapshot = self._writer.snapshot()
 
     def groups(self, tree: str, level: int | None = None) -> Weights:
-        """The groups of a tree, all or those of one level, whether or not their summaries are made."""
+        """The groups of a tree, all or those of one level, with or without a finished summary."""
         if tree not in self._trees:
             self._trees[tree] = groups_of(self._snapshot, tree)
-        every = self._trees[tree]
-        return every if level is None else {group: one for group, one in every.items() if level_of(group) == level}
+        groups = self._trees[tree]
+        return groups if level is None else {group: own for group, own in groups.items() if level_of(group) == level}
 
     def leaves(self, kind: Kind) -> NodeSet:
         """All units of a kind."""
         return NodeSet((kind,), set(self._snapshot.table.ids(kind)))
 
-    def standing(self, tree: str, level: int) -> NodeSet:
-        """The groups of one level of a tree."""
+    def group_set(self, tree: str, level: int) -> NodeSet:
+        """The groups of one level of a tree, as a node set."""
         return NodeSet((Kind.SUMMARY,), self.groups(tree, level).keys())
 
-    def nodes(self, standing: NodeSet) -> dict[str, Node]:
-        """Those that have a text, by id."""
-        return {unit.id: Node.of(unit) for kind in standing.kinds for unit in self._snapshot.units(kind, standing.ids)}
+    def nodes(self, members: NodeSet) -> dict[str, Node]:
+        """The nodes that have a text, by id."""
+        return {unit.id: Node.of(unit) for kind in members.kinds for unit in self._snapshot.units(kind, members.ids)}
 
-    def vectors(self, standing: NodeSet, ids: Sequence[str]) -> FloatMatrix:
-        """The stored vectors of some that stand there: shape (len(ids), dimension)."""
-        return self._snapshot.search.vectors_in_order(standing.kinds, ids)
+    def vectors(self, members: NodeSet, ids: Sequence[str]) -> FloatMatrix:
+        """The stored vectors of nodes, a part of `members`: shape (len(ids), dimension)."""
+        return self._snapshot.search.vectors_in_order(members.kinds, ids)
 
     def units(self, nodes: Iterable[Node]) -> dict[str, Unit]:
         """Nodes with their texts, by id."""
@@ -84,13 +83,13 @@ class TreeStore:
         return {unit.id: unit for kind, ids in by_kind.items() for unit in self._snapshot.units(kind, ids)}
 
     def entities(self, ids: Collection[str] | None = None) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """The entities of all passages that have a stored extraction, or of some, in no order."""
-        return ((id_, found.entities) for id_, found in self._snapshot.extractions(ids))
+        """The entities of passages with a stored extraction, all or these, in no order."""
+        return ((id_, extraction.entities) for id_, extraction in self._snapshot.extractions(ids))
 
     def write_groups(self, tree: str, before: Weights, changed: Members, nodes: Level | None = None) -> None:
-        """Write groups that are new, or have other children than `before`; the others stay.
+        """Write the groups that are new or have other children than `before`.
 
-        A new link weighs the cosine between child and centre of its group, out of `nodes`; the others keep their weights.
+        The weight of a new link is the cosine between the child and the centre of its group, from `nodes`; others keep theirs.
         """
         if not changed:
             return
@@ -98,36 +97,38 @@ class TreeStore:
         links = (
             Link(group, child, tree, weight)
             for group, children in sorted(changed.items())
-            for child, weight in _weighed(children, before.get(group, {}), nodes)
+            for child, weight in _weighted(children, before.get(group, {}), nodes)
         )
         for batch in batched(links, WRITTEN):
             self._writer.links.put(batch)
         self._trees.pop(tree, None)
-        self.renew()
+        self.refresh()
 
     def remove_groups(self, ids: Iterable[str]) -> None:
         """Remove groups with their summaries, and the links from and to them."""
         if self._writer.remove_units(Kind.SUMMARY, ids):
             self._trees.clear()
-            self.renew()
+            self.refresh()
 
     def remove_strays(self) -> None:
-        """Remove summaries whose group is gone: all its children were removed, and its links with them."""
+        """Remove summaries without a group: all its children were removed, and its links with them."""
         groups = {group for tree in TREES for group in self.groups(tree)}
         self.remove_groups([id_ for id_ in self._snapshot.table.ids(Kind.SUMMARY) if id_ not in groups])
 
     def put_summaries(self, units: Sequence[Unit], vectors: FloatMatrix) -> None:
-        """Keep summaries, which take the place of those that are there."""
+        """Add or replace summaries."""
         self._writer.put_units(units, vectors)
 
 
-def _weighed(children: Collection[str], known: Mapping[str, float], nodes: Level | None) -> Iterator[tuple[str, float]]:
-    """The children of a group with the weights of their links, of which some are `known`."""
-    here = [child for child in children if nodes is not None and child in nodes]
-    new = [at for at, child in enumerate(here) if child not in known]
+def _weighted(
+    children: Collection[str], known: Mapping[str, float], nodes: Level | None
+) -> Iterator[tuple[str, float]]:
+    """The children of a group with the weights of their links, some of which are `known`."""
+    present = [child for child in children if nodes is not None and child in nodes]
+    new = [place for place, child in enumerate(present) if child not in known]
     weights = dict(known)
     if nodes is not None and new:
-        own = nodes.matrix[nodes.rows(here)]
-        cosines = (own[new] @ middle(own)).tolist()
-        weights |= {here[at]: round(cosine, _DIGITS) for at, cosine in zip(new, cosines, strict=True)}
+        vectors = nodes.matrix[nodes.rows(present)]
+        cosines = (vectors[new] @ middle(vectors)).tolist()
+        weights |= {present[place]: round(cosine, _DIGITS) for place, cosine in zip(new, cosines, strict=True)}
     return ((child, weights[child]) for child in children)

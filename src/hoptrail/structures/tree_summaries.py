@@ -1,10 +1,8 @@
-"""Making the summaries that are missing or out of date, and no others.
+"""Making the summaries that are missing or out of date.
 
-A summary is out of date when its sources are not those of its group's children: this one rule covers new, removed and
-changed leaves, a stopped build, and a child whose summary failed before. A summary that is made again has other sources than
-before, so those above it are out of date in turn.
-
-Knows the store and the language task; does not know how groups are found.
+A summary is out of date when its sources differ from those of its group's children. This rule covers new, removed and changed
+leaves, stopped builds, and children whose summaries failed before. A summary that is made again has other sources, so the
+summaries above it are out of date too.
 """
 
 from __future__ import annotations
@@ -23,27 +21,27 @@ from hoptrail.structures.tree_store import NodeSet, TreeStore
 from hoptrail.types import Kind, Span, Unit
 
 BATCH = 64
-"""Summaries made at a time; so many are kept together at least,"""
+"""Summaries made at a time, and the least number stored together,"""
 SOURCES = 1 << 18
-"""unless their sources, some 200 bytes each, are more: high up in a large tree a summary has tens of thousands."""
+"""unless they have more sources, of some 200 bytes each: high up in a large tree a summary has tens of thousands."""
 _NAMED = 3
 """Children that a note names."""
 
 
-def stale(groups: Members, nodes: Nodes, made: Nodes) -> list[str]:
-    """The groups over `nodes` whose summary is not among those `made`, or is out of date. A group without any finished child has
-    nothing to say.
+def stale(groups: Members, nodes: Nodes, summaries: Nodes) -> list[str]:
+    """The groups over `nodes` whose summary is not among `summaries` or is out of date. Groups without a finished child are left
+    out.
     """
     due = []
     for group, children in groups.items():
-        of_children = dict.fromkeys(source for node in _finished(children, nodes) for source in node.sources)
-        if of_children and (group not in made or made[group].sources != tuple(of_children)):
+        sources = dict.fromkeys(source for node in _finished(children, nodes) for source in node.sources)
+        if sources and (group not in summaries or summaries[group].sources != tuple(sources)):
             due.append(group)
     return due
 
 
 def _finished(children: Iterable[str], nodes: Nodes) -> list[Node]:
-    """The children that have a text, in the order of what they were made from."""
+    """The children that have a text, ordered by their sources."""
     return in_order(nodes[child] for child in children if child in nodes)
 
 
@@ -56,47 +54,47 @@ class Summariser:
     tree: str
     words: int
 
-    def bring_up_to_date(self, grove: TreeStore, groups: Members, nodes: Nodes) -> None:
-        """Make what is stale of groups over `nodes`, in batches that are each kept. Failures are noted and left for the next run.
+    def bring_up_to_date(self, store: TreeStore, groups: Members, nodes: Nodes) -> None:
+        """Make the stale summaries of groups over `nodes`, and store each batch. Failures are noted and left for the next run.
 
         Raises:
-            Interrupted, EndpointRefused, RecordingError: nothing more can be made now; what was made is kept.
+            Interrupted, EndpointRefused, RecordingError: no more summaries can be made now; finished ones are kept.
         """
 
         def weight(group: str) -> int:
             return sum(len(nodes[child].sources) for child in groups[group] if child in nodes)
 
-        waiting, done = stale(groups, nodes, grove.nodes(NodeSet((Kind.SUMMARY,), groups.keys()))), 0
-        for kept in batched(waiting, kept_at_once(self.context, len(waiting), BATCH), weight, SOURCES):
-            with self._kept(grove) as made:
-                for some in batched(kept, BATCH, weight, SOURCES):
-                    self._report(done, len(waiting))
-                    children = {group: _finished(groups[group], nodes) for group in some}
-                    units = grove.units(node for own in children.values() for node in own)
-                    asked = {group: tuple(units[node.id] for node in own) for group, own in children.items()}
-                    for unit in self._made(asked):
-                        made.append(unit)
-                    done += len(some)
+        due, done = stale(groups, nodes, store.nodes(NodeSet((Kind.SUMMARY,), groups.keys()))), 0
+        for stored in batched(due, kept_at_once(self.context, len(due), BATCH), weight, SOURCES):
+            with self._storing(store) as summaries:
+                for batch in batched(stored, BATCH, weight, SOURCES):
+                    self._report(done, len(due))
+                    children = {group: _finished(groups[group], nodes) for group in batch}
+                    units = store.units(node for own in children.values() for node in own)
+                    texts = {group: tuple(units[node.id] for node in own) for group, own in children.items()}
+                    for summary in self._summaries(texts):  # one by one: the language may fail between two
+                        summaries.append(summary)
+                    done += len(batch)
                     self.context.pause()
-        if len(waiting):
-            self._report(len(waiting), len(waiting))
+        if due:
+            self._report(len(due), len(due))
 
     @contextmanager
-    def _kept(self, grove: TreeStore) -> Iterator[list[Unit]]:
-        """Room for summaries, which may have been paid for: they are kept, whatever stops the run."""
-        made: list[Unit] = []
+    def _storing(self, store: TreeStore) -> Iterator[list[Unit]]:
+        """A list for summaries, which are stored at the end, whatever stops the run: they may have been paid for."""
+        summaries: list[Unit] = []
         try:
-            yield made
+            yield summaries
         finally:
-            if made:
-                grove.put_summaries(made, encode_texts(self.context, [unit.searchable for unit in made]))
+            if summaries:
+                store.put_summaries(summaries, encode_texts(self.context, [unit.searchable for unit in summaries]))
                 self.context.writer.checkpoint()
 
-    def _made(self, asked: Mapping[str, tuple[Unit, ...]]) -> Iterator[Unit]:
-        """The summaries of groups that are given with their children, without those that fail."""
-        tasks = (Summarise(units, self.words) for units in asked.values())
+    def _summaries(self, children: Mapping[str, tuple[Unit, ...]]) -> Iterator[Unit]:
+        """The summaries of groups, given with their children, without those that fail."""
+        tasks = (Summarise(units, self.words) for units in children.values())
         replies = self.context.perform(self.language, tasks)
-        for (group, units), reply in zip(asked.items(), replies, strict=True):
+        for (group, units), reply in zip(children.items(), replies, strict=True):
             if isinstance(reply, TaskFailed):
                 self._note(units, str(reply))
             elif not reply.strip():

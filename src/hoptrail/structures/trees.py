@@ -1,9 +1,9 @@
-"""The four trees of SiReRAG: which nodes each groups, and by which vectors. How trees are grown stands in `tree.py`.
+"""The four trees of SiReRAG: which nodes each groups, and by which vectors. `tree.py` grows them.
 
-similarity-tree     passages by likeness (RAPTOR's tree; section 4.1)
-relatedness-tree    aggregates, one an entity, by likeness (section 4.3)
+similarity-tree     passages by similarity (RAPTOR's tree; section 4.1)
+relatedness-tree    aggregates, one per entity, by similarity (section 4.3)
 joint-tree          groups over the nodes of both, level by level (appendix A)
-entity-tree         passages by the entities they name (ablation E, "dual clustering")
+entity-tree         passages by their entities (ablation E, "dual clustering")
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class LeafPlacement(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimilarityTreeSettings(TreeSettings):
-    """With the placement of leaves.
+    """Settings of a tree, and the placement of leaves.
 
     Raises:
         UsageError: a value is out of its range.
@@ -54,18 +54,18 @@ class SimilarityTreeSettings(TreeSettings):
     """two-level: the share of passages that counts as abstract. Ours: the paper gives none."""
 
     def __post_init__(self) -> None:
-        TreeSettings.__post_init__(self)  # a dataclass with slots is made anew, which a bare super() does not survive
+        TreeSettings.__post_init__(self)  # a bare super() fails: slots make the dataclass a new class
         if not 0 < self.abstract < 1:
             raise UsageError(f"the share of abstract passages must be between 0 and 1, not {self.abstract}")
 
 
 @dataclass(frozen=True, slots=True)
 class SimilarityTree(Tree):
-    """Over passages.
+    """The tree over passages.
 
-    Deviation (two-level): the paper asks a model which passages give an overview; here those are abstract that name the
-    fewest entities a word, by the stored extractions. A passage without an extraction is not, and one that has a group stays
-    on its level whatever comes later.
+    Deviation (two-level): the paper asks a model which passages give an overview; here the abstract passages are those with the
+    fewest entities per word in their extractions. A passage without an extraction is not abstract, and a passage in a group stays
+    on its level.
     """
 
     settings: SimilarityTreeSettings = field(default_factory=SimilarityTreeSettings)
@@ -76,48 +76,48 @@ class SimilarityTree(Tree):
         """See `Structure.built_from`."""
         return (PASSAGES,) if self.settings.leaf_placement is LeafPlacement.FLAT else (EXTRACTIONS,)
 
-    def members(self, grove: TreeStore, level: int) -> NodeSet:
+    def members(self, store: TreeStore, level: int) -> NodeSet:
         """See `Tree.members`."""
         if self.settings.leaf_placement is LeafPlacement.FLAT or level > LEAVES + 1:
-            return grove.leaves(Kind.PASSAGE) if level == LEAVES else grove.standing(self.name, level)
-        passages = grove.leaves(Kind.PASSAGE)
-        abstract = self._abstract(grove, passages)
+            return store.leaves(Kind.PASSAGE) if level == LEAVES else store.group_set(self.name, level)
+        passages = store.leaves(Kind.PASSAGE)
+        abstract = self._abstract(store, passages)
         if level > LEAVES:
-            return together([grove.standing(self.name, level), NodeSet(passages.kinds, abstract)])
+            return together([store.group_set(self.name, level), NodeSet(passages.kinds, abstract)])
         return NodeSet(passages.kinds, set(passages.ids) - abstract)
 
-    def _abstract(self, grove: TreeStore, passages: NodeSet) -> set[str]:
-        low, high = (members_of(grove.groups(self.name, level)) for level in (LEAVES + 1, LEAVES + 2))
-        return high.intersection(passages.ids) | (self._least_dense(grove, passages) - low)
+    def _abstract(self, store: TreeStore, passages: NodeSet) -> set[str]:
+        low, high = (members_of(store.groups(self.name, level)) for level in (LEAVES + 1, LEAVES + 2))
+        return high.intersection(passages.ids) | (self._least_dense(store, passages) - low)
 
-    def _least_dense(self, grove: TreeStore, passages: NodeSet) -> set[str]:
-        """The passages that name the fewest entities a word, of those that have an extraction."""
-        nodes = grove.nodes(passages)
-        named = ((id_, len(entities)) for id_, entities in grove.entities() if id_ in nodes)
-        ranked = sorted((count / max(1, nodes[id_].words), id_) for id_, count in named)
+    def _least_dense(self, store: TreeStore, passages: NodeSet) -> set[str]:
+        """The passages with the fewest entities per word, of those with an extraction."""
+        nodes = store.nodes(passages)
+        counts = ((id_, len(entities)) for id_, entities in store.entities() if id_ in nodes)
+        ranked = sorted((count / max(1, nodes[id_].words), id_) for id_, count in counts)
         return {id_ for _, id_ in ranked[: int(self.settings.abstract * len(ranked))]}
 
 
 @dataclass(frozen=True, slots=True)
 class RelatednessTree(Tree):
-    """Over aggregates."""
+    """The tree over aggregates."""
 
     settings: TreeSettings = field(default_factory=TreeSettings)
     name = RELATEDNESS_TREE
 
     built_from = (AGGREGATES,)
 
-    def members(self, grove: TreeStore, level: int) -> NodeSet:
+    def members(self, store: TreeStore, level: int) -> NodeSet:
         """See `Tree.members`."""
-        return grove.leaves(Kind.AGGREGATE) if level == LEAVES else grove.standing(self.name, level)
+        return store.leaves(Kind.AGGREGATE) if level == LEAVES else store.group_set(self.name, level)
 
 
 @dataclass(frozen=True, slots=True)
 class JointTree(Tree):
-    """Over the nodes of `trees`, which are built before it: on every level, groups that may hold nodes of both.
+    """The tree over the nodes of `trees`, which are built before it: on every level, groups that may have nodes of both.
 
-    Its summaries stand beside those of the two trees. They are not grouped again themselves: the paper finds additional
-    clusters among "the nodes of both trees", and these are not nodes of either.
+    Its summaries are not grouped again: the paper finds additional clusters among "the nodes of both trees", and they are nodes
+    of neither.
     """
 
     settings: TreeSettings = field(default_factory=TreeSettings)
@@ -128,26 +128,26 @@ class JointTree(Tree):
 
     @classmethod
     def made(cls, settings: object, known: Mapping[str, Structure]) -> Structure:
-        """Over the trees that stand before it."""
+        """An instance over the trees before it in the catalogue."""
         trees = tuple(tree for name in cls.built_from if isinstance(tree := known.get(name), Tree))
-        chosen = {} if settings is None else {"settings": settings}
-        return cls(**chosen, **({"trees": trees} if trees else {}))  # type: ignore[arg-type]
+        arguments = {} if settings is None else {"settings": settings}
+        return cls(**arguments, **({"trees": trees} if trees else {}))  # type: ignore[arg-type]
 
-    def members(self, grove: TreeStore, level: int) -> NodeSet:
+    def members(self, store: TreeStore, level: int) -> NodeSet:
         """See `Tree.members`."""
-        return together([tree.members(grove, level) for tree in self.trees])
+        return together([tree.members(store, level) for tree in self.trees])
 
 
 @dataclass(frozen=True, slots=True)
 class EntityTree(Tree):
-    """Passages grouped by a sentence that lists their entities, and summarised as they are, beside the similarity tree's groups.
+    """Groups of passages by a sentence that lists their entities, beside the similarity tree's groups.
 
-    The paper has one tree with both kinds of groups on its second level, and so has this: on the third it groups the summaries of
-    both, by their texts, and above only its own. A pool of that tree has the similarity tree's lowest level and all of this
-    one (`Pool.lowest`). Passages without entities are in no group.
+    As in the paper's single tree, the second level has both kinds of groups; the third groups the summaries of both by their
+    texts, and higher levels only this tree's own. A pool of that tree has the similarity tree's lowest level and all of this one
+    (`Pool.lowest`). Passages without entities are in no group.
 
-    The sentences' vectors are not stored: they are made anew whenever a passage has no group yet, which is dear on a large
-    corpus. This is an ablation, not for daily use.
+    The vectors of the sentences are not stored. They are made again whenever a passage has no group yet, which is expensive for a
+    large corpus. This is an ablation, not for daily use.
     """
 
     settings: TreeSettings = field(default_factory=TreeSettings)
@@ -155,25 +155,25 @@ class EntityTree(Tree):
 
     built_from = (EXTRACTIONS, SIMILARITY_TREE)
 
-    def members(self, grove: TreeStore, level: int) -> NodeSet:
+    def members(self, store: TreeStore, level: int) -> NodeSet:
         """See `Tree.members`."""
         if level > LEAVES + 1:
-            return grove.standing(self.name, level)
+            return store.group_set(self.name, level)
         if level > LEAVES:
-            return together([grove.standing(tree, level) for tree in (SIMILARITY_TREE, self.name)])
-        passages = grove.leaves(Kind.PASSAGE)
-        naming = {id_ for id_, entities in grove.entities() if entities}
-        return NodeSet(passages.kinds, naming.intersection(passages.ids))
+            return together([store.group_set(tree, level) for tree in (SIMILARITY_TREE, self.name)])
+        passages = store.leaves(Kind.PASSAGE)
+        with_entities = {id_ for id_, entities in store.entities() if entities}
+        return NodeSet(passages.kinds, with_entities.intersection(passages.ids))
 
-    def vectors(self, grove: TreeStore, context: BuildContext, members: NodeSet, ids: Sequence[str]) -> FloatMatrix:
-        """Of passages, those of the sentences in place of their own."""
+    def vectors(self, store: TreeStore, context: BuildContext, members: NodeSet, ids: Sequence[str]) -> FloatMatrix:
+        """For passages, the vectors of their sentences of entities instead of their own."""
         if Kind.PASSAGE not in members.kinds:
-            return grove.vectors(members, ids)
-        entities = dict(grove.entities(ids))
+            return store.vectors(members, ids)
+        entities = dict(store.entities(ids))
         sentences = [template(entities[id_]) for id_ in ids]
         return encode_texts(context, sentences, lambda done: context.report("encoding", done, len(ids)))
 
 
 def template(entities: Sequence[str]) -> str:
-    """What stands for a passage when passages are grouped by their entities: the paper's sentence."""
+    """The paper's sentence for grouping passages by their entities."""
     return f"This chunk mentions {' and '.join(entities)}."

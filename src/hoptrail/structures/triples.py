@@ -22,7 +22,7 @@ from hoptrail.language.tasks import Extraction, Triple
 from hoptrail.language.triples.finders import check_triple_finder, open_triple_finder
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.declaring import Derived, Wanted
+from hoptrail.structures.declaring import Derived, TargetRows
 from hoptrail.structures.encoding import encode_batches
 from hoptrail.structures.extractions import stored_in_order
 from hoptrail.structures.structure_names import EXTRACTIONS, TRIPLES
@@ -84,10 +84,10 @@ class Triples(Derived):
         """That of the extractor: the other settings only add, and links that are missing are made without encoding anything."""
         return fingerprint(TripleSettings(self.settings.extractor))
 
-    def wanted(self, context: BuildContext) -> Wanted:
+    def target_rows(self, context: BuildContext) -> TargetRows:
         """All where a document went: slots that others need may have gone with it."""
-        some = context.change is not None and not context.change.went
-        return Derived.wanted(self, context) if some else Wanted(self.rows(context, None))
+        some = context.change is not None and not context.change.removed
+        return Derived.target_rows(self, context) if some else TargetRows(self.rows(context, None))
 
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Unit | Link]:
         """See `Derived.rows`.

@@ -1,0 +1,79 @@
+"""Estimates of the cost of bringing structures up to date, from the stored rows that they have still to process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+import numpy as np
+
+from hoptrail.corpus.columns import Numbers
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.language.lazy import OFFLINE
+from hoptrail.structures.build_context import BuildContext
+from hoptrail.structures.course import TEXT, Step
+from hoptrail.structures.declaring import Structure
+from hoptrail.structures.sentences import sentence_units
+from hoptrail.types import Kind, Unit
+
+SAMPLE = 240
+"""Texts that are sampled for their mean length with titles and headings."""
+SAMPLED_DOCUMENTS = 12
+
+LONGEST = 1100
+"""About the number of characters of a text that an encoder reads."""
+
+_PASSAGE = 800
+"""About the number of characters of a passage, before any is cut."""
+
+
+def estimated_steps(structures: Sequence[Structure], context: BuildContext) -> Iterator[Step]:
+    """Each structure with its cost. A finished structure processes only added documents, any other all documents."""
+    snapshot, writer = context.writer.snapshot(), context.writer
+    change = writer.change()
+    if change is not None and change.nothing and all(structure.name in writer.structures for structure in structures):
+        return
+    for structure in structures:
+        finished = structure.name in writer.structures and change is not None
+        added = change.added if finished and change else None
+        encoded = structure.encodes
+        if structure.needs_language and context.language and context.language.name != OFFLINE:
+            yield Step(structure.name, None)
+        elif encoded is Kind.PASSAGE:
+            yield _passages(structure, snapshot)
+        elif encoded is Kind.SENTENCE:
+            pending = snapshot.table.documents_without(encoded, added)
+            count = snapshot.register.sizes(pending).sentences
+            yield Step(structure.name, count * _mean_cost(_sample_sentences(snapshot, pending)), count, encoded)
+        else:
+            yield Step(structure.name, structure.cost * snapshot.register.sizes(added).characters)
+
+
+def _passages(structure: Structure, snapshot: Snapshot) -> Step:
+    waiting = snapshot.texts.unencoded(Kind.PASSAGE)
+    uncut = snapshot.register.sizes(snapshot.table.documents_without(Kind.PASSAGE, None))
+    count = len(waiting) + uncut.documents + uncut.characters // _PASSAGE
+    sample = snapshot.texts.units(waiting[:: max(1, len(waiting) // SAMPLE)])
+    cost = len(waiting) * _mean_cost(sample) + uncut.characters + TEXT * (count - len(waiting))
+    return Step(structure.name, cost, count, Kind.PASSAGE, _majority(snapshot, waiting))
+
+
+def _sample_sentences(snapshot: Snapshot, documents: Sequence[str]) -> Iterator[Unit]:
+    sampled = documents[:: max(1, len(documents) // SAMPLED_DOCUMENTS)]
+    for document in snapshot.documents(sampled):
+        yield from islice(sentence_units(document), SAMPLE // SAMPLED_DOCUMENTS)
+
+
+def _mean_cost(units: Iterable[Unit]) -> float:
+    """The mean cost of encoding a unit, in characters."""
+    costs = [min(len(unit.searchable), LONGEST) + TEXT for unit in units]
+    return sum(costs) / max(1, len(costs))
+
+
+def _majority(snapshot: Snapshot, passages: Numbers) -> str:
+    """The document with more than half of these passages, and their number; empty where there is none."""
+    documents, counts = np.unique(snapshot.texts.origins_of(passages).documents, return_counts=True)
+    if len(documents) < 2 or 2 * counts.max() <= len(passages):
+        return ""
+    [entry] = snapshot.register.of(snapshot.register.ids(documents[[counts.argmax()]]))
+    return f"{counts.max():,} of them of {entry.sources[0]}"
