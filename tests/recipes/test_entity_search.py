@@ -57,7 +57,7 @@ def test_passages_like_the_question_are_home_too_where_they_are_nodes(corpus: Co
 def test_an_entity_of_few_passages_weighs_more(corpus: Corpus) -> None:
     """Orla Finch is named in two passages, Milo Fen in one."""
     graph = EntityGraph.of(corpus)
-    spread = {name: int(graph.spread[number]) for number, name in enumerate(graph.names)}
+    spread = {name: int(graph.passage_counts[number]) for number, name in enumerate(graph.names)}
     assert (spread["orla finch"], spread["milo fen"]) == (2, 1)
     found = retrieved("hipporag:no-passages", corpus, "What do Orla Finch and Milo Fen have in common?")
     assert titles(found)[0] == "Town Talk"
@@ -110,7 +110,7 @@ def test_names_that_are_alike_are_joined_where_asked(corpus: Corpus, passages: b
 
     def worth(synonym_k: int, synonyms: float = 0.8) -> float:
         graph = EntityGraph.of(corpus, EntityGraphSettings(passages, synonyms, synonym_k))
-        ranks = graph.walked({graph.names.index("orla finch"): 1.0}, None, 0.5)
+        ranks = graph.pagerank({graph.names.index("orla finch"): 1.0}, None, 0.5)
         return float(ranks[graph.triples.passage_ids.index(passage_called("Ballad", corpus))])
 
     assert worth(0) == 0

@@ -22,7 +22,7 @@ from hoptrail.language.tasks import (
     Step,
     Verify,
 )
-from hoptrail.recipes.hirag import Hirag, HiragSettings, repeats
+from hoptrail.recipes.hirag import Hirag, HiragSettings, word_overlap
 from hoptrail.recipes.rethinking import RethinkSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pages.hierarchy import HierarchySettings
@@ -141,7 +141,7 @@ def test_a_sub_question_asked_before_ends_the_asking(corpus: Corpus) -> None:
     ],
 )
 def test_questions_repeat_when_their_words_do(first: str, second: str, *, same: bool) -> None:
-    assert (repeats(first, second) >= HiragSettings().repeats) is same
+    assert (word_overlap(first, second) >= HiragSettings().repeats) is same
 
 
 def test_the_limit_on_turns_holds(corpus: Corpus) -> None:

@@ -15,7 +15,7 @@ from hoptrail.language.scripted import Failure, Output, ScriptedLanguage
 from hoptrail.language.tasks import Clarify, Decompose, Decomposition, Read, Reading, Recall, Step, Task, Verify
 from hoptrail.models.web_search import WebSearchSettings
 from hoptrail.recipes.hirag import Hirag, HiragSettings
-from hoptrail.recipes.rethinking import Asked, Rethinking, RethinkSettings, memory_draws
+from hoptrail.recipes.rethinking import Rethinking, RethinkSettings, SubQuestion, memory_draws
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pages.hierarchy import HierarchySettings
 from hoptrail.retrieval.units.engines import FALLBACK, MEMORY, ONLINE, LocalEngine
@@ -391,7 +391,7 @@ def test_an_engine_on_the_web_that_fails_is_a_failed_hop(corpus: Corpus) -> None
 def test_other_recipes_can_have_a_sub_question_settled(corpus: Corpus) -> None:
     meter = Meter(ScriptedLanguage(taken("the Isk", FLOWS)))
     question = "Which river flows through Wrenmouth?"
-    cited = Rethinking(corpus, k=3).hop(Asked("Which river?", question, question), meter)
+    cited = Rethinking(corpus, k=3).hop(SubQuestion("Which river?", question, question), meter)
     assert (cited.hop.question, cited.hop.asked, cited.hop.answer) == ("Which river?", question, "the Isk")
     assert len(cited.hop.hits) == 3
     assert cited.support

@@ -10,7 +10,7 @@ from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Failure
 from hoptrail.language.tasks import Equate, Read, Reading, Sample, Samples, Verify
 from hoptrail.recipes.hirag import Hirag, HiragSettings
-from hoptrail.recipes.voting import VotingSettings, _saying
+from hoptrail.recipes.voting import VotingSettings, _sentences_with
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Verdict
 from recipes.chain_world import Script, check, found
@@ -86,7 +86,7 @@ def test_what_is_voted_in_a_script_without_spaces_is_cited(tmp_path: Path) -> No
     document = make_document("東京", "東京は日本の首都です。")
     site = Site(tmp_path)
     site.build(add=[document])
-    found = _saying("首都", [make_passage(document)], Corpus(site.snapshot, lambda: site.encoder))
+    found = _sentences_with("首都", [make_passage(document)], Corpus(site.snapshot, lambda: site.encoder))
     assert [document.slice(span) for span in found] == ["東京は日本の首都です。"]
 
 
