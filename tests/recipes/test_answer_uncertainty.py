@@ -183,12 +183,12 @@ def test_each_alone() -> None:
 def test_the_language_is_asked_for_as_many_samples_as_are_set() -> None:
     seen: list[Task[Any]] = []
 
-    class Listening(ScriptedLanguage):
+    class RecordingLanguage(ScriptedLanguage):
         def perform(self, task: Task[Any]) -> Any:
             seen.append(task)
             return super().perform(task)
 
-    meter = Meter(Listening([sampled("a")]))
+    meter = Meter(RecordingLanguage([sampled("a")]))
     Uncertainty("Which?", meter, UncertaintySettings(samples=7), HashingEncoder).penalties(UNITS[:3])
     assert seen == [Sample("Which?", tuple(UNITS[:3]), 7)]
 

@@ -19,7 +19,7 @@ from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.entities.graph import EntityGraph, EntityGraphSettings
 from hoptrail.retrieval.units.dense import dense_search
 from hoptrail.types import Kind, Ranking
-from recipes.chain_world import Listening, Script
+from recipes.chain_world import RecordingLanguage, Script
 from recipes.entity_world import QUESTION, build, titles
 
 DESIGNER = "Who designed the Tallow Bridge?"
@@ -79,7 +79,7 @@ def test_recognition_leaves_out_facts_and_is_paid_for(corpus: Corpus) -> None:
     asked = "Which designer is it?"
     both = dense_search(corpus, asked, 2, (Kind.TRIPLE,))
     script: Script = [(Assess, 0.2), (Assess, 0.9), (Read, Reading(None))]
-    language = Listening(ScriptedLanguage(script))
+    language = RecordingLanguage(ScriptedLanguage(script))
     answer = Hipporag(corpus, language, settings).answer(asked)
     assert [task.evidence for task in language.tasks if isinstance(task, Assess)] == [(hit.unit,) for hit in both]
     assert answer.usage.calls == 3
@@ -145,7 +145,7 @@ def test_facts_about_neighbours_bring_their_passages(corpus: Corpus) -> None:
 
 
 def test_facts_are_handed_over_beside_passages(corpus: Corpus) -> None:
-    language = Listening(ScriptedLanguage([(Read, Reading(None))]))
+    language = RecordingLanguage(ScriptedLanguage([(Read, Reading(None))]))
     Graphrag(corpus, language, GraphragSettings(entities=1, facts_read=1)).answer(DESIGNER)
     (task,) = language.tasks
     assert isinstance(task, Read)

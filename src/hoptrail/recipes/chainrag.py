@@ -28,7 +28,7 @@ from functools import cached_property
 from typing import ClassVar, Literal
 
 from hoptrail.errors import TaskFailed
-from hoptrail.language.anaphora import worded
+from hoptrail.language.anaphora import word_references
 from hoptrail.language.completing import complete
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
@@ -168,7 +168,7 @@ class Chainrag(Hopwise):
         parts = meter.perform(Decompose(question)).questions
         if len(parts) < 2:
             return (question,)
-        return parts if self.settings.completion != "off" else tuple(worded(part, parts) for part in parts)
+        return parts if self.settings.completion != "off" else tuple(word_references(part, parts) for part in parts)
 
     def _hop(
         self, question: str, findings: tuple[Finding, ...], carried: Unit | None, search: SentenceSearch, meter: Meter

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from hoptrail.language.closeness import Close, asked_words, close_statements
+from hoptrail.language.closeness import Close, asked_words, close_statements, encoder_similarity
 from hoptrail.language.spelling import corrected
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.text.statements import LONGEST, Said, statements_of
@@ -32,14 +32,9 @@ def closest(question: str, found: Ranking, corpus: Corpus) -> tuple[Statement, .
 
     Adjacent statements of a document are joined if they are short enough.
     """
-
-    def similarity(asked: str, statements: Sequence[str]) -> list[float]:
-        vectors = corpus.encoder.encode([asked, *statements])
-        return [float(cosine) for cosine in vectors[1:] @ vectors[0]]
-
     units = _citable([hit.unit for hit in found], corpus)
     question = corrected(question, units)
-    close = close_statements(question, units, similarity)
+    close = close_statements(question, units, encoder_similarity(corpus.encoder) if units else None)
     asked = asked_words(question)
     runs = _runs(close)
     sources = corpus.sources({run.unit.document for run in runs})

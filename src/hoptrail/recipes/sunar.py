@@ -13,7 +13,7 @@ Deviations: sub-questions come from the task `decompose` and are completed befor
 MER the task `integrate` concludes from the findings and the last hop's evidence. No cross-encoder is included: cosine and BM25
 (`scorer = "hybrid"`) score passages unless one is named. No entailment classifier is included: rules compare answers, unless
 the paper's is in this machine's cache of models or `equivalence = "nli:MODEL"` names one. Feedback needs a language that samples;
-the offline rules measure how far passages disagree, see `language/offline/sampling.py`, so the default is vanilla NAR. The paper
+the offline rules measure how far passages disagree, see `language/offline`, so the default is vanilla NAR. The paper
 does not state its budget, and the released code spends it anew on every sub-question. In `paper` and `reference` feedback ends
 at `tasks` and `tokens` per question; later batches get the average penalty of earlier ones.
 """

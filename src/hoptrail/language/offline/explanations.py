@@ -1,7 +1,7 @@
-"""Answers that are no span: the steps of a procedure, the sentences that give a reason.
+"""Long answers quoted from the evidence: the steps of a procedure, the sentences that give a reason.
 
-Both are taken as they stand from blocks of the evidence: nothing is worded anew. What the question asks about is found by
-its closest statement (`language.closeness`), and belief in it is the share of the question's words that it says.
+The statement closest to the question (`language.closeness`) selects the block; its share of the question's words gives the
+confidence.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import takewhile
 
 from hoptrail.language.closeness import Close, Similarity, close_statements
 from hoptrail.language.offline.contradicting import ALIKE, replaced
-from hoptrail.language.offline.listing import belief, item_of, listed
+from hoptrail.language.offline.listing import confidence_of, item_of, list_reading
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.evidence_groups import Group, groups_of
 from hoptrail.text.statements import Said, statements_of, support_of
@@ -20,21 +20,20 @@ from hoptrail.text.words import content_stems
 from hoptrail.types import AnswerKind, BlockKind, Unit
 
 _WHOLE_BLOCK = 700
-"""Characters up to which a block is given whole; of a longer one the closest sentence with the one before and the one after."""
+"""Characters of the longest block that is quoted whole; of a longer one, the closest sentence and its two neighbours."""
 _REASON = re.compile(
     r"\b(?:because|caused?|reason|due to|since|so that|in order to|therefore|to avoid|led to)\b", re.IGNORECASE
 )
 _REASON_BONUS = 0.25
 _ASKS_REASON = re.compile(r"^\s*why\b|\b(?:reason|cause)\b", re.IGNORECASE)
 _LEAST_SHARE, _LEAST_CLOSENESS = 0.45, 0.9
-"""What a statement has to say of the question's words, and how close it has to be, to be given as an answer."""
+"""Least share of the question's words, and least closeness, of a statement that is an answer."""
 _LEAST_STEPS = 2
-_AS_CLOSE = 0.1
-"""How much less close a later statement may be to take the place of an earlier one."""
+_AS_CLOSE = 0.1  # how much less close a later statement may be to replace an earlier one
 
 
 def explain(question: str, units: Sequence[Unit], similarity: Similarity | None) -> Reading:
-    """The block, or the sentences, that say why or what about; an abstention where none comes close."""
+    """The block or sentences that explain; an abstention if none is close enough."""
     close = close_statements(question, units, similarity)[:8]
     wants_reason = _ASKS_REASON.search(question) is not None
 
@@ -50,13 +49,13 @@ def explain(question: str, units: Sequence[Unit], similarity: Similarity | None)
     earlier = [one for one in same if one.said.date < best.said.date]
     text, start, end = _around(best.said)
     support = support_of(best.said.unit, start, end)
-    for one in earlier:  # what was said before is cited beside what holds now
+    for one in earlier:
         support += replaced(one.said.support)
-    return Reading(text, (Step(question, text, support),), belief(best.share), AnswerKind.PASSAGE)
+    return Reading(text, (Step(question, text, support),), confidence_of(best.share), AnswerKind.PASSAGE)
 
 
 def _says_as_much(one: Close, best: Close) -> bool:
-    """Whether a dated statement says the same of the question as the best one, of the same thing, at another date."""
+    """Whether a dated statement of another unit is about the same thing as the best one and covers the question as well."""
     dated = bool(one.said.date and best.said.date) and one.said.unit.id != best.said.unit.id
     mine, other = _explained(one.said), _explained(best.said)
     alike = len(mine & other) >= ALIKE * len(mine | other)
@@ -64,29 +63,27 @@ def _says_as_much(one: Close, best: Close) -> bool:
 
 
 def _explained(said: Said) -> frozenset[str]:
-    """The words of a statement up to its reason: reasons differ where a later one replaces an earlier one."""
+    """The stems of a statement before its reason: statements that replace each other differ in their reasons."""
     return content_stems(_REASON.split(said.said, maxsplit=1)[0]) or content_stems(said.said)
 
 
 def _around(said: Said) -> tuple[str, int, int]:
-    """The block of a statement, or three sentences of it, with what a colon introduces, and their place in the unit's text."""
+    """The block of a statement, or three sentences of it, with anything a colon introduces, and their offsets in the unit."""
     unit, block = said.unit, said.block
     if block is not None and block.kind is BlockKind.ROW:
         return said.said, said.start, said.end
     every = statements_of(unit)
     siblings = [one for one in every if one.block == block]
-    if block is not None and siblings[-1].end - siblings[0].start <= _WHOLE_BLOCK:
-        kept = siblings
-    else:
+    if block is None or siblings[-1].end - siblings[0].start > _WHOLE_BLOCK:
         at = siblings.index(said)
-        kept = siblings[max(0, at - 1) : at + 2]
-    kept += _introduced(kept[-1], every[every.index(kept[-1]) + 1 :])
-    start, end = kept[0].start, kept[-1].end
+        siblings = siblings[max(0, at - 1) : at + 2]
+    quoted = [*siblings, *_introduced(siblings[-1], every[every.index(siblings[-1]) + 1 :])]
+    start, end = quoted[0].start, quoted[-1].end
     return " ".join(unit.text[start:end].split()), start, end
 
 
 def _introduced(said: Said, after: Sequence[Said]) -> list[Said]:
-    """What a statement that ends with a colon introduces: the next block, all items where it is a list; cut at `_WHOLE_BLOCK`."""
+    """The block that a statement with a final colon introduces, or all items of a list, up to `_WHOLE_BLOCK` characters."""
     if not said.text.rstrip().endswith(":") or not after or after[0].block is None:
         return []
     first = after[0].block
@@ -98,9 +95,9 @@ def _introduced(said: Said, after: Sequence[Said]) -> list[Said]:
 
 
 def steps(question: str, units: Sequence[Unit], similarity: Similarity | None) -> Reading:
-    """The items of the list that says how, in order; else the block that comes closest."""
+    """The items of the list that describes the procedure, in order; without one, the closest block."""
     asked = content_stems(question)
-    best: tuple[float, Group] | None = None
+    scored: list[tuple[float, Group]] = []
     for place, group in enumerate(groups_of(units)):
         if group.kind is not BlockKind.ITEM or len(group.members) < _LEAST_STEPS:
             continue
@@ -108,9 +105,9 @@ def steps(question: str, units: Sequence[Unit], similarity: Similarity | None) -
         inside = content_stems(" ".join(said.text for said in group.members))
         share = (len(asked & heading) + 0.5 * len(asked & inside - heading)) / max(1, len(asked))
         score = share + (0.3 if group.ordered else 0.0) - 0.01 * place
-        if share >= _LEAST_SHARE and (best is None or score > best[0]):
-            best = score, group
-    if best is None:
+        if share >= _LEAST_SHARE:
+            scored.append((score, group))
+    if not scored:
         return explain(question, units, similarity)
-    members = best[1].members
-    return listed(question, members, tuple(map(item_of, members)), AnswerKind.STEPS, belief(min(1.0, best[0])))
+    score, group = max(scored, key=lambda pair: pair[0])
+    return list_reading(question, group.members, tuple(map(item_of, group.members)), AnswerKind.STEPS, min(1.0, score))

@@ -1,7 +1,7 @@
-"""Triples by the rules of CompRAG over a dependency parse: each verb with its subjects and objects, as spaCy labels them.
+"""Triples by CompRAG's rules over a dependency parse: each verb with its subjects and objects.
 
-For pipelines of English with the labels of ClearNLP (`nsubj`, `dobj`, `pobj`), which spaCy's own English pipelines have. Knows
-the parse only through a small protocol, so it imports nothing of spaCy.
+For English pipelines with the ClearNLP labels (`nsubj`, `dobj`, `pobj`), like spaCy's own. A small protocol describes the parse,
+so that spaCy is not imported.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MOST = 8
 
 
 class Parsed(Protocol):
-    """What is used of a token of a parse."""
+    """The used part of a parsed token."""
 
     @property
     def i(self) -> int: ...
@@ -38,7 +38,7 @@ class Parsed(Protocol):
 
 
 def triples_in_parse(tokens: Iterable[Parsed], about: str) -> tuple[Triple, ...]:
-    """The triples of a parsed text in order, at most 8; `about` (what the text is about) stands in for a pronoun."""
+    """The triples of a parsed text in order, at most 8; `about` (the text's subject) replaces pronouns."""
     found: dict[Triple, None] = {}
     for verb in tokens:
         if verb.pos_ in {"VERB", "AUX"} and verb.dep_ not in _BEFORE_VERB:
@@ -50,7 +50,7 @@ def triples_in_parse(tokens: Iterable[Parsed], about: str) -> tuple[Triple, ...]
 
 
 def _subjects(verb: Parsed) -> list[Parsed]:
-    """Its own, or those of the verb that it is joined to (`was born in Foss and died there`), or what it describes."""
+    """The verb's subjects: its own, those of a coordinated verb (`was born in Foss and died there`), or the noun it describes."""
     own = [part for child in verb.children if child.dep_ in _SUBJECTS for part in _joined(child)]
     if not own and verb.dep_ == "conj":
         return _subjects(verb.head)
@@ -60,7 +60,7 @@ def _subjects(verb: Parsed) -> list[Parsed]:
 
 
 def _objects(verb: Parsed) -> Iterator[tuple[str, Parsed]]:
-    """Relations with what they lead to; a preposition of the verb or of its complement belongs to the relation."""
+    """Relations with their objects; a preposition of the verb or of its complement is a part of the relation."""
     said = " ".join([*(child.text for child in verb.children if child.dep_ in _BEFORE_VERB), verb.text])
     yield from _led_by(verb, said)
     for child in verb.children:
@@ -80,7 +80,7 @@ def _led_by(head: Parsed, said: str) -> Iterator[tuple[str, Parsed]]:
 
 
 def _joined(token: Parsed) -> Iterator[Parsed]:
-    """A token and those coordinated with it."""
+    """A token and the tokens coordinated with it."""
     yield token
     for child in token.children:
         if child.dep_ == "conj" and child.pos_ not in {"VERB", "AUX"}:
