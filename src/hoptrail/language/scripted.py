@@ -197,11 +197,11 @@ class ScriptedLanguage:
         if reply.task not in {None, type(task)} or not isinstance(
             reply.output, (*_OUTPUTS.get(type(task), ()), Failure)
         ):
-            raise TaskFailed(f"the script's next reply is {_described(reply)}, but {asked} was asked for: {task}")
+            raise TaskFailed(f"the script's next reply is {_describe(reply)}, but {asked} was asked for: {task}")
         self._replies.popleft()
         if isinstance(reply.output, Failure):
             raise TaskFailed(f"{asked} failed as the script says: {reply.output.reason}")
-        value = _located(reply.output, task)
+        value = _resolve_quotes(reply.output, task)
         return Reply(cast("T", value), Usage(1, reply.prompt_tokens, reply.completion_tokens))
 
 
@@ -211,12 +211,12 @@ def _as_reply(reply: ScriptedReply | tuple[type[Task[Any]], Output] | Output) ->
     return ScriptedReply(reply[1], reply[0]) if isinstance(reply, tuple) else ScriptedReply(reply)
 
 
-def _described(reply: ScriptedReply) -> str:
+def _describe(reply: ScriptedReply) -> str:
     kind = type(reply.output).__name__
     return f"{kind} for {TASK_NAMES[reply.task]}" if reply.task else kind
 
 
-def _located(output: Output, task: Task[Any]) -> object:
+def _resolve_quotes(output: Output, task: Task[Any]) -> object:
     """`output` with spans of the task's text in place of quotes."""
     units: Sequence[Unit] = ()
     if isinstance(task, Read | Integrate):

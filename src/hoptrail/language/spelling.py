@@ -39,7 +39,7 @@ def corrected(question: str, units: Sequence[Unit]) -> str:
             and not {word.text, word.stem} & known
             and word.text not in common_words()
         ):
-            question = _replaced(question, word, _neighbours(word.text, plain))
+            question = _replace_word(question, word, _neighbours(word.text, plain))
     return question
 
 
@@ -50,10 +50,10 @@ def with_question_word(question: str) -> str:
         return question
     if not first.text.isalpha() or not first.text[1:].islower():
         return question
-    return _replaced(question, first, _neighbours(first.lower, QUESTION_WORDS - AUXILIARIES))
+    return _replace_word(question, first, _neighbours(first.lower, QUESTION_WORDS - AUXILIARIES))
 
 
-def _replaced(question: str, word: Word, neighbours: Sequence[str]) -> str:
+def _replace_word(question: str, word: Word, neighbours: Sequence[str]) -> str:
     return f"{question[: word.start]}{neighbours[0]}{question[word.end :]}" if len(neighbours) == 1 else question
 
 

@@ -101,15 +101,15 @@ class Uncertainty:
             return []
         match self.settings.granularity:
             case "batch":
-                return [self._of(evidence)] * len(evidence)
+                return [self._penalty_of(evidence)] * len(evidence)
             case "document":
-                return [self._of([unit]) for unit in evidence]
+                return [self._penalty_of([unit]) for unit in evidence]
             case "leave-one-out":
-                whole = self._of(evidence)
-                without = [self._of([*evidence[:at], *evidence[at + 1 :]]) for at in range(len(evidence))]
+                whole = self._penalty_of(evidence)
+                without = [self._penalty_of([*evidence[:at], *evidence[at + 1 :]]) for at in range(len(evidence))]
                 return [max(1.0, 1.0 + whole - rest) for rest in without]
 
-    def _of(self, evidence: Sequence[Unit]) -> float:
+    def _penalty_of(self, evidence: Sequence[Unit]) -> float:
         if not evidence:
             return 1.0
         drawn = self.meter.perform(Sample(self.question, tuple(evidence), self.settings.samples)).answers

@@ -157,7 +157,7 @@ class Chainrag(Hopwise):
         search = SentenceSearch.open(self.corpus, question, self.settings.search, self._reranker)
         hops: list[CitedHop] = []
         for sub_question in sub_questions[: self.settings.sub_questions]:
-            carried = self._carried(hops[-1].hop, meter) if hops else None
+            carried = self._summarise_hop(hops[-1].hop, meter) if hops else None
             hops += report_hops([self._hop(sub_question, findings_of(hops), carried, search, meter)], meter)
         return hops
 
@@ -175,9 +175,9 @@ class Chainrag(Hopwise):
     ) -> CitedHop:
         asked = question
         try:
-            asked = self._completed(question, findings, meter)
+            asked = self._complete(question, findings, meter)
             meter.asked(question, asked)
-            found = self._found(asked, search, meter)
+            found = self._retrieve_evidence(asked, search, meter)
         except TaskFailed:
             return failed_hop(question, asked)
         hits, packed = _with_summary(found, carried), self._packed(found, carried)
@@ -188,7 +188,7 @@ class Chainrag(Hopwise):
         room = estimated_tokens(carried.searchable) if carried else 0
         return _with_summary(pack(found, max(1, self.settings.evidence_tokens - room)), carried)
 
-    def _completed(self, question: str, findings: tuple[Finding, ...], meter: Meter) -> str:
+    def _complete(self, question: str, findings: tuple[Finding, ...], meter: Meter) -> str:
         """The sub-question with earlier answers filled in; unchanged if it needs none or the completion is rejected."""
         mode = self.settings.completion
         if mode == "off":
@@ -200,7 +200,7 @@ class Chainrag(Hopwise):
             lambda: complete(question, findings) if rules else meter.perform(Complete(question, findings)),
         )
 
-    def _found(self, asked: str, search: SentenceSearch, meter: Meter) -> Ranking:
+    def _retrieve_evidence(self, asked: str, search: SentenceSearch, meter: Meter) -> Ranking:
         """Evidence that settles the sub-question, or as much of it as the caps allow."""
         found = search.begin(asked)
         for _ in range(self.settings.search.expansions if search.graph else 0):
@@ -220,7 +220,7 @@ class Chainrag(Hopwise):
         except TaskFailed:
             return True
 
-    def _carried(self, before: Hop, meter: Meter) -> Unit | None:
+    def _summarise_hop(self, before: Hop, meter: Meter) -> Unit | None:
         """A summary of what a sub-question without an answer found. It is only an aid, so None if the task fails."""
         units = tuple(hit.unit for hit in pack(before.hits, self.settings.evidence_tokens))
         if before.verdict is not Verdict.UNANSWERED or not units or not self.settings.carried_words:

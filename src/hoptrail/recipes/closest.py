@@ -38,7 +38,7 @@ def closest(question: str, found: Ranking, corpus: Corpus) -> tuple[Statement, .
     asked = asked_words(question)
     runs = _runs(close)
     sources = corpus.sources({run.unit.document for run in runs})
-    return tuple(run.shown(asked, sources.get(run.unit.document, "")) for run in runs)
+    return tuple(run.to_statement(asked, sources.get(run.unit.document, "")) for run in runs)
 
 
 def _citable(units: Sequence[Unit], corpus: Corpus) -> list[Unit]:
@@ -97,7 +97,7 @@ class _Run:
         one_heading = len({said.path for said in longer.members}) == 1
         return longer if one_heading and len(longer.said) <= LONGEST else None
 
-    def shown(self, asked: frozenset[str], source: str) -> Statement:
+    def to_statement(self, asked: frozenset[str], source: str) -> Statement:
         """The statement to show with its citation. A text that is too long is cut where it has most of the `asked` words."""
         first, last = self.members[0], self.members[-1]
         whole = self.unit.text[first.start : last.end]

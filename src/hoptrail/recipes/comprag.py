@@ -78,7 +78,7 @@ ALONE = CompragSettings(hybrid_weight=0)
 """Triples without any other search, to compare compositions and graphs."""
 
 
-def _composed(composition: CompositionSettings, **graph: int) -> CompragSettings:
+def _with_composition(composition: CompositionSettings, **graph: int) -> CompragSettings:
     return replace(ALONE, space=TripleSpaceSettings(composition), graph=TripleGraphSettings(**graph))  # type: ignore[arg-type]
 
 
@@ -107,16 +107,16 @@ class Comprag(SinglePass):
         "poster-lemmatised": replace(POSTER, space=replace(POSTER.space, lemmatise=True)),
         "reference": replace(POSTER, space=TripleSpaceSettings(PRODUCT, open_slots="?")),
         "triples": ALONE,
-        "product": _composed(CompositionSettings("product")),
-        "product-permuted": _composed(CompositionSettings("permuted-product")),
-        "shift-sum": _composed(CompositionSettings("shift-sum")),
-        "concatenation": _composed(CompositionSettings("concatenation")),
-        "mean": _composed(CompositionSettings("mean")),
-        "text": _composed(CompositionSettings("text")),
-        "uncentred": _composed(CompositionSettings(centred=False)),
-        "unitary": _composed(CompositionSettings(unitary=True)),
+        "product": _with_composition(CompositionSettings("product")),
+        "product-permuted": _with_composition(CompositionSettings("permuted-product")),
+        "shift-sum": _with_composition(CompositionSettings("shift-sum")),
+        "concatenation": _with_composition(CompositionSettings("concatenation")),
+        "mean": _with_composition(CompositionSettings("mean")),
+        "text": _with_composition(CompositionSettings("text")),
+        "uncentred": _with_composition(CompositionSettings(centred=False)),
+        "unitary": _with_composition(CompositionSettings(unitary=True)),
         "lemmatised": replace(ALONE, space=TripleSpaceSettings(lemmatise=True)),
-        "no-graph": _composed(CompositionSettings(), depth=1),
+        "no-graph": _with_composition(CompositionSettings(), depth=1),
         "similarity-links": replace(ALONE, graph=TripleGraphSettings(links=("similarity",))),
         "both-links": replace(ALONE, graph=TripleGraphSettings(links=("similarity", "entity"))),
         "pagerank": replace(ALONE, graph=TripleGraphSettings(score="pagerank")),

@@ -76,7 +76,7 @@ class Flare(Hopwise):
 
         def step(following: str, asked: str, _: object) -> CitedHop:
             nonlocal at_hand
-            reading, drafted = (_recalled if from_memory else self._read)(following, asked, at_hand, meter)
+            reading, drafted = (_draft_from_memory if from_memory else self._read)(following, asked, at_hand, meter)
             if reading.answer is not None and reading.confidence >= self.settings.sure:
                 return drafted
             at_hand = self._search(asked)
@@ -97,7 +97,7 @@ class Flare(Hopwise):
         return read_packed(question, asked, found, self.settings.evidence_tokens, meter)
 
 
-def _recalled(question: str, asked: str, found: Ranking, meter: Meter) -> tuple[Reading, CitedHop]:
+def _draft_from_memory(question: str, asked: str, found: Ranking, meter: Meter) -> tuple[Reading, CitedHop]:
     """A draft from memory."""
     del found
     try:

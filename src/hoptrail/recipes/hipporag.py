@@ -124,10 +124,10 @@ class Hipporag(SinglePass):
         least = self.settings.recognition
         if not least:
             return found
-        return tuple(hit for hit in found if _recognised(question, hit.unit, meter) >= least)
+        return tuple(hit for hit in found if _helpfulness(question, hit.unit, meter) >= least)
 
 
-def _recognised(question: str, fact: Unit, meter: Meter) -> float:
+def _helpfulness(question: str, fact: Unit, meter: Meter) -> float:
     """The probability that a fact helps; 1 if the task fails, so that the fact stays."""
     try:
         return meter.perform(Assess(question, (fact,)))

@@ -215,12 +215,12 @@ class Hirag(Hopwise):
         guesses = not answered and meter.abstain is Abstain.NEVER
         if not guesses and (not answered or [cited.hop.question for cited in hops] == [question]):
             return hops[0].hop.answer if hops else None, []
-        evidence = found if self.settings.integration == "both" else self._hits_read(hops) if guesses else ()
+        evidence = found if self.settings.integration == "both" else self._read_hits(hops) if guesses else ()
         packed = pack(evidence, self.settings.evidence_tokens)
         units = tuple(hit.unit for hit in packed)
         return integrate(Integrate(question, answered, units), hops, packed, meter)
 
-    def _hits_read(self, hops: Sequence[CitedHop]) -> Ranking:
+    def _read_hits(self, hops: Sequence[CitedHop]) -> Ranking:
         """The stored hits that the attempts of all hops read, interleaved."""
         read = [tuple(hit for hit in stored_hits(cited.hop.hits) if hit.channel in READ) for cited in hops]
         return interleave(read, self.settings.k)

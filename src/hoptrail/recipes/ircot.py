@@ -66,17 +66,17 @@ class Ircot(Hopwise):
         return hops[-1].hop.hits if hops else ()
 
     def hops(self, question: str, meter: Meter) -> list[CitedHop]:
-        collected = self._collect((), question)
+        collected = self._search_more((), question)
         hops: list[CitedHop] = []
         while len(hops) < self.settings.steps:
             try:
-                following, asked = self._thought(question, _chain(hops), meter)
+                following, asked = self._next_step(question, _chain(hops), meter)
             except TaskFailed:
                 return [*hops, *report_hops([failed_hop(question, question, collected)], meter)]
             if following is None or asked in {cited.hop.asked for cited in hops if cited.hop.answer is not None}:
                 break
             if hops:
-                wider = self._collect(collected, _sentence(hops[-1]))
+                wider = self._search_more(collected, _sentence(hops[-1]))
                 if wider == collected and hops[-1].hop.answer is None:
                     break
                 collected = wider
@@ -95,7 +95,7 @@ class Ircot(Hopwise):
         _, last = read_packed(question, question, found, self.settings.evidence_tokens, meter, meter.abstain)
         return last.hop.answer, [last]
 
-    def _thought(self, question: str, chain: tuple[Finding, ...], meter: Meter) -> tuple[str | None, str]:
+    def _next_step(self, question: str, chain: tuple[Finding, ...], meter: Meter) -> tuple[str | None, str]:
         """The next sub-question (None when nothing is left) and its completed form. A question that is not decomposed is its own
         sub-question.
 
@@ -108,7 +108,7 @@ class Ircot(Hopwise):
         following = questions[0]
         return following, complete_question(following, chain, lambda: meter.perform(Complete(following, chain)))
 
-    def _collect(self, collected: Ranking, query: str) -> Ranking:
+    def _search_more(self, collected: Ranking, query: str) -> Ranking:
         found = hybrid_search(self.corpus, query, self.settings.per_step, self.settings.search)
         return interleave([(*collected, *found)], self.settings.k)
 

@@ -47,7 +47,7 @@ def grounded_facts(unit: Unit, reply: ExtractReply, before: Unit | None = None) 
     ]
 
 
-def _find_named(unit: Unit, reply: ExtractReply, before: Unit | None) -> dict[str, _Named]:
+def _find_named(unit: Unit, reply: ExtractReply, before: Unit | None) -> dict[str, _Occurrence]:
     """Entities in the unit; those of facts may also be in the passage before it."""
     names = [name for fact in reply.facts for name in fact.entities]
     named = _verbatim([*(entity.name for entity in reply.entities), *names], unit.searchable)
@@ -79,7 +79,7 @@ def shortened(summary: str, words: int) -> str:
     return text[:kept] if kept else " ".join(text.split()[:words])
 
 
-def _fact(unit: Unit, fact: FactReply, named: dict[str, _Named], sentences: Sequence[Sentence]) -> Fact:
+def _fact(unit: Unit, fact: FactReply, named: dict[str, _Occurrence], sentences: Sequence[Sentence]) -> Fact:
     number = next((number for number in fact.sentence if 1 <= number <= len(sentences)), None)
     source = unit.sources[0]
     if number is not None:
@@ -98,25 +98,25 @@ def _triple(slots: Sequence[str], entities: Iterable[str]) -> Triple | None:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class _Named:
+class _Occurrence:
     """An entity as the text spells it, and its first position."""
 
     position: int
     name: str
 
 
-def _verbatim(names: Iterable[str], text: str) -> dict[str, _Named]:
+def _verbatim(names: Iterable[str], text: str) -> dict[str, _Occurrence]:
     """The names in `text` with their spelling there."""
     folded = _folded(text)
-    found: dict[str, _Named] = {}
+    found: dict[str, _Occurrence] = {}
     for name in dict.fromkeys(names):
         words = [re.escape(word) for word in name.split()]
         edges = (r"(?<!\w)", r"(?!\w)") if name.isascii() else ("", "")
         matched = re.search(edges[0] + r"\s+".join(words) + edges[1], text, re.IGNORECASE) if words else None
         if matched:
-            found[name] = _Named(matched.start(), one_line(matched.group()))
+            found[name] = _Occurrence(matched.start(), one_line(matched.group()))
         elif not name.isascii() and _folded(name) in folded:
-            found[name] = _Named(len(text), one_line(name))
+            found[name] = _Occurrence(len(text), one_line(name))
     return found
 
 

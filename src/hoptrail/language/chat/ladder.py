@@ -172,43 +172,43 @@ class _Climb(Generic[R]):
         try:
             drafted = draft(room)
 
-            def asked_with_more(rung: Rung) -> bool:
+            def was_retried(rung: Rung) -> bool:
                 more = _adjusted_room(room, drafted, less=False)
                 return self._chat.knows(self._request(draft(more), rung, more))
 
             try:
-                return Climbed(self._usable(drafted, room, rungs, asked_with_more), drafted, self._usage)
+                return Climbed(self._usable_reply(drafted, room, rungs, was_retried), drafted, self._usage)
             except Cramped as cramped:
                 _log.info("%s: %s; asked once more with other room", self._task, cramped)
                 other = _adjusted_room(room, drafted, less=cramped.less)
                 redrafted = draft(other)
                 left = rungs[rungs.index(cramped.rung) :]
-                return Climbed(self._usable(redrafted, other, left), redrafted, self._usage)
+                return Climbed(self._usable_reply(redrafted, other, left), redrafted, self._usage)
         except (Cramped, Unusable) as fault:
-            raise self._failed(f"got no usable reply: {fault}") from None
+            raise self._failure(f"got no usable reply: {fault}") from None
         except CallFailed as failure:
             unreached = failure.kind is FailureKind.UNREACHED
-            raise self._failed(failure.reason, EndpointUnreached if unreached else TaskFailed) from None
+            raise self._failure(failure.reason, EndpointUnreached if unreached else TaskFailed) from None
 
-    def _failed(self, reason: str, kind: type[TaskFailed] = TaskFailed) -> TaskFailed:
+    def _failure(self, reason: str, kind: type[TaskFailed] = TaskFailed) -> TaskFailed:
         return kind(f"{self._task}: {self._chat.model} at {self._chat.place} {reason}", self._usage)
 
-    def _usable(
-        self, draft: Draft, room: Room, rungs: Sequence[Rung], asked_with_more: Callable[[Rung], bool] | None = None
+    def _usable_reply(
+        self, draft: Draft, room: Room, rungs: Sequence[Rung], was_retried: Callable[[Rung], bool] | None = None
     ) -> R | None:
-        """The reply in JSON, else in plain text if that is allowed. `asked_with_more` is given for the first draft: then a reply
+        """The reply in JSON, else in plain text if that is allowed. `was_retried` is given for the first draft: then a reply
         without enough room raises `Cramped`, so that a second draft follows (see `_in_json`).
         """
         formed = [rung for rung in rungs if rung is not Rung.PLAIN]
         plain = bool(draft.plain) and Rung.PLAIN in rungs
         try:
-            return self._in_json(draft, room, formed, asked_with_more)
+            return self._in_json(draft, room, formed, was_retried)
         except Cramped as cramped:
-            if asked_with_more is None and cramped.kept is not None:
+            if was_retried is None and cramped.kept is not None:
                 _log.warning("%s: %s; what it says completely is used", self._task, cramped)
                 self._record_success(cramped.rung)
                 return cast("R", cramped.kept)
-            if not plain or cramped.less or asked_with_more is not None:
+            if not plain or cramped.less or was_retried is not None:
                 raise
             fault, exhausted = str(cramped), False
         except Unusable as unusable:
@@ -226,12 +226,12 @@ class _Climb(Generic[R]):
         return found
 
     def _in_json(
-        self, draft: Draft, room: Room, rungs: Sequence[Rung], asked_with_more: Callable[[Rung], bool] | None
+        self, draft: Draft, room: Room, rungs: Sequence[Rung], was_retried: Callable[[Rung], bool] | None
     ) -> R | None:
         """The reply of the first rung that gives one. The last rung's unusable reply is repaired once, unless it repeats its
         prompt or plain text is the working rung.
 
-        With `asked_with_more`, an empty reply also leads from an unproven rung to the next, unless an earlier run stayed on it
+        With `was_retried`, an empty reply also leads from an unproven rung to the next, unless an earlier run stayed on it
         and asked with more room.
         """
         working = self._working()
@@ -239,43 +239,43 @@ class _Climb(Generic[R]):
         for rung in rungs:
             asked = self._request(draft, rung, room)
             above = working is not None and _is_above(rung, working)
-            heard = self._fetch_reply(asked, send=not above)
-            if heard is None:
+            chat_reply = self._fetch_reply(asked, send=not above)
+            if chat_reply is None:
                 continue
             try:
-                found = read_reply(heard, asked, self._reply)
+                found = read_reply(chat_reply, asked, self._reply)
             except Silent:
                 unproven = above or (working is None and rung is not rungs[-1])
-                if asked_with_more is None or not unproven or asked_with_more(rung):
+                if was_retried is None or not unproven or was_retried(rung):
                     raise
                 _log.info("%s: the rung %s gave an empty reply", self._task, rung)
                 continue
             except Unusable as unusable:
                 fault = unusable
-                request = None if isinstance(unusable, Repeated) else self._repair(asked, heard, unusable)
+                request = None if isinstance(unusable, Repeated) else self._repair(asked, chat_reply, unusable)
                 if rung is working or (request is not None and self._chat.knows(request)):
                     break
                 continue
             self._record_success(rung)
             return found
         if request is None or (working is Rung.PLAIN and not self._chat.knows(request)):
-            raise fault if isinstance(fault, Repeated) else _no_form(self._last_refusal)
+            raise fault if isinstance(fault, Repeated) else _no_rung_worked(self._last_refusal)
         _log.info("%s: a reply was not usable (%s); asked to repair it", self._task, fault)
-        return self._repaired(request)
+        return self._ask_repair(request)
 
     def _in_plain_text(self, draft: Draft, room: Room) -> R | None:
         """The reply in a few words."""
         request = self._request(replace(draft, messages=draft.plain), Rung.PLAIN, room)
-        heard = self._fetch_reply(request, send=True)
-        if heard is None:
-            raise _no_form(self._last_refusal)
-        return read_reply(heard, request, self._reply)
+        chat_reply = self._fetch_reply(request, send=True)
+        if chat_reply is None:
+            raise _no_rung_worked(self._last_refusal)
+        return read_reply(chat_reply, request, self._reply)
 
-    def _repaired(self, request: ChatRequest) -> R | None:
-        heard = self._fetch_reply(request, send=True)
-        if heard is None:
+    def _ask_repair(self, request: ChatRequest) -> R | None:
+        chat_reply = self._fetch_reply(request, send=True)
+        if chat_reply is None:
             raise Unusable("it refused the request to repair its reply")
-        found = read_reply(heard, request, self._reply)
+        found = read_reply(chat_reply, request, self._reply)
         self._record_success(request.rung)
         return found
 
@@ -294,12 +294,12 @@ class _Climb(Generic[R]):
         Raises:
             CallFailed: the call failed otherwise.
         """
-        heard = self._chat.remembered(request)
-        if heard is None:
+        chat_reply = self._chat.remembered(request)
+        if chat_reply is None:
             if not send:
                 return None
             try:
-                heard = self._chat.ask(request)
+                chat_reply = self._chat.ask(request)
             except CallFailed as failure:
                 if failure.kind is not FailureKind.FORMAT or not request.rung.is_formed:
                     raise
@@ -308,8 +308,8 @@ class _Climb(Generic[R]):
                 self._last_refusal = failure.reason
                 return None
             self._refusals.answered(request)
-        self._usage += heard.spent
-        return heard.reply
+        self._usage += chat_reply.spent
+        return chat_reply.reply
 
     def _request(self, draft: Draft, rung: Rung, room: Room) -> ChatRequest:
         schema = limited_schema_of(self._reply) if rung.carries_schema else schema_of(self._reply)
@@ -325,9 +325,9 @@ class _Climb(Generic[R]):
             logprobs=bool(scales_of(self._reply)),
         )
 
-    def _repair(self, request: ChatRequest, heard: ChatReply, fault: Unusable) -> ChatRequest:
+    def _repair(self, request: ChatRequest, chat_reply: ChatReply, fault: Unusable) -> ChatRequest:
         """The request with the unusable reply and the fault appended."""
-        said = heard.text[: min(QUOTED, start_of_loop(heard.text) or QUOTED)]
+        said = chat_reply.text[: min(QUOTED, start_of_loop(chat_reply.text) or QUOTED)]
         plea = load_prompt("repair", self._settings.prompts).fill({"error": str(fault)})[-1]
         return replace(request, messages=(*request.messages, Message("assistant", said), plea))
 
@@ -340,7 +340,7 @@ def _rungs_of(settings: ChatSettings) -> tuple[Rung, ...]:
     return tuple(Rung) if settings.structured == "auto" else (Rung(settings.structured),)
 
 
-def _no_form(refusal: str) -> Unusable:
+def _no_rung_worked(refusal: str) -> Unusable:
     """The fault if no rung gave a reply; `refusal` is the server's last message, if any."""
     last = f", the last one with the words: {refusal[:QUOTED_REFUSAL]}" if refusal else ""
     return Unusable(f"it refuses every form of request{last}. Check the model and the endpoint with `hoptrail doctor`")

@@ -44,7 +44,7 @@ _CLEAR, _NARROW = 0.1, 0.04  # leads over the next best different value: clear, 
 
 
 @dataclass(frozen=True, slots=True)
-class CellFound:
+class CellAnswer:
     """The answering value, its row's spans and its fit (0 to 1). `contested`: another document gives another value."""
 
     value: str
@@ -53,7 +53,7 @@ class CellFound:
     contested: bool = False
 
 
-def best_cell(question: Question, units: Sequence[Unit], avoid: frozenset[str]) -> CellFound | None:
+def best_cell(question: Question, units: Sequence[Unit], avoid: frozenset[str]) -> CellAnswer | None:
     """The cell that answers a plain question. None if no cell fits, or if two fit equally and differ about different things; if
     two documents differ about the same thing, the answer is contested.
 
@@ -80,11 +80,11 @@ def best_cell(question: Question, units: Sequence[Unit], avoid: frozenset[str]) 
         holding = near[place or 0]
         others = [span for other in (cell, *against) if other is not holding for span in other.support]
         spans = dict.fromkeys((*holding.support, *(others if place is None else replaced(others))))
-        return CellFound(_worded(question, asked, holding.value), tuple(spans), best, contested=place is None)
+        return CellAnswer(_shorten(question, asked, holding.value), tuple(spans), best, contested=place is None)
     lead = min((best - fit for fit, other in fits if other.value.casefold() != cell.value.casefold()), default=1.0)
     if lead < _NARROW:
         return None
-    return CellFound(_worded(question, asked, cell.value), cell.support, best if lead > _CLEAR else best - 0.15)
+    return CellAnswer(_shorten(question, asked, cell.value), cell.support, best if lead > _CLEAR else best - 0.15)
 
 
 def _assertion(cell: Cell) -> Assertion:
@@ -100,7 +100,7 @@ def _fit(question: Question, asked: frozenset[str], known: frozenset[str], cell:
     by_attribute = {stem for stem in asked if is_said(stem, cell.attribute)}
     meant = bool(_ATTRIBUTES.get(question.wanted, frozenset()) & cell.attribute)
     bare = cell.attribute == _BARE and meant and not by_attribute
-    if not _is_wanted(question.wanted, cell.value) or not (by_attribute or meant) or _of_another_measure(asked, cell):
+    if not _is_wanted(question.wanted, cell.value) or not (by_attribute or meant) or _has_other_measure(asked, cell):
         return 0.0
     if not (asked - by_attribute) & (cell.subject | cell.above):
         return 0.0
@@ -113,7 +113,7 @@ def _fit(question: Question, asked: frozenset[str], known: frozenset[str], cell:
     return share * (_ELSEWHERE if elsewhere else 1.0)
 
 
-def _of_another_measure(asked: frozenset[str], cell: Cell) -> bool:
+def _has_other_measure(asked: frozenset[str], cell: Cell) -> bool:
     """Whether the question names a measure (`price`) but the cell's attribute another (`count`)."""
     named = [measure for measure in _MEASURES if measure & asked]
     return bool(named) and not any(measure & cell.attribute for measure in named) and not asked & cell.attribute
@@ -136,7 +136,7 @@ def _is_wanted(wanted: Wanted, value: str) -> bool:
     return wanted is not Wanted.YES_NO
 
 
-def _worded(question: Question, asked: frozenset[str], value: str) -> str:
+def _shorten(question: Question, asked: frozenset[str], value: str) -> str:
     """Shorten a value. Of persons, the first name: `Priya Raman (firmware), overall lead Tomasz Wilk`. Of several parts, the only
     one with a word of the question: `two years on the pump, one year on the rest`.
     """

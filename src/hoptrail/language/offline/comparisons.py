@@ -40,7 +40,7 @@ from hoptrail.text.values import date_order, read_date, read_number, same_value
 from hoptrail.text.words import content_stems, stem, words
 
 
-class Verdictor(StrEnum):
+class Rule(StrEnum):
     """How the values of the two sides decide the question."""
 
     EARLIER = "earlier"
@@ -53,7 +53,7 @@ class Verdictor(StrEnum):
     BOTH = "both"
 
 
-YES_OR_NO = frozenset({Verdictor.SAME, Verdictor.BOTH})
+YES_OR_NO = frozenset({Rule.SAME, Rule.BOTH})
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Comparison:
     sides: tuple[str, str]
     questions: tuple[str, ...]
     values_from: int
-    by: Verdictor
+    by: Rule
     claimed: bool = False
     """Whether the question asks yes or no about the first side: `Is A longer than B?`."""
 
@@ -88,9 +88,9 @@ class Comparison:
         first, second = ([answer for answer in side if answer is not None] for side in answers_of)
         if not len(first) == len(second) == count - self.values_from:
             return None
-        if self.by is Verdictor.SAME:
+        if self.by is Rule.SAME:
             return "yes" if same_value(first[0], second[0]) else "no"
-        if self.by is Verdictor.BOTH:
+        if self.by is Rule.BOTH:
             return "yes" if first[0] == second[0] == "yes" else "no"
         order = _order(self.by, first, second)
         if self.claimed:
@@ -132,7 +132,7 @@ def _choice(text: str) -> Comparison | None:
 
 
 def _comparison(
-    sides: tuple[str, str], role: str, asked: Sequence[str], by: Verdictor, *, claimed: bool = False
+    sides: tuple[str, str], role: str, asked: Sequence[str], by: Rule, *, claimed: bool = False
 ) -> Comparison | None:
     """The comparison that first resolves the `role` of each side, if any; None if nothing is `asked`."""
     leading = (f"{'Who' if is_person_noun(role) else 'What'} is the {role} of {{side}}?",) if role else ()
@@ -152,18 +152,18 @@ def _role(ask: str) -> str:
     return "" if role in ORDERINGS | MORE | LESS else role
 
 
-def _attribute(ask: str, ordering: str, side: str, *, person: bool) -> tuple[tuple[str, ...], Verdictor]:
+def _attribute(ask: str, ordering: str, side: str, *, person: bool) -> tuple[tuple[str, ...], Rule]:
     """The questions that give a side's value (none if the words name no value), and how the values decide."""
     stems = {word.stem for word in words(ask)}
     if "live" in stems and ordering in {"longer", "longest", "shorter", "shortest"}:
-        by = Verdictor.LONGER_LIFE if ordering.startswith("long") else Verdictor.SHORTER_LIFE
+        by = Rule.LONGER_LIFE if ordering.startswith("long") else Rule.SHORTER_LIFE
         return (f"When was {side} born?", f"When did {side} die?"), by
     recent = ordering in LATER or (ordering in {"more", "most"} and "recent" in ask)
     if recent or ordering in EARLIER:
-        by = Verdictor.LATER if recent else Verdictor.EARLIER
+        by = Rule.LATER if recent else Rule.EARLIER
         return (_date_question(ask, stems, ordering, side, person=person),), by
     number = _number_question(ask, ordering, side)
-    return ((number,) if number else ()), Verdictor.MORE if ordering in MORE else Verdictor.LESS
+    return ((number,) if number else ()), Rule.MORE if ordering in MORE else Rule.LESS
 
 
 def _date_question(ask: str, stems: Set[str], ordering: str, side: str, *, person: bool) -> str:
@@ -239,7 +239,7 @@ def _claim(text: str) -> Comparison | None:
     return _comparison((sides[0], sides[1]), role, asked, by, claimed=True)
 
 
-def _claimed_attribute(match: re.Match[str], side: str, *, person: bool) -> tuple[tuple[str, ...], Verdictor]:
+def _claimed_attribute(match: re.Match[str], side: str, *, person: bool) -> tuple[tuple[str, ...], Rule]:
     """The questions that give a side's value (none if the claim is not about one value), and how the values decide."""
     said, more, noun = match["said"] or "", match["more"] or "", match["noun"] or ""
     recently = (more, noun) == ("more", "recently")
@@ -247,10 +247,10 @@ def _claimed_attribute(match: re.Match[str], side: str, *, person: bool) -> tupl
         later = match["order"] == "after" or recently or more in LATER
         plain = _EVENT.fullmatch(said) and not (later and said in NAMED_AFTER)
         asked = (f"When {match['auxiliary'].lower()} {side} {said}?",)
-        return asked if plain else (), Verdictor.LATER if later else Verdictor.EARLIER
+        return asked if plain else (), Rule.LATER if later else Rule.EARLIER
     known = {"": not noun and more in AGES | POSITIVES.keys(), "live": more in {"longer", "shorter"}}
     if not known.get(said, said in {"have", "have a"} and noun):
-        return (), Verdictor.SAME
+        return (), Rule.SAME
     return _attribute(f"{said} {more} {noun}".strip(), more, side, person=person)
 
 
@@ -279,10 +279,10 @@ def _pair(text: str) -> Comparison | None:
     side = "{found}" if role else "{side}"
     names = (first.text, second.text)
     if same is not None:
-        return _comparison(names, role, [_same_question(same.group(1).lower(), rest, side)], Verdictor.SAME)
+        return _comparison(names, role, [_same_question(same.group(1).lower(), rest, side)], Rule.SAME)
     kind = _kind(rest)
     one_of = "one of the " if words(lead)[0].lower in COPULAS and _are_many(kind) else ""
-    return _comparison(names, role, [f"Is {side} {one_of}{kind}?"] if kind else [], Verdictor.BOTH)
+    return _comparison(names, role, [f"Is {side} {one_of}{kind}?"] if kind else [], Rule.BOTH)
 
 
 def _two_names(text: str) -> tuple[Mention, Mention] | None:
@@ -340,21 +340,21 @@ def _are_many(kind: str) -> bool:
     return plain and kind.endswith("s") and not kind.endswith("ss")
 
 
-def _order(by: Verdictor, first: Sequence[str], second: Sequence[str]) -> int | None:
+def _order(by: Rule, first: Sequence[str], second: Sequence[str]) -> int | None:
     """Negative if the first side is the answer, positive if the second is, 0 for a tie; None if a value cannot be read."""
     order: int | None = None
-    if by in {Verdictor.EARLIER, Verdictor.LATER}:
+    if by in {Rule.EARLIER, Rule.LATER}:
         dates = read_date(first[0]), read_date(second[0])
         if dates[0] and dates[1]:
             order = date_order(dates[0], dates[1])
     else:
-        lives = by in {Verdictor.LONGER_LIFE, Verdictor.SHORTER_LIFE}
+        lives = by in {Rule.LONGER_LIFE, Rule.SHORTER_LIFE}
         one, other = (_years(*values) if lives else read_number(values[0]) for values in (first, second))
         if one is not None and other is not None:
             order = (one > other) - (one < other)
     if order is None:
         return None
-    return -order if by in {Verdictor.LATER, Verdictor.MORE, Verdictor.LONGER_LIFE} else order
+    return -order if by in {Rule.LATER, Rule.MORE, Rule.LONGER_LIFE} else order
 
 
 def _years(birth: str, death: str) -> float | None:

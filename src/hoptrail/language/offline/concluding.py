@@ -12,9 +12,9 @@ from itertools import pairwise
 
 from hoptrail.language.offline.comparisons import Comparison
 from hoptrail.language.offline.evidence import EvidencePages
-from hoptrail.language.offline.hops import Followed, Plan, follow, make_plan
+from hoptrail.language.offline.hops import FollowedPlan, Plan, follow, make_plan
 from hoptrail.language.offline.judging import Evidence, cut, stored_judge
-from hoptrail.language.offline.page_reading import Found, Reader, same_answer
+from hoptrail.language.offline.page_reading import ReadAnswer, Reader, same_answer
 from hoptrail.language.offline.ruling_out import asks_twice, is_computed, may_answer, share_of_strangers
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Finding, Reading, Step
@@ -45,29 +45,29 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Studied:
+class Study:
     """A question with the followed plan, the answers from reading it at once, and the share of its names that are unknown."""
 
     question: str
-    followed: Followed
-    at_once: tuple[Found, ...]
+    followed: FollowedPlan
+    at_once: tuple[ReadAnswer, ...]
     strangers: float
 
 
-def study(question: str, evidence: EvidencePages, reader: Reader, settings: OfflineSettings) -> Studied:
+def study(question: str, evidence: EvidencePages, reader: Reader, settings: OfflineSettings) -> Study:
     """Follow the plan, and read the question at once if the plan decomposes it."""
     plan = make_plan(question, settings)
     sides = () if plan.comparison else _sides(question)
-    followed = Followed(plan, (), None) if sides else follow(plan, reader, question)
+    followed = FollowedPlan(plan, (), None) if sides else follow(plan, reader, question)
     at_once = _at_once(question, followed, sides, evidence, reader)
     conditions = [plan.questions[at] for at in plan.agreeing]
     strangers = max(share_of_strangers(text, evidence) for text in (question, *conditions))
-    return Studied(question, followed, tuple(at_once), strangers)
+    return Study(question, followed, tuple(at_once), strangers)
 
 
 def _at_once(
-    question: str, followed: Followed, sides: Sequence[str], evidence: EvidencePages, reader: Reader
-) -> list[Found]:
+    question: str, followed: FollowedPlan, sides: Sequence[str], evidence: EvidencePages, reader: Reader
+) -> list[ReadAnswer]:
     """Answers from reading the whole question; none if the plan is that question, or has settled a yes or no."""
     asked = analyse(question, evidence.titles)
     is_settled = followed.answer and asked is not None and asked.wanted is Wanted.YES_NO
@@ -97,7 +97,7 @@ def _sides(question: str) -> tuple[str, ...]:
     return ()
 
 
-def options(studied: Studied) -> list[Option]:
+def options(studied: Study) -> list[Option]:
     """The plan's answer and the different one from reading at once, if any; none if all names of the question are unknown."""
     possible: list[Option] = []
     if studied.strangers == 1.0:
@@ -109,7 +109,7 @@ def options(studied: Studied) -> list[Option]:
     return possible
 
 
-def _option_by_plan(answer: str, studied: Studied) -> Option:
+def _option_by_plan(answer: str, studied: Study) -> Option:
     followed, weakest = studied.followed, studied.followed.weakest
     several = len(followed.hops) > 1
     verdict = float(any(hop.is_verdict for _, hop in followed.hops))
@@ -137,7 +137,7 @@ def _option_by_plan(answer: str, studied: Studied) -> Option:
     return Option(answer, steps, evidence, ruled)
 
 
-def _option_at_once(best: Found, studied: Studied) -> Option:
+def _option_at_once(best: ReadAnswer, studied: Study) -> Option:
     followed = studied.followed
     verdict = float(best.is_verdict)
     evidence = Evidence(
@@ -180,7 +180,7 @@ def conclude(
     question: str, plan: Plan, findings: Sequence[Finding], evidence: EvidencePages, reading: Reading
 ) -> Reading:
     """The conclusion from the findings, else `reading`, which is of all the evidence."""
-    answer = _concluded(plan, findings)
+    answer = _conclusion_of(plan, findings)
     if answer is None:
         return reading
     if reading.answer is not None and same_value(reading.answer, answer):
@@ -190,7 +190,7 @@ def conclude(
     return Reading(answer, (Step(question, answer, _support(answer, evidence)),), confidence)
 
 
-def _concluded(plan: Plan, findings: Sequence[Finding]) -> str | None:
+def _conclusion_of(plan: Plan, findings: Sequence[Finding]) -> str | None:
     if plan.comparison is None and not plan.agreeing:
         return findings[-1].answer if findings else None
     by_question = {finding.question: finding.answer for finding in findings}

@@ -114,7 +114,7 @@ def _possessives(question: str, tokens: Sequence[Token]) -> Iterator[Description
         first = at + 1 + (tokens[at + 1 : at + 2] != () and tokens[at + 1].lower == "s")
         last = _nouns_behind(question, tokens, first, ending.end() + 1, compound=False)
         if last >= first:
-            yield from _described(question, (name.start, tokens[last].end), tokens[first : last + 1], name.text)
+            yield from _description_of(question, (name.start, tokens[last].end), tokens[first : last + 1], name.text)
 
 
 def _relations(question: str, tokens: Sequence[Token]) -> Iterator[Description]:
@@ -138,7 +138,7 @@ def _relations(question: str, tokens: Sequence[Token]) -> Iterator[Description]:
         has_name = type_of_noun(role) is not Wanted.THING or role.lower() in ORGANISATION_NOUNS
         if has_name or not in_clause:  # else `the lens of X` is a part of the clause
             rest = question[tokens[of].end : tokens[last].end].strip()
-            yield from _described(question, (tokens[start].start, tokens[last].end), noun, rest)
+            yield from _description_of(question, (tokens[start].start, tokens[last].end), noun, rest)
 
 
 def _of_before(tokens: Sequence[Token], at: int) -> int | None:
@@ -171,7 +171,7 @@ def _nouns_behind(question: str, tokens: Sequence[Token], first: int, start: int
     return last - (last >= first + (not compound) and fronted and not question[tokens[last].end :].strip(" ?"))
 
 
-def _described(question: str, place: tuple[int, int], noun: Sequence[Token], of: str) -> Iterator[Description]:
+def _description_of(question: str, place: tuple[int, int], noun: Sequence[Token], of: str) -> Iterator[Description]:
     """The description, unless the noun only says which part or when: `a member of the club`, `after the launch of the ship`."""
     head, phrase = noun[-1].text, question[noun[0].start : noun[-1].end]
     when = type_of_noun(head) is Wanted.THING and _WHEN.search(question, 0, place[0])

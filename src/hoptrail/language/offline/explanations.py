@@ -38,7 +38,7 @@ def explain(question: str, units: Sequence[Unit], similarity: Similarity | None)
     wants_reason = _ASKS_REASON.search(question) is not None
 
     def rank(one: Close) -> float:
-        return one.closeness + (_REASON_BONUS if wants_reason and _REASON.search(_around(one.said)[0]) else 0.0)
+        return one.closeness + (_REASON_BONUS if wants_reason and _REASON.search(_quoted_text(one.said)[0]) else 0.0)
 
     best = max(close, key=rank, default=None)
     if best is None or best.share < _LEAST_SHARE or best.closeness < _LEAST_CLOSENESS:
@@ -47,7 +47,7 @@ def explain(question: str, units: Sequence[Unit], similarity: Similarity | None)
     latest = max(same, key=lambda one: one.said.date)
     best = latest if latest.said.date > best.said.date else best
     earlier = [one for one in same if one.said.date < best.said.date]
-    text, start, end = _around(best.said)
+    text, start, end = _quoted_text(best.said)
     support = support_of(best.said.unit, start, end)
     for one in earlier:
         support += replaced(one.said.support)
@@ -57,17 +57,17 @@ def explain(question: str, units: Sequence[Unit], similarity: Similarity | None)
 def _says_as_much(one: Close, best: Close) -> bool:
     """Whether a dated statement of another unit is about the same thing as the best one and covers the question as well."""
     dated = bool(one.said.date and best.said.date) and one.said.unit.id != best.said.unit.id
-    mine, other = _explained(one.said), _explained(best.said)
+    mine, other = _stems_before_reason(one.said), _stems_before_reason(best.said)
     alike = len(mine & other) >= ALIKE * len(mine | other)
     return one == best or (dated and alike and one.share >= best.share and best.closeness - one.closeness <= _AS_CLOSE)
 
 
-def _explained(said: Said) -> frozenset[str]:
+def _stems_before_reason(said: Said) -> frozenset[str]:
     """The stems of a statement before its reason: statements that replace each other differ in their reasons."""
     return content_stems(_REASON.split(said.said, maxsplit=1)[0]) or content_stems(said.said)
 
 
-def _around(said: Said) -> tuple[str, int, int]:
+def _quoted_text(said: Said) -> tuple[str, int, int]:
     """The block of a statement, or three sentences of it, with anything a colon introduces, and their offsets in the unit."""
     unit, block = said.unit, said.block
     if block is not None and block.kind is BlockKind.ROW:

@@ -12,7 +12,7 @@ from hoptrail.language.completing import complete, unresolved
 from hoptrail.language.offline.comparisons import YES_OR_NO, Comparison, find_comparison
 from hoptrail.language.offline.decomposing import chain
 from hoptrail.language.offline.intersecting import agreed, find_conditions
-from hoptrail.language.offline.page_reading import Found, Reader, same_answer
+from hoptrail.language.offline.page_reading import ReadAnswer, Reader, same_answer
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Finding, Step
 from hoptrail.text.mentions import find_mentions
@@ -68,11 +68,11 @@ def _intersection(question: str, most: int) -> Plan | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class FollowedPlan:
     """A plan, its hops as far as they have answers, and the answer they conclude, if any."""
 
     plan: Plan
-    hops: tuple[tuple[str, Found], ...]
+    hops: tuple[tuple[str, ReadAnswer], ...]
     answer: str | None
 
     @property
@@ -86,7 +86,7 @@ class Followed:
         return self.plan.comparison is not None or bool(self.plan.agreeing)
 
     @property
-    def weakest(self) -> Found:
+    def weakest(self) -> ReadAnswer:
         """The least likely hop; there must be at least one."""
         return min((hop for _, hop in self.hops), key=lambda hop: hop.odds)
 
@@ -100,22 +100,17 @@ class Followed:
 class _Way:
     """A path of the beam search: its hops, and for each the alternatives that were found."""
 
-    hops: tuple[tuple[str, Found], ...] = ()
-    findings: tuple[Finding, ...] = ()
-    alternatives: tuple[Sequence[Found], ...] = ()
+    hops: tuple[tuple[str, ReadAnswer], ...] = ()
+    alternatives: tuple[Sequence[ReadAnswer], ...] = ()
     probability: float = 1.0
 
-    def then(self, planned: str, asked: str, hop: Found, alternatives: Sequence[Found]) -> _Way:
+    def then(self, asked: str, hop: ReadAnswer, alternatives: Sequence[ReadAnswer]) -> _Way:
         """The way with one more hop."""
-        return _Way(
-            (*self.hops, (asked, hop)),
-            (*self.findings, Finding(planned, asked, hop.answer)),
-            (*self.alternatives, alternatives),
-            self.probability * hop.confidence,
-        )
+        hops, alternatives_of = (*self.hops, (asked, hop)), (*self.alternatives, alternatives)
+        return _Way(hops, alternatives_of, self.probability * hop.confidence)
 
 
-def follow(plan: Plan, reader: Reader, question: str) -> Followed:
+def follow(plan: Plan, reader: Reader, question: str) -> FollowedPlan:
     """Follow the plan along the likeliest way, up to the first hop without an answer. Names in the question are no answers."""
     named = [mention.text for mention in find_mentions(question, question=True)]
     ways, reached = [_Way()], _Way()
@@ -132,28 +127,28 @@ def follow(plan: Plan, reader: Reader, question: str) -> Followed:
     if plan.agreeing and len(hops) == len(plan.questions):
         hops = _agree_on_one(hops, plan.agreeing, reached.alternatives)
     ambiguous = plan.comparison is not None and _share_a_sentence(plan.comparison, [hop for _, hop in hops])
-    return Followed(plan, hops, None if ambiguous else plan.conclude([hop.answer for _, hop in hops]))
+    return FollowedPlan(plan, hops, None if ambiguous else plan.conclude([hop.answer for _, hop in hops]))
 
 
 def _onward(ways: Sequence[_Way], planned: str, reader: Reader, named: Sequence[str]) -> list[_Way]:
     """The ways with one more hop, by up to `_BEAM` answers each."""
     longer: list[_Way] = []
     for way in ways:
-        asked = complete(planned, list(way.findings)) if way.findings else planned
+        asked = complete(planned, [Finding(before, before, hop.answer) for before, hop in way.hops])
         if unresolved(asked):
             continue
         used = [hop.answer for number, (_, hop) in enumerate(way.hops, 1) if f"#{number}" in planned]
         ranked = reader.ranked(asked, [*named, *used])
-        longer += (way.then(planned, asked, hop, ranked) for hop in ranked[:_BEAM])
+        longer += (way.then(asked, hop, ranked) for hop in ranked[:_BEAM])
     return longer
 
 
 def _agree_on_one(
-    hops: tuple[tuple[str, Found], ...], places: Sequence[int], alternatives: Sequence[Sequence[Found]]
-) -> tuple[tuple[str, Found], ...]:
+    hops: tuple[tuple[str, ReadAnswer], ...], places: Sequence[int], alternatives: Sequence[Sequence[ReadAnswer]]
+) -> tuple[tuple[str, ReadAnswer], ...]:
     """Replace each condition's best answer by the answer that meets all conditions best, if there is one."""
     first, *others = places
-    agreeing: list[list[Found]] = []
+    agreeing: list[list[ReadAnswer]] = []
     for one in alternatives[first]:
         matches = [[other for other in alternatives[at] if same_answer(one.answer, other.answer)] for at in others]
         if all(matches):
@@ -167,7 +162,7 @@ def _agree_on_one(
     return tuple(changed)
 
 
-def _share_a_sentence(comparison: Comparison, found: Sequence[Found]) -> bool:
+def _share_a_sentence(comparison: Comparison, found: Sequence[ReadAnswer]) -> bool:
     """Whether values of both sides come from one sentence, so that it is unknown which side each belongs to."""
     each = len(comparison.questions)
     if len(found) < 2 * each or comparison.by in YES_OR_NO:

@@ -44,7 +44,7 @@ def asks_count(question: str) -> bool:
 
 def count(question: str, units: Sequence[Unit]) -> Reading:
     """The number of matching rows or items of one table or list; an abstention if no list matches."""
-    best = _best(_of_groups(question, _Asked.of(question), units))
+    best = _best(_of_groups(question, _ListQuestion.of(question), units))
     if best.answer is None or len(best.items) < _FEWEST_COUNTED:
         return Reading(None)
     number = str(len(best.items))
@@ -53,7 +53,7 @@ def count(question: str, units: Sequence[Unit]) -> Reading:
 
 def listing(question: str, units: Sequence[Unit], similarity: Similarity | None) -> Reading:
     """The items, rows or enumerated values that the question asks for; an abstention if no list matches."""
-    asked = _Asked.of(question)
+    asked = _ListQuestion.of(question)
     return _best(
         [
             *_of_groups(question, asked, units),
@@ -96,14 +96,14 @@ def _is_of(cell: Cell, noun: frozenset[str]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _ListQuestion:
     """The stems of a question for a list, and the one or two of them for the listed things."""
 
     words: frozenset[str]
     noun: frozenset[str]
 
     @classmethod
-    def of(cls, question: str) -> _Asked:
+    def of(cls, question: str) -> _ListQuestion:
         rest = _COMMAND.sub("", question)
         asked = content_stems(rest)
         first = words(rest)[:2]
@@ -116,7 +116,7 @@ def _best(scored: Iterable[tuple[float, Reading]]) -> Reading:
     return reading if score >= _LEAST else Reading(None, kind=AnswerKind.LIST)
 
 
-def _of_groups(question: str, asked: _Asked, units: Sequence[Unit]) -> Iterator[tuple[float, Reading]]:
+def _of_groups(question: str, asked: _ListQuestion, units: Sequence[Unit]) -> Iterator[tuple[float, Reading]]:
     for place, group in enumerate(groups_of(units)):
         bonus = 0.02 / (1 + place)
         heading = content_stems(group.heading) | group.headers
@@ -130,7 +130,7 @@ def _of_groups(question: str, asked: _Asked, units: Sequence[Unit]) -> Iterator[
             yield share + bonus, list_reading(question, members, items, AnswerKind.LIST, share)
 
 
-def _matching_members(group: Group, asked: _Asked, heading: frozenset[str]) -> tuple[tuple[Said, ...], float]:
+def _matching_members(group: Group, asked: _ListQuestion, heading: frozenset[str]) -> tuple[tuple[Said, ...], float]:
     """The members with most of the words that the headings lack, and the share of the question covered.
 
     All members of a list without such members; at least two paragraphs.
@@ -147,7 +147,7 @@ def _matching_members(group: Group, asked: _Asked, heading: frozenset[str]) -> t
     return (), 0.0
 
 
-def _conditions(said: Said, asked: _Asked) -> frozenset[str]:
+def _conditions(said: Said, asked: _ListQuestion) -> frozenset[str]:
     """The stems in the columns whose headers the question names (`who reports to`), else in the whole statement."""
     block, first = said.block, said.unit.sources[0].start
     if block is None:
@@ -157,7 +157,7 @@ def _conditions(said: Said, asked: _Asked) -> frozenset[str]:
     return content_stems(" ".join(said.unit.text[max(0, start - first) : max(0, end - first)] for start, end in spans))
 
 
-def _of_keyed_lines(question: str, asked: _Asked, units: Sequence[Unit]) -> Iterator[tuple[float, Reading]]:
+def _of_keyed_lines(question: str, asked: _ListQuestion, units: Sequence[Unit]) -> Iterator[tuple[float, Reading]]:
     """`Present: Ada, Bo and Cy`."""
     for unit in units:
         for said in statements_of(unit):
@@ -168,7 +168,7 @@ def _of_keyed_lines(question: str, asked: _Asked, units: Sequence[Unit]) -> Iter
 
 
 def _of_sentences(
-    question: str, asked: _Asked, units: Sequence[Unit], similarity: Similarity | None
+    question: str, asked: _ListQuestion, units: Sequence[Unit], similarity: Similarity | None
 ) -> Iterator[tuple[float, Reading]]:
     """`It runs on Linux, macOS and FreeBSD.`, in the statements closest to the question."""
     for close in close_statements(question, units, similarity)[:_CLOSE]:

@@ -32,7 +32,7 @@ _REACH = 60  # characters after a name in which its value may be
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
+class Choice:
     """Two sides as written, and the stems of the rest; `dates`: compare dates; `greatest`: the greater side is the answer."""
 
     sides: tuple[str, str]
@@ -51,7 +51,7 @@ class _Value:
     said: Said
 
 
-def find_offered(question: str) -> Offered | None:
+def find_choice(question: str) -> Choice | None:
     """The sides and the order that a question asks for; None if it offers no choice or has no ordering word."""
     text = " ".join(question.split()).rstrip(" ?.!")
     left, joined, other = text.rpartition(" or ")
@@ -59,7 +59,7 @@ def find_offered(question: str) -> Offered | None:
     if not joined or not ordering or not left.strip():
         return None
     start = _first_side(left, other, ordering)
-    one, other = _trimmed(left[start:], ordering), _trimmed(other, ordering)
+    one, other = _trim(left[start:], ordering), _trim(other, ordering)
     if not one or not other:
         return None
     since = _SINCE.search(text.lower()) is not None
@@ -67,7 +67,7 @@ def find_offered(question: str) -> Offered | None:
     rest = content_stems(left[:start]) - content_stems(ordering)
     if ordering in AGES and words(text)[0].lower == "who":
         rest |= content_stems("born")
-    return Offered((one, other), rest, dates, not since and ordering in _LATE | _MORE)
+    return Choice((one, other), rest, dates, not since and ordering in _LATE | _MORE)
 
 
 def _first_side(left: str, other: str, ordering: str) -> int:
@@ -83,7 +83,7 @@ def _first_side(left: str, other: str, ordering: str) -> int:
     return ordered[-1] if ordered else len(left.rstrip()) - len(left.rsplit(maxsplit=1)[-1])
 
 
-def _trimmed(side: str, ordering: str) -> str:
+def _trim(side: str, ordering: str) -> str:
     """A side without prepositions before it and without the ordering word."""
     rest = [word for word in words(side) if word.lower != ordering]
     while rest and rest[0].lower in PREPOSITIONS:
@@ -93,18 +93,18 @@ def _trimmed(side: str, ordering: str) -> str:
 
 def weigh_sides(question: str, units: Sequence[Unit], similarity: Similarity | None) -> Reading:
     """The side with the value that the question asks for, citing both values; an abstention if the values do not decide."""
-    offered = find_offered(question)
-    if offered is None:
+    choice = find_choice(question)
+    if choice is None:
         return Reading(None)
     statements = [close.said for close in close_statements(question, units, similarity)[:_CLOSE]]
-    names = _names(offered.sides)
-    first, second = (list(_values(names[at], names[1 - at], offered, statements)) for at in range(2))
-    orders = ((one, other, _order(one, other, dates=offered.dates)) for one in first for other in second)
+    names = _names(choice.sides)
+    first, second = (list(_values(names[at], names[1 - at], choice, statements)) for at in range(2))
+    orders = ((one, other, _order(one, other, dates=choice.dates)) for one in first for other in second)
     ordered = [(one.fit + other.fit, order, one, other) for one, other, order in orders if order]
     if not ordered:
         return Reading(None)
     _, order, one, other = max(ordered, key=lambda pair: pair[0])
-    answer = offered.sides[(order > 0) is not offered.greatest]
+    answer = choice.sides[(order > 0) is not choice.greatest]
     spans = dict.fromkeys(span for value in (one, other) for span in value.said.support)
     return Reading(answer, (Step(question, answer, tuple(spans)),), _CONFIDENCE)
 
@@ -127,7 +127,7 @@ def _order(one: _Value, other: _Value, *, dates: bool) -> int:
 
 
 def _values(
-    name: frozenset[str], rival: frozenset[str], offered: Offered, statements: Sequence[Said]
+    name: frozenset[str], rival: frozenset[str], choice: Choice, statements: Sequence[Said]
 ) -> Iterator[_Value]:
     """The values of a side, at most one from each statement that names it."""
     for place, statement in enumerate(statements):
@@ -135,23 +135,23 @@ def _values(
         text = statement.said if is_row else statement.text
         if not name or not name <= content_stems(text):
             continue
-        met = offered.rest & content_stems(" ".join((statement.unit.title, *statement.path, text)))
-        if not is_row and (met != offered.rest if offered.dates else bool(offered.rest) and not met):
+        met = choice.rest & content_stems(" ".join((statement.unit.title, *statement.path, text)))
+        if not is_row and (met != choice.rest if choice.dates else bool(choice.rest) and not met):
             continue  # a sentence must say whether its date is of a birth or a death
         fit = len(met) - place / len(statements)
         text = text if is_row else _after(text, name, rival)
-        if offered.dates:
+        if choice.dates:
             date = read_date(text)
             found = [_Value(date, "", fit, statement)] if date and date[0] >= _FIRST_YEAR else []
         else:
-            numbers = sorted((not _is_asked(offered, text, number.start), number) for number in quantities_in(text))
+            numbers = sorted((not _is_asked(choice, text, number.start), number) for number in quantities_in(text))
             found = [_Value((number.number,), number.unit, fit, statement) for _, number in numbers]
         yield from found[:1]
 
 
-def _is_asked(offered: Offered, text: str, start: int) -> bool:
+def _is_asked(choice: Choice, text: str, start: int) -> bool:
     """Whether a word of the question comes shortly before a number."""
-    return bool(offered.rest & content_stems(text[max(0, start - _BEFORE) : start]))
+    return bool(choice.rest & content_stems(text[max(0, start - _BEFORE) : start]))
 
 
 def _after(text: str, name: frozenset[str], rival: frozenset[str]) -> str:

@@ -43,7 +43,7 @@ class NoReader:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ReadAnswer:
     """An answer with its supporting spans.
 
     `odds` are log odds for ranking; `lead` is the difference to the next other answer. `helps` is the probability that the page
@@ -80,7 +80,7 @@ class Reader:
         self._sheets = [sheet_of(page.unit, settings.unit_characters) for page in evidence.pages]
         self._read: dict[str, list[tuple[int, Sheet, Reading]]] = {}
 
-    def ranked(self, text: str, avoid: Sequence[str] = ()) -> list[Found]:
+    def ranked(self, text: str, avoid: Sequence[str] = ()) -> list[ReadAnswer]:
         """All distinct answers except the names to `avoid`, best first.
 
         None if the question has no name and fewer than two relation words, or if two documents give different answers in the
@@ -100,10 +100,10 @@ class Reader:
             return []
         if cell:  # tables come before text
             odds = max([_CELL * cell.fit, *(one.odds + 1 for one in found[:1])])
-            found = [Found(cell.value, cell.support, odds, is_cell=True), *found]
+            found = [ReadAnswer(cell.value, cell.support, odds, is_cell=True), *found]
         return _with_leads(_distinct(found))
 
-    def _spans(self, text: str, question: Question, avoided: Sequence[frozenset[str]]) -> Iterator[Found]:
+    def _spans(self, text: str, question: Question, avoided: Sequence[frozenset[str]]) -> Iterator[ReadAnswer]:
         """The reader's answers of all pages."""
         asks_date = question.wanted in {Wanted.DATE, Wanted.YEAR}
         asked, lived = content_stems(text), question.relations & ({"birth", "death"} if asks_date else set())
@@ -119,7 +119,7 @@ class Reader:
                 part = sheet.at(one.start)
                 date = read_date(worded[0]) if question.wanted is Wanted.YEAR else None
                 answer = str(abs(date[0])) if date else worded[0]
-                yield Found(
+                yield ReadAnswer(
                     *(answer, worded[1], one.margin + bonus, reading.helps),
                     said=said,
                     date=part.said.date if part else "",
@@ -127,19 +127,21 @@ class Reader:
                     covered=asked & content_stems(part.said.seen) if part else frozenset(),
                 )
 
-    def _verdicts(self, question: Question) -> list[Found]:
+    def _verdicts(self, question: Question) -> list[ReadAnswer]:
         """Yes or no by rule if a sentence says so outright, else by the reader, the surest page first."""
         ruled = claim(question.text, [page.unit for page in self._evidence.pages], None)
         if ruled.answer:
-            return [Found(ruled.answer, ruled.steps[0].support, _log_odds(ruled.confidence), lead=_CELL)]
-        found: list[Found] = []
+            return [ReadAnswer(ruled.answer, ruled.steps[0].support, _log_odds(ruled.confidence), lead=_CELL)]
+        found: list[ReadAnswer] = []
         for _, sheet, reading in self._readings(question.text):
             part = sheet.closest(question.text)
             if part is None:
                 continue
             for answer, share in (("yes", reading.yes), ("no", reading.no)):
                 if share:
-                    found.append(Found(answer, part.said.support, _log_odds(share), reading.helps, is_verdict=True))
+                    found.append(
+                        ReadAnswer(answer, part.said.support, _log_odds(share), reading.helps, is_verdict=True)
+                    )
         return _with_leads(_distinct(sorted(found, key=lambda one: -one.odds)))
 
     def _readings(self, question: str) -> list[tuple[int, Sheet, Reading]]:
@@ -164,7 +166,7 @@ class Reader:
         return [rank for rank, sheet in enumerate(self._sheets) if names <= stems[sheet.unit.document]]
 
 
-def _latest_first(found: Sequence[Found]) -> list[Found]:
+def _latest_first(found: Sequence[ReadAnswer]) -> list[ReadAnswer]:
     """Replace the best answer by the latest about the same thing, which cites the earlier ones as replaced."""
     best = next(iter(found), None)
     if best is None or best.is_cell or not best.date:
@@ -180,7 +182,7 @@ def _latest_first(found: Sequence[Found]) -> list[Found]:
     return [replace(last, odds=best.odds, support=spans), *rest]
 
 
-def _contradicts(one: Found, best: Found, named: frozenset[str]) -> bool:
+def _contradicts(one: ReadAnswer, best: ReadAnswer, named: frozenset[str]) -> bool:
     """Whether another document says the same with another answer, and dates do not decide which holds.
 
     Both must have the names in the question, and at least two of its words.
@@ -191,7 +193,7 @@ def _contradicts(one: Found, best: Found, named: frozenset[str]) -> bool:
     return elsewhere and not dated and about and _of_the_same(one, best, _IDENTICAL)
 
 
-def _of_the_same(one: Found, best: Found, least: float = _ALIKE) -> bool:
+def _of_the_same(one: ReadAnswer, best: ReadAnswer, least: float = _ALIKE) -> bool:
     """Whether two statements differ mainly in their answers: they share at least `least` of their other words."""
     shared, either = one.stems & best.stems, one.stems | best.stems
     alike = len(shared) >= least * len(either - content_stems(one.answer) - content_stems(best.answer))
@@ -202,16 +204,16 @@ def _share(asked: frozenset[str], sheet: Sheet) -> float:
     return len(asked & sheet.stems) / len(asked) if asked else 0.0
 
 
-def _distinct(found: Sequence[Found]) -> list[Found]:
+def _distinct(found: Sequence[ReadAnswer]) -> list[ReadAnswer]:
     """The first of each answer."""
-    distinct: list[Found] = []
+    distinct: list[ReadAnswer] = []
     for one in found:
         if not any(same_answer(one.answer, other.answer) for other in distinct):
             distinct.append(one)
     return distinct
 
 
-def _with_leads(found: Sequence[Found]) -> list[Found]:
+def _with_leads(found: Sequence[ReadAnswer]) -> list[ReadAnswer]:
     """The answers with their lead over the best other one."""
     return [
         replace(one, lead=one.odds - max((other.odds for other in found if other is not one), default=one.odds - _CELL))

@@ -62,7 +62,7 @@ class Sheet:
         else:
             part = self.at(start)
             headers = (first for first, _ in self.barred if first > start)
-            answer = self._worded(start, min(end, part.end, *headers)) if part else ""
+            answer = self._clean_answer(start, min(end, part.end, *headers)) if part else ""
         if part is None or not answer:
             return None
         return answer, part.said.support
@@ -102,16 +102,16 @@ class Sheet:
         after = re.match(rf" {re.escape(noun.capitalize())}\b", self.text[end:])
         return before.start() if before else start, end + after.end() if after else end
 
-    def _worded(self, start: int, end: int) -> str:
+    def _clean_answer(self, start: int, end: int) -> str:
         """The answer without punctuation around it; a bare number gets its unit."""
         answer = self.text[start:end]
         start, end = start + len(answer) - len(answer.lstrip(_CUT)), start + len(answer.rstrip(_CUT))
         answer = " ".join(self.text[start:end].split())
         bare = answer.replace(",", "").replace(".", "", 1).isdigit()
-        return with_unit(self.text, start, end) if bare else _PLACED.sub("", _closed(answer))
+        return with_unit(self.text, start, end) if bare else _PLACED.sub("", _balance_brackets(answer))
 
 
-def _closed(answer: str) -> str:
+def _balance_brackets(answer: str) -> str:
     """The answer cut at an unbalanced bracket."""
     surplus = answer.count("(") - answer.count(")")
     if not surplus:

@@ -49,7 +49,7 @@ _OWNED = re.compile(
 def claim(question: str, units: Sequence[Unit], similarity: Similarity | None) -> Reading:
     """Yes or no with the statement that says so; an abstention if none does, or if the question itself has a denial."""
     open_ended = Reading(None, kind=AnswerKind.YES_NO)
-    asked = _Asked.of(question)
+    asked = _YesNoQuestion.of(question)
     if asked is None:
         return open_ended
     close = [one.said for one in close_statements(question, units, similarity)[:_CLOSE]]
@@ -68,7 +68,7 @@ def claim(question: str, units: Sequence[Unit], similarity: Similarity | None) -
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _YesNoQuestion:
     """A yes-no question: the stems of the name it begins with, a pattern for the `kind` that this is said to be (or None), the
     stems to be said (`named`), and those for what somebody does (`acts`).
     """
@@ -80,7 +80,7 @@ class _Asked:
     acts: frozenset[str]
 
     @classmethod
-    def of(cls, question: str) -> _Asked | None:
+    def of(cls, question: str) -> _YesNoQuestion | None:
         """The parsed question; None if it has a denial, orders or offers a choice, or says too little."""
         names = find_names(question)
         asked = words(question)
@@ -101,14 +101,14 @@ class _Asked:
         if self.kind:
             return "yes" if _says_of(self.kind, self.name, said) else ""
         own, seen = content_stems(said.text), content_stems(said.seen)
-        if _met(self.named, own | seen) != self.named or len(_met(self.named, own)) + bool(self.name) < _FEWEST:
+        if _said(self.named, own | seen) != self.named or len(_said(self.named, own)) + bool(self.name) < _FEWEST:
             return ""
         rest = self.named - self.name  # must be said of the name itself, not of its owner or in a heading
-        if self.name and (_met(rest, own) != rest or _owned(said.text) & KIN - self.named):
+        if self.name and (_said(rest, own) != rest or _owned(said.text) & KIN - self.named):
             return ""
         if not said.text.rstrip().endswith("?") and _is_denied(said.text, self.named):
             return "no"
-        return "yes" if not _has_reservation(said.text, self.text) and _met(self.acts, own) == self.acts else ""
+        return "yes" if not _has_reservation(said.text, self.text) and _said(self.acts, own) == self.acts else ""
 
 
 def _has_reservation(text: str, question: str) -> bool:
@@ -118,7 +118,7 @@ def _has_reservation(text: str, question: str) -> bool:
     return text.rstrip().endswith("?") or hedged or _is_denied(text, content_stems(question))
 
 
-def _met(asked: frozenset[str], said: frozenset[str]) -> frozenset[str]:
+def _said(asked: frozenset[str], said: frozenset[str]) -> frozenset[str]:
     return frozenset(stem for stem in asked if is_said(stem, said))
 
 

@@ -44,14 +44,14 @@ def open_triple_finder(name: str) -> TripleFinder:
     check_triple_finder(name)
     if name == RULES:
         return triples_of
-    return _stated if name == STATED else _parsing(name.partition(":")[2])
+    return _stated if name == STATED else _finder_by_parse(name.partition(":")[2])
 
 
 def _stated(fact: Fact, _: str) -> tuple[Triple, ...]:
     return (fact.triple,) if fact.triple else ()
 
 
-def _parsing(model: str) -> TripleFinder:
+def _finder_by_parse(model: str) -> TripleFinder:
     pipeline = pipeline_with("token.dep", model, "does not parse", "`parser`")
     lock = Lock()
 

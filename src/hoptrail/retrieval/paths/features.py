@@ -25,14 +25,14 @@ PASSAGE_FEATURES = (
     "step sentence cosine", "step", "standing step", "referring step", "standing sentence cosine", "named", "coverage",
     "relation coverage", "sentences", "named elsewhere", "bridged", "bridged share", "promise share",
 )  # fmt: skip
-CARRIED = ("direct", "step", "standing step", "referring step", "relation coverage", "promise")
+REPEATED = ("direct", "step", "standing step", "referring step", "relation coverage", "promise")
 """Passage features that a pair's features repeat for both passages."""
 PAIR_FEATURES = (
     "called", "named by", "position", "first sentence cosine", "coverage", "gain over first", "gain over second",
     "passage coverage", "passage gain over first", "passage gain over second", "relation coverage", "cosine of both",
     "cosine between", "cosine of both sentences", "steps", "step sentences", "residual cosine", "bridged", "promise",
     "bridged gain", "sharing", "first score", "second score", "first rank", "second rank",
-    *(f"first {name}" for name in CARRIED), *(f"second {name}" for name in CARRIED),
+    *(f"first {name}" for name in REPEATED), *(f"second {name}" for name in REPEATED),
 )  # fmt: skip
 
 COMMON = 60
@@ -124,7 +124,7 @@ class Described:
                 self._pair_columns(joins, x, y),
                 self._bridged_columns(names, second),
                 np.asarray(sharing, dtype=np.float32)[:, None],
-                self._carried(first, second, scored),
+                self._repeated_columns(first, second, scored),
             ],
             axis=1,
         )
@@ -244,10 +244,10 @@ class Described:
             values[better] = np.stack([near, np.full(len(near), bridge.promise), gain], axis=1)[better]
         return values
 
-    def _carried(self, first: Numbers, second: Numbers, scored: FloatMatrix) -> FloatMatrix:
+    def _repeated_columns(self, first: Numbers, second: Numbers, scored: FloatMatrix) -> FloatMatrix:
         ranks = np.empty(len(scored), dtype=np.float32)
         ranks[np.argsort(-scored, kind="stable")] = np.log1p(np.arange(len(scored)))
-        own = self.passages[:, [PASSAGE_FEATURES.index(name) for name in CARRIED]]
+        own = self.passages[:, [PASSAGE_FEATURES.index(name) for name in REPEATED]]
         four = np.stack([scored[first], scored[second], ranks[first], ranks[second]], axis=1)
         return np.concatenate([four, own[first], own[second]], axis=1).astype(np.float32)
 
