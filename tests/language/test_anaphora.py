@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.language.anaphora import is_completion, is_left_open, points_back, worded
+from hoptrail.language.anaphora import is_completion, is_left_open, points_back, word_references
 from hoptrail.language.tasks import Finding
 
 
@@ -94,7 +94,7 @@ def test_without_an_answer_nothing_is_a_completion() -> None:
     ],
 )
 def test_numbers_are_worded_as_people_word_them(earlier: str, question: str, expected: str) -> None:
-    assert worded(question, [earlier]) == expected
+    assert word_references(question, [earlier]) == expected
 
 
 @pytest.mark.parametrize(

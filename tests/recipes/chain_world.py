@@ -84,7 +84,7 @@ def build(folder: Path) -> Corpus:
 
 
 @dataclass
-class Listening:
+class RecordingLanguage:
     """A scripted language that keeps the tasks it was given."""
 
     script: ScriptedLanguage
@@ -96,14 +96,14 @@ class Listening:
         return self.script.perform(task)
 
 
-def found(answer: str, sentence: str) -> QuotedReading:
+def reading(answer: str, sentence: str) -> QuotedReading:
     return QuotedReading(answer, (QuotedStep("", answer, (Quote(sentence),)),))
 
 
 def chainrag(corpus: Corpus, script: Script, settings: ChainragSettings | None = None, **search: Any) -> Chainrag:
     chosen = settings or ChainragSettings()
     chosen = replace(chosen, search=replace(chosen.search, **({"context_k": 2, "seed_k": 1} | search)))
-    return Chainrag(corpus, Listening(ScriptedLanguage(located(script, corpus))), chosen)
+    return Chainrag(corpus, RecordingLanguage(ScriptedLanguage(located(script, corpus))), chosen)
 
 
 def located(script: Script, corpus: Corpus) -> Script:
@@ -121,7 +121,7 @@ def located(script: Script, corpus: Corpus) -> Script:
 
 
 def tasks_of(recipe: Chainrag) -> list[Task[Any]]:
-    assert isinstance(recipe.language, Listening)
+    assert isinstance(recipe.language, RecordingLanguage)
     return recipe.language.tasks
 
 
@@ -143,16 +143,16 @@ OWNER = "Who opens what the Kestrel Mill belongs to ?"
 GOLDEN: Script = [
     (Decompose, SUB_QUESTIONS),
     (Assess, 1.0),
-    (Read, found("Orla Finch", DESIGNED)),
+    (Read, reading("Orla Finch", DESIGNED)),
     (Complete, "Where was Orla Finch born ?"),
     (Assess, 1.0),
-    (Read, found("Wrenmouth", BORN)),
+    (Read, reading("Wrenmouth", BORN)),
     (Complete, "Which river flows through Wrenmouth ?"),
     (Assess, 1.0),
-    (Read, found("the Isk", FLOWS)),
+    (Read, reading("the Isk", FLOWS)),
     (Complete, "Where does the Isk rise ?"),
     (Assess, 0.2),
     (Assess, 0.6),
-    (Read, found("the Grey Hills", RISES)),
+    (Read, reading("the Grey Hills", RISES)),
     (Integrate, Reading("the Grey Hills")),
 ]

@@ -20,7 +20,7 @@ from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.profiles import Profiles
 from hoptrail.types import Kind, Unit
-from recipes.chain_world import Listening, Script, found
+from recipes.chain_world import RecordingLanguage, Script, reading
 from world import FACTS, HashingEncoder
 
 OWNS = "Jonas Pell owns this mill."
@@ -53,28 +53,28 @@ def hirag(corpus: Corpus, script: Script, settings: HiragSettings | None = None,
     """The recipe over stored passages, without profiles unless `rethink` says so."""
     chosen = settings or HiragSettings()
     changed = replace(chosen.rethink, **({"profile_tries": 0} | rethink))
-    return Hirag(corpus, Listening(ScriptedLanguage(script)), replace(chosen, rethink=changed))
+    return Hirag(corpus, RecordingLanguage(ScriptedLanguage(script)), replace(chosen, rethink=changed))
 
 
-def taken(answer: str, sentence: str) -> Script:
+def accepted(answer: str, sentence: str) -> Script:
     """An answer that is read and holds."""
-    return [(Read, found(answer, sentence)), (Verify, 1.0)]
+    return [(Read, reading(answer, sentence)), (Verify, 1.0)]
 
 
 def reads_of(recipe: Hirag) -> list[tuple[Unit, ...]]:
     """What was read, in order."""
-    assert isinstance(recipe.language, Listening)
+    assert isinstance(recipe.language, RecordingLanguage)
     return [task.evidence for task in recipe.language.tasks if isinstance(task, Read)]
 
 
 def count(recipe: Hirag, task: type[Task[Any]]) -> int:
-    assert isinstance(recipe.language, Listening)
+    assert isinstance(recipe.language, RecordingLanguage)
     return sum(isinstance(asked, task) for asked in recipe.language.tasks)
 
 
-def left(recipe: Hirag) -> int:
+def unused_replies(recipe: Hirag) -> int:
     """Replies that nobody asked for."""
-    assert isinstance(recipe.language, Listening)
+    assert isinstance(recipe.language, RecordingLanguage)
     return recipe.language.script.remaining
 
 

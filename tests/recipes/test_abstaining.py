@@ -35,7 +35,7 @@ PAPERS = ["chainrag", "cot", "hirag", "ircot", "iter-retgen", "sirerag", "sunar"
 
 
 @dataclass
-class Clueless:
+class AbstainingLanguage:
     """Plans two sub-questions and finds no answer to anything, unless it has to."""
 
     tasks: list[Task[Any]] = field(default_factory=list)
@@ -69,7 +69,7 @@ class Clueless:
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_presets_of_papers_never_abstain(name: str, corpus: Corpus) -> None:
-    language = Clueless()
+    language = AbstainingLanguage()
     answer = open_recipe(f"{name}:paper", corpus, language, RecipeSettings()).answer(QUESTION)
     assert language.about_the_question == {Abstain.NEVER}
     voted_down = name == "cot"  # forty chains, of which one had to answer
@@ -79,7 +79,7 @@ def test_presets_of_papers_never_abstain(name: str, corpus: Corpus) -> None:
 @pytest.mark.parametrize("name", [*(f"{name}:paper" for name in PAPERS), *RECIPES])
 def test_sub_questions_may_always_be_left_open(name: str, corpus: Corpus) -> None:
     """What is not found there is what makes a recipe look further."""
-    language = Clueless()
+    language = AbstainingLanguage()
     open_recipe(name, corpus, language, RecipeSettings()).answer(QUESTION)
     readings = [task for task in language.tasks if isinstance(task, Read) and task.question != QUESTION]
     assert {task.abstain for task in readings} <= {Abstain.ALWAYS}
@@ -97,7 +97,7 @@ def test_the_setting_has_three_values() -> None:
 
 def test_a_hop_may_have_what_the_user_set(corpus: Corpus) -> None:
     settings = settings_from({"recipes": {"selfask": {"abstain": "allowed"}, "bm25": {"abstain": "never"}}}, "here")
-    language = Clueless()
+    language = AbstainingLanguage()
     assert open_recipe("bm25", corpus, language, settings.recipes).answer(QUESTION).text == "the Isk"
-    language = Clueless()
+    language = AbstainingLanguage()
     assert open_recipe("selfask", corpus, language, settings.recipes).answer(QUESTION).text is None

@@ -135,12 +135,12 @@ def test_the_papers_classifier_judges_where_it_is_installed(
     script = [sampled("Oslo", "the city of Oslo")]
     for installed, sets, said in ((folder, 1, 0), (None, 2, 1)):
         monkeypatch.setattr(answer_uncertainty, "installed_entailment", lambda installed=installed: installed)
-        answer_uncertainty.found_classifier.cache_clear()
+        answer_uncertainty.installed_classifier.cache_clear()
         for _ in range(2):
             assert penalties(script, equivalence="installed", question="Where?") == ([sets, sets], 0)
         assert [record.levelname for record in caplog.records] == ["WARNING"] * said
-    assert "told by rules: no classifier" in caplog.text
-    answer_uncertainty.found_classifier.cache_clear()
+    assert "compared by rules, because no entailment classifier" in caplog.text
+    answer_uncertainty.installed_classifier.cache_clear()
 
 
 def test_a_classifier_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -183,12 +183,12 @@ def test_each_alone() -> None:
 def test_the_language_is_asked_for_as_many_samples_as_are_set() -> None:
     seen: list[Task[Any]] = []
 
-    class Listening(ScriptedLanguage):
+    class RecordingLanguage(ScriptedLanguage):
         def perform(self, task: Task[Any]) -> Any:
             seen.append(task)
             return super().perform(task)
 
-    meter = Meter(Listening([sampled("a")]))
+    meter = Meter(RecordingLanguage([sampled("a")]))
     Uncertainty("Which?", meter, UncertaintySettings(samples=7), HashingEncoder).penalties(UNITS[:3])
     assert seen == [Sample("Which?", tuple(UNITS[:3]), 7)]
 

@@ -41,7 +41,7 @@ from recipes.chain_world import (
     build,
     chainrag,
     check,
-    found,
+    reading,
     tasks_of,
     texts,
 )
@@ -143,7 +143,7 @@ UNANSWERED: Script = [
     (Read, Reading(None)),
     (Summarise, SUMMARY),
     (Assess, 1.0),
-    (Read, found("Wrenmouth", BORN)),
+    (Read, reading("Wrenmouth", BORN)),
     (Integrate, Reading("Wrenmouth")),
 ]
 
@@ -156,14 +156,14 @@ def test_what_was_found_for_an_unanswered_sub_question_goes_on_in_short(corpus: 
     assert second.hits[-1].channel == CARRIED
     assert second.hits[-1].unit.text == SUMMARY
     assert set(second.hits[-1].unit.sources) == {span for hit in first.hits for span in hit.unit.sources}
-    reading = tasks_of(recipe)[5]
-    assert isinstance(reading, Read)
-    assert reading.evidence[-1].text == SUMMARY
+    task = tasks_of(recipe)[5]
+    assert isinstance(task, Read)
+    assert task.evidence[-1].text == SUMMARY
     assert all(hit.unit.kind is Kind.SENTENCE for hit in answer.ranking)
 
 
 def test_an_answer_from_the_summary_is_cited_to_what_was_summarised(corpus: Corpus) -> None:
-    script: Script = [*UNANSWERED[:5], (Read, found("Orla Finch", SUMMARY)), (Integrate, Reading("Orla Finch"))]
+    script: Script = [*UNANSWERED[:5], (Read, reading("Orla Finch", SUMMARY)), (Integrate, Reading("Orla Finch"))]
     answer = chainrag(corpus, script).answer(QUESTION)
     check(answer, corpus)
     assert [item.kind for item in answer.evidence] == [Kind.SUMMARY]
@@ -242,7 +242,7 @@ def test_what_only_the_contexts_told_is_a_hop_of_its_own(corpus: Corpus) -> None
         (Complete, "Where was Orla Finch born ?"),
         (Assess, 1.0),
         (Read, Reading(None)),
-        (Integrate, found("in Wrenmouth", BORN)),
+        (Integrate, reading("in Wrenmouth", BORN)),
     )
     answer = chainrag(corpus, script, ChainragSettings(integration="both")).answer(QUESTION)
     last = answer.trail.hops[-1]

@@ -12,14 +12,14 @@ from hoptrail.recipes.voting import VotingSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.units.engines import MEMORY
 from hoptrail.types import Answer, Verdict
-from recipes.chain_world import Listening, found
+from recipes.chain_world import RecordingLanguage, reading
 
 QUESTION = "Who designed the Tallow Bridge?"
 DESIGNED = "It was designed by Orla Finch."
 
 
 def test_an_answer_from_memory_cites_nothing_and_says_where_it_is_from(corpus: Corpus) -> None:
-    language = Listening(ScriptedLanguage([(Recall, Reading("Orla Finch", confidence=0.7))]))
+    language = RecordingLanguage(ScriptedLanguage([(Recall, Reading("Orla Finch", confidence=0.7))]))
     answer = ClosedBook(corpus, language).answer(QUESTION)
     assert (answer.text, answer.confidence, answer.evidence, answer.ranking) == ("Orla Finch", 0.7, (), ())
     assert [(hit.channel, hit.unit.title) for hit in answer.trail.hops[0].hits] == [(MEMORY, "from memory")]
@@ -34,8 +34,10 @@ def test_who_remembers_nothing_abstains(corpus: Corpus) -> None:
 
 def test_the_commonest_chain_wins_and_is_cited_where_it_stands(corpus: Corpus) -> None:
     drawn = Samples(("Orla Finch", "a heron", "orla finch", "Orla Finch"))
-    language = Listening(
-        ScriptedLanguage([(Read, found("Dunmere", "The Tallow Bridge spans the harbour of Dunmere.")), (Sample, drawn)])
+    language = RecordingLanguage(
+        ScriptedLanguage(
+            [(Read, reading("Dunmere", "The Tallow Bridge spans the harbour of Dunmere.")), (Sample, drawn)]
+        )
     )
     answer = Cot(corpus, language).answer(QUESTION)
     assert (answer.text, answer.confidence) == ("Orla Finch", 0.6)
@@ -49,14 +51,14 @@ def test_the_commonest_chain_wins_and_is_cited_where_it_stands(corpus: Corpus) -
 
 def test_the_reading_stands_where_chains_are_divided(corpus: Corpus) -> None:
     settings = CotSettings(voting=VotingSettings(replies=3))
-    language = ScriptedLanguage([(Read, found("Orla Finch", DESIGNED)), (Sample, Samples(("a heron", None)))])
+    language = ScriptedLanguage([(Read, reading("Orla Finch", DESIGNED)), (Sample, Samples(("a heron", None)))])
     answer = Cot(corpus, language, settings).answer(QUESTION)
     assert (answer.text, [item.text for item in answer.evidence]) == ("Orla Finch", [DESIGNED])
 
 
 def test_chains_that_mostly_abstain_are_an_abstention(corpus: Corpus) -> None:
     language = ScriptedLanguage(
-        [(Read, found("Orla Finch", DESIGNED)), (Sample, Samples((None, None, None, "Dunmere")))]
+        [(Read, reading("Orla Finch", DESIGNED)), (Sample, Samples((None, None, None, "Dunmere")))]
     )
     assert Cot(corpus, language).answer(QUESTION).abstained
 
@@ -71,7 +73,7 @@ def test_a_pool_that_is_asked_by_heart_says_so(corpus: Corpus) -> None:
 
 
 def read_twice(corpus: Corpus, concluded: str) -> Answer:
-    first = found("Orla Finch", DESIGNED)
+    first = reading("Orla Finch", DESIGNED)
     language = ScriptedLanguage([(Read, first), (Integrate, Reading(concluded, confidence=0.7))])
     answer = Raptor(corpus, language, RaptorSettings(reader="self-ask")).answer(QUESTION)
     assert answer.text == concluded

@@ -308,5 +308,5 @@ def test_what_the_index_does_not_hold_is_asked_for_by_name(preset: str, setting:
     ],
 )
 def test_impossible_settings_are_refused(wrong: Any) -> None:
-    with pytest.raises(ValueError, match=r"at least|between|text is none"):
+    with pytest.raises(ValueError, match=r"at least|between|text cannot"):
         wrong()

@@ -19,7 +19,7 @@ from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.entities.graph import EntityGraph, EntityGraphSettings
 from hoptrail.retrieval.units.dense import dense_search
 from hoptrail.types import Kind, Ranking
-from recipes.chain_world import Listening, Script
+from recipes.chain_world import RecordingLanguage, Script
 from recipes.entity_world import QUESTION, build, titles
 
 DESIGNER = "Who designed the Tallow Bridge?"
@@ -57,7 +57,7 @@ def test_passages_like_the_question_are_home_too_where_they_are_nodes(corpus: Co
 def test_an_entity_of_few_passages_weighs_more(corpus: Corpus) -> None:
     """Orla Finch is named in two passages, Milo Fen in one."""
     graph = EntityGraph.of(corpus)
-    spread = {name: int(graph.spread[number]) for number, name in enumerate(graph.names)}
+    spread = {name: int(graph.passage_counts[number]) for number, name in enumerate(graph.names)}
     assert (spread["orla finch"], spread["milo fen"]) == (2, 1)
     found = retrieved("hipporag:no-passages", corpus, "What do Orla Finch and Milo Fen have in common?")
     assert titles(found)[0] == "Town Talk"
@@ -79,7 +79,7 @@ def test_recognition_leaves_out_facts_and_is_paid_for(corpus: Corpus) -> None:
     asked = "Which designer is it?"
     both = dense_search(corpus, asked, 2, (Kind.TRIPLE,))
     script: Script = [(Assess, 0.2), (Assess, 0.9), (Read, Reading(None))]
-    language = Listening(ScriptedLanguage(script))
+    language = RecordingLanguage(ScriptedLanguage(script))
     answer = Hipporag(corpus, language, settings).answer(asked)
     assert [task.evidence for task in language.tasks if isinstance(task, Assess)] == [(hit.unit,) for hit in both]
     assert answer.usage.calls == 3
@@ -110,7 +110,7 @@ def test_names_that_are_alike_are_joined_where_asked(corpus: Corpus, passages: b
 
     def worth(synonym_k: int, synonyms: float = 0.8) -> float:
         graph = EntityGraph.of(corpus, EntityGraphSettings(passages, synonyms, synonym_k))
-        ranks = graph.walked({graph.names.index("orla finch"): 1.0}, None, 0.5)
+        ranks = graph.pagerank({graph.names.index("orla finch"): 1.0}, None, 0.5)
         return float(ranks[graph.triples.passage_ids.index(passage_called("Ballad", corpus))])
 
     assert worth(0) == 0
@@ -145,7 +145,7 @@ def test_facts_about_neighbours_bring_their_passages(corpus: Corpus) -> None:
 
 
 def test_facts_are_handed_over_beside_passages(corpus: Corpus) -> None:
-    language = Listening(ScriptedLanguage([(Read, Reading(None))]))
+    language = RecordingLanguage(ScriptedLanguage([(Read, Reading(None))]))
     Graphrag(corpus, language, GraphragSettings(entities=1, facts_read=1)).answer(DESIGNER)
     (task,) = language.tasks
     assert isinstance(task, Read)

@@ -22,7 +22,7 @@ from hoptrail.language.tasks import (
     Step,
     Verify,
 )
-from hoptrail.recipes.hirag import Hirag, HiragSettings, repeats
+from hoptrail.recipes.hirag import Hirag, HiragSettings, word_overlap
 from hoptrail.recipes.rethinking import RethinkSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pages.hierarchy import HierarchySettings
@@ -31,7 +31,7 @@ from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.profiles import Profiles
 from hoptrail.types import Document, Kind, Verdict
 from recipes.chain_world import Script, check
-from recipes.hirag_world import FLOWS, NOTHING, build, count, hirag, left, reads_of, taken
+from recipes.hirag_world import FLOWS, NOTHING, accepted, build, count, hirag, reads_of, unused_replies
 from structures.site import Rules, Site
 from world import make_document
 
@@ -50,12 +50,12 @@ def ask(question: str) -> tuple[type[Decompose], Decomposition]:
     return Decompose, Decomposition((question,))
 
 
-def settled(corpus: Corpus, question: str, answer: str, sentence: str) -> Script:
+def settled_hop(corpus: Corpus, question: str, answer: str, sentence: str) -> Script:
     """Readings that abstain up to the chunk where the sentence stands."""
     trying = hirag(corpus, [NOTHING] * 9, HiragSettings(decompose=False))
     trying.answer(question)
     place = next(at for at, units in enumerate(reads_of(trying)) if any(sentence in unit.text for unit in units))
-    return [*[NOTHING] * place, *taken(answer, sentence)]
+    return [*[NOTHING] * place, *accepted(answer, sentence)]
 
 
 DESIGNED = "It was designed by Orla Finch."
@@ -63,17 +63,17 @@ DESIGNED = "It was designed by Orla Finch."
 
 def first_hop(corpus: Corpus) -> Script:
     asked = "Who designed the Tallow Bridge?"
-    return [ask(asked), *settled(corpus, asked, "Orla Finch", DESIGNED)]
+    return [ask(asked), *settled_hop(corpus, asked, "Orla Finch", DESIGNED)]
 
 
 def second_hop(corpus: Corpus) -> Script:
     asked = "Where was Orla Finch born?"
-    return [ask("Where was this designer born?"), (Complete, asked), *settled(corpus, asked, "Wrenmouth", BORN)]
+    return [ask("Where was this designer born?"), (Complete, asked), *settled_hop(corpus, asked, "Wrenmouth", BORN)]
 
 
 def golden(corpus: Corpus) -> Script:
     asked = "Which river flows through Wrenmouth?"
-    third = settled(corpus, asked, "the Isk", FLOWS)
+    third = settled_hop(corpus, asked, "the Isk", FLOWS)
     through: Script = [ask("Which river flows through that town?"), (Complete, asked)]
     return [*first_hop(corpus), *second_hop(corpus), *through, *third, DONE, (Integrate, Reading("the Isk"))]
 
@@ -94,7 +94,7 @@ def test_the_golden_trail_of_three_hops(corpus: Corpus) -> None:
         (2, "Wrenmouth", FLOWS),
     ]
     check(answer, corpus)
-    assert (answer.usage.calls, left(recipe)) == (len(script), 0)
+    assert (answer.usage.calls, unused_replies(recipe)) == (len(script), 0)
     assert [hit.unit.title for hit in answer.ranking[:3]] == ["Tallow Bridge", "Orla Finch", "Wrenmouth"]
     assert answer.ranking == hirag(corpus, script).retrieve(QUESTION)
 
@@ -107,18 +107,18 @@ def test_pages_are_found_for_what_was_really_asked(corpus: Corpus) -> None:
 
 
 def test_done_on_the_first_turn_asks_the_question_itself(corpus: Corpus) -> None:
-    recipe = hirag(corpus, [DONE, *taken("Wrenmouth", BORN), DONE])
+    recipe = hirag(corpus, [DONE, *accepted("Wrenmouth", BORN), DONE])
     answer = recipe.answer("Where was Orla Finch born?")
     assert answer.text == "Wrenmouth"
     assert [hop.question for hop in answer.trail] == ["Where was Orla Finch born?"]
-    assert (count(recipe, Integrate), left(recipe)) == (0, 0)
+    assert (count(recipe, Integrate), unused_replies(recipe)) == (0, 0)
 
 
 def test_a_sub_question_asked_before_ends_the_asking(corpus: Corpus) -> None:
     again = ask("The Tallow Bridge was designed by whom?")
     recipe = hirag(corpus, [*first_hop(corpus), again, (Integrate, Reading("Orla Finch"))])
     answer = recipe.answer(QUESTION)
-    assert (len(answer.trail), answer.text, left(recipe)) == (1, "Orla Finch", 0)
+    assert (len(answer.trail), answer.text, unused_replies(recipe)) == (1, "Orla Finch", 0)
 
 
 @pytest.mark.parametrize(
@@ -141,18 +141,18 @@ def test_a_sub_question_asked_before_ends_the_asking(corpus: Corpus) -> None:
     ],
 )
 def test_questions_repeat_when_their_words_do(first: str, second: str, *, same: bool) -> None:
-    assert (repeats(first, second) >= HiragSettings().repeats) is same
+    assert (word_overlap(first, second) >= HiragSettings().repeats) is same
 
 
 def test_the_limit_on_turns_holds(corpus: Corpus) -> None:
     script: Script = [*first_hop(corpus), *second_hop(corpus), (Integrate, Reading("Wrenmouth"))]
     recipe = hirag(corpus, script, HiragSettings(turns=2))
     assert len(recipe.answer(QUESTION).trail) == 2
-    assert left(recipe) == 0
+    assert unused_replies(recipe) == 0
 
 
 def test_a_hop_without_answer_is_told_and_the_rest_goes_on(corpus: Corpus) -> None:
-    script: Script = [FIRST, *[NOTHING] * 5, ask("Where was Orla Finch born?"), *taken("Wrenmouth", BORN), DONE]
+    script: Script = [FIRST, *[NOTHING] * 5, ask("Where was Orla Finch born?"), *accepted("Wrenmouth", BORN), DONE]
     recipe = hirag(corpus, [*script, (Integrate, Reading("Wrenmouth"))])
     answer = recipe.answer(QUESTION)
     assert [hop.verdict for hop in answer.trail] == [Verdict.UNANSWERED, Verdict.ANSWERED]
@@ -160,7 +160,7 @@ def test_a_hop_without_answer_is_told_and_the_rest_goes_on(corpus: Corpus) -> No
 
 
 def test_a_hop_without_answer_is_no_part_of_what_is_concluded_from(corpus: Corpus) -> None:
-    script: Script = [FIRST, *[NOTHING] * 5, ask("Where was Orla Finch born?"), *taken("Wrenmouth", BORN), DONE]
+    script: Script = [FIRST, *[NOTHING] * 5, ask("Where was Orla Finch born?"), *accepted("Wrenmouth", BORN), DONE]
     recipe = hirag(corpus, [*script, (Integrate, Reading("Wrenmouth"))])
     recipe.answer(QUESTION)
     concluding = recipe.language.tasks[-1]  # type: ignore[attr-defined]
@@ -170,7 +170,7 @@ def test_a_hop_without_answer_is_no_part_of_what_is_concluded_from(corpus: Corpu
 def test_nothing_found_at_all_is_an_abstention_without_concluding(corpus: Corpus) -> None:
     recipe = hirag(corpus, [FIRST, *[NOTHING] * 5, DONE])
     assert recipe.answer(QUESTION).abstained
-    assert left(recipe) == 0
+    assert unused_replies(recipe) == 0
 
 
 CUT = Failure("cut off")
@@ -204,7 +204,7 @@ def test_every_task_that_fails_is_a_failed_hop(
 
 def test_without_decomposition_the_question_is_its_own_sub_question(corpus: Corpus) -> None:
     settings = replace(Hirag.presets["plugin"], rethink=RethinkSettings(profile_tries=0))
-    recipe = hirag(corpus, taken("Wrenmouth", BORN), settings)
+    recipe = hirag(corpus, accepted("Wrenmouth", BORN), settings)
     assert recipe.answer("Where was Orla Finch born?").text == "Wrenmouth"
     assert (count(recipe, Decompose), count(recipe, Integrate)) == (0, 0)
 

@@ -12,7 +12,7 @@ from hoptrail.recipes.iter_retgen import IterRetgen, IterRetgenSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.units.engines import MEMORY
 from hoptrail.types import Answer, Verdict
-from recipes.chain_world import Listening, Script, check, found
+from recipes.chain_world import RecordingLanguage, Script, check, reading
 
 QUESTION = "Which river flows through the birthplace of the Tallow Bridge's designer?"
 DESIGNED = "It was designed by Orla Finch."
@@ -28,11 +28,11 @@ def asks(question: str) -> tuple[type[Decompose], Decomposition]:
 FIRST = asks("Who designed the Tallow Bridge?")
 CHAIN: Script = [
     FIRST,
-    (Read, found("Orla Finch", DESIGNED)),
+    (Read, reading("Orla Finch", DESIGNED)),
     asks("Where was Orla Finch born?"),
-    (Read, found("Wrenmouth", BORN)),
+    (Read, reading("Wrenmouth", BORN)),
     asks("Which river flows through Wrenmouth?"),
-    (Read, found("the Isk", FLOWS)),
+    (Read, reading("the Isk", FLOWS)),
     NOTHING_LEFT,
 ]
 
@@ -49,8 +49,8 @@ RISES = "It rises in the Grey Hills and is 90 km long."
 
 def test_each_thought_is_searched_for_and_its_passages_join_those_before(corpus: Corpus) -> None:
     """Past the first turn: Orla Finch is found by what the first step said, the Isk by what the third said."""
-    last: Script = [asks("Where does the Isk rise?"), (Read, found("the Grey Hills", RISES)), NOTHING_LEFT]
-    language = Listening(ScriptedLanguage([*CHAIN[:-1], *last, (Read, found("the Grey Hills", RISES))]))
+    last: Script = [asks("Where does the Isk rise?"), (Read, reading("the Grey Hills", RISES)), NOTHING_LEFT]
+    language = RecordingLanguage(ScriptedLanguage([*CHAIN[:-1], *last, (Read, reading("the Grey Hills", RISES))]))
     answer = Ircot(corpus, language, IrcotSettings(per_step=2)).answer(QUESTION)
     check(answer, corpus)
     assert answer.text == "the Grey Hills"
@@ -65,8 +65,8 @@ def test_each_thought_is_searched_for_and_its_passages_join_those_before(corpus:
 
 
 def test_a_step_that_is_not_settled_is_searched_for_and_thought_again(corpus: Corpus) -> None:
-    again: Script = [FIRST, (Read, Reading(None)), FIRST, (Read, found("Orla Finch", DESIGNED)), NOTHING_LEFT]
-    language = Listening(ScriptedLanguage([*again, (Read, Reading(None))]))
+    again: Script = [FIRST, (Read, Reading(None)), FIRST, (Read, reading("Orla Finch", DESIGNED)), NOTHING_LEFT]
+    language = RecordingLanguage(ScriptedLanguage([*again, (Read, Reading(None))]))
     answer = Ircot(corpus, language, IrcotSettings(per_step=1)).answer("Where did Orla Finch work?")
     assert [hop.verdict for hop in answer.trail][:2] == [Verdict.UNANSWERED, Verdict.ANSWERED]
     first, second, _ = titles(answer)
@@ -83,7 +83,7 @@ def test_thinking_again_ends_when_it_brings_nothing_new(corpus: Corpus) -> None:
 
 
 def test_the_answer_can_be_that_of_the_chain(corpus: Corpus) -> None:
-    language = ScriptedLanguage([*CHAIN, (Integrate, found("the Isk", FLOWS))])
+    language = ScriptedLanguage([*CHAIN, (Integrate, reading("the Isk", FLOWS))])
     answer = Ircot(corpus, language, IrcotSettings(per_step=2, reader="chain")).answer(QUESTION)
     assert (answer.text, len(answer.trail)) == ("the Isk", 3)
 
@@ -100,7 +100,9 @@ def test_collecting_stops_at_k(corpus: Corpus) -> None:
 def test_the_second_round_searches_with_what_the_first_said(corpus: Corpus) -> None:
     """Alone, the question's first passage is the bridge's; the answer in front of it brings its designer's."""
     question = "Where was the designer of the Tallow Bridge born?"
-    language = Listening(ScriptedLanguage([(Read, found("Orla Finch", DESIGNED)), (Read, found("Wrenmouth", BORN))]))
+    language = RecordingLanguage(
+        ScriptedLanguage([(Read, reading("Orla Finch", DESIGNED)), (Read, reading("Wrenmouth", BORN))])
+    )
     answer = IterRetgen(corpus, language, IterRetgenSettings(k=1)).answer(question)
     assert answer.text == "Wrenmouth"
     assert titles(answer) == [["Tallow Bridge"], ["Orla Finch"]]
@@ -123,7 +125,7 @@ def test_rounds_end_when_nothing_was_said_that_could_be_searched_for(corpus: Cor
 
 
 def test_the_last_answer_stands_where_the_last_round_abstains(corpus: Corpus) -> None:
-    language = ScriptedLanguage([(Read, found("Orla Finch", DESIGNED)), (Read, Reading(None))])
+    language = ScriptedLanguage([(Read, reading("Orla Finch", DESIGNED)), (Read, Reading(None))])
     assert IterRetgen(corpus, language).answer(QUESTION).text == "Orla Finch"
 
 
@@ -136,9 +138,9 @@ def draft(confidence: float, answer: str = "Orla Finch") -> tuple[type[Read], Re
 
 @pytest.mark.parametrize(("confidence", "searched"), [(0.79, True), (0.8, False)])
 def test_a_step_is_searched_for_where_its_draft_is_not_sure(corpus: Corpus, confidence: float, searched: bool) -> None:
-    again = [(Read, found("Orla Finch", DESIGNED))] if searched else []
+    again = [(Read, reading("Orla Finch", DESIGNED))] if searched else []
     rest: Script = [NOTHING_LEFT, (Integrate, Reading("Orla Finch"))]
-    language = Listening(ScriptedLanguage([FIRST, draft(confidence), *again, *rest]))
+    language = RecordingLanguage(ScriptedLanguage([FIRST, draft(confidence), *again, *rest]))
     answer = Flare(corpus, language, FlareSettings(k=1)).answer("Which harbour freezes, and who is to blame?")
     assert titles(answer) == [["Tallow Bridge"] if searched else ["Dunmere"]]
     assert sum(isinstance(task, Read) for task in language.tasks) == 1 + searched
@@ -156,7 +158,7 @@ def test_a_draft_from_memory_is_marked_and_cites_nothing(corpus: Corpus) -> None
     unsure: Script = [
         asks("Where was Orla Finch born?"),
         (Recall, Failure("cut off")),
-        (Read, found("Wrenmouth", BORN)),
+        (Read, reading("Wrenmouth", BORN)),
     ]
     script: Script = [FIRST, recalled, *unsure, NOTHING_LEFT, (Integrate, Reading("Wrenmouth"))]
     answer = Flare(corpus, ScriptedLanguage(script), FlareSettings(draft="memory")).answer(QUESTION)

@@ -1,4 +1,4 @@
-"""Whoever listens hears of every hop as it is made, and can stop the work."""
+"""A listener is notified of every hop as it is made, and can stop the work."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Hop, Span
 
 QUESTION = "Which river flows through the town where the designer of the Tallow Bridge was born?"
-TOLD_ALL = sorted(set(RECIPES) - {TrailRecipe.name})
-"""Recipes whose answer has every hop that they made."""
+COMPLETE = sorted(set(RECIPES) - {TrailRecipe.name})
+"""Recipes whose answers have every hop that they made."""
 
 
 @dataclass
-class Ear:
-    """Keeps what it is told, and stops after so many hops."""
+class RecordingListener:
+    """Records what it is notified of, and stops after `patience` hops."""
 
     patience: int = 1000
     events: list[tuple[str, str]] = field(default_factory=list)
@@ -43,14 +43,14 @@ class Ear:
         return Listener(self.asked, self.found, lambda: len(self.hops) >= self.patience)
 
 
-@pytest.mark.parametrize("name", TOLD_ALL)
-def test_what_is_told_is_the_trail(name: str, corpus: Corpus) -> None:
-    ear = Ear()
-    recipe = open_recipe(name, corpus, ListenedLanguage(OfflineLanguage(), ear.listener), RecipeSettings())
+@pytest.mark.parametrize("name", COMPLETE)
+def test_the_hops_reported_are_those_of_the_trail(name: str, corpus: Corpus) -> None:
+    recorder = RecordingListener()
+    recipe = open_recipe(name, corpus, ListenedLanguage(OfflineLanguage(), recorder.listener), RecipeSettings())
     answer = recipe.answer(QUESTION)
-    assert tuple(ear.hops) == answer.trail.hops
-    assert {(span.document, span.start, span.end) for span in ear.support} >= {
-        (item.document, item.start, item.end) for item in answer.evidence if len(ear.support) <= 4
+    assert tuple(recorder.hops) == answer.trail.hops
+    assert {(span.document, span.start, span.end) for span in recorder.support} >= {
+        (item.document, item.start, item.end) for item in answer.evidence if len(recorder.support) <= 4
     }
     assert answer.language == "offline"
 
@@ -58,9 +58,9 @@ def test_what_is_told_is_the_trail(name: str, corpus: Corpus) -> None:
 @pytest.mark.parametrize("name", sorted(RECIPES))
 def test_listening_changes_no_answer(name: str, corpus: Corpus) -> None:
     plain = open_recipe(name, corpus, OfflineLanguage(), RecipeSettings()).answer(QUESTION)
-    listened = open_recipe(name, corpus, ListenedLanguage(OfflineLanguage(), Ear().listener), RecipeSettings()).answer(
-        QUESTION
-    )
+    listened = open_recipe(
+        name, corpus, ListenedLanguage(OfflineLanguage(), RecordingListener().listener), RecipeSettings()
+    ).answer(QUESTION)
     assert (plain.text, plain.trail, plain.evidence, plain.ranking) == (
         listened.text,
         listened.trail,
@@ -71,27 +71,27 @@ def test_listening_changes_no_answer(name: str, corpus: Corpus) -> None:
 
 @pytest.mark.parametrize("name", ["selfask", "chainrag", "hirag", "sunar"])
 def test_a_hop_is_announced_before_it_is_found(name: str, corpus: Corpus) -> None:
-    ear = Ear()
-    answer = open_recipe(name, corpus, ListenedLanguage(OfflineLanguage(), ear.listener), RecipeSettings()).answer(
+    recorder = RecordingListener()
+    answer = open_recipe(name, corpus, ListenedLanguage(OfflineLanguage(), recorder.listener), RecipeSettings()).answer(
         QUESTION
     )
     assert len(answer.trail) > 1
-    assert ear.events[:4] == [(what, hop.asked) for hop in answer.trail.hops[:2] for what in ("asked", "found")]
+    assert recorder.events[:4] == [(what, hop.asked) for hop in answer.trail.hops[:2] for what in ("asked", "found")]
 
 
 @pytest.mark.parametrize("name", ["selfask", "chainrag", "hirag", "sunar"])
 def test_once_stopped_no_further_hop_is_made(name: str, corpus: Corpus) -> None:
-    ear = Ear(patience=1)
-    recipe = open_recipe(name, corpus, ListenedLanguage(OfflineLanguage(), ear.listener), RecipeSettings())
+    recorder = RecordingListener(patience=1)
+    recipe = open_recipe(name, corpus, ListenedLanguage(OfflineLanguage(), recorder.listener), RecipeSettings())
     with pytest.raises(Interrupted, match="nobody waits"):
         recipe.answer(QUESTION)
-    assert len(ear.hops) == 1
+    assert len(recorder.hops) == 1
 
 
 def test_trail_may_give_up_hops_but_adds_none_untold(corpus: Corpus) -> None:
-    ear = Ear()
-    answer = open_recipe("trail", corpus, ListenedLanguage(OfflineLanguage(), ear.listener), RecipeSettings()).answer(
-        QUESTION
-    )
+    recorder = RecordingListener()
+    answer = open_recipe(
+        "trail", corpus, ListenedLanguage(OfflineLanguage(), recorder.listener), RecipeSettings()
+    ).answer(QUESTION)
     assert len(answer.trail) > 0
-    assert [hop for hop in answer.trail if hop not in ear.hops] == []
+    assert [hop for hop in answer.trail if hop not in recorder.hops] == []

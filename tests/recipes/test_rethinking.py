@@ -15,25 +15,25 @@ from hoptrail.language.scripted import Failure, Output, ScriptedLanguage
 from hoptrail.language.tasks import Clarify, Decompose, Decomposition, Read, Reading, Recall, Step, Task, Verify
 from hoptrail.models.web_search import WebSearchSettings
 from hoptrail.recipes.hirag import Hirag, HiragSettings
-from hoptrail.recipes.rethinking import Asked, Rethinking, RethinkSettings, memory_draws
+from hoptrail.recipes.rethinking import Rethinking, RethinkSettings, SubQuestion, memory_draws
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pages.hierarchy import HierarchySettings
 from hoptrail.retrieval.units.engines import FALLBACK, MEMORY, ONLINE, LocalEngine
 from hoptrail.retrieval.units.hybrid import HybridSearchSettings
 from hoptrail.types import Kind, Span, Verdict
-from recipes.chain_world import Script, check, found
+from recipes.chain_world import Script, check, reading
 from recipes.hirag_world import (
     FLOWS,
     NOTHING,
     OWNER,
     OWNS,
+    accepted,
     build,
     count,
     hirag,
-    left,
     passages_of,
     reads_of,
-    taken,
+    unused_replies,
 )
 from search_server import WIKI, serving
 
@@ -46,7 +46,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 
 def test_the_first_chunk_fails_and_the_second_answers(corpus: Corpus) -> None:
-    recipe = hirag(corpus, [NOTHING, *taken("Jonas Pell", OWNS)], ALONE)
+    recipe = hirag(corpus, [NOTHING, *accepted("Jonas Pell", OWNS)], ALONE)
     # The best chunk by words is the one that names the mill; the script says that it does not answer.
     answer = recipe.answer("Who owns the Kestrel Mill, this mill that grinds barley all year?")
     first, second = reads_of(recipe)
@@ -57,7 +57,7 @@ def test_the_first_chunk_fails_and_the_second_answers(corpus: Corpus) -> None:
     assert [hit.unit.text for hit in hop.hits[:2]] == [OWNS, first[0].text], "what settled it stands first"
     assert [item.text for item in answer.evidence] == [OWNS]
     check(answer, corpus)
-    assert left(recipe) == 0
+    assert unused_replies(recipe) == 0
 
 
 def test_the_first_page_fails_and_the_second_answers(corpus: Corpus) -> None:
@@ -110,7 +110,7 @@ def test_each_level_of_rethinking_can_be_off(
 
 
 def test_when_all_attempts_fail_the_corpus_is_searched_as_a_whole(corpus: Corpus) -> None:
-    recipe = hirag(corpus, [*[NOTHING] * 4, *taken("Jonas Pell", OWNS)], ALONE, fallback_k=5)
+    recipe = hirag(corpus, [*[NOTHING] * 4, *accepted("Jonas Pell", OWNS)], ALONE, fallback_k=5)
     answer = recipe.answer(OWNER)
     expected = LocalEngine(corpus, HybridSearchSettings()).search(OWNER, 5)
     assert reads_of(recipe)[4] == tuple(hit.unit for hit in expected)
@@ -121,7 +121,7 @@ def test_when_all_attempts_fail_the_corpus_is_searched_as_a_whole(corpus: Corpus
 
 
 def test_what_is_cited_stands_among_the_hits_however_few_are_kept(corpus: Corpus) -> None:
-    recipe = hirag(corpus, [*[NOTHING] * 4, *taken("Jonas Pell", OWNS)], replace(ALONE, k=1), fallback_k=8)
+    recipe = hirag(corpus, [*[NOTHING] * 4, *accepted("Jonas Pell", OWNS)], replace(ALONE, k=1), fallback_k=8)
     answer = recipe.answer(OWNER)
     assert [item.text for item in answer.evidence] == [OWNS]
     assert answer.trail.hops[0].hits[0].unit.text == OWNS, "what says it stands first"
@@ -132,7 +132,7 @@ def test_the_best_of_what_was_rejected_is_the_last_resort(corpus: Corpus) -> Non
     rejected: Script = [
         (Read, Reading("a heron")),
         (Verify, 0.2),
-        (Read, found("Jonas Pell", OWNS)),
+        (Read, reading("Jonas Pell", OWNS)),
         (Verify, 0.3),
         NOTHING,
     ]
@@ -153,7 +153,7 @@ def test_attempts_that_agree_support_their_answer_together(corpus: Corpus) -> No
         (Verify, 0.28),
         (Read, Reading("jonas pell")),
         (Verify, 0.1),
-        (Read, found("Jonas Pell", OWNS)),
+        (Read, reading("Jonas Pell", OWNS)),
         (Verify, 0.2),
     ]
     asked = "Who owns the Kestrel Mill, this mill that grinds barley all year?"
@@ -176,7 +176,7 @@ def test_a_tie_of_titles_asks_the_enriched_question(corpus: Corpus) -> None:
     """`Isk` and `Isk (song)`: the question is reworded in the light of the earlier answer that names it (equation 4)."""
     script: Script = [
         (Decompose, Decomposition(("Which river flows through Wrenmouth?",))),
-        *taken("the Isk", FLOWS),
+        *accepted("the Isk", FLOWS),
         (Decompose, Decomposition((ISK,))),
         (Clarify, REWORDED),
         (Read, Reading("90 km")),
@@ -336,7 +336,7 @@ def test_an_answer_from_memory_says_so_and_cites_nothing(corpus: Corpus) -> None
 
 @pytest.mark.parametrize("remembered", [Reading(None), Reading("Jonas Pell", (), 0.1)])
 def test_a_memory_that_is_not_sure_changes_nothing(corpus: Corpus, remembered: Reading) -> None:
-    script: Script = [NOTHING, (Recall, remembered), *taken("Jonas Pell", OWNS)]
+    script: Script = [NOTHING, (Recall, remembered), *accepted("Jonas Pell", OWNS)]
     recipe = hirag(corpus, script, ALONE, memory=True, seed=drawing(*AT_ONCE))
     (hop,) = recipe.answer("Who owns the Kestrel Mill?").trail
     assert count(recipe, Read) == 2
@@ -361,12 +361,12 @@ def test_a_task_that_fails_is_a_failed_hop(corpus: Corpus, script: list[tuple[ty
     assert answer.abstained
     assert [hop.verdict for hop in answer.trail] == [Verdict.FAILED]
     assert answer.trail.hops[0].hits, "what was found until then is shown"
-    assert left(recipe) == 0
+    assert unused_replies(recipe) == 0
 
 
 def test_what_the_web_says_is_told_from_what_is_stored(corpus: Corpus) -> None:
     """It may answer a hop, and the trail says where it is from; it is no evidence."""
-    script: Script = [*[NOTHING] * 4, (Read, found("a designer", "A designer.")), (Verify, 1.0)]
+    script: Script = [*[NOTHING] * 4, (Read, reading("a designer", "A designer.")), (Verify, 1.0)]
     with serving(WIKI) as server:
         online = WebSearchSettings("mediawiki", server.address)
         recipe = hirag(corpus, script, ALONE, fallback="online", online=online)
@@ -389,9 +389,9 @@ def test_an_engine_on_the_web_that_fails_is_a_failed_hop(corpus: Corpus) -> None
 
 
 def test_other_recipes_can_have_a_sub_question_settled(corpus: Corpus) -> None:
-    meter = Meter(ScriptedLanguage(taken("the Isk", FLOWS)))
+    meter = Meter(ScriptedLanguage(accepted("the Isk", FLOWS)))
     question = "Which river flows through Wrenmouth?"
-    cited = Rethinking(corpus, k=3).hop(Asked("Which river?", question, question), meter)
+    cited = Rethinking(corpus, k=3).hop(SubQuestion("Which river?", question, question), meter)
     assert (cited.hop.question, cited.hop.asked, cited.hop.answer) == ("Which river?", question, "the Isk")
     assert len(cited.hop.hits) == 3
     assert cited.support

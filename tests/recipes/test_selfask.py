@@ -15,22 +15,22 @@ Script = list[tuple[type[Task[Any]], Output]]
 QUESTION = "In which hills does the river that flows through the birthplace of the Tallow Bridge's designer rise?"
 
 
-def found(answer: str, sentence: str) -> QuotedReading:
+def reading(answer: str, sentence: str) -> QuotedReading:
     return QuotedReading(answer, (QuotedStep("", answer, (Quote(sentence),)),))
 
 
 SCRIPT: Script = [
     (Decompose, Decomposition(("Who designed the Tallow Bridge?",))),
-    (Read, found("Orla Finch", "It was designed by Orla Finch.")),
+    (Read, reading("Orla Finch", "It was designed by Orla Finch.")),
     (Decompose, Decomposition(("Where was she born?",))),
     (Complete, "Where was Orla Finch born?"),
-    (Read, found("Wrenmouth", "Orla Finch was born in Wrenmouth.")),
+    (Read, reading("Wrenmouth", "Orla Finch was born in Wrenmouth.")),
     (Decompose, Decomposition(("Which river flows through #2?",))),
     (Complete, "Which river flows through Wrenmouth?"),
-    (Read, found("the Isk", "The river Isk flows through Wrenmouth.")),
+    (Read, reading("the Isk", "The river Isk flows through Wrenmouth.")),
     (Decompose, Decomposition(("Where does that river rise?",))),
     (Complete, "Where does the Isk rise?"),
-    (Read, found("the Grey Hills", "It rises in the Grey Hills and is 90 km long.")),
+    (Read, reading("the Grey Hills", "It rises in the Grey Hills and is 90 km long.")),
     (Decompose, Decomposition(())),
     (Integrate, Reading("the Grey Hills")),
 ]
@@ -66,7 +66,7 @@ def test_a_conclusion_that_no_hop_had_is_told_and_cited(corpus: Corpus) -> None:
     replies: Script = [
         *SCRIPT[:5],
         (Decompose, Decomposition(())),
-        (Integrate, found("the Isk", "The river Isk flows through Wrenmouth.")),
+        (Integrate, reading("the Isk", "The river Isk flows through Wrenmouth.")),
     ]
     answer = SelfAsk(corpus, ScriptedLanguage(replies), SelfAskSettings()).answer(QUESTION)
     assert [hop.answer for hop in answer.trail] == ["Orla Finch", "Wrenmouth", "the Isk"]

@@ -24,7 +24,7 @@ from recipes.chain_world import (
     build,
     chainrag,
     check,
-    found,
+    reading,
     tasks_of,
     texts,
 )
@@ -39,7 +39,7 @@ OPENED = "The last dance is opened by Jonas Pell."
 
 
 def test_links_of_an_entity_find_what_dense_search_does_not(corpus: Corpus) -> None:
-    script: Script = [(Decompose, Decomposition(())), (Assess, 0.0), (Read, found("the last dance", OPENED))]
+    script: Script = [(Decompose, Decomposition(())), (Assess, 0.0), (Read, reading("the last dance", OPENED))]
     answer = chainrag(corpus, script, links=("EC",), context_k=1, expansions=1).answer(OWNER)
     (hop,) = answer.trail
     assert OPENED in texts(hop)
@@ -113,7 +113,7 @@ def test_a_graph_of_one_question_is_made_by_the_settings_of_the_sentence_graph(c
     assert most(10) > 1
 
 
-class Backwards:
+class ReversingReranker:
     """A reranker that likes best what came last."""
 
     name = "backwards"
@@ -126,7 +126,7 @@ class Backwards:
 def test_a_reranker_orders_the_candidates_before_context_and_seeds_are_taken(corpus: Corpus) -> None:
     settings = SentenceSearchSettings(prefilter=5, context_k=3, seed_k=2)
     candidates = [hit.unit.id for hit in dense_search(corpus, OWNER, 5, (Kind.SENTENCE,))]
-    found = SentenceSearch.open(corpus, OWNER, settings, Backwards()).begin(OWNER)
+    found = SentenceSearch.open(corpus, OWNER, settings, ReversingReranker()).begin(OWNER)
     assert [hit.unit.id for hit in found.hits] == candidates[:1:-1]
     assert found.frontier == tuple(candidates[:2:-1])
 

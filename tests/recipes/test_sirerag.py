@@ -18,7 +18,7 @@ from hoptrail.structures.structure_names import (
 )
 from hoptrail.structures.tree_nodes import level_of
 from hoptrail.types import Kind, Ranking
-from recipes.chain_world import Listening
+from recipes.chain_world import RecordingLanguage
 from recipes.presets_world import build
 from world import TokenHashingEncoder
 
@@ -88,7 +88,7 @@ def test_the_world_tells_the_variants_apart(corpus: Corpus) -> None:
 @pytest.mark.parametrize("preset", ["paper", "b", "d"])
 def test_all_that_is_retrieved_is_read(preset: str, corpus: Corpus) -> None:
     """Whether its text stands in a unit before it or not: that is what aggregates and propositions add."""
-    language = Listening(ScriptedLanguage([Reading(None)]))
+    language = RecordingLanguage(ScriptedLanguage([Reading(None)]))
     recipe = Sirerag(corpus, language, Sirerag.presets[preset])
     found = recipe.answer(QUESTION).ranking
     (task,) = language.tasks
@@ -101,7 +101,7 @@ def test_all_that_is_retrieved_is_read(preset: str, corpus: Corpus) -> None:
 
 @pytest.mark.parametrize("preset", ["self-ask", "passages-self-ask"])
 def test_self_ask_reads_the_same_ten_units_twice(preset: str, corpus: Corpus) -> None:
-    language = Listening(ScriptedLanguage([Reading(None), Reading("Abel Hale")]))
+    language = RecordingLanguage(ScriptedLanguage([Reading(None), Reading("Abel Hale")]))
     found = Sirerag(corpus, language, Sirerag.presets[preset]).answer(QUESTION).ranking
     first, second = language.tasks
     assert isinstance(first, Read)
@@ -126,14 +126,14 @@ def test_another_scorer_ranks_the_same_pool_otherwise(scorer: str, channel: str,
 
 
 def test_a_closed_book_is_not_opened(corpus: Corpus) -> None:
-    language = Listening(ScriptedLanguage([Reading("Abel Hale", (), 0.9)]))
+    language = RecordingLanguage(ScriptedLanguage([Reading("Abel Hale", (), 0.9)]))
     answer = Sirerag(corpus, language, Sirerag.presets["closed-book"]).answer(QUESTION)
     assert [type(task) for task in language.tasks] == [Recall]
     assert (answer.text, answer.ranking, answer.evidence) == ("Abel Hale", (), ())
 
 
 def test_the_code_searches_with_its_instruction_and_asks_without(corpus: Corpus) -> None:
-    language = Listening(ScriptedLanguage([Reading(None)]))
+    language = RecordingLanguage(ScriptedLanguage([Reading(None)]))
     recipe = Sirerag(corpus, language, Sirerag.presets["reference"])
     asked = f"{QUESTION} Answer briefly, in as few words as possible."
     assert recipe.answer(QUESTION).ranking == Sirerag(corpus, language, Sirerag.presets["paper"]).retrieve(asked)
@@ -150,7 +150,7 @@ def test_what_must_be_built_is_what_the_pool_holds() -> None:
 
 def test_self_ask_goes_on_from_sub_questions_whose_question_was_not_settled(corpus: Corpus) -> None:
     built = Step("Who built the Abel Forge?", "Abel Hale", ())
-    language = Listening(ScriptedLanguage([Reading(None, (built,)), Reading(None)]))
+    language = RecordingLanguage(ScriptedLanguage([Reading(None, (built,)), Reading(None)]))
     answer = Sirerag(corpus, language, Sirerag.presets["self-ask"]).answer(QUESTION)
     task = language.tasks[1]
     assert isinstance(task, Integrate)

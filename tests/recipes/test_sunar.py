@@ -37,15 +37,15 @@ from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.passages.adaptive import AdaptiveSettings
 from hoptrail.retrieval.units.keyword import keyword_search
 from hoptrail.types import Hop, Ranking, Verdict
-from recipes.chain_world import ASKED, QUESTION, SAID, Listening, Script
+from recipes.chain_world import ASKED, QUESTION, SAID, RecordingLanguage, Script
 from recipes.test_contract import check_answer
 from tiny_classifier import ENTAILMENT as ENTAILS
 from tiny_classifier import table, write_tiny_classifier
 
-HOP: Callable[[int], Any] = lambda number: (Read, found(*SAID[number]))  # noqa: E731
+HOP: Callable[[int], Any] = lambda number: (Read, reading(*SAID[number]))  # noqa: E731
 
 
-def found(answer: str, sentence: str) -> QuotedReading:
+def reading(answer: str, sentence: str) -> QuotedReading:
     return QuotedReading(answer, (QuotedStep("", answer, (Quote(sentence),)),))
 
 
@@ -60,7 +60,7 @@ def script(*between: tuple[type[Task[Any]], Output], end: Output | None = None) 
 
 
 def sunar(corpus: Corpus, replies: Script, **settings: Any) -> tuple[Sunar, list[Task[Any]]]:
-    listening = Listening(ScriptedLanguage(replies))
+    listening = RecordingLanguage(ScriptedLanguage(replies))
     return Sunar(corpus, listening, SunarSettings(**settings)), listening.tasks
 
 
@@ -91,7 +91,7 @@ def test_mer_is_handed_path_and_the_best_evidence_of_every_hop(corpus: Corpus) -
 
 
 def test_mer_overrules_the_chain_and_cites_what_it_read(corpus: Corpus) -> None:
-    answer = sunar(corpus, script(end=found("90 km", SAID[3][1])))[0].answer(QUESTION)
+    answer = sunar(corpus, script(end=reading("90 km", SAID[3][1])))[0].answer(QUESTION)
     assert answer.text == "90 km"
     last = answer.trail.hops[-1]
     assert (len(answer.trail), last.question, last.answer) == (5, QUESTION, "90 km")

@@ -36,11 +36,11 @@ from hoptrail.recipes.trail import NO_CHAIN, TrailRecipe, TrailSettings
 from hoptrail.recipes.trail_chain import ChainSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Usage, Verdict
-from recipes.chain_world import ASKED, QUESTION, SAID, Listening, Script
+from recipes.chain_world import ASKED, QUESTION, SAID, RecordingLanguage, Script
 from recipes.test_contract import check_answer
 
 
-def found(number: int, confidence: float = 1.0, answer: str | None = None) -> QuotedReading:
+def reading(number: int, confidence: float = 1.0, answer: str | None = None) -> QuotedReading:
     """What the hop of this number says, cited, perhaps with another answer."""
     said, sentence = SAID[number]
     answer = said if answer is None else answer
@@ -51,18 +51,18 @@ def chain(conclusion: Output) -> Script:
     replies: Script = []
     for number, asked in enumerate(ASKED):
         replies.append((Decompose, Decomposition((asked,))))
-        replies.append((Read, found(number)))
+        replies.append((Read, reading(number)))
     return [*replies, (Decompose, Decomposition(())), (Integrate, conclusion)]
 
 
 def trail(corpus: Corpus, replies: Script, **settings: Any) -> tuple[TrailRecipe, list[Task[Any]]]:
-    listening = Listening(ScriptedLanguage(replies))
+    listening = RecordingLanguage(ScriptedLanguage(replies))
     chosen = TrailSettings(**{"least_confidence": 0.1, **settings})
     return TrailRecipe(corpus, listening, chosen), listening.tasks
 
 
 def test_an_answer_that_is_sure_at_once_costs_one_task(corpus: Corpus) -> None:
-    recipe, tasks = trail(corpus, [(Read, found(3, confidence=0.9))], first_read=7)
+    recipe, tasks = trail(corpus, [(Read, reading(3, confidence=0.9))], first_read=7)
     answer = recipe.answer(QUESTION)
     assert (answer.text, answer.usage.calls) == ("the Grey Hills", 1)
     check_answer(answer, corpus)
@@ -72,7 +72,7 @@ def test_an_answer_that_is_sure_at_once_costs_one_task(corpus: Corpus) -> None:
 
 
 def test_an_unsure_answer_is_followed_by_the_chain_and_a_sure_one_ends_it(corpus: Corpus) -> None:
-    replies = [(Read, found(3, confidence=0.4)), *chain(Reading("the Grey Hills", confidence=0.7))]
+    replies = [(Read, reading(3, confidence=0.4)), *chain(Reading("the Grey Hills", confidence=0.7))]
     recipe, tasks = trail(corpus, replies, sure=0.6)
     answer = recipe.answer(QUESTION)
     assert answer.text == "the Grey Hills"
@@ -109,15 +109,15 @@ def test_every_hop_reads_what_is_found_for_it_alone_and_then_the_path(corpus: Co
 
 
 def test_where_stages_differ_everything_is_read_and_the_surest_is_believed(corpus: Corpus) -> None:
-    first, conclusion = found(3, 0.3, answer="90 km"), Reading("the Isk", confidence=0.2)
-    replies = [(Read, first), *chain(conclusion), (Read, found(3, confidence=0.25))]
+    first, conclusion = reading(3, 0.3, answer="90 km"), Reading("the Isk", confidence=0.2)
+    replies = [(Read, first), *chain(conclusion), (Read, reading(3, confidence=0.25))]
     recipe, tasks = trail(corpus, replies, sure=0.5)
     answer = recipe.answer(QUESTION)
     assert answer.text == "90 km"
     last = tasks[-1]
     assert isinstance(last, Read)
     assert len(last.evidence) == len(answer.ranking)
-    replies[-1] = (Read, found(3, 0.45, answer="the Isk"))  # of which `wide_trust` counts
+    replies[-1] = (Read, reading(3, 0.45, answer="the Isk"))  # of which `wide_trust` counts
     assert trail(corpus, replies, sure=0.5)[0].answer(QUESTION).text == "the Isk"
 
 
@@ -130,7 +130,7 @@ def test_what_nothing_settles_is_an_abstention_with_its_trail(corpus: Corpus) ->
 
 
 def test_least_confidence_turns_a_guess_into_an_abstention(corpus: Corpus) -> None:
-    replies: Script = [(Read, found(3, confidence=0.2)), (Read, found(3, confidence=0.1))]
+    replies: Script = [(Read, reading(3, confidence=0.2)), (Read, reading(3, confidence=0.1))]
     guess = trail(corpus, replies, chain=NO_CHAIN, least_confidence=0.0)[0].answer(QUESTION)
     assert guess.text == "the Grey Hills"
     answer = trail(corpus, replies, chain=NO_CHAIN, least_confidence=0.3)[0].answer(QUESTION)
@@ -142,10 +142,10 @@ def test_least_confidence_turns_a_guess_into_an_abstention(corpus: Corpus) -> No
 @pytest.mark.parametrize("fails", range(4))
 def test_a_task_that_fails_costs_its_stage_only(corpus: Corpus, fails: int) -> None:
     stages: list[Script] = [
-        [(Read, found(3, confidence=0.4))],
-        [(Decompose, Decomposition((ASKED[3],))), (Read, found(3)), (Decompose, Decomposition(()))],
+        [(Read, reading(3, confidence=0.4))],
+        [(Decompose, Decomposition((ASKED[3],))), (Read, reading(3)), (Decompose, Decomposition(()))],
         [(Integrate, Reading("the Grey Hills", confidence=0.4))],
-        [(Read, found(3, confidence=0.4))],
+        [(Read, reading(3, confidence=0.4))],
     ]
     broken = (stages[fails][0][0], Failure("down"))
     if fails == 1:
@@ -164,7 +164,7 @@ def test_an_abstention_tells_of_a_task_that_failed_in_any_stage(corpus: Corpus, 
     answer = trail(corpus, replies, chain=NO_CHAIN)[0].answer(QUESTION)
     assert answer.failed
     assert [hop.verdict for hop in answer.trail] == [[Verdict.FAILED], [Verdict.UNANSWERED, Verdict.FAILED]][fails]
-    replies[fails], replies[1 - fails] = (Read, Failure("down")), (Read, found(3))
+    replies[fails], replies[1 - fails] = (Read, Failure("down")), (Read, reading(3))
     answer = trail(corpus, replies, chain=NO_CHAIN, sure=1.0)[0].answer(QUESTION)
     assert not answer.failed
     assert Verdict.FAILED not in [hop.verdict for hop in answer.trail]
@@ -177,7 +177,7 @@ def test_an_abstention_tells_of_a_task_that_failed_in_any_stage(corpus: Corpus, 
 def test_a_limit_leaves_out_stages_and_hops_but_answers(
     corpus: Corpus, tasks: int, spent: list[type[Task[Any]]]
 ) -> None:
-    unsure = found(3, confidence=0.1)
+    unsure = reading(3, confidence=0.1)
     replies: dict[type[Task[Any]], Output] = {
         Read: unsure,
         Decompose: Decomposition((ASKED[3],)),
@@ -223,7 +223,7 @@ def test_never_more_tasks_than_the_limit(corpus: Corpus, limit: int, *, verify: 
 
 def test_the_same_text_read_twice_is_one_opinion(corpus: Corpus) -> None:
     """Where the first reading had all that is found, reading it again would only make a doubtful answer look surer."""
-    replies: Script = [(Read, found(3, confidence=0.35))]
+    replies: Script = [(Read, reading(3, confidence=0.35))]
     recipe, tasks = trail(corpus, replies, k=4, first_read=4, chain=NO_CHAIN, sure=0.5, least_confidence=0.1)
     assert recipe.answer(QUESTION).confidence == pytest.approx(0.35)
     assert len(tasks) == 1
@@ -233,7 +233,7 @@ def test_the_same_text_read_twice_is_one_opinion(corpus: Corpus) -> None:
 
 
 def test_tokens_spent_end_it(corpus: Corpus) -> None:
-    listening = Listening(ScriptedLanguage([ScriptedReply(found(3, confidence=0.1), Read, prompt_tokens=10)]))
+    listening = RecordingLanguage(ScriptedLanguage([ScriptedReply(reading(3, confidence=0.1), Read, prompt_tokens=10)]))
     answer = TrailRecipe(corpus, listening, TrailSettings(tokens=10, least_confidence=0.0)).answer(QUESTION)
     assert (answer.text, len(listening.tasks)) == ("the Grey Hills", 1)
 
@@ -253,7 +253,7 @@ ALONE: dict[str, Any] = {"wide": False, "least_confidence": 0.0}
 
 def test_a_chain_is_no_surer_than_its_least_sure_hop(corpus: Corpus) -> None:
     conclusion = (Integrate, Reading("the Grey Hills", confidence=0.9))
-    replies = [NOTHING, *hops(found(0, 0.8), found(1, 0.2)), conclusion]
+    replies = [NOTHING, *hops(reading(0, 0.8), reading(1, 0.2)), conclusion]
     answer = trail(corpus, replies, **ALONE)[0].answer(QUESTION)
     assert answer.text == "the Grey Hills"
     assert answer.confidence == pytest.approx(0.2)
@@ -263,7 +263,7 @@ def test_a_chain_is_no_surer_than_its_least_sure_hop(corpus: Corpus) -> None:
 
 
 def test_a_chain_with_a_hop_that_nothing_answers_has_no_say(corpus: Corpus) -> None:
-    replies = [NOTHING, *hops(found(0), Reading(None))[:-1]]
+    replies = [NOTHING, *hops(reading(0), Reading(None))[:-1]]
     recipe, tasks = trail(corpus, replies, chain=ChainSettings(rethink=0), **ALONE)
     answer = recipe.answer(QUESTION)
     assert answer.abstained
@@ -274,7 +274,7 @@ def test_a_chain_with_a_hop_that_nothing_answers_has_no_say(corpus: Corpus) -> N
 @pytest.mark.parametrize("rethink_by", ["search", "frontier"])
 def test_a_hop_without_an_answer_is_tried_once_more_with_further_passages(corpus: Corpus, rethink_by: Any) -> None:
     chain = ChainSettings(path_read=1, search=1, rethink_by=rethink_by)
-    replies: Script = [NOTHING, (Decompose, Decomposition((ASKED[1],))), NOTHING, (Read, found(3))]
+    replies: Script = [NOTHING, (Decompose, Decomposition((ASKED[1],))), NOTHING, (Read, reading(3))]
     replies += [(Decompose, Decomposition(())), (Integrate, Reading("the Grey Hills", confidence=1.0))]
     recipe, tasks = trail(corpus, replies, chain=chain, **ALONE)
     answer = recipe.answer(QUESTION)
@@ -289,9 +289,9 @@ def test_a_hop_without_an_answer_is_tried_once_more_with_further_passages(corpus
 
 def test_an_answer_in_doubt_is_held_against_its_evidence(corpus: Corpus) -> None:
     chain = ChainSettings(verify=True, rethink=0)
-    borne = [NOTHING, *hops(found(0, 0.9))[:-1], (Decompose, Decomposition((ASKED[1],)))]
+    borne = [NOTHING, *hops(reading(0, 0.9))[:-1], (Decompose, Decomposition((ASKED[1],)))]
     for verdict, expected in ((0.6, Verdict.ANSWERED), (0.4, Verdict.UNANSWERED)):
-        replies: Script = [*borne, (Read, found(1, 0.3)), (Verify, verdict)]
+        replies: Script = [*borne, (Read, reading(1, 0.3)), (Verify, verdict)]
         if expected is Verdict.ANSWERED:
             replies += [(Decompose, Decomposition(())), (Integrate, Reading("the Isk", confidence=1.0))]
         recipe, tasks = trail(corpus, replies, chain=chain, **ALONE)
@@ -326,7 +326,7 @@ def test_an_unsupported_answer_is_looked_into_and_shown_but_not_given(
 
 
 def test_a_conclusion_is_checked_by_one_from_the_answers_alone(corpus: Corpus) -> None:
-    replies = [NOTHING, *hops(found(0, 0.4)), (Integrate, Reading("the Isk", confidence=0.9))]
+    replies = [NOTHING, *hops(reading(0, 0.4)), (Integrate, Reading("the Isk", confidence=0.9))]
     replies += [(Integrate, Reading("the Isk", confidence=0.9))]
     recipe, tasks = trail(corpus, replies, chain=ChainSettings(conclude="both"), **ALONE)
     answer = recipe.answer(QUESTION)

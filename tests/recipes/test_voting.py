@@ -10,18 +10,18 @@ from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Failure
 from hoptrail.language.tasks import Equate, Read, Reading, Sample, Samples, Verify
 from hoptrail.recipes.hirag import Hirag, HiragSettings
-from hoptrail.recipes.voting import VotingSettings, _saying
+from hoptrail.recipes.voting import VotingSettings, _sentences_with
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Verdict
-from recipes.chain_world import Script, check, found
-from recipes.hirag_world import NOTHING, OWNER, OWNS, build, count, hirag, left, reads_of
+from recipes.chain_world import Script, check, reading
+from recipes.hirag_world import NOTHING, OWNER, OWNS, build, count, hirag, reads_of, unused_replies
 from structures.site import Site
 from world import make_document, make_passage
 
 ALONE = HiragSettings(decompose=False)
 THREE = VotingSettings(replies=3)
 BY_MEANING = VotingSettings(replies=3, equivalence="meaning")
-PELL = found("Jonas Pell", OWNS)
+PELL = reading("Jonas Pell", OWNS)
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_generations_are_as_many_as_the_replies_counted(corpus: Corpus, replies:
     assert recipe.answer(OWNER).text == "Jonas Pell"
     tasks = recipe.language.tasks  # type: ignore[attr-defined]
     generations = sum(task.samples if isinstance(task, Sample) else isinstance(task, Read) for task in tasks)
-    assert (generations, left(recipe)) == (replies, 0)
+    assert (generations, unused_replies(recipe)) == (replies, 0)
 
 
 def test_the_reading_stands_with_its_citation_where_it_is_not_outvoted(corpus: Corpus) -> None:
@@ -86,14 +86,16 @@ def test_what_is_voted_in_a_script_without_spaces_is_cited(tmp_path: Path) -> No
     document = make_document("東京", "東京は日本の首都です。")
     site = Site(tmp_path)
     site.build(add=[document])
-    found = _saying("首都", [make_passage(document)], Corpus(site.snapshot, lambda: site.encoder))
+    found = _sentences_with("首都", [make_passage(document)], Corpus(site.snapshot, lambda: site.encoder))
     assert [document.slice(span) for span in found] == ["東京は日本の首都です。"]
 
 
 def test_abstentions_are_votes(corpus: Corpus) -> None:
     recipe = voting(corpus, [(Read, PELL), (Sample, Samples((None, None)))])
     (hop,) = recipe.answer(OWNER).trail
-    assert (hop.verdict, count(recipe, Verify), left(recipe)) == (Verdict.FAILED, 0, 0), "the next attempt has no reply"
+    assert (hop.verdict, count(recipe, Verify), unused_replies(recipe)) == (Verdict.FAILED, 0, 0), (
+        "the next attempt has no reply"
+    )
     answered = voting(corpus, [NOTHING, (Sample, Samples(("Jonas Pell",) * 2)), (Verify, 1.0)])
     assert answered.answer(OWNER).text == "Jonas Pell"
 
@@ -102,9 +104,9 @@ def test_meaning_is_judged_where_words_differ(corpus: Corpus) -> None:
     script: Script = [(Read, Reading("a heron")), (Sample, Samples(("J. Pell", "Jonas Pell")))]
     different, same = (Equate, False), (Equate, True)
     recipe = voting(corpus, [*script, different, different, same, (Verify, 1.0)], BY_MEANING)
-    assert (recipe.answer(OWNER).text, left(recipe)) == ("J. Pell", 0)
+    assert (recipe.answer(OWNER).text, unused_replies(recipe)) == ("J. Pell", 0)
     apart = voting(corpus, [*script, different, different, different, (Verify, 1.0)], BY_MEANING)
-    assert (apart.answer(OWNER).text, left(apart)) == ("a heron", 0), "all three differ, so the first counts"
+    assert (apart.answer(OWNER).text, unused_replies(apart)) == ("a heron", 0), "all three differ, so the first counts"
 
 
 def test_a_draw_that_fails_is_a_failed_hop(corpus: Corpus) -> None:

@@ -121,6 +121,10 @@ class _TracedRecording(RecordedChat):
             self.last = (request, paid.reply)
         return paid
 
+    def forget(self) -> None:
+        """Forget the last request."""
+        self.last = None
+
 
 def _open_recording(stored: Iterable[StoredReply], model: str) -> _TracedRecording:
     replies = [reply for reply in stored if reply.task == _TASK and model in {"", reply.model}]
@@ -148,7 +152,7 @@ class _Teacher:
 
     def line(self, passage: Unit, counts: TrainingCounts) -> bytes | None:
         """A line of a training file. If there is no example, returns None and counts the reason in `counts`."""
-        self.chat.last = None
+        self.chat.forget()
         try:
             extraction = ChatLanguage(self.chat, self.settings).perform(Extract(passage)).value
         except (RecordingError, TaskFailed) as failure:

@@ -1,10 +1,9 @@
-"""Does a sub-question point back to an earlier answer, and was it completed well? (ChainRAG, "Sub-question Rewriting".)
+"""Detect sub-questions that point back to earlier answers, and validate completions (ChainRAG, "Sub-question Rewriting").
 
-A sub-question points back by a placeholder (`#1`), a demonstrative (`this author`), a pronoun that no name stands before, or,
-where it names nothing itself, a definite description of what an earlier sub-question was after (`the author`, once it was
-asked who wrote something). Whole words count: `Where did Martin die?` holds neither `he` nor `her`, and `When was the city
-founded?` points back only where a city, or a place, was asked for before. English only, by words; that a pronoun is filler
-(`is it true that`) is not seen. Knows no language model: who rewrites the question is the caller's affair.
+A sub-question points back by a placeholder (`#1`), a demonstrative (`this author`), a pronoun before any name, or, in a question
+without names, a definite description of what an earlier sub-question asked for (`the author`, after asking who wrote something).
+Only whole words count: `Where did Martin die?` has neither `he` nor `her`, and `When was the city founded?` points back only if
+an earlier sub-question asked for a city or a place. English only; a filler pronoun (`is it true that`) is not recognised here.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _NOUNS = {Wanted.PERSON: "person", Wanted.PLACE: "place", Wanted.DATE: "date", W
 
 
 def points_back(question: str, findings: Sequence[Finding]) -> bool:
-    """Whether `question` cannot stand alone after these findings; never without any."""
+    """Whether `question` refers to these findings; False without findings."""
     if not findings:
         return False
     described = [] if _names(question) else _described(words(question))
@@ -41,16 +40,15 @@ def points_back(question: str, findings: Sequence[Finding]) -> bool:
 
 
 def is_left_open(completed: str) -> bool:
-    """Whether a sub-question that was to be completed still says `#1`, `this author` or `she`: what it is about is not known.
+    """Whether a completed sub-question still says `#1`, `this author` or `she`, so that its subject is unknown.
 
-    `it` before a clause (`is it true that`, `what is it that`) is filler. A description (`the author`) may be all that there is
-    to say.
+    `it` before a clause (`is it true that`, `what is it that`) is filler. A description (`the author`) is accepted.
     """
     return bool(_pointers(_FILLER.sub("so ", completed)))
 
 
 def _pointers(question: str) -> list[str]:
-    """Numbers, demonstratives, and pronouns that no name stands before."""
+    """Placeholders, demonstratives, and pronouns before any name."""
     said = words(question)
     first_name = min((start for start, _ in _names(question)), default=len(question))
     return REFERENCE.findall(question) + [
@@ -60,9 +58,9 @@ def _pointers(question: str) -> list[str]:
     ]
 
 
-def worded(question: str, earlier: Sequence[str]) -> str:
-    """A sub-question that refers by number, as people word it: `Where was #1 born?` after `Who wrote it?` is `Where was this
-    person born?`. `earlier` are the sub-questions that the numbers count; a number beyond them stays.
+def word_references(question: str, earlier: Sequence[str]) -> str:
+    """The sub-question with its placeholders in words: after `Who wrote it?`, `Where was #1 born?` becomes `Where was this person
+    born?`. `earlier` are the numbered sub-questions; other numbers stay.
     """
 
     def pointing(match: re.Match[str]) -> str:
@@ -73,7 +71,7 @@ def worded(question: str, earlier: Sequence[str]) -> str:
 
 
 def _kind_asked(question: str) -> str:
-    """The noun for what a sub-question asks: that of `which town` or `the author of`, else of its question word."""
+    """The noun for what a sub-question asks: from `which town` or `the author of`, else from its question word."""
     asked = analyse(question)
     noun = _NOUN_ASKED.search(question)
     if noun and noun.group(1).lower() not in FUNCTION_WORDS:
@@ -82,7 +80,7 @@ def _kind_asked(question: str) -> str:
 
 
 def is_completion(question: str, completed: str, findings: Sequence[Finding]) -> bool:
-    """Whether `completed` keeps every name of `question` and adds something of an earlier answer."""
+    """Whether `completed` keeps every name of `question` and adds a word of an earlier answer."""
     before, after = _bag(question), _bag(completed)
     names = _bag(" ".join(name for _, name in _names(question)))
     answered = _bag(" ".join(finding.answer or "" for finding in findings)) - ARTICLES
@@ -90,7 +88,7 @@ def is_completion(question: str, completed: str, findings: Sequence[Finding]) ->
 
 
 def _names(question: str) -> list[tuple[int, str]]:
-    """Where names start, and what they are."""
+    """The start and the text of each name."""
     return [(mention.start, mention.text) for mention in find_names(question)]
 
 
@@ -99,7 +97,7 @@ def _bag(text: str) -> frozenset[str]:
 
 
 def _is_demonstrative(said: Sequence[Word], at: int) -> bool:
-    """`that` is one at the start or after a preposition or auxiliary (`in that town`); elsewhere it opens a clause."""
+    """Whether a word is a demonstrative. `that` is one at the start or after a preposition or auxiliary (`in that town`)."""
     lower = said[at].lower
     return lower in _DEMONSTRATIVES or (
         lower == "that" and (at == 0 or said[at - 1].lower in _BEFORE_DEMONSTRATIVE_THAT)
@@ -107,19 +105,17 @@ def _is_demonstrative(said: Sequence[Word], at: int) -> bool:
 
 
 def _described(said: Sequence[Word]) -> list[str]:
-    """The words that may be the noun of a group that `the` opens: those up to a function word, but no verb after the first."""
+    """Possible nouns after `the`: the words up to a function word, except verb forms after the first word."""
     nouns = []
     for at, word in enumerate(said):
         group = takewhile(lambda following: following.lower not in FUNCTION_WORDS, said[at + 1 :])
         if word.lower == "the":
-            nouns += [
-                one.lower for place, one in enumerate(group) if not place or not one.lower.endswith(_VERB_ENDINGS)
-            ]
+            nouns += [noun.lower for at, noun in enumerate(group) if at == 0 or not noun.lower.endswith(_VERB_ENDINGS)]
     return nouns
 
 
 def _asked_for(noun: str, findings: Sequence[Finding]) -> bool:
-    """Whether an earlier sub-question used the noun, or its answer is of the type that the noun stands for."""
+    """Whether an earlier sub-question has the noun, or asks for the noun's type."""
     wanted = type_of_noun(noun)
     for finding in findings:
         asked = analyse(finding.asked)

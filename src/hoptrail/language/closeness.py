@@ -1,8 +1,7 @@
-"""The statements that come closest to a question, among those of units that were found for it.
+"""The statements closest to a question, among those of retrieved units.
 
-A statement's closeness adds up how much of the question it says, rare words counting more (a word in the headings above it counts
-less), how similar its meaning is by the encoder, and how early its unit stands. It says nothing of whether the
-statement settles the question.
+Closeness is the sum of three parts: the share of the question's words that a statement says (rare words weigh more, words only in
+its headings less), the encoder's similarity, and the rank of its unit. It does not tell whether the statement is an answer.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from hoptrail.models.encoder import Encoder
 from hoptrail.text.dates import dates_asked, dates_said
 from hoptrail.text.statements import LONGEST, Said, statements_of
 from hoptrail.text.words import RELATED, content_stems, words
@@ -23,13 +23,13 @@ Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 
 _DATE = re.compile(r"(?:\d{4}|-)-\d\d(?:-\d\d)?")
 _UNITS = 8
-"""Units whose statements are weighed, best first."""
+"""Number of best units whose statements are scored."""
 _ENCODED = 20
-"""Statements handed to the encoder, best by words first."""
+"""Number of statements, best by words, that are encoded."""
 _ABOVE = 0.6
-"""What a word in title or headings counts, against one in the statement itself."""
+"""Weight of a word in title or headings, relative to one in the statement."""
 _MEANING, _RANK = 0.9, 0.15
-"""Weights of the encoder's cosine and of the unit's place in the ranking, beside the share of words (0 to 1)."""
+"""Weights of the encoder's cosine and of 1 / rank of the unit, relative to the share of words (0 to 1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,36 +41,46 @@ class Close:
     share: float
 
 
+def encoder_similarity(encoder: Encoder) -> Similarity:
+    """Similarity by an encoder's vectors."""
+
+    def cosines(question: str, sentences: Sequence[str]) -> list[float]:
+        vectors = encoder.encode([question, *sentences])
+        return [float(cosine) for cosine in vectors[1:] @ vectors[0]]
+
+    return cosines
+
+
 def close_statements(question: str, units: Sequence[Unit], similarity: Similarity | None) -> tuple[Close, ...]:
-    """The statements of the first passages and sentences among `units`, closest first; each once, wherever it was found."""
+    """The distinct statements of the first passages and sentences among `units`, closest first."""
     units = [unit for unit in units if unit.kind in {Kind.PASSAGE, Kind.SENTENCE}][:_UNITS]
     rank: dict[tuple[str, int, int], int] = {}
-    found: list[Said] = []
+    statements: list[Said] = []
     for place, unit in enumerate(units):
         first = unit.sources[0].start
         for said in statements_of(unit):
             key = (unit.document, first + said.start, first + said.end)
             if key not in rank:
                 rank[key] = place
-                found.append(said)
+                statements.append(said)
     asked = asked_words(question)
-    stems_said = [_stems_said(one, asked) for one in found]
+    stems_said = [_stems_said(said, asked) for said in statements]
     weights = _weights(asked, stems_said)
     scored = [
-        (said, _share(weights, *by), _RANK / (1 + place))
-        for said, by, place in zip(found, stems_said, rank.values(), strict=True)
+        (said, _share(weights, *stems), _RANK / (1 + place))
+        for said, stems, place in zip(statements, stems_said, rank.values(), strict=True)
     ]
-    scored.sort(key=lambda one: -(one[1] + one[2]))
+    scored.sort(key=lambda item: -(item[1] + item[2]))
     cosines = _cosines(question, [said for said, _, _ in scored[:_ENCODED]], similarity)
     close = [
         Close(said, share + bonus + _MEANING * cosine, share)
         for (said, share, bonus), cosine in zip(scored, cosines, strict=False)
     ]
-    return tuple(sorted(close, key=lambda one: -one.closeness))
+    return tuple(sorted(close, key=lambda statement: -statement.closeness))
 
 
 def asked_words(question: str) -> frozenset[str]:
-    """The meaningful words of a question, a date in it as one, however it is written."""
+    """The stems of a question's content words; each date counts as one word in a normal form."""
     dates = dates_asked(question)
     rest = question
     for written, _ in dates:
@@ -80,12 +90,17 @@ def asked_words(question: str) -> frozenset[str]:
 
 
 def asks_for_date(asked: frozenset[str]) -> bool:
-    """Whether a date is among the words that are asked."""
-    return any(_DATE.fullmatch(one) for one in asked)
+    """Whether a date is among the asked words."""
+    return any(_DATE.fullmatch(word) for word in asked)
+
+
+def is_said(stem: str, stems: frozenset[str]) -> bool:
+    """Whether a word or a related one is among some stems."""
+    return stem in stems or not RELATED.get(stem, frozenset()).isdisjoint(stems)
 
 
 def _stems_said(said: Said, asked: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
-    """The words of a statement, and those with its title and headings; its dates too, where the question asks for one."""
+    """The stems of a statement without and with its title and headings, and its dates if the question has one."""
     own, seen = content_stems(said.said), content_stems(said.seen)
     if asks_for_date(asked):
         own |= dates_said(said.said)
@@ -94,7 +109,7 @@ def _stems_said(said: Said, asked: frozenset[str]) -> tuple[frozenset[str], froz
 
 
 def _weights(asked: frozenset[str], stems_said: Sequence[tuple[frozenset[str], frozenset[str]]]) -> dict[str, float]:
-    """A word of the question that few statements say counts more."""
+    """The weight of each asked word: the fewer statements say it, the higher."""
     count = Counter(stem for _, seen in stems_said for stem in asked & seen)
     return {stem: math.log(1 + (len(stems_said) + 1) / (1 + count[stem])) for stem in sorted(asked)}
 

@@ -1,7 +1,7 @@
-"""Sub-questions made to stand alone: `#n` and phrases that point back become earlier answers.
+"""Complete sub-questions by rules: `#n` and phrases that point back become earlier answers.
 
-A phrase points back when it is a demonstrative with a noun (`this author`, `that town`), which takes the latest answer, or
-a pronoun in a question that names nothing itself. `Where did Martin die?` points nowhere and is returned as it is.
+Two kinds of phrases point back, and become the latest answer: a demonstrative with a noun (`this author`, `that town`), and a
+pronoun in a question without a name. `Where did Martin die?` stays as it is.
 """
 
 from __future__ import annotations
@@ -22,41 +22,41 @@ _MOST_ANALYSED = 2_000
 
 
 def complete(question: str, findings: Sequence[Finding]) -> str:
-    """`question` with its references replaced; a reference to an unanswered finding stays as it stands."""
-    question = referenced(question, findings)
+    """`question` with its references replaced; a reference to an unanswered finding stays."""
+    question = resolve_references(question, findings)
     latest = next((finding.answer for finding in reversed(findings) if finding.answer), None)
     if latest is None or len(question) > _MOST_ANALYSED or REFERENCE.search(question):
         return question
-    pointed = _DEMONSTRATIVE.sub(lambda match: _pointed(match, latest), question, count=1)
+    pointed = _DEMONSTRATIVE.sub(lambda match: _replace_demonstrative(match, latest), question, count=1)
     if pointed != question:
         return pointed
     return question if find_names(question) else _without_pronouns(question, latest)
 
 
-def referenced(question: str, findings: Sequence[Finding]) -> str:
-    """`question` with `#n` as the answer to the n-th finding, where there is one."""
+def resolve_references(question: str, findings: Sequence[Finding]) -> str:
+    """`question` with the answer to the n-th finding, if any, in place of `#n`."""
     answers = [finding.answer for finding in findings]
-    return REFERENCE.sub(lambda match: _numbered(match, answers), question)
+    return REFERENCE.sub(lambda match: _replace_reference(match, answers), question)
 
 
 def clarify(question: str, context: str) -> str:
-    """`question` with its context behind it: a search takes the words of both, and nobody but a search reads it."""
+    """`question` followed by its context: it is only used as a search query, so the words suffice."""
     return question if context in question else f"{question} {context}"
 
 
 def unresolved(question: str) -> bool:
-    """Whether a reference such as `#2` is left."""
+    """Whether a reference such as `#2` remains."""
     return REFERENCE.search(question) is not None
 
 
-def _numbered(match: re.Match[str], answers: Sequence[str | None]) -> str:
+def _replace_reference(match: re.Match[str], answers: Sequence[str | None]) -> str:
     place = int(match.group(1)) - 1
     answer = answers[place] if 0 <= place < len(answers) else None
     return answer or match.group()
 
 
-def _pointed(match: re.Match[str], latest: str) -> str:
-    """`that was` and `this is` do not point: a noun must follow."""
+def _replace_demonstrative(match: re.Match[str], latest: str) -> str:
+    """The latest answer, but only for a demonstrative with a noun: not for `that was` or `this is`."""
     return match.group() if match.group(1).lower() in FUNCTION_WORDS | {"question"} else latest
 
 

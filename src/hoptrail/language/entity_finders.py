@@ -1,7 +1,6 @@
-"""Who finds the mentions of a text: our rules, or a spaCy pipeline that the user names.
+"""Finders of entities in documents: our rules, or a spaCy pipeline that the user names.
 
-One small protocol for everything that looks for entities in documents. Questions are always read by the rules: what they are
-about is decided by word order too. spaCy is imported when a pipeline is opened, never because it happens to be installed.
+Questions are always read by the rules, which also use their word order. spaCy is imported only when a pipeline is opened.
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ _SHAPES = {
     **dict.fromkeys(word_set("CARDINAL ORDINAL QUANTITY PERCENT MONEY"), Shape.NUMBER),
     "WORK_OF_ART": Shape.QUOTED,
 }
-"""Labels of spaCy's English pipelines (OntoNotes 5) that are no names; any other label is one."""
+"""Labels of spaCy's English pipelines (OntoNotes 5) that are not names; all others are."""
 
 
 class EntityFinder(Protocol):
-    """Finds what a text mentions: the same text, the same mentions, in order, none overlapping."""
+    """Finds the mentions in a text, in order and without overlaps. Deterministic."""
 
     @property
     def name(self) -> str:
-        """As the setting gives it; what it finds depends on this and the text alone."""
+        """The finder's name in settings. Mentions depend only on it and the text."""
         ...
 
     def find(self, text: str) -> tuple[Mention, ...]: ...
@@ -43,7 +42,7 @@ class EntityFinder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RuleFinder:
-    """By capitals, quotation marks and digits (see `entities`)."""
+    """Finds mentions by capitals, quotation marks and digits (see `text.mentions`)."""
 
     name: str = RULES
 
@@ -52,7 +51,7 @@ class RuleFinder:
 
 
 class Entity(Protocol):
-    """What is used of a spaCy entity: offsets into the text and a label."""
+    """The used part of a spaCy entity: offsets into the text and a label."""
 
     @property
     def start_char(self) -> int: ...
@@ -66,22 +65,17 @@ class Entity(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SpacyFinder:
-    """By the entities of a pipeline, one text at a time, so that what stands in the same batch changes nothing."""
+    """Finds the entities of a pipeline, one text at a time, so that results do not depend on batches."""
 
     name: str
     entities: Callable[[str], Iterable[Entity]]
 
     def find(self, text: str) -> tuple[Mention, ...]:
-        found = (
-            Mention(
-                squeeze(text[one.start_char : one.end_char]),
-                one.start_char,
-                one.end_char,
-                _SHAPES.get(one.label_, Shape.NAME),
-            )
-            for one in self.entities(text)
-        )
-        return tuple(mention for mention in found if mention.text)
+        mentions = []
+        for entity in self.entities(text):
+            start, end = entity.start_char, entity.end_char
+            mentions.append(Mention(squeeze(text[start:end]), start, end, _SHAPES.get(entity.label_, Shape.NAME)))
+        return tuple(mention for mention in mentions if mention.text)
 
 
 def check_finder(name: str) -> None:
@@ -96,10 +90,10 @@ def check_finder(name: str) -> None:
 
 
 def open_finder(name: str) -> EntityFinder:
-    """The finder called `name`: `rules`, or `spacy:MODEL` with a package or folder that `spacy.load` takes.
+    """The finder called `name`: `rules`, or `spacy:MODEL` with a package or folder for `spacy.load`.
 
-    Loading a package runs its code, and a folder's configuration chooses among registered functions: name only pipelines you
-    trust. Nothing is downloaded.
+    Loading a package runs its code, and a folder's configuration calls registered functions: name only pipelines you trust.
+    Nothing is downloaded.
 
     Raises:
         UsageError: there is no such finder, or spaCy or the pipeline is missing or finds no entities.
@@ -110,22 +104,22 @@ def open_finder(name: str) -> EntityFinder:
 
 @lru_cache(maxsize=4)
 def _pipeline(model: str) -> Callable[[str], Iterable[Entity]]:
-    """The entities of a pipeline's documents."""
+    """A function from a text to its entities."""
     pipeline = pipeline_with("doc.ents", model, "finds no entities", "`ner` or `entity_ruler`")
-    turn = Lock()
+    lock = Lock()
 
     def entities(text: str) -> tuple[Entity, ...]:
-        with turn:  # a pipeline's vocabulary grows while it reads
+        with lock:  # reading changes a pipeline's vocabulary
             return tuple(pipeline(text).ents)
 
     return entities
 
 
 def pipeline_with(assigned: str, model: str, lack: str, components: str) -> Language:
-    """A spaCy pipeline, shared like all, with a component that assigns what is asked for; `components` are those that do.
+    """A shared spaCy pipeline that must have a component assigning `assigned`.
 
     Raises:
-        UsageError: it has none (`lack` says what it does not do), or spaCy or the pipeline is missing.
+        UsageError: it has none (the message has `lack` and the `components` that would do), or spaCy or the pipeline is missing.
     """
     pipeline = _load_pipeline(model)
     if not any(assigned in pipeline.get_pipe_meta(part).assigns for part in pipeline.pipe_names):
@@ -138,7 +132,7 @@ def pipeline_with(assigned: str, model: str, lack: str, components: str) -> Lang
 
 @lru_cache(maxsize=4)
 def _load_pipeline(model: str) -> Language:
-    """A spaCy pipeline. Pipelines are shared, since each takes seconds and memory to load; use one at a time.
+    """A spaCy pipeline, shared because loading takes seconds and memory. Not thread-safe.
 
     Raises:
         UsageError: spaCy or the pipeline is missing.

@@ -1,4 +1,4 @@
-"""Languages by name, as flags and settings give them. One literal table; nothing registers itself."""
+"""Open languages by the names that flags and settings give. The table is literal: nothing registers itself."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from hoptrail.models.remembered import RememberedReplies
 
 EVALUATED_ONLY = "oracle"
-"""The language that is no language of this table: `evaluation` opens it."""
+"""The language that only `evaluation` opens."""
 
 
 @dataclass(frozen=True)
 class LanguageContext:
-    """What a language may need: an encoder, the folder where paid replies are kept, how to reach a chat model.
+    """What a language may need: an encoder, the folder for paid replies, the chat settings.
 
-    Hold on to it: all languages opened from one context share one reader, one endpoint, one limiter and one ledger. With
-    `fully_priced`, tasks come with what their replies took when they were made, also where they were remembered.
+    Reuse the context: all languages opened from it share one reader, one endpoint, one limiter and one ledger. With
+    `fully_priced`, usage also includes the original cost of remembered replies.
     """
 
     encoder: Encoder | None = None
@@ -47,10 +47,10 @@ class LanguageContext:
 
     @cached_property
     def paid_chat(self) -> PaidChat:
-        """The chat model of the settings and the environment, which is read here.
+        """The chat model of the settings and of the environment, which is read here.
 
         Raises:
-            UsageError: no address, no model, no folder, or a limit on money without a price.
+            UsageError: there is no address, no model or no folder, or a limit on money without a price.
         """
         from hoptrail.models.environment import find_address
 
@@ -61,10 +61,10 @@ class LanguageContext:
 
     @cached_property
     def rehearsed_chat(self) -> PaidChat:
-        """The same for a rehearsal, which asks nobody: where no address is named, one that is nowhere, so that no reply is known.
+        """The chat model for a rehearsal, which sends nothing; a placeholder if there is no address or model.
 
         Raises:
-            UsageError: as for `paid_chat`, but not for want of an address or a model.
+            UsageError: as for `paid_chat`, except for a missing address or model.
         """
         from hoptrail.models.environment import Address, wanted_base_url, wanted_model
 
@@ -110,7 +110,7 @@ def open_language(name: str, context: LanguageContext | None = None) -> Language
 
 
 def check_language(name: str) -> None:
-    """Whether there is a language of that name, in evaluations at least; whether it can be used shows when it is opened.
+    """Check that a language of that name exists (perhaps only in evaluations). Whether it is usable shows when it is opened.
 
     Raises:
         UsageError: there is none.

@@ -1,4 +1,4 @@
-"""Follow-up questions: `and when was she born?` becomes a question that stands alone, by the trail of the answer before it."""
+"""Follow-up questions: `and when was she born?` becomes a question that stands alone, by the trail of the previous answer."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _NAMES = frozenset({Shape.NAME, Shape.QUOTED})
 
 
 def stand_alone(question: str, before: Answer | None, language: Language) -> str:
-    """`question` with what it leaves to the answer before it put in; as it is where there is none or nothing points back.
+    """`question` completed from the previous answer; unchanged if there is none or nothing points back.
 
-    He and she are whoever an earlier hop found by asking who, else what the former question was about. Everything else points to
-    the latest name of the trail: a date, a number or a yes is nobody's `it`.
+    `He` and `she` refer to the answer of an earlier hop that asked who, else to the subject of the previous question. Other words
+    refer to the latest name of the trail: dates, numbers and yes are never meant.
 
     Raises:
-        TaskFailed, EndpointRefused, BudgetExhausted: the language could not complete it.
+        TaskFailed, EndpointRefused, BudgetExhausted: the language could not complete the question.
     """
     if before is None:
         return question
@@ -29,18 +29,16 @@ def stand_alone(question: str, before: Answer | None, language: Language) -> str
     opened = opened[:1].upper() + opened[1:]
     findings = tuple(_findings(before))
     if _PERSON.search(opened):
-        findings = tuple(one for one in findings if _WHO.match(one.asked)) or findings
+        findings = tuple(finding for finding in findings if _WHO.match(finding.asked)) or findings
     return language.perform(Complete(opened, findings)).value if findings else question
 
 
 def _findings(before: Answer) -> list[Finding]:
-    """What the answer before settled, the latest last: what its question names, what each hop found, the answer."""
-    named = [mention.text for mention in find_names(before.question)]
-    hops = [(hop.asked, hop.answer) for hop in before.trail if hop.answer] + [(before.question, before.text)]
-    found = [("", name) for name in named[-1:]] + [
-        (asked, answer) for asked, answer in hops if answer and _is_name(answer)
-    ]
-    return [Finding(asked or f"What is {answer}?", asked or f"What is {answer}?", answer) for asked, answer in found]
+    """The names of the previous answer, the latest last: the last name of its question, the answers of its hops, the answer."""
+    names = [(f"What is {mention.text}?", mention.text) for mention in find_names(before.question)[-1:]]
+    hops = [(hop.asked, hop.answer) for hop in before.trail] + [(before.question, before.text)]
+    names += ((asked, answer) for asked, answer in hops if answer and _is_name(answer))
+    return [Finding(asked, asked, answer) for asked, answer in names]
 
 
 def _is_name(answer: str) -> bool:

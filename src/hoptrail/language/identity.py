@@ -1,8 +1,8 @@
-"""What a language's replies hang on beside the tasks, as one short text: for whoever keeps results and must not mix them up.
+"""The identity of a language as a short text: everything besides the task and the code that its replies depend on.
 
-Covers the content of the file that it speaks from, prompts of one's own, the endpoint, the settings that shape requests and
-replies, and the reader's weights; code, the prompts that ship and other weights are apart (`fingerprints.digest_of_code`). Does
-not cover what cannot be seen from here: what an endpoint runs under a model's name.
+It is stored with results so that different ones are not mixed. It covers the content of a script or recording, the user's own
+prompts, the endpoint, the settings that shape requests and replies, and the reader's weights. Code, shipped prompts and other
+weights have their own digest (`fingerprints.digest_of_code`). What an endpoint runs under a model's name cannot be known.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hoptrail.models.reader import reader_version
 
 
 def language_identity(name: str, chat: ChatSettings, offline: OfflineSettings) -> str:
-    """What the replies of the language `name` hang on beside the code; `name` as `open_language` takes it.
+    """The identity of the language `name`, which is as for `open_language`.
 
     Raises:
         UsageError: its file cannot be read, or its endpoint is not set.
@@ -40,13 +40,13 @@ def language_identity(name: str, chat: ChatSettings, offline: OfflineSettings) -
 
 
 def shaping(chat: ChatSettings) -> str:
-    """The chat settings that a reply can hang on, and the content of prompts of one's own. Place and model are named apart."""
+    """A digest of the chat settings that a reply can depend on, and of the user's prompts; without place and model."""
     default = ChatSettings()
-    shaping = fingerprint(replace(chat, **{name: getattr(default, name) for name in _NO_MATTER}))
-    return f"{shaping} {digest_of_prompts(chat.prompts)}".strip()
+    relevant = replace(chat, **{name: getattr(default, name) for name in _IRRELEVANT})
+    return f"{fingerprint(relevant)} {digest_of_prompts(chat.prompts)}".strip()
 
 
-_NO_MATTER = (
+_IRRELEVANT = (
     *("base_url", "model", "api_key_variable", "prompts"),
     *("stream", "concurrency", "deadline_seconds", "attempts", "backoff_seconds", "longest_wait_seconds"),
     *("prompt_price", "completion_price", "limit_calls", "limit_tokens", "limit_money"),

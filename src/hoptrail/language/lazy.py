@@ -1,4 +1,4 @@
-"""A language that is opened when it is first asked, for whoever mostly asks nothing; and how the two that ship are called."""
+"""A language that is opened on first use, and the names of the two shipped languages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class LazyLanguage:
-    """The language that `open_` opens: what is wrong with it shows when it is asked."""
+    """The language that `open_` opens on first use, which is when its errors are raised."""
 
     def __init__(self, open_: Callable[[], Language]) -> None:
         self._open = open_

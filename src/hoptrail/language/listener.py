@@ -1,7 +1,7 @@
-"""A language that somebody listens to: told of every hop as it is made, and able to stop the work before the next task.
+"""A language with a listener that is notified of every hop and can stop the work before the next task.
 
-Recipes know nothing of it. They pass every task through a `Meter`, which tells the listener, if the language has one; so
-whoever wants to hear of hops wraps the language that he hands to a recipe.
+Recipes do not know about listeners: they pass every task through a `Meter`, which notifies the language's listener, if any. To
+receive hops, wrap the language before passing it to a recipe.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from hoptrail.types import Hop, Span
 T = TypeVar("T")
 
 
-def _ask_on() -> bool:
+def _ignore_question(question: str, asked: str) -> None:
+    """Default for `Listener.asked`."""
+
+
+def _ignore_hop(hop: Hop, support: tuple[Span, ...]) -> None:
+    """Default for `Listener.found`."""
+
+
+def _never() -> bool:
     return False
-
-
-def _asked_unheard(question: str, asked: str) -> None:
-    """For listeners who wait for answers only."""
-
-
-def _found_unheard(hop: Hop, support: tuple[Span, ...]) -> None:
-    """For listeners who only want to be able to stop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Told, in the thread that answers, of a sub-question with what is really `asked`, then of the hop it became, with the
-    spans that its answer rests on. Once `stopped` says so, no further task is performed.
+    """Callbacks in the answering thread: `asked` gets a sub-question and its completed form, `found` gets its finished hop with
+    the supporting spans. Once `stopped` returns True, no further task is performed.
 
-    A recipe may give up hops it has made: the answer's trail says which ones count.
+    A recipe may discard hops: the answer's trail has those that count.
     """
 
-    asked: Callable[[str, str], None] = _asked_unheard
-    found: Callable[[Hop, tuple[Span, ...]], None] = _found_unheard
-    stopped: Callable[[], bool] = _ask_on
+    asked: Callable[[str, str], None] = _ignore_question
+    found: Callable[[Hop, tuple[Span, ...]], None] = _ignore_hop
+    stopped: Callable[[], bool] = _never
 
 
 NOBODY = Listener()
@@ -47,7 +47,7 @@ NOBODY = Listener()
 
 @dataclass(frozen=True, slots=True)
 class ListenedLanguage:
-    """`language` with a listener; otherwise the same."""
+    """`language` with a listener."""
 
     language: Language
     listener: Listener
@@ -57,10 +57,10 @@ class ListenedLanguage:
         return self.language.name
 
     def perform(self, task: Task[T]) -> Reply[T]:
-        """As the language does.
+        """Perform a task with the language.
 
         Raises:
-            Interrupted: the listener has stopped.
+            Interrupted: the listener has stopped the work.
         """
         if self.listener.stopped():
             raise Interrupted("stopped before the answer was found, because nobody waits for it any longer. Ask again.")

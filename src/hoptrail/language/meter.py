@@ -1,4 +1,4 @@
-"""A language with a meter on it: what one question spent, told to whoever listens. Not for several threads at once."""
+"""Meter the tasks of one question, and notify a listener of its hops. Not thread-safe."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ T = TypeVar("T")
 
 
 class Meter:
-    """Passes tasks on to `language` and adds up what they cost; passes news of hops on to its listener.
+    """Passes tasks on to `language` and adds up their cost; passes hops on to its listener.
 
-    `abstain` says when the question itself may be left without an answer; sub-questions always may.
+    `abstain` applies to the question itself; sub-questions may always abstain.
     """
 
     def __init__(self, language: Language, abstain: Abstain = Abstain.ALWAYS) -> None:
@@ -35,32 +35,32 @@ class Meter:
 
     @property
     def usage(self) -> Usage:
-        """Calls, tokens and seconds so far; the seconds are this meter's own, and count failed tasks too."""
+        """Calls, tokens and seconds so far; the seconds are measured here and include failed tasks."""
         return self._usage
 
     @property
     def failures(self) -> int:
-        """How many tasks failed."""
+        """The number of failed tasks."""
         return self._failures
 
     @property
     def tasks(self) -> int:
-        """How many tasks were performed or failed."""
+        """The number of tasks, failed ones included."""
         return self._tasks
 
     def asked(self, question: str, asked: str) -> None:
-        """Tell that a sub-question is being worked on, and what is really asked for it."""
+        """Notify the listener of a sub-question and its completed form before work on it begins."""
         self._listener.asked(question, asked)
 
     def found(self, hop: Hop, support: tuple[Span, ...] = ()) -> None:
-        """Tell of a hop that is done, and of the spans that its answer rests on."""
+        """Notify the listener of a finished hop and its supporting spans."""
         self._listener.found(hop, support)
 
     def perform(self, task: Task[T]) -> T:
-        """The task's output.
+        """Perform a task and return its output.
 
         Raises:
-            TaskFailed: as the language raised it.
+            TaskFailed: from the language.
         """
         started = time.perf_counter()
         spent = Usage()

@@ -1,4 +1,4 @@
-"""Which kind of answer a question's words ask for. English, by its first words and its nouns; it knows no subject matter."""
+"""Classify a question by the kind of answer it asks for: by its first words and its nouns, in English."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _COMPARED = word_set(
 
 
 def kind_asked(question: str) -> AnswerKind:
-    """The kind of answer that a question wants; `SHORT` where its words say nothing else."""
+    """The kind of answer that a question asks for; `SHORT` by default."""
     line = with_question_word(" ".join(question.split()))
     tokens = words(line)
     if not tokens:
@@ -81,10 +81,10 @@ def _offers(tokens: tuple[Word, ...]) -> bool:
 
 
 def _plural(tokens: tuple[Word, ...], *, first: bool) -> bool:
-    """Whether the noun after `which` or `what` stands in the plural, and nothing compares: `which customers are waiting`.
+    """Whether the noun after `which` or `what` is plural, without a comparison: `which customers are waiting`.
 
-    After another noun a word in -s may be a verb (`which variable limits the cores`), so there a plural verb has to follow.
-    `In which hills does a river rise?` asks for one place.
+    After another noun, a word in -s may be a verb (`which variable limits the cores`), so a plural verb must follow it. `In which
+    hills does a river rise?` asks for one place.
     """
     if any(token.lower in _COMPARED for token in tokens):
         return False

@@ -1,9 +1,8 @@
-"""The performer `scripted`: replies from a queue, for tests and documentation.
+"""The language `scripted`: replies from a queue, for tests and documentation.
 
-A reply may be an output, an output bound to the task it is for, or a failure. In a `Reading` or an `Extraction` a span may be
-given as a `Quote`, which is looked for in the text handed over. In a JSONL file a line is
-`{"task": "answer", "reply": {...}}` or `{"task": "answer", "fail": "reason"}`, with optional `prompt_tokens` and
-`completion_tokens`. It understands nothing of what it is asked.
+A reply is an output, an output bound to a task, or a failure. In a `Reading` or an `Extraction` a span may be a `Quote`, which is
+searched for in the task's text. A line of a JSONL file is `{"task": "answer", "reply": {...}}` or
+`{"task": "answer", "fail": "reason"}`, with optional `prompt_tokens` and `completion_tokens`.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ _STRICT: dict[str, Any] = {"extra": "forbid"}
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A span given by its words: the first place of the evidence where they stand."""
+    """A span given by its words: their first occurrence in the evidence."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
     quote: str
@@ -118,7 +117,7 @@ Output = (
 
 @dataclass(frozen=True, slots=True)
 class ScriptedReply:
-    """An output, the task it is for (None: any that has such an output), and the tokens it is said to have cost."""
+    """An output, its task (None: any task with such an output), and the tokens to report."""
 
     output: Output
     task: type[Task[Any]] | None = None
@@ -156,11 +155,11 @@ _WRITTEN: dict[type[Task[Any]], Any] = {
     Entail: Relation,
     Equate: bool,
 }
-"""What a reply in a file is read as."""
+"""The types of replies in a file."""
 
 
 class ScriptedLanguage:
-    """Gives its replies in order, one a task, each counted as one call."""
+    """Gives its replies in order, one for each task; each counts as one call."""
 
     name = "scripted"
 
@@ -172,7 +171,7 @@ class ScriptedLanguage:
         """Replies from a JSONL file.
 
         Raises:
-            UsageError: the file cannot be read, or a line is not as documented; the message names it.
+            UsageError: the file cannot be read, or a line is invalid; the message names the line.
         """
         try:
             lines = path.read_text(encoding="utf-8").splitlines()
@@ -182,14 +181,14 @@ class ScriptedLanguage:
 
     @property
     def remaining(self) -> int:
-        """How many replies are left."""
+        """The number of remaining replies."""
         return len(self._replies)
 
     def perform(self, task: Task[T]) -> Reply[T]:
-        """The next reply. It is taken from the queue even when it fails the task on purpose, not when it does not fit.
+        """The next reply. A scripted failure is removed from the queue, a reply that does not fit the task is not.
 
         Raises:
-            TaskFailed: the queue is empty, the next reply is for another task, it says to fail, or its quote is not there.
+            TaskFailed: the queue is empty, the next reply is for another task or says to fail, or its quote is not found.
         """
         asked = TASK_NAMES.get(type(task), type(task).__name__)
         if not self._replies:
@@ -198,11 +197,11 @@ class ScriptedLanguage:
         if reply.task not in {None, type(task)} or not isinstance(
             reply.output, (*_OUTPUTS.get(type(task), ()), Failure)
         ):
-            raise TaskFailed(f"the script's next reply is {_described(reply)}, but {asked} was asked for: {task}")
+            raise TaskFailed(f"the script's next reply is {_describe(reply)}, but {asked} was asked for: {task}")
         self._replies.popleft()
         if isinstance(reply.output, Failure):
             raise TaskFailed(f"{asked} failed as the script says: {reply.output.reason}")
-        value = _located(reply.output, task)
+        value = _resolve_quotes(reply.output, task)
         return Reply(cast("T", value), Usage(1, reply.prompt_tokens, reply.completion_tokens))
 
 
@@ -212,13 +211,13 @@ def _as_reply(reply: ScriptedReply | tuple[type[Task[Any]], Output] | Output) ->
     return ScriptedReply(reply[1], reply[0]) if isinstance(reply, tuple) else ScriptedReply(reply)
 
 
-def _described(reply: ScriptedReply) -> str:
+def _describe(reply: ScriptedReply) -> str:
     kind = type(reply.output).__name__
     return f"{kind} for {TASK_NAMES[reply.task]}" if reply.task else kind
 
 
-def _located(output: Output, task: Task[Any]) -> object:
-    """`output` with its quotes as spans of what the task handed over."""
+def _resolve_quotes(output: Output, task: Task[Any]) -> object:
+    """`output` with spans of the task's text in place of quotes."""
     units: Sequence[Unit] = ()
     if isinstance(task, Read | Integrate):
         units = task.evidence
@@ -251,10 +250,10 @@ def _span(given: Quote | Span, units: Sequence[Unit]) -> Span:
 
 
 def _parse(line: str, place: str) -> ScriptedReply:
-    """One line of a script.
+    """Parse one line of a script.
 
     Raises:
-        UsageError: it is not as documented.
+        UsageError: it is invalid.
     """
     from pydantic import TypeAdapter, ValidationError
 
@@ -277,7 +276,7 @@ def _parse(line: str, place: str) -> ScriptedReply:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A line of a script as written."""
+    """A line of a script."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
     task: str

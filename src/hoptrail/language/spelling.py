@@ -1,8 +1,7 @@
-"""Slips of the keyboard in a question, put right by the words of the evidence: one letter left out, added, changed or swapped.
+"""Correct typing errors in a question by the words of the evidence: one letter missing, added, changed or swapped.
 
-Only plain words are touched: one that the evidence does not have, that is no common word itself (`reads` is no slip for
-`ready`), and that has exactly one neighbour in the evidence, written in small letters. Names, numbers and identifiers stay as
-they are: `Lund` may be somebody else than `Lunt`.
+Only plain words are corrected: in small letters, not in the evidence, not a common word (`reads` is no error for `ready`), and
+with exactly one neighbour in the evidence. Names, numbers and identifiers stay: `Lund` may not be `Lunt`.
 """
 
 from __future__ import annotations
@@ -15,15 +14,15 @@ from hoptrail.text.words import Word, words
 from hoptrail.types import Unit
 
 _SHORTEST = 5
-"""Letters from which on one letter less still tells which word is meant."""
+"""Letters of the shortest word that is corrected."""
 _UNITS, _CHARACTERS = 20, 4_000
-"""What of the evidence is looked at."""
-_FEWEST_OF_A_QUESTION_WORD = 4
-"""Of three letters too many are words of their own: `Hoy`."""
+"""Units of the evidence, and characters of each, that are used."""
+_SHORTEST_QUESTION_WORD = 4
+"""Letters of the shortest question word that is corrected: shorter ones may be other words, like `Hoy`."""
 
 
 def corrected(question: str, units: Sequence[Unit]) -> str:
-    """The question in the words of the units found for it."""
+    """The question corrected by the words of the units."""
     question = with_question_word(question)
     plain: set[str] = set()
     known = set(FUNCTION_WORDS | QUESTION_WORDS)
@@ -40,21 +39,21 @@ def corrected(question: str, units: Sequence[Unit]) -> str:
             and not {word.text, word.stem} & known
             and word.text not in common_words()
         ):
-            question = _replaced(question, word, _neighbours(word.text, plain))
+            question = _replace_word(question, word, _neighbours(word.text, plain))
     return question
 
 
 def with_question_word(question: str) -> str:
-    """The question with its first word put right where that is nearly one that asks: `wich`, `waht`."""
+    """The question with a misspelt question word at its start corrected: `wich`, `waht`."""
     first = next(iter(words(question[:40])), None)
-    if first is None or first.lower in FUNCTION_WORDS | QUESTION_WORDS or len(first.text) < _FEWEST_OF_A_QUESTION_WORD:
+    if first is None or first.lower in FUNCTION_WORDS | QUESTION_WORDS or len(first.text) < _SHORTEST_QUESTION_WORD:
         return question
     if not first.text.isalpha() or not first.text[1:].islower():
         return question
-    return _replaced(question, first, _neighbours(first.lower, QUESTION_WORDS - AUXILIARIES))
+    return _replace_word(question, first, _neighbours(first.lower, QUESTION_WORDS - AUXILIARIES))
 
 
-def _replaced(question: str, word: Word, neighbours: Sequence[str]) -> str:
+def _replace_word(question: str, word: Word, neighbours: Sequence[str]) -> str:
     return f"{question[: word.start]}{neighbours[0]}{question[word.end :]}" if len(neighbours) == 1 else question
 
 
@@ -63,7 +62,7 @@ def _neighbours(word: str, among: Iterable[str]) -> list[str]:
 
 
 def _one_apart(one: str, other: str) -> bool:
-    """Whether one slip makes `other` of `one` (Damerau's four)."""
+    """Whether two words differ by one typing error (Damerau's four kinds)."""
     if len(one) > len(other):
         one, other = other, one
     if one == other or len(other) - len(one) > 1:

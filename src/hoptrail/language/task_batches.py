@@ -1,11 +1,11 @@
-"""Many tasks of one kind, several asked at a time, their replies in the order of the tasks.
+"""Perform many tasks of one kind concurrently; replies come in the order of the tasks.
 
-Threads wait for a model; rules gain nothing from them, so `workers` is 1 there. A language that travels (rules: they cost
-nothing and keep nothing) is handed to the executor with its tasks. Every other one is asked by this process alone: it holds the
-one ledger that limits on spending are checked against, the replies that were paid for, and the key, and its tasks only wait.
+Threads wait for a model; rules gain nothing from them, so `workers` is 1 there. A remote-safe language (rules: they cost nothing
+and have no state) is sent to the executor with its tasks. Any other language is used only in this process, which has the one
+ledger for limits on spending, the paid replies and the key; its tasks only wait.
 
-A failed task is given in its place, because one item harms only itself; what stops every task (no more money, no endpoint) is
-raised.
+A failed task is returned in its place, because the others can go on; an error that stops all tasks (no more money, no endpoint)
+is raised.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from hoptrail.language.tasks import Extract, Language, Reply, Summarise, Task
 T = TypeVar("T")
 
 TOGETHER = 32
-"""Tasks of one batch, where a language travels."""
+"""Tasks of one batch on an executor."""
 
 
 def perform_all(
     language: Language, tasks: Iterable[Task[T]], workers: int, executor: Executor = LOCAL_EXECUTOR
 ) -> Iterator[Reply[T] | TaskFailed]:
-    """One reply or failure a task. At most `workers` are asked at a time; tasks are drawn as they are asked.
+    """One reply or failure for each task. At most `workers` tasks run at a time; tasks are consumed lazily.
 
-    A language that travels is asked on `executor`, in batches, as many at a time as that has room for.
+    A remote-safe language runs on `executor` in batches, as many at a time as that has room for.
 
     Raises:
-        EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: no further task is asked; those under way are waited for.
+        EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: no further task starts; running ones are waited for.
         WorkFailed: a batch of tasks was lost; see `Executor.map`.
     """
     if is_remote_safe(language):
@@ -70,7 +70,7 @@ def _name(tasks: Sequence[Task[object]]) -> str:
 
 
 def _subject(task: object) -> str:
-    """What a task is about, where it is about something: a title and an id."""
+    """The title and id of a task's first unit, or the task's type."""
     match task:
         case Extract(unit, _) | Summarise((unit, *_), _):
             return f"{unit.title!r} ({unit.id})"

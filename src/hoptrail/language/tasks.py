@@ -1,7 +1,7 @@
-"""The language tasks as typed calls. A recipe speaks to a language only through these.
+"""The language tasks as typed calls: the only interface between recipes and languages.
 
-A task is a frozen record of its input; its type parameter is its output. A `Language` performs any task and says what that
-cost. The performers: `offline`, `chat`, `scripted` and (in evaluation) the oracle.
+A task is a frozen record of its input; its type parameter is its output. A `Language` performs tasks and reports their cost. The
+languages are `offline`, `chat`, `scripted` and (in evaluation) the oracle.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Task(Generic[T_co]):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """An earlier hop as later tasks see it: the sub-question, what was really asked, its answer (None: unanswered)."""
+    """An earlier hop as input of later tasks: the sub-question, its completed form, and its answer (None: unanswered)."""
 
     question: str
     asked: str
@@ -33,7 +33,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Triple:
-    """Who, does what, to whom: `Orla Finch`, `designed`, `the Tallow Bridge`. No slot is empty."""
+    """Subject, relation and object: `Orla Finch`, `designed`, `the Tallow Bridge`. No slot is empty."""
 
     subject: str
     relation: str
@@ -42,7 +42,7 @@ class Triple:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A proposition with the entities it is about, and where it stands; `triple` where whoever found it said it as one."""
+    """A proposition, its entities, and its span; `triple` if the language also gave it as a triple."""
 
     text: str
     entities: tuple[str, ...]
@@ -52,8 +52,8 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """Entities (verbatim, without repeats, in order of appearance) and facts of one unit. Those that it only points back to stand
-    last, as the passage before it writes them.
+    """Entities (verbatim, without repeats, in order of appearance) and facts of one unit. Entities that it only refers to come
+    last, spelt as in the preceding passage.
     """
 
     entities: tuple[str, ...]
@@ -62,9 +62,7 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class Extract(Task[Extraction]):
-    """Find the entities and facts of `unit`; `before` is the passage that it follows in its document, and may say what it points
-    back to.
-    """
+    """Find the entities and facts of `unit`; `before` is the preceding passage, which may resolve its references."""
 
     unit: Unit
     before: Unit | None = None
@@ -80,7 +78,7 @@ class Summarise(Task[str]):
 
 @dataclass(frozen=True, slots=True)
 class Decomposition:
-    """Sub-questions in the order to ask them; `#1` in one stands for the answer to the first. Empty: nothing left to ask."""
+    """Sub-questions in order; `#1` stands for the answer to the first. Empty: nothing is left to ask."""
 
     questions: tuple[str, ...]
 
@@ -89,7 +87,7 @@ class Decomposition:
 class Decompose(Task[Decomposition]):
     """Split `question` into sub-questions.
 
-    With `one_at_a_time`, give only the next sub-question in the light of `findings`, or none when they settle the question.
+    With `one_at_a_time`, give only the next sub-question after `findings`, or none if they settle the question.
     """
 
     question: str
@@ -99,7 +97,7 @@ class Decompose(Task[Decomposition]):
 
 @dataclass(frozen=True, slots=True)
 class Complete(Task[str]):
-    """Rewrite `question` so that it stands alone: references to earlier answers become those answers."""
+    """Rewrite `question` so that it stands alone, with earlier answers in place of references to them."""
 
     question: str
     findings: tuple[Finding, ...]
@@ -107,7 +105,7 @@ class Complete(Task[str]):
 
 @dataclass(frozen=True, slots=True)
 class Clarify(Task[str]):
-    """Reword `question`, so that it tells from `context` which of several things called `name` it is about."""
+    """Reword `question` with `context`, so that it says which of several things called `name` it is about."""
 
     question: str
     name: str
@@ -116,9 +114,9 @@ class Clarify(Task[str]):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A sub-question that reading answered on the way, and the spans (inside the evidence) that say so.
+    """A sub-question answered while reading, and the supporting spans inside the evidence.
 
-    `supported` is False where they do not, as far as whoever read can tell.
+    `supported` is False if the language finds that they do not support the answer.
     """
 
     question: str
@@ -129,10 +127,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What reading the evidence gave: the answer (None: abstained), its steps in order, a confidence between 0 and 1.
+    """The result of reading evidence: the answer (None: an abstention), its steps in order, and a confidence from 0 to 1.
 
-    The last step is the one that yields `answer`. `support` of every step lies inside a source of the evidence. `items` are
-    what an answer of kind list or steps consists of, in order.
+    The last step yields `answer`. The `support` of every step lies inside a source of the evidence. `items` are the parts of an
+    answer of the kind list or steps, in order.
     """
 
     answer: str | None
@@ -143,13 +141,13 @@ class Reading:
 
     @property
     def supported(self) -> bool:
-        """Whether every step is."""
+        """Whether every step is supported."""
         return all(step.supported for step in self.steps)
 
 
 class Abstain(StrEnum):
-    """When a question may be left without an answer: `always` when nothing settles it; where it is only `allowed`, when nothing
-    helps with it; `never`, for sets of questions that all have an answer.
+    """When to abstain: `always` when nothing settles the question; `allowed` only when nothing helps; `never`, for data sets
+    whose questions all have answers.
     """
 
     ALWAYS = "always"
@@ -159,10 +157,7 @@ class Abstain(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Read(Task[Reading]):
-    """Answer `question` from `evidence` (best first), or abstain. The task that design and docs call `answer`.
-
-    `abstain` says how readily.
-    """
+    """Answer `question` from `evidence` (best first), or abstain. Docs call this task `answer`."""
 
     question: str
     evidence: tuple[Unit, ...]
@@ -171,7 +166,7 @@ class Read(Task[Reading]):
 
 @dataclass(frozen=True, slots=True)
 class Assess(Task[float]):
-    """Is `evidence` enough to settle `question`? A probability."""
+    """The probability that `evidence` suffices to settle `question`."""
 
     question: str
     evidence: tuple[Unit, ...]
@@ -179,7 +174,7 @@ class Assess(Task[float]):
 
 @dataclass(frozen=True, slots=True)
 class Verify(Task[float]):
-    """Does `evidence` support `answer` to `question`? A probability."""
+    """The probability that `evidence` supports `answer` to `question`."""
 
     question: str
     evidence: tuple[Unit, ...]
@@ -188,7 +183,7 @@ class Verify(Task[float]):
 
 @dataclass(frozen=True, slots=True)
 class Integrate(Task[Reading]):
-    """Conclude on `question` from what the hops found, or from that and the evidence. Without findings it is `Read`."""
+    """Answer `question` from the findings of hops, or from findings and evidence. Without findings this is `Read`."""
 
     question: str
     findings: tuple[Finding, ...]
@@ -198,21 +193,21 @@ class Integrate(Task[Reading]):
 
 @dataclass(frozen=True, slots=True)
 class Recall(Task[Reading]):
-    """Answer `question` from the model's own memory, without evidence. Off unless a recipe's settings ask for it."""
+    """Answer `question` from the model's memory, without evidence. Only used if a recipe's settings ask for it."""
 
     question: str
 
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Answers given independently of one another, None for an abstention. There is at least one."""
+    """Independent answers, at least one; None for an abstention."""
 
     answers: tuple[str | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Sample(Task[Samples]):
-    """Answer `question` from `evidence` over and over, `samples` times at most: what the answers differ by is uncertainty."""
+    """Answer `question` from `evidence` at most `samples` times; the differences between the answers show the uncertainty."""
 
     question: str
     evidence: tuple[Unit, ...]
@@ -220,7 +215,7 @@ class Sample(Task[Samples]):
 
 
 class Relation(StrEnum):
-    """What one answer says about another: it follows, it may or may not hold, it cannot hold."""
+    """How one answer relates to another: the other follows, may or may not hold, or cannot hold."""
 
     ENTAILMENT = "entailment"
     NEUTRAL = "neutral"
@@ -229,7 +224,7 @@ class Relation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entail(Task[Relation]):
-    """If `premise` is a true answer to `question`, is `hypothesis` one too? One direction only."""
+    """If `premise` is a true answer to `question`, is `hypothesis` one too? In one direction only."""
 
     question: str
     premise: str
@@ -260,19 +255,19 @@ TASK_NAMES: dict[type[Task[object]], str] = {
     Entail: "entail",
     Equate: "equate",
 }
-"""The names that design, prompts, logs and schemas use."""
+"""The names of tasks in prompts, logs and schemas."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply(Generic[T_co]):
-    """A task's output and what it cost."""
+    """A task's output and its cost."""
 
     value: T_co
     usage: Usage
 
 
 class Language(Protocol):
-    """Whoever performs the tasks."""
+    """Performs the tasks."""
 
     @property
     def name(self) -> str: ...
@@ -281,6 +276,6 @@ class Language(Protocol):
         """Perform one task.
 
         Raises:
-            TaskFailed: no usable reply; the message names the task and the reason.
+            TaskFailed: there is no usable reply; the message names the task and the reason.
         """
         ...

@@ -1,8 +1,8 @@
-"""Answer semantic uncertainty: how far answers drawn from a batch of evidence differ in meaning, as a penalty on its scores.
+"""Answer semantic uncertainty: penalise a batch of evidence by how much the answers sampled from it differ in meaning.
 
-SUNAR, section "LLM feedback for Neighborhood Aware Retrieval" (ASU): several answers are sampled from one prompt with the whole
-batch, put into sets of one meaning (Kuhn et al. 2023), and the batch's scores are divided by the number of sets. As one penalty
-holds for a batch, it moves batches, never documents within one; the other granularities, which the paper has not, do.
+SUNAR, section "LLM feedback for Neighborhood Aware Retrieval" (ASU): sample several answers from one prompt with the whole batch,
+group them into sets of one meaning (Kuhn et al. 2023), and divide the batch's scores by the number of sets. One penalty for a
+batch reorders batches, never documents within one; the other granularities, which the paper lacks, do.
 
 Answers are compared, not rationales. Knows nothing of rankings, budgets or where evidence comes from.
 """
@@ -33,27 +33,28 @@ Same = Callable[[str, str], bool]
 _log = logging.getLogger(__name__)
 
 ABSTENTION = ""
-"""What an abstention counts as, where it counts: no answer is empty."""
+"""Stands for an abstention among answers: no answer is empty."""
 
 
 EQUIVALENCES = ("rules", "installed", "string", "embedding", "meaning", "entailment", "not-contradicted")
-"""Those that have a name of their own."""
+"""All values of `equivalence` but `nli:MODEL`."""
 
 
 @dataclass(frozen=True, slots=True)
 class UncertaintySettings:
-    """`samples` answers are drawn from a batch (m).
+    """`samples` answers are drawn from a batch (m). An abstention counts as an answer only with `abstentions`.
 
-    `equivalence`, here: by `rules`, the same words or the same date or number; `nli:MODEL`, entailment both ways by a
-    classifier (the paper; `models/entailment.py`); `installed`, by the paper's where it is in this machine's cache of models,
-    else by rules, which the log says; equal `string`s but for case and articles; or `embedding`s at least as near
-    as `likeness`. As the language judges: the same `meaning`, a task a pair, or, up to two tasks a pair, `entailment` both ways
-    or `not-contradicted` either way (the released code). An answer joins the first set whose first member means
-    the same (`first`), or all sets that it links become one (`linked`): entailment is not transitive. `penalty`: the number of
-    `sets`, their `effective` number (the exponential of their entropy, milder where one answer prevails), or half the number
-    of pairs that differ, at least 1 (`reference`, the released code, which so doubles a score without dissent). An abstention is
-    an answer like others only with `abstentions`. `granularity`: one penalty a `batch`; for each document what it adds to
-    the sets of its batch (`leave-one-out`); or for each alone (`document`).
+    `equivalence` without a language: `rules`, the same words or the same date or number; `nli:MODEL`, entailment both ways by a
+    classifier (the paper; `models/entailment.py`); `installed`, the paper's classifier if it is in this machine's cache of
+    models, else rules (logged); `string`, equal but for case and articles; `embedding`, a cosine of at least `likeness`. Judged
+    by the language: `meaning`, one task a pair; or, with up to two tasks a pair, `entailment` both ways or `not-contradicted`
+    either way (the released code).
+
+    `sets`: an answer joins the first set whose first member means the same (`first`), or merges all sets in which a member does
+    (`linked`), as entailment is not transitive. `penalty`: the number of `sets`; their `effective` number (the exponential of
+    their entropy, milder if one answer prevails); or half the number of pairs that differ, at least half of 1 (`reference`, the
+    released code, which so doubles a score without dissent). `granularity`: one penalty for the `batch`; for each document, how
+    much it adds to the sets of its batch (`leave-one-out`) or its sets alone (`document`).
     """
 
     samples: int = 10
@@ -79,8 +80,8 @@ class UncertaintySettings:
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """Penalties on evidence for one question. `open_encoder` serves the equivalence by embedding alone, `open_classifier` that
-    by `nli:MODEL`.
+    """Penalties on evidence for one question. Only `embedding` needs `open_encoder`; only `nli:MODEL` and `installed` need
+    `open_classifier`.
     """
 
     question: str
@@ -90,29 +91,29 @@ class Uncertainty:
     open_classifier: Callable[[str], EntailmentModel] = open_entailment
 
     def penalties(self, evidence: Sequence[Unit]) -> list[float]:
-        """What to divide the score of each unit of a batch (best first) by.
+        """For each unit of a batch (best first), the divisor of its score.
 
         Raises:
-            TaskFailed: as the language raised it.
-            ModelUnavailable: the model of `nli:MODEL` cannot be opened, or does not compute.
+            TaskFailed: from the language.
+            ModelUnavailable: the model of `nli:MODEL` cannot be opened or run.
         """
         if not evidence:
             return []
         match self.settings.granularity:
             case "batch":
-                return [self._of(evidence)] * len(evidence)
+                return [self._penalty_of(evidence)] * len(evidence)
             case "document":
-                return [self._of([unit]) for unit in evidence]
+                return [self._penalty_of([unit]) for unit in evidence]
             case "leave-one-out":
-                whole = self._of(evidence)
-                without = [self._of([*evidence[:at], *evidence[at + 1 :]]) for at in range(len(evidence))]
+                whole = self._penalty_of(evidence)
+                without = [self._penalty_of([*evidence[:at], *evidence[at + 1 :]]) for at in range(len(evidence))]
                 return [max(1.0, 1.0 + whole - rest) for rest in without]
 
-    def _of(self, evidence: Sequence[Unit]) -> float:
+    def _penalty_of(self, evidence: Sequence[Unit]) -> float:
         if not evidence:
             return 1.0
         drawn = self.meter.perform(Sample(self.question, tuple(evidence), self.settings.samples)).answers
-        counted = _alike([answer or ABSTENTION for answer in drawn if answer or self.settings.abstentions])
+        counted = _unify_wording([answer or ABSTENTION for answer in drawn if answer or self.settings.abstentions])
         same = self._same(counted)
         if self.settings.penalty == "reference":
             return reference_penalty(counted, same)
@@ -120,7 +121,7 @@ class Uncertainty:
         return effective_number(sets) if self.settings.penalty == "effective" else float(max(1, len(sets)))
 
     def _same(self, answers: Sequence[str]) -> Same:
-        """Pairs are judged once, and equal answers not at all; an abstention means the same as an abstention only."""
+        """Compare each pair at most once, equal answers without judging. An abstention equals only an abstention."""
         judge = self._judge(answers)
         known: dict[tuple[str, str], bool] = {}
 
@@ -139,7 +140,7 @@ class Uncertainty:
             case "rules":
                 return _same_by_rules
             case "installed":
-                folder = found_classifier()
+                folder = installed_classifier()
                 return self._entails_both_ways(str(folder)) if folder else _same_by_rules
             case "string":
                 return same_words
@@ -161,33 +162,33 @@ class Uncertainty:
         return lambda one, other: all(classifier.entails(self._statements(one, other)))
 
     def _relations(self, one: str, other: str) -> Iterator[Relation]:
-        """Both ways, the second only when it is asked for."""
+        """The relation of `one` to `other`, then of `other` to `one`, lazily."""
         yield self.meter.perform(Entail(self.question, one, other))
         yield self.meter.perform(Entail(self.question, other, one))
 
     def _statements(self, one: str, other: str) -> list[Pair]:
-        """Both ways, each answer behind the question, as the paper compares them."""
+        """Both directions, each answer behind the question, as the paper compares them."""
         first, second = f"{self.question} {one}", f"{self.question} {other}"
         return [(first, second), (second, first)]
 
 
 @cache
-def found_classifier() -> Path | None:
-    """The paper's classifier, if it is on this machine. Looked for, and logged, once."""
+def installed_classifier() -> Path | None:
+    """The folder of the paper's classifier, if it is on this machine. Looked up and logged once."""
     folder = installed_entailment()
     if folder is None:
         _log.warning(
-            "which answers mean the same is told by rules: no classifier of entailment is installed. Put %s into the cache of "
-            'models, or name one: equivalence = "nli:MODEL" under [recipes.sunar.uncertainty].',
+            "answers are compared by rules, because no entailment classifier is installed. Put %s into the cache of models, or "
+            'name one: equivalence = "nli:MODEL" under [recipes.sunar.uncertainty].',
             INSTALLED[0],
         )
     else:
-        _log.info("which answers mean the same is told by the classifier in %s", folder)
+        _log.info("answers are compared by the entailment classifier in %s", folder)
     return folder
 
 
 def _same_by_rules(one: str, other: str) -> bool:
-    """The same words, or the same date or number in other ones."""
+    """Whether two answers have the same words, or are the same date or number."""
     shapes = figure_shape(one), figure_shape(other)
     if shapes == (Shape.DATE, Shape.DATE):
         return read_date(one) == read_date(other)
@@ -197,17 +198,16 @@ def _same_by_rules(one: str, other: str) -> bool:
 
 
 def semantic_sets(answers: Sequence[str], same: Same, *, linked: bool = False) -> list[list[str]]:
-    """Answers in sets of one meaning, in order of appearance.
+    """Group answers into sets of one meaning, in order of appearance.
 
-    An answer joins the first set whose first member means the same; with `linked` it joins, and so unites, all sets in
-    which any member does.
+    An answer joins the first set whose first member means the same; with `linked` it merges all sets in which any member does.
     """
     sets: list[list[str]] = []
     for answer in answers:
         if linked:
-            apart = [members for members in sets if not any(same(member, answer) for member in members)]
-            united = [member for members in sets if members not in apart for member in members]
-            sets = [*apart, [*united, answer]]
+            others = [members for members in sets if not any(same(member, answer) for member in members)]
+            merged = [member for members in sets if members not in others for member in members]
+            sets = [*others, [*merged, answer]]
             continue
         home = next((members for members in sets if same(members[0], answer)), None)
         if home is None:
@@ -217,8 +217,8 @@ def semantic_sets(answers: Sequence[str], same: Same, *, linked: bool = False) -
     return sets
 
 
-def _alike(answers: Sequence[str]) -> list[str]:
-    """Answers with those of the same words worded as the first of them."""
+def _unify_wording(answers: Sequence[str]) -> list[str]:
+    """Replace each answer by the first one with the same words."""
     worded: list[str] = []
     for answer in answers:
         worded.append(next((before for before in worded if same_words(before, answer)), answer))
@@ -226,12 +226,12 @@ def _alike(answers: Sequence[str]) -> list[str]:
 
 
 def effective_number(sets: Sequence[Sequence[str]]) -> float:
-    """The number of equal sets that would be as uncertain: the exponential of the entropy of their shares; at least 1."""
+    """The number of equally large sets with the same uncertainty: the exponential of the entropy of their shares; at least 1."""
     total = sum(map(len, sets))
     return math.exp(-sum(len(members) / total * math.log(len(members) / total) for members in sets)) if total else 1.0
 
 
 def reference_penalty(answers: Sequence[str], same: Same) -> float:
-    """Half the number of pairs of answers that differ, at least half of 1."""
+    """Half the number of pairs of answers that differ, at least 1/2."""
     differing = sum(not same(one, other) for one, other in itertools.combinations(answers, 2))
     return max(1, differing) / 2

@@ -1,7 +1,7 @@
-"""Steps of answering that recipes share: telling the hops of a reading, and citing.
+"""Steps of answering that recipes share: turning a reading into hops, and citing.
 
-A citation is made here and nowhere else, from spans only: it is checked against the units handed to the language and cut
-out of the stored document, so it cannot say what the document does not.
+Citations are made only here, and only from spans. Each is checked against the units that the language read and cut out of the
+stored document, so it cannot say what the document does not.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ MOST_CITED = 4
 
 @dataclass(frozen=True, slots=True)
 class CitedHop:
-    """A hop and the spans that its answer rests on, all inside its hits."""
+    """A hop and the spans that support its answer, all inside its hits."""
 
     hop: Hop
     support: tuple[Span, ...] = ()
 
 
 def hops_of(question: str, reading: Reading, found: Ranking, read: Ranking) -> list[CitedHop]:
-    """One hop for each step of a reading of `read` out of `found`: the first shows all hits, later ones those they rest on.
+    """One hop for each step of a reading of `read`, a part of `found`. The first hop has all hits, later ones those they cite.
 
     Raises:
-        TaskFailed: a step cites a span that lies in none of the units that were read.
+        TaskFailed: a step cites a span outside the units that were read.
     """
     hops: list[CitedHop] = []
     for step in reading.steps:
         check_support(step.support, read)
         hits = (
-            tuple(hit for hit in read if any(_holds(hit.unit.sources, span) for span in step.support))
+            tuple(hit for hit in read if any(_covers(hit.unit.sources, span) for span in step.support))
             if hops
             else found
         )
@@ -53,12 +53,12 @@ def hops_of(question: str, reading: Reading, found: Ranking, read: Ranking) -> l
 
 
 def verdict_of(read: Reading | Step) -> Verdict:
-    """How a hop ended that has this answer."""
+    """The verdict of a hop with this answer."""
     return Verdict.ANSWERED if read.supported else Verdict.UNSUPPORTED
 
 
-def remembered(question: str, asked: str, reading: Reading, found: Ranking = ()) -> CitedHop:
-    """A hop answered from memory: its first hit, before what was `found`, says so, and nothing is cited."""
+def memory_hop(question: str, asked: str, reading: Reading, found: Ranking = ()) -> CitedHop:
+    """A hop answered from memory: a note saying so is its first hit, before `found`, and nothing is cited."""
     if reading.answer is None:
         return CitedHop(Hop(question, asked, found, None, Verdict.UNANSWERED))
     note = memory_hit(asked, reading.answer)
@@ -66,20 +66,20 @@ def remembered(question: str, asked: str, reading: Reading, found: Ranking = ())
 
 
 def report_hops(hops: list[CitedHop], meter: Meter) -> list[CitedHop]:
-    """The same hops, after every listener was given them."""
+    """Pass the hops to the listeners and return them."""
     for cited in hops:
         meter.found(cited.hop, cited.support)
     return hops
 
 
 def check_support(support: Sequence[Span], hits: Ranking) -> None:
-    """Refuse citations of anything that was not handed over.
+    """Check that every supporting span lies in a hit.
 
     Raises:
-        TaskFailed: names the span.
+        TaskFailed: one does not; the message names it.
     """
     for span in support:
-        if not any(_holds(hit.unit.sources, span) for hit in hits):
+        if not any(_covers(hit.unit.sources, span) for hit in hits):
             raise TaskFailed(
                 f"answer: cites characters {span.start} to {span.end} of document {span.document}, which the evidence handed "
                 f"over does not contain."
@@ -89,13 +89,13 @@ def check_support(support: Sequence[Span], hits: Ranking) -> None:
 def cite(hops: Sequence[CitedHop], corpus: Corpus) -> tuple[Evidence, ...]:
     """Evidence for every supporting span of every hop, in order, without repeats within a hop.
 
-    An answer that rests on a summary rests on all that was summarised; of so much, the sentences that say it are cited.
+    An answer from a summary is supported by everything summarised. If that is much, the sentences that say it are cited.
     """
     documents = corpus.documents({span.document for cited in hops for span in cited.support})
     evidence = []
     for position, cited in enumerate(hops):
-        for span in _narrowed(cited, documents):
-            unit = _teller([hit.unit for hit in cited.hop.hits if _holds(hit.unit.sources, span)])
+        for span in _spans_to_cite(cited, documents):
+            unit = _cited_unit([hit.unit for hit in cited.hop.hits if _covers(hit.unit.sources, span)])
             document = documents[span.document]
             block = next(iter(document.blocks_within(span)), None)
             evidence.append(
@@ -113,8 +113,8 @@ def cite(hops: Sequence[CitedHop], corpus: Corpus) -> tuple[Evidence, ...]:
     return tuple(evidence)
 
 
-def _teller(holders: Sequence[Unit]) -> Unit:
-    """The first of some units that is no summary, if any: a summary rarely says what one of its many sources does."""
+def _cited_unit(holders: Sequence[Unit]) -> Unit:
+    """The first unit that is not a summary, if any: a summary rarely says what one of its many sources says."""
     return next((unit for unit in holders if unit.kind is not Kind.SUMMARY), holders[0])
 
 
@@ -123,8 +123,10 @@ def findings_of(hops: Sequence[CitedHop]) -> tuple[Finding, ...]:
     return tuple(Finding(cited.hop.question, cited.hop.asked, cited.hop.answer) for cited in hops)
 
 
-def _narrowed(cited: CitedHop, documents: Mapping[str, Document]) -> list[Span]:
-    """The spans to cite: all, or the MOST_CITED sentences in them that share most words with answer and sub-question."""
+def _spans_to_cite(cited: CitedHop, documents: Mapping[str, Document]) -> list[Span]:
+    """All supporting spans, or if they are many the MOST_CITED sentences in them that share most words with the answer, then
+    with the sub-question.
+    """
     support = list(dict.fromkeys(cited.support))
     if len(support) <= MOST_CITED:
         return support
@@ -146,5 +148,5 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"\w+", text.casefold()))
 
 
-def _holds(sources: Sequence[Span], span: Span) -> bool:
+def _covers(sources: Sequence[Span], span: Span) -> bool:
     return any(source.covers(span) for source in sources)

@@ -13,7 +13,7 @@ from hoptrail.types import Ranking
 
 @dataclass(frozen=True, slots=True)
 class Bm25Settings(PassageSettings):
-    """As for every single pass."""
+    """The settings of every single pass."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Recipes by name: opened over a corpus, with their settings, presets and the structures that they need."""
+"""Open recipes by name, and look up their settings, presets and needed structures."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 DEFAULT = "trail"
 MADE_BY_RULES = frozenset({"trail"})
-"""Recipes for whose structures no model is asked, whoever answers: they gain nothing by it, and it would have to be paid for."""
+"""Recipes whose structures are built by rules even if a chat model answers: a model costs money and does not help them."""
 
 
 def open_recipe(
     name: str, corpus: Corpus, language: Language, settings: RecipeSettings | None = None, limit: int | None = None
 ) -> Recipe:
-    """The recipe of that name, over a corpus; `limit` replaces its setting `k`.
+    """Open a recipe over a corpus; `limit` replaces its setting `k`.
 
-    `NAME:PRESET` takes the recipe's own preset instead of its settings.
+    `NAME:PRESET` uses the preset in place of `settings`.
 
     Raises:
-        UsageError: there is none of that name.
+        UsageError: there is no such recipe or preset.
     """
     own: Any = recipe_settings(name, settings)
     recipe: Any = recipe_class(name.partition(":")[0])
@@ -41,7 +41,7 @@ def open_recipe(
 
 
 def recipe_settings(name: str, settings: RecipeSettings | None = None) -> OneRecipeSettings:
-    """The settings that a recipe's name means: those of the user, who may have set nothing, or one of its presets.
+    """The settings for `NAME` (the user's, else the defaults) or `NAME:PRESET` (the preset's).
 
     Raises:
         UsageError: there is no such recipe or preset.
@@ -65,7 +65,7 @@ def presets_of(recipe: str) -> Mapping[str, OneRecipeSettings]:
 
 
 def needed_structures(names: Iterable[str], settings: RecipeSettings | None = None) -> set[str]:
-    """The structures that these recipes use, without those that these stand on.
+    """The structures that these recipes use directly.
 
     Raises:
         UsageError: a name is not a recipe.
@@ -76,8 +76,10 @@ def needed_structures(names: Iterable[str], settings: RecipeSettings | None = No
 
 
 def usable(name: str, snapshot: Snapshot, settings: RecipeSettings | None = None) -> str:
-    """The recipe that answers from a state of an index where one is asked for: that one, if what it needs is there; while the
-    first run that builds this has not ended `hybrid`, or `bm25` before there are vectors; nothing where it was not built.
+    """The recipe that can answer in place of `name` from this snapshot.
+
+    `name` itself if its structures are built. While the first build still runs, `hybrid`, or `bm25` before there are vectors.
+    Empty if the structures were not built.
 
     Raises:
         UsageError: there is no such recipe.
@@ -93,27 +95,31 @@ def usable(name: str, snapshot: Snapshot, settings: RecipeSettings | None = None
 
 
 def told_name(wanted: str, used: Recipe) -> str:
-    """What is told to have answered where a recipe, with its preset, was asked for."""
+    """The name to report: the one asked for, with its preset, unless another recipe answered in its place."""
     return wanted if wanted.partition(":")[0] == used.name else used.name
 
 
 def check_built_for(names: Iterable[str], settings: RecipeSettings, triples: TripleSettings) -> None:
-    """Refuse recipes that could not search what these settings build.
+    """Check that recipes can search what these settings build.
 
     Raises:
-        UsageError: a name is not a recipe, or a recipe compares what triples have only where a setting says so.
+        UsageError: a name is not a recipe, or a recipe compares a part of triples that these settings do not build.
     """
     from hoptrail.recipes.comprag import CompragSettings
     from hoptrail.retrieval.triples.space import how_to_add
 
     for name in names:
         own = recipe_settings(name, settings)
-        if isinstance(own, CompragSettings) and own.space.wants and not getattr(triples, own.space.wants):
-            raise UsageError(f"recipe {name} compares what is not built. {how_to_add(own.space.wants)}")
+        if (
+            isinstance(own, CompragSettings)
+            and own.space.needed_setting
+            and not getattr(triples, own.space.needed_setting)
+        ):
+            raise UsageError(f"recipe {name} compares what is not built. {how_to_add(own.space.needed_setting)}")
 
 
 def gaining_by_model(names: Iterable[str]) -> list[str]:
-    """Those of these recipes, by name, for whose structures a model may be asked."""
+    """The recipes among `names` whose structures a chat model may build."""
     return [name for name in names if name.partition(":")[0] not in MADE_BY_RULES]
 
 

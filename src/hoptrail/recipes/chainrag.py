@@ -1,24 +1,23 @@
-"""ChainRAG (Zhu et al., ACL 2025): a sentence graph, and sub-questions that get back the names they lost.
+"""ChainRAG (Zhu et al., ACL 2025): a sentence graph, and sub-questions completed with the names they lost.
 
     sentence graph           sentences, linked by key entities (EC), likeness (SS) and     structures/sentences.py,
                              nearness in the text (SA)                                     structures/sentence_graph.py
     question decomposition   sequential, parallel or comparing sub-questions               task decompose
     sub-question rewriting   one that points back is completed from all earlier answers    language/anaphora.py, task complete
     seed retrieval           dense candidates, reranked; the first are seeds               sentence_search.py
-    expansion                neighbours are added until the evidence settles the           sentence_search.py, task assess
+    expansion                add neighbours until the evidence settles the                 sentence_search.py, task assess
                              sub-question or a cap is met
-    answering                each sub-question; the context of one without an answer is    tasks answer, summarise
+    answering                each sub-question; without an answer, its context is          tasks answer, summarise
                              summarised for the next
     integration              from the answers (AnsInt), the contexts (CxtInt), or both     task integrate
 
-Deviations: the graph is one over the corpus (the paper's, of the passages that come with a question: evaluate with
-`--own-context`); a question counts as multi-hop if it is decomposed, and one that stays whole is answered by its one hop
-without integrating; sub-questions are triggered by whole words (the released code by substrings) and a completion that
-loses a name, or adds nothing of an earlier answer, is not taken; the completed sub-questions are integrated (the code: those
-before completion); a step of expansion keeps its best five neighbours (as the code; the presets a hundred, where the paper
-keeps all), because the corpus's graph is far larger than a question's; sentences of one document are read as one piece; no
-cross-encoder comes along: name one in `search.reranker`. Who finds the entities is set under [offline], or is the language that
-builds the index.
+Deviations: the graph covers the corpus (the paper's covers the passages that come with a question: evaluate with
+`--own-context`). A question counts as multi-hop if it is decomposed; otherwise its one hop is the answer, without integrating.
+Whole words mark a sub-question that points back (the released code: substrings), and a completion that loses a name, or adds
+nothing from an earlier answer, is rejected. The completed sub-questions are integrated (the code: those before completion). A
+step of expansion keeps its best five neighbours (like the code; the presets keep a hundred, the paper all), because the
+corpus's graph is far larger than a question's. Sentences of one document are read as one text. No cross-encoder is included:
+name one in `search.reranker`. The entity finder is set under [offline], or is the language that builds the index.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from functools import cached_property
 from typing import ClassVar, Literal
 
 from hoptrail.errors import TaskFailed
-from hoptrail.language.anaphora import worded
+from hoptrail.language.anaphora import word_references
 from hoptrail.language.completing import complete
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
@@ -37,7 +36,7 @@ from hoptrail.language.tasks import Abstain, Assess, Complete, Decompose, Findin
 from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.models.rerankers import Reranker, open_reranker
 from hoptrail.recipes.answering import CitedHop, findings_of, report_hops
-from hoptrail.recipes.hopwise import Hopwise, completed, failed, integrated, read_for
+from hoptrail.recipes.hopwise import Hopwise, complete_question, failed_hop, integrate, read_for
 from hoptrail.recipes.sentence_search import SentenceSearch, SentenceSearchSettings, in_reading_order
 from hoptrail.retrieval.fuse import interleave
 from hoptrail.retrieval.pack import pack
@@ -46,18 +45,18 @@ from hoptrail.structures.structure_names import EXTRACTIONS, PASSAGES, SENTENCE_
 from hoptrail.types import Hit, Hop, Kind, Ranking, Unit, Verdict, content_id
 
 CARRIED = "carried"
-"""The channel of a summary of what was found for an earlier sub-question that had no answer."""
+"""Channel of the summary of what an earlier sub-question without an answer found."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChainragSettings:
-    """How a question is taken apart, its parts completed, read and put together.
+    """How a question is decomposed, and its sub-questions completed, read and integrated.
 
     `completion` of sub-questions that point back: `off`, by `rules` whatever the language, or by the `language`. `integration`:
-    `answers` (AnsInt), `contexts` (CxtInt) or `both`. At most `sub_questions` are asked, each over evidence of at most
-    `evidence_tokens`, which widens while the language finds it sufficient with less probability than `sufficiency`; the contexts
-    together are read up to `context_tokens`. A summary of `carried_words` stands in for an answer that was not found (0: nothing
-    does). At most `k` units are retrieved in all. `abstain`: see `PassageSettings`.
+    `answers` (AnsInt), `contexts` (CxtInt) or `both`. At most `sub_questions` are asked. The evidence for each has at most
+    `evidence_tokens`, and is widened while the language finds it sufficient with a probability below `sufficiency`. The contexts
+    are read together up to `context_tokens`. A summary of `carried_words` words stands in for a missing answer (0: none). At
+    most `k` units are retrieved in all. `abstain`: see `PassageSettings`.
     """
 
     k: int = 50
@@ -82,7 +81,7 @@ class ChainragSettings:
 
     @property
     def structures(self) -> tuple[str, ...]:
-        """The structures that must have been built, besides those that they are built from."""
+        """The structures that must have been built (their own inputs are implied)."""
         if self.search.unit == "passage":
             return (PASSAGES,)
         if self.search.per_question:
@@ -96,14 +95,14 @@ class ChainragSettings:
 
     @property
     def effort(self) -> Effort:
-        """A sub-question is read, what it found is judged before every step of expansion, and summarised for the next."""
+        """Per sub-question: one reading, one judgement before every step of expansion, one summary for the next."""
         most = self.sub_questions if self.decompose else 1
         readings = most * (2 + (self.search.expansions if self.search.walks else 0)) + 1
         return Effort((1, readings), (int(self.decompose), most + int(self.decompose)))
 
 
 def _with(settings: ChainragSettings, **search: object) -> ChainragSettings:
-    """The settings with another search."""
+    """The settings with fields of `search` replaced."""
     return replace(settings, search=replace(settings.search, **search))  # type: ignore[arg-type]
 
 
@@ -115,7 +114,7 @@ PAPER = ChainragSettings(
     evidence_tokens=2000,
     context_tokens=100_000,
 )
-"""The contexts of all sub-questions are merged uncut. The limit on that of one is ours: the paper does not tell its own."""
+"""The contexts of all sub-questions are merged whole. The limit for one context is ours: the paper gives none."""
 
 REFERENCE = ChainragSettings(search=SentenceSearchSettings(expansions=1), integration="answers", abstain=Abstain.NEVER)
 
@@ -146,7 +145,7 @@ class Chainrag(Hopwise):
     }
 
     def everything(self, hops: Sequence[CitedHop]) -> Ranking:
-        """What all hops found, in turns; summaries that were carried are no finds of their own."""
+        """The hits of all hops, interleaved, without carried summaries."""
         found = [tuple(hit for hit in cited.hop.hits if hit.channel != CARRIED) for cited in hops]
         return interleave(found, self.settings.k)
 
@@ -154,55 +153,55 @@ class Chainrag(Hopwise):
         try:
             sub_questions = self._sub_questions(question, meter)
         except TaskFailed:
-            return report_hops([failed(question, question)], meter)
+            return report_hops([failed_hop(question, question)], meter)
         search = SentenceSearch.open(self.corpus, question, self.settings.search, self._reranker)
         hops: list[CitedHop] = []
         for sub_question in sub_questions[: self.settings.sub_questions]:
-            carried = self._carried(hops[-1].hop, meter) if hops else None
+            carried = self._summarise_hop(hops[-1].hop, meter) if hops else None
             hops += report_hops([self._hop(sub_question, findings_of(hops), carried, search, meter)], meter)
         return hops
 
     def _sub_questions(self, question: str, meter: Meter) -> tuple[str, ...]:
-        """The question itself where it is not multi-hop. What is not completed points back as people do: `this author`."""
+        """The question alone if it is not multi-hop. Without completion, placeholders are worded naturally: `this author`."""
         if not self.settings.decompose:
             return (question,)
         parts = meter.perform(Decompose(question)).questions
         if len(parts) < 2:
             return (question,)
-        return parts if self.settings.completion != "off" else tuple(worded(part, parts) for part in parts)
+        return parts if self.settings.completion != "off" else tuple(word_references(part, parts) for part in parts)
 
     def _hop(
         self, question: str, findings: tuple[Finding, ...], carried: Unit | None, search: SentenceSearch, meter: Meter
     ) -> CitedHop:
         asked = question
         try:
-            asked = self._completed(question, findings, meter)
+            asked = self._complete(question, findings, meter)
             meter.asked(question, asked)
-            found = self._found(asked, search, meter)
+            found = self._retrieve_evidence(asked, search, meter)
         except TaskFailed:
-            return failed(question, asked)
+            return failed_hop(question, asked)
         hits, packed = _with_summary(found, carried), self._packed(found, carried)
         return read_for(question, asked, hits, packed, in_reading_order(packed), meter)
 
     def _packed(self, found: Ranking, carried: Unit | None) -> Ranking:
-        """What is read for a sub-question: room is kept for the summary, which was paid for."""
+        """The hits to read for a sub-question. The summary was paid for, so room is kept for it."""
         room = estimated_tokens(carried.searchable) if carried else 0
         return _with_summary(pack(found, max(1, self.settings.evidence_tokens - room)), carried)
 
-    def _completed(self, question: str, findings: tuple[Finding, ...], meter: Meter) -> str:
-        """The sub-question with earlier answers in it; as it stands where it needs none, or was not completed well."""
+    def _complete(self, question: str, findings: tuple[Finding, ...], meter: Meter) -> str:
+        """The sub-question with earlier answers filled in; unchanged if it needs none or the completion is rejected."""
         mode = self.settings.completion
         if mode == "off":
             return question
         rules = mode == "rules"
-        return completed(
+        return complete_question(
             question,
             findings,
             lambda: complete(question, findings) if rules else meter.perform(Complete(question, findings)),
         )
 
-    def _found(self, asked: str, search: SentenceSearch, meter: Meter) -> Ranking:
-        """Evidence that settles the sub-question, or as much as the caps allow."""
+    def _retrieve_evidence(self, asked: str, search: SentenceSearch, meter: Meter) -> Ranking:
+        """Evidence that settles the sub-question, or as much of it as the caps allow."""
         found = search.begin(asked)
         for _ in range(self.settings.search.expansions if search.graph else 0):
             if self._is_full(found.hits) or not found.frontier or self._settles(asked, found.hits, meter):
@@ -214,15 +213,15 @@ class Chainrag(Hopwise):
         return sum(estimated_tokens(hit.unit.searchable) for hit in hits) >= self.settings.evidence_tokens
 
     def _settles(self, asked: str, hits: Ranking, meter: Meter) -> bool:
-        """Whether the evidence is enough. If the language fails to judge it, what was found so far is read."""
+        """Whether the evidence suffices. True if the language fails to judge it: then read what was found so far."""
         packed = pack(hits, self.settings.evidence_tokens)
         try:
             return meter.perform(Assess(asked, in_reading_order(packed))) >= self.settings.sufficiency
         except TaskFailed:
             return True
 
-    def _carried(self, before: Hop, meter: Meter) -> Unit | None:
-        """What was found for a sub-question without answer, in short. A summary that fails is left out: it is an aid only."""
+    def _summarise_hop(self, before: Hop, meter: Meter) -> Unit | None:
+        """A summary of what a sub-question without an answer found. It is only an aid, so None if the task fails."""
         units = tuple(hit.unit for hit in pack(before.hits, self.settings.evidence_tokens))
         if before.verdict is not Verdict.UNANSWERED or not units or not self.settings.carried_words:
             return None
@@ -236,7 +235,7 @@ class Chainrag(Hopwise):
     def conclude(
         self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter
     ) -> tuple[str | None, list[CitedHop]]:
-        """The answer to the question itself, with a hop of its own where the contexts gave an answer that no hop had."""
+        """The answer to the whole question, and a hop for it if the contexts gave an answer that no hop had."""
         answered = any(cited.hop.answer is not None for cited in hops)
         guesses = not answered and meter.abstain is Abstain.NEVER
         if [cited.hop.question for cited in hops] == [question] and not guesses:
@@ -246,10 +245,10 @@ class Chainrag(Hopwise):
         if not answered and not packed:
             return None, []
         findings = () if mode == "contexts" else findings_of(hops)
-        return integrated(Integrate(question, findings, in_reading_order(packed)), hops, packed, meter)
+        return integrate(Integrate(question, findings, in_reading_order(packed)), hops, packed, meter)
 
     def _contexts(self, question: str, ranking: Ranking) -> Ranking:
-        """What all hops found, reranked for the whole question where there is a reranker, as far as it can be read."""
+        """The hits of all hops that fit `context_tokens`, reranked for the whole question if there is a reranker."""
         ordered = self._reranker.rerank(question, ranking, len(ranking)) if self._reranker else ranking
         return pack(ordered, self.settings.context_tokens)
 
@@ -260,7 +259,7 @@ class Chainrag(Hopwise):
 
 
 def _with_summary(hits: Ranking, summary: Unit | None) -> Ranking:
-    """The summary stands last: it is about another sub-question."""
+    """Append the summary: it comes last because it is about another sub-question."""
     if summary is None:
         return hits
     return (*hits, Hit(summary, hits[-1].score if hits else 0.0, CARRIED))

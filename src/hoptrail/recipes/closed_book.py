@@ -1,7 +1,7 @@
 """Closed book: the model answers from its own memory (Roberts, Raffel and Shazeer 2020). The baseline that retrieves nothing.
 
-Faithful to the way in which papers on retrieval use it: one call, no text. Nothing is cited, because nothing was read; the trail
-says that the answer is from memory. Leaves out examples in the prompt. The offline rules have no memory and always abstain.
+Faithful to how papers on retrieval use it: one call, no text. Nothing is cited, because nothing was read; the trail says that
+the answer is from memory. Leaves out examples in the prompt. The offline rules have no memory and always abstain.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import ClassVar
 from hoptrail.language.effort import FROM_MEMORY, Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Reading, Recall
-from hoptrail.recipes.answering import CitedHop, remembered
+from hoptrail.recipes.answering import CitedHop, memory_hop
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.types import Ranking
@@ -20,7 +20,7 @@ from hoptrail.types import Ranking
 
 @dataclass(frozen=True, slots=True)
 class ClosedBookSettings(PassageSettings):
-    """Those of every single pass; none of them matters here."""
+    """The settings of every single pass; they have no effect here."""
 
     @property
     def effort(self) -> Effort:
@@ -45,4 +45,4 @@ class ClosedBook(SinglePass):
 
     def hops(self, question: str, reading: Reading, found: Ranking, packed: Ranking) -> list[CitedHop]:
         del found, packed
-        return [remembered(question, question, reading)]
+        return [memory_hop(question, question, reading)]

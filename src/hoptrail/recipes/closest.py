@@ -1,4 +1,4 @@
-"""The statements closest to a question, shown with every answer and with every abstention."""
+"""The statements closest to a question, shown with every answer and every abstention."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from hoptrail.language.closeness import Close, asked_words, close_statements
+from hoptrail.language.closeness import Close, asked_words, close_statements, encoder_similarity
 from hoptrail.language.spelling import corrected
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.text.statements import LONGEST, Said, statements_of
@@ -15,44 +15,38 @@ from hoptrail.types import BlockKind, Kind, Ranking, Statement, Unit
 
 MOST_SHOWN = 3
 _SHOWN_KINDS = frozenset({Kind.PASSAGE, Kind.SENTENCE})
-"""Kinds of units whose text stands in a document as it is."""
-_SOURCES, _MOST_SPANS = 4, 24
-"""Of one unit, and of all."""
-_VALUE = 60
+"""Kinds of units whose text is a slice of a document."""
+_SPANS_A_UNIT, _MOST_SPANS = 4, 24
+_LONGEST_VALUE = 60
 """Characters up to which an item, or a row of one cell, is a value rather than a sentence."""
-_ANNOUNCING = re.compile(r"[?:]$|\b(?:the following|as follows)\b[^.!?]{0,60}$", re.IGNORECASE)
-"""What a statement ends with that says nothing without what follows it."""
-_RULES = " \n\t=-~*_#"
-"""What plain text draws below a heading."""
-_LOOKED_AT = 16
-"""Statements that may join one that is shown beside them, closest first."""
+_ANNOUNCEMENT = re.compile(r"[?:]$|\b(?:the following|as follows)\b[^.!?]{0,60}$", re.IGNORECASE)
+"""The end of a statement that says nothing without what follows."""
+_UNDERLINE = " \n\t=-~*_#"
+"""Characters of the rules that plain text draws below headings."""
+_JOINABLE = 16
+"""How many of the closest statements may be joined to a neighbour that is shown."""
 
 
 def closest(question: str, found: Ranking, corpus: Corpus) -> tuple[Statement, ...]:
-    """The best three statements among what was found, best first; none only where nothing was found.
+    """The three statements among the hits that are closest to the question, best first; none only if there are no hits.
 
-    What stands next to each other in a document is shown as one, as far as there is room.
+    Adjacent statements of a document are joined if they are short enough.
     """
-
-    def similarity(asked: str, statements: Sequence[str]) -> list[float]:
-        vectors = corpus.encoder.encode([asked, *statements])
-        return [float(cosine) for cosine in vectors[1:] @ vectors[0]]
-
     units = _citable([hit.unit for hit in found], corpus)
     question = corrected(question, units)
-    close = close_statements(question, units, similarity)
+    close = close_statements(question, units, encoder_similarity(corpus.encoder) if units else None)
     asked = asked_words(question)
     runs = _runs(close)
     sources = corpus.sources({run.unit.document for run in runs})
-    return tuple(run.shown(asked, sources.get(run.unit.document, "")) for run in runs)
+    return tuple(run.to_statement(asked, sources.get(run.unit.document, "")) for run in runs)
 
 
 def _citable(units: Sequence[Unit], corpus: Corpus) -> list[Unit]:
-    """The passages and sentences among units; where nothing else was found, what summaries, facts and the like were made from."""
+    """The passages and sentences among units; if there are none, the sources of the summaries, facts and so on."""
     shown = [unit for unit in units if unit.kind in _SHOWN_KINDS]
     if shown:
         return shown
-    spans = list(dict.fromkeys(span for unit in units for span in unit.sources[:_SOURCES]))[:_MOST_SPANS]
+    spans = list(dict.fromkeys(span for unit in units for span in unit.sources[:_SPANS_A_UNIT]))[:_MOST_SPANS]
     owners = {span: unit.id for unit in reversed(units) for span in unit.sources}
     documents = corpus.documents({span.document for span in spans}) if spans else {}
     return [
@@ -76,18 +70,16 @@ class _Run:
 
     @property
     def said(self) -> str:
-        """As it reads: what a statement repeats of the one before it is said once, and a value stands after its heading."""
-        lines: list[str] = []
-        for said in self.members:
-            lines.append(said.alone if lines else _headed(said))
-        return "\n".join(lines)
+        """The text to show: the context that statements share is given once, and a value follows its heading."""
+        first, *others = self.members
+        return "\n".join((_with_heading(first), *(said.alone for said in others)))
 
     @property
     def plain(self) -> str:
         return " ".join(self.said.split())
 
     def repeats(self, other: _Run) -> bool:
-        """Whether one of the two says the other again, or they share a part of a document."""
+        """Whether one run's text contains the other's, or they overlap in a document."""
         if self.plain in other.plain or other.plain in self.plain:
             return True
         (start, end), (others_start, others_end) = self.place, other.place
@@ -99,17 +91,17 @@ class _Run:
         start = self.unit.sources[0].start
         return start + self.members[0].start, start + self.members[-1].end
 
-    def with_one(self, at: int) -> _Run | None:
-        """The run as far as statement `at`; None where that is too long to be shown, or stands under another heading."""
+    def extended_to(self, at: int) -> _Run | None:
+        """The run up to statement `at`; None if that is too long to be shown or crosses a heading."""
         longer = _Run(self.unit, self.statements, min(self.first, at), max(self.last, at))
-        same = len({said.path for said in longer.members}) == 1
-        return longer if same and len(longer.said) <= LONGEST else None
+        one_heading = len({said.path for said in longer.members}) == 1
+        return longer if one_heading and len(longer.said) <= LONGEST else None
 
-    def shown(self, asked: frozenset[str], source: str) -> Statement:
-        """With its citation (its document was read from `source`); of what is too long, what says most of the `asked` words."""
+    def to_statement(self, asked: frozenset[str], source: str) -> Statement:
+        """The statement to show with its citation. A text that is too long is cut where it has most of the `asked` words."""
         first, last = self.members[0], self.members[-1]
         whole = self.unit.text[first.start : last.end]
-        at = _part(whole, asked)
+        at = _excerpt_start(whole, asked)
         text = whole[at : at + LONGEST]
         start = self.unit.sources[0].start + first.start + at
         block = first.block
@@ -125,42 +117,42 @@ class _Run:
 
 
 def _runs(close: Sequence[Close]) -> list[_Run]:
-    """At most three; where too few are left when neighbours are joined, they stay apart, if that makes more of them."""
-    joined = _gathered(close, _LOOKED_AT)
-    apart = _gathered(close, 0) if len(joined) < MOST_SHOWN else []
-    return max(joined, apart, key=len)
+    """At most three runs. If joining neighbours leaves fewer, neighbours stay separate where that gives more."""
+    joined = _collect_runs(close, _JOINABLE)
+    separate = _collect_runs(close, 0) if len(joined) < MOST_SHOWN else []
+    return max(joined, separate, key=len)
 
 
-def _gathered(close: Sequence[Close], looked_at: int) -> list[_Run]:
-    """Those of the first `looked_at` that stand beside one that is shown are joined to it."""
+def _collect_runs(close: Sequence[Close], joinable: int) -> list[_Run]:
+    """The first runs that do not repeat each other. The first `joinable` statements may extend a run beside them."""
     runs: list[_Run] = []
-    for place, one in enumerate(close):
-        if place >= looked_at and len(runs) == MOST_SHOWN:
+    for position, candidate in enumerate(close):
+        if position >= joinable and len(runs) == MOST_SHOWN:
             break
-        new = _run_of(one.said)
-        longer = _joined(runs, new) if place < looked_at else None
-        if longer:
-            runs[longer[0]] = longer[1]
-        elif len(runs) < MOST_SHOWN and not any(run.repeats(new) for run in runs):
+        new = _run_of(candidate.said)
+        if position < joinable and _extend_one(runs, new):
+            continue
+        if len(runs) < MOST_SHOWN and not any(run.repeats(new) for run in runs):
             runs.append(new)
     return runs
 
 
-def _joined(runs: Sequence[_Run], new: _Run) -> tuple[int, _Run] | None:
-    """The place of a run of the same unit that `new` can join, and that run with it."""
-    for place, run in enumerate(runs):
-        longer = run.with_one(new.first) if run.unit == new.unit else None
+def _extend_one(runs: list[_Run], new: _Run) -> bool:
+    """Extend the first run of the same unit that can take in `new`, in place; False if there is none."""
+    for position, run in enumerate(runs):
+        longer = run.extended_to(new.first) if run.unit == new.unit else None
         if longer and not any(longer.repeats(other) for other in runs if other is not run):
-            return place, longer
-    return None
+            runs[position] = longer
+            return True
+    return False
 
 
 def _run_of(said: Said) -> _Run:
-    """A statement; of one that only asks, or announces what follows, with as much of that as there is room for."""
+    """A run of one statement. If it only asks or announces something, the run includes what follows as far as there is room."""
     statements = statements_of(said.unit)
     at = statements.index(said)
     run = _Run(said.unit, statements, at, at)
-    if _ANNOUNCING.search(said.text.rstrip(_RULES)):
+    if _ANNOUNCEMENT.search(said.text.rstrip(_UNDERLINE)):
         for following in range(at + 1, len(statements)):
             if statements[following].path != said.path or len(run.said) >= LONGEST:
                 break
@@ -168,28 +160,28 @@ def _run_of(said: Said) -> _Run:
     return run
 
 
-def _headed(said: Said) -> str:
-    """A value that says nothing without its heading, after it: `First aiders: Ada Lunt`."""
+def _with_heading(said: Said) -> str:
+    """The statement, behind its heading if it is a value that says nothing without: `First aiders: Ada Lunt`."""
     block = said.block
-    if block is None or not block.path or block.lead or len(said.text) > _VALUE:
+    if block is None or not block.path or block.lead or len(said.text) > _LONGEST_VALUE:
         return said.said
     is_value = block.kind is BlockKind.ITEM or (block.kind is BlockKind.ROW and len(block.cells) == 1)
-    says_more = not content_stems(block.path[-1]) <= content_stems(said.said)
-    return f"{block.path[-1]}: {said.said}" if is_value and says_more else said.said
+    adds_words = not content_stems(block.path[-1]) <= content_stems(said.said)
+    return f"{block.path[-1]}: {said.said}" if is_value and adds_words else said.said
 
 
-def _part(text: str, asked: frozenset[str]) -> int:
-    """Where the LONGEST characters of a text begin that say most of the words asked; 0 where all of it is shown."""
+def _excerpt_start(text: str, asked: frozenset[str]) -> int:
+    """The start of the LONGEST characters of a text that contain most of the asked words; 0 for a text that is short enough."""
     if len(text) <= LONGEST:
         return 0
-    found = terms(text)
-    starts = [word.start for word in found if word.start <= len(text) - LONGEST]
-    met = [(word.start, word.end, word.stem) for word in found if word.stem in asked]
+    words = terms(text)
+    starts = [word.start for word in words if word.start <= len(text) - LONGEST]
+    matches = [(word.start, word.end, word.stem) for word in words if word.stem in asked]
 
-    def says(start: int) -> int:
-        return len({stem for begin, end, stem in met if start <= begin and end <= start + LONGEST})
+    def count(start: int) -> int:
+        return len({stem for begin, end, stem in matches if start <= begin and end <= start + LONGEST})
 
-    most = max(map(says, starts), default=0)
-    best = [start for start in starts if says(start) == most] or [0]
-    best = [start for start in best if text[start - 1 : start] == "\n"] or best  # whole lines, where there are any
-    return 0 if says(0) == most else best[len(best) // 2]  # with room on either side of what is said
+    most = max(map(count, starts), default=0)
+    best = [start for start in starts if count(start) == most] or [0]
+    best = [start for start in best if text[start - 1 : start] == "\n"] or best  # prefer the start of a line
+    return 0 if count(0) == most else best[len(best) // 2]  # the middle, for context on both sides

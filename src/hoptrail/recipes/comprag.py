@@ -1,20 +1,20 @@
-"""CompRAG (Paranjape, Prathap, Tamton, Sachan; student poster): triples as composed vectors, found by the question's own.
+"""CompRAG (Paranjape, Prathap, Tamton, Sachan; student poster): triples as composed vectors, searched by the question's triples.
 
     Methodology   triples by rule; slots encoded and composed; the question's    structures/triples.py,
                   triples find the nearest, whose chunks are read                retrieval/triples/composition.py, space.py
     Analysis      role binding, for direction; just-in-time local graphs         retrieval/triples/graph.py
     (ours)        the open slot unbound and cleaned up, as a channel             retrieval/triples/unbinding.py
 
-Deviations: by default keyword and dense search stand beside triples, which alone find less than BM25 does: eight of the first
-ten hits are theirs, in an order that triples have a say in. The presets search by triples alone. Every passage competes with
-every other (the code drops what is not of the question's own contexts, which leaves most questions of its files without any);
-passages are read in the order of their scores (the code sorts them by length); a question without a triple is searched by its
-vector and keeps its place in every count (the code drops it); no filter by TF-IDF. Triples are read by our rules, where the
-poster's are read by spaCy: name a pipeline under [structures.triples] for that.
+Deviations: by default triples are fused with keyword and dense search, because alone they find less than BM25 does. Eight of the
+first ten hits come from those two, and triples influence their order. The presets search by triples alone. Every passage competes
+with every other (the code drops passages outside the question's own contexts, which leaves most questions of its files without
+any). Passages are read in the order of their scores (the code sorts them by length). A question without a triple is searched by
+its vector and counts in every measure (the code drops it). There is no filter by TF-IDF. Triples are extracted by our rules, the
+poster's by spaCy: name a pipeline under [structures.triples] for that.
 
-Preset `poster` binds slots to roles, whose operator the poster does not give (ours are random unitary vectors), leaves open slots
-out, and has its depth 4, 10 seeds and 8 branches. Preset `reference` is the code that there is: the plain product of projected
-slots, which the poster's analysis gives up for being blind to direction, with "?" in open slots.
+Preset `poster` binds slots to roles by random unitary vectors, as the poster does not give its operator, omits open slots, and
+has the poster's depth 4, 10 seeds and 8 branches. Preset `reference` is the released code: the plain product of projected slots,
+which the poster's analysis abandons because it ignores direction, with "?" in open slots.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from hoptrail.language.tasks import Abstain
 from hoptrail.language.triples.question_triples import QuestionTriples, question_triples
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
-from hoptrail.retrieval.fuse import convex_fusion, keeping_ahead, reciprocal_rank_fusion
+from hoptrail.retrieval.fuse import convex_fusion, keep_ahead, reciprocal_rank_fusion
 from hoptrail.retrieval.triples.composition import CompositionSettings
 from hoptrail.retrieval.triples.graph import TripleGraphSettings, search_triples
 from hoptrail.retrieval.triples.space import TripleSpace, TripleSpaceSettings
@@ -40,15 +40,15 @@ from hoptrail.types import Ranking
 Channel = Literal["triples", "unbinding"]
 
 AHEAD = 10
-"""Hits that triples have only some places among."""
+"""The first hits, among which triples get only some places."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompragSettings(PassageSettings):
-    """How triples are compared (`space`), and walked (`graph`) or taken apart (`unbinding`), as `channel` says.
+    """How triples are compared (`space`), and searched by walking a `graph` or by `unbinding`, as `channel` says.
 
-    With `noun_phrases` the question's phrases that name nothing are partial patterns too. `hybrid_weight` is that of keyword
-    and dense search (`search`) beside triples: at 0 triples stand alone. Its first `kept` hits stay among the first ten.
+    With `noun_phrases` noun phrases of the question that are not names are partial patterns too. `hybrid_weight` is the weight of
+    keyword and dense search (`search`) in the fusion; 0: triples alone. Their first `kept` hits stay among the first ten.
     """
 
     channel: Channel = "triples"
@@ -67,7 +67,7 @@ class CompragSettings(PassageSettings):
         if not 0 <= self.kept <= AHEAD:
             raise ValueError(f"kept lies between 0 and {AHEAD}, not {self.kept}")
         if self.channel == "unbinding" and self.space.composition.method == "text":
-            raise ValueError("the channel unbinding needs a composition that can be taken apart, and text is none")
+            raise ValueError("the channel unbinding needs a composition that can be unbound, and text cannot")
 
     @property
     def structures(self) -> tuple[str, ...]:
@@ -75,10 +75,10 @@ class CompragSettings(PassageSettings):
 
 
 ALONE = CompragSettings(hybrid_weight=0)
-"""Triples without any other search: what compositions and graphs are compared by."""
+"""Triples without any other search, to compare compositions and graphs."""
 
 
-def _composed(composition: CompositionSettings, **graph: int) -> CompragSettings:
+def _with_composition(composition: CompositionSettings, **graph: int) -> CompragSettings:
     return replace(ALONE, space=TripleSpaceSettings(composition), graph=TripleGraphSettings(**graph))  # type: ignore[arg-type]
 
 
@@ -107,16 +107,16 @@ class Comprag(SinglePass):
         "poster-lemmatised": replace(POSTER, space=replace(POSTER.space, lemmatise=True)),
         "reference": replace(POSTER, space=TripleSpaceSettings(PRODUCT, open_slots="?")),
         "triples": ALONE,
-        "product": _composed(CompositionSettings("product")),
-        "product-permuted": _composed(CompositionSettings("permuted-product")),
-        "shift-sum": _composed(CompositionSettings("shift-sum")),
-        "concatenation": _composed(CompositionSettings("concatenation")),
-        "mean": _composed(CompositionSettings("mean")),
-        "text": _composed(CompositionSettings("text")),
-        "uncentred": _composed(CompositionSettings(centred=False)),
-        "unitary": _composed(CompositionSettings(unitary=True)),
+        "product": _with_composition(CompositionSettings("product")),
+        "product-permuted": _with_composition(CompositionSettings("permuted-product")),
+        "shift-sum": _with_composition(CompositionSettings("shift-sum")),
+        "concatenation": _with_composition(CompositionSettings("concatenation")),
+        "mean": _with_composition(CompositionSettings("mean")),
+        "text": _with_composition(CompositionSettings("text")),
+        "uncentred": _with_composition(CompositionSettings(centred=False)),
+        "unitary": _with_composition(CompositionSettings(unitary=True)),
         "lemmatised": replace(ALONE, space=TripleSpaceSettings(lemmatise=True)),
-        "no-graph": _composed(CompositionSettings(), depth=1),
+        "no-graph": _with_composition(CompositionSettings(), depth=1),
         "similarity-links": replace(ALONE, graph=TripleGraphSettings(links=("similarity",))),
         "both-links": replace(ALONE, graph=TripleGraphSettings(links=("similarity", "entity"))),
         "pagerank": replace(ALONE, graph=TripleGraphSettings(score="pagerank")),
@@ -126,7 +126,7 @@ class Comprag(SinglePass):
     }
 
     def retrieve(self, question: str) -> Ranking:
-        """By triples, alone or beside the other searches; what the channel of the hits says found them."""
+        """Search by triples, alone or fused with the other searches. The channel of a hit says what found it."""
         limit, settings = self.settings.k, self.settings
         if not settings.hybrid_weight:
             return self.by_triples(question, limit) or dense_search(self.corpus, question, limit)
@@ -140,10 +140,10 @@ class Comprag(SinglePass):
             fused = reciprocal_rank_fusion(both, 2 * depth, settings.search.rrf_constant)
         else:
             fused = convex_fusion(both, [weight, 1 - weight], 2 * depth, depth)
-        return keeping_ahead(fused, others, settings.kept, AHEAD)[:limit]
+        return keep_ahead(fused, others, settings.kept, AHEAD)[:limit]
 
     def by_triples(self, question: str, limit: int) -> Ranking:
-        """The passages that the chosen channel finds; none where the question or the corpus has no triple."""
+        """The passages that the channel finds; none if the question or the corpus has no triples."""
         asked = self.asked(question)
         if not asked.patterns:
             return ()

@@ -2,10 +2,9 @@
 
     Wang et al., section 2   several chains of thought are sampled, the commonest answer wins   voting.py, task sample
 
-Faithful to the vote without weights, their best. Deviations: the first of the replies is a reading, so that what wins can be
-cited; answers count as the same as `voting` says, by their words or by their meaning; abstentions have a vote. Leaves out worked
-examples in the prompt and sampling temperatures, which are the endpoint's affair. By rules nothing is drawn at random: the pieces
-of evidence vote, one each.
+Faithful to the unweighted vote, their best. Deviations: the first reply is a reading, so that the winner can be cited; `voting`
+says whether answers are compared by words or by meaning; abstentions have a vote. Leaves out worked examples in the prompt and
+sampling temperatures, which the endpoint sets. The offline rules do not sample: each piece of evidence has one vote.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain, Reading
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
-from hoptrail.recipes.voting import VotingSettings, voted
+from hoptrail.recipes.voting import VotingSettings, vote
 from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
 from hoptrail.types import Ranking
 
 
 @dataclass(frozen=True, slots=True)
 class CotSettings(PassageSettings):
-    """How passages are searched for, and how many chains vote: `voting.replies` is the number of generations."""
+    """`search` finds passages; `voting.replies` chains vote, one generation each."""
 
     search: HybridSearchSettings = field(default_factory=HybridSearchSettings)
     voting: VotingSettings = field(default_factory=lambda: VotingSettings(replies=5))
@@ -52,7 +51,6 @@ class Cot(SinglePass):
         return hybrid_search(self.corpus, question, self.settings.k, self.settings.search)
 
     def read(self, question: str, packed: Ranking, meter: Meter) -> Reading:
-        """The reading, unless other chains outvote it."""
         units = tuple(hit.unit for hit in packed)
         reading = SinglePass.read(self, question, packed, meter)
-        return voted(reading, question, units, self.corpus, self.settings.voting, meter)
+        return vote(reading, question, units, self.corpus, self.settings.voting, meter)

@@ -1,12 +1,12 @@
-"""FLARE-like active retrieval (Jiang et al., EMNLP 2023): a step is drafted first, and searched for only where it is not sure.
+"""FLARE-like active retrieval (Jiang et al., EMNLP 2023): draft a step first, and search for it only if the draft is not sure.
 
-    section 3.2, eq. for y_t   a draft of the next step is kept if it is sure enough (theta)          here
-    section 3.2.2              where it is not, an explicit question is searched for, the step redone   tasks answer, recall
+    section 3.2, eq. for y_t   keep a draft of the next step if it is sure enough (theta)              here
+    section 3.2.2              else search for an explicit question and redo the step                  tasks answer, recall
 
 Faithful to drafting, the threshold, the first search for the whole question and the query by an explicit question. Deviations:
-a step is a sub-question with its answer in place of a sentence; how sure it is is the confidence of its reading (the paper: its
-least probable token, which endpoints do not all tell), so masking unsure words out of a query is left out; a sub-question is
-completed from earlier answers first. With drafts from `memory` a step that is kept cites nothing.
+a step is a sub-question with its answer, not a sentence. The confidence of its reading says how sure it is (the paper: its least
+probable token, which not all endpoints report), so masking unsure words in a query is left out. A sub-question is first
+completed from earlier answers. A draft from `memory` that is kept cites nothing.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Reading, Recall
-from hoptrail.recipes.answering import CitedHop, remembered
-from hoptrail.recipes.hopwise import Hopwise, concluded, failed, next_questions, read_packed
+from hoptrail.recipes.answering import CitedHop, memory_hop
+from hoptrail.recipes.hopwise import Hopwise, conclude_packed, failed_hop, next_questions, read_packed
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.retrieval.fuse import interleave
-from hoptrail.retrieval.units.engines import stored
+from hoptrail.retrieval.units.engines import stored_hits
 from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
 from hoptrail.types import Ranking
 
 
 @dataclass(frozen=True, slots=True)
 class FlareSettings(PassageSettings):
-    """A step drafted from the `evidence` at hand, or from the model's `memory`, is kept when its confidence is at least `sure`
-    (theta); else `k` passages are searched for it and those that fit `evidence_tokens` are read. At most `steps`.
+    """A step is drafted from the current `evidence` or the model's `memory`, and kept if its confidence is at least `sure`
+    (theta). Otherwise `k` passages are retrieved for it, and those that fit `evidence_tokens` are read. At most `steps` steps.
     """
 
     draft: Literal["evidence", "memory"] = "evidence"
@@ -48,7 +48,7 @@ class FlareSettings(PassageSettings):
 
     @property
     def effort(self) -> Effort:
-        """A step is drafted and, where the draft is not sure, read anew."""
+        """Each step is drafted and, if the draft is not sure, read once more."""
         if self.draft == "memory":
             return Effort((1, self.steps + 1), (3, 3 * self.steps))
         return Effort.of_hops(self.steps, readings=2)
@@ -56,7 +56,7 @@ class FlareSettings(PassageSettings):
 
 @dataclass(frozen=True)
 class Flare(Hopwise):
-    """Each step is drafted from what is at hand, and searched for only where the draft is not sure."""
+    """Each step is drafted from the current evidence, and searched for only if the draft is not sure."""
 
     settings: FlareSettings = field(default_factory=FlareSettings)
 
@@ -67,8 +67,8 @@ class Flare(Hopwise):
     }
 
     def everything(self, hops: Sequence[CitedHop]) -> Ranking:
-        """What all searches found, in turns."""
-        return interleave([stored(cited.hop.hits) for cited in hops], self.settings.k)
+        """The stored hits of all hops, interleaved."""
+        return interleave([stored_hits(cited.hop.hits) for cited in hops], self.settings.k)
 
     def hops(self, question: str, meter: Meter) -> list[CitedHop]:
         from_memory = self.settings.draft == "memory"
@@ -76,7 +76,7 @@ class Flare(Hopwise):
 
         def step(following: str, asked: str, _: object) -> CitedHop:
             nonlocal at_hand
-            reading, drafted = (_recalled if from_memory else self._read)(following, asked, at_hand, meter)
+            reading, drafted = (_draft_from_memory if from_memory else self._read)(following, asked, at_hand, meter)
             if reading.answer is not None and reading.confidence >= self.settings.sure:
                 return drafted
             at_hand = self._search(asked)
@@ -87,8 +87,8 @@ class Flare(Hopwise):
     def conclude(
         self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter
     ) -> tuple[str | None, list[CitedHop]]:
-        """From the steps and all that was found."""
-        return concluded(question, hops, found, self.settings.evidence_tokens, meter)
+        """Conclude from the steps and all hits."""
+        return conclude_packed(question, hops, found, self.settings.evidence_tokens, meter)
 
     def _search(self, asked: str) -> Ranking:
         return hybrid_search(self.corpus, asked, self.settings.k, self.settings.search)
@@ -97,11 +97,11 @@ class Flare(Hopwise):
         return read_packed(question, asked, found, self.settings.evidence_tokens, meter)
 
 
-def _recalled(question: str, asked: str, found: Ranking, meter: Meter) -> tuple[Reading, CitedHop]:
+def _draft_from_memory(question: str, asked: str, found: Ranking, meter: Meter) -> tuple[Reading, CitedHop]:
     """A draft from memory."""
     del found
     try:
         reading = meter.perform(Recall(asked))
     except TaskFailed:
-        return Reading(None), failed(question, asked)
-    return reading, remembered(question, asked, reading)
+        return Reading(None), failed_hop(question, asked)
+    return reading, memory_hop(question, asked, reading)

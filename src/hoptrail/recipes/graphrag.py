@@ -1,14 +1,14 @@
 """An entity-graph baseline after GraphRAG's local search (Edge et al. 2024 and the released code): no communities, no reports.
 
     entities     those nearest to the question and to the names in it                       retrieval/entities/graph.py
-    facts        what is said of them, nearest to the question first                        retrieval/entities/fact_search.py
+    facts        those about the entities, nearest to the question first                    retrieval/entities/fact_search.py
     neighbours   the entities at the other ends, and the facts about these                  retrieval/entities/fact_search.py
     text units   passages by the facts that they state; facts and passages are packed       here
 
-Faithful to the way from entities over relationships to texts, and to handing over both. Leaves out communities and their
-reports (for those see `raptor` and `sirerag`), descriptions of entities and of relationships written by a model, claims, and
-global search, which answers from reports alone. An entity is compared by its name; facts are the triples of
-`[structures.triples]`. Facts and passages take turns, where the released code gives each a share of the tokens.
+Faithful to the path from entities over relationships to texts, and to reading both. Leaves out communities and their reports
+(for those see `raptor` and `sirerag`), descriptions of entities and relationships by a model, claims, and global search, which
+answers from reports alone. An entity is compared by its name; facts are the triples of `[structures.triples]`. Facts and
+passages are interleaved, where the released code gives each a share of the tokens.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from hoptrail.types import Kind, Ranking
 
 @dataclass(frozen=True, slots=True)
 class GraphragSettings(PassageSettings):
-    """The `entities` nearest to the question or to a name in it; the `facts` best about them; and as many about their neighbours,
-    worth `neighbour_weight` of the others. `facts_read` of the facts are handed over beside the passages.
+    """Use the `entities` nearest to the question or a name in it, the `facts` best facts about them, and as many about their
+    neighbours, scaled by `neighbour_weight`. `facts_read` facts are read beside the passages.
     """
 
     entities: int = 10
@@ -79,7 +79,7 @@ class Graphrag(SinglePass):
         return interleave([passages, hits_of(self.corpus, graph, facts, chosen.facts_read)], chosen.k)
 
     def _facts(self, question: str, texts: Sequence[str], graph: EntityGraph) -> dict[int, float]:
-        """Facts with the entities nearest to `texts`, and with those that these lead to."""
+        """Scores of the facts about the entities nearest to `texts` and about the neighbours of these."""
         chosen = self.settings
         nearest = graph.vectors.nearest(texts, chosen.entities)
         best = sorted(nearest, key=lambda number: (-nearest[number], number))[: chosen.entities]

@@ -1,19 +1,20 @@
-"""HippoRAG (Gutiérrez et al., NeurIPS 2024) and HippoRAG 2 (Gutiérrez et al., ICML 2025): PageRank from what the question names.
+"""HippoRAG (Gutiérrez et al., NeurIPS 2024) and HippoRAG 2 (Gutiérrez et al., ICML 2025): PageRank from the question's entities.
 
     1, section 2.3     entities of the question lead to the nearest nodes, weighted by their rarity     `one`
                        PageRank over entities; a passage has the sum of its entities                retrieval/entities/graph.py
     2, section 3.2     passages are nodes of the graph too                                          retrieval/entities/graph.py
     2, section 3.3     the question leads to the nearest triples                                    `two`
     2, section 3.4     recognition: the language leaves out triples that do not help                task assess
-    2, section 3.5     entities of those triples and, weakly, all passages are home of the walk     here
+    2, section 3.5     the walk restarts at the entities of those triples and, weakly, at all       here
+                       passages
 
-Faithful to the graph, the walk, its damping and the weights of seeds; without a seed dense search stands in, as in the released
+Faithful to the graph, the walk, its damping and the weights of seeds. Without a seed, dense search is used, as in the released
 code. Deviations: triples are those of `[structures.triples]`; entities of a question are found by rules; a triple's vector is
-the mean of its slots'; recognition is one judgement a triple in place of one for all, so a language is asked `facts` times.
+the mean of its slots'; recognition judges each triple by itself, so a language is asked `facts` times.
 
-The default is the start of the first on the graph of the second, without synonyms: on 40 development questions of
-2WikiMultiHopQA it had most of the supporting passages among 20 (.95; the first .88, the second unfiltered .81), as the encoder
-that comes along compares a question better with names than with triples.
+The default starts like the first on the graph of the second, without synonyms. On 40 development questions of 2WikiMultiHopQA
+it had the most supporting passages among 20 (.95; the first .88, the second unfiltered .81), because the included encoder
+compares a question better with names than with triples.
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ from hoptrail.types import Kind, Ranking, Unit
 
 @dataclass(frozen=True, slots=True)
 class HipporagSettings(PassageSettings):
-    """What the walk starts from: the `entities` nearest to the question, or those of the nearest `triples`.
+    """Where the walk starts: at `entities` of the question, or at those of the nearest `triples`.
 
-    Each name in the question starts at the nearest entity; or the `facts` nearest triples, of which those that the language
-    finds helpful with a probability of `recognition` stay (0: all, unasked), at their `seeds` heaviest entities, and all
-    passages with `passage_weight` times their likeness. The walk goes on with probability `damping`.
+    `entities`: the entity nearest to each name in the question. `triples`: the `seeds` heaviest entities of the `facts` nearest
+    triples, without those that the language finds helpful with a probability below `recognition` (0: ask nothing, keep all).
+    All passages are seeds with `passage_weight` times their similarity. The walk continues with probability `damping`.
     """
 
     start: Literal["entities", "triples"] = "entities"
@@ -99,20 +100,21 @@ class Hipporag(SinglePass):
             return dense_search(self.corpus, question, chosen.k)
         likeness = graph.passage_likeness(question) if chosen.passage_weight else None
         passages = None if likeness is None else chosen.passage_weight * likeness
-        return graph.passages(graph.walked(seeds, passages, chosen.damping), chosen.k)
+        return graph.passages(graph.pagerank(seeds, passages, chosen.damping), chosen.k)
 
     def _entities(self, names: Sequence[str], graph: EntityGraph) -> dict[int, float]:
-        """Version 1: the nearest entity to each name, one over the number of passages that name it as its weight."""
-        return {number: 1 / float(graph.spread[number]) for number in graph.vectors.nearest(names, 1)}
+        """Version 1: the entity nearest to each name, weighted by 1 / (number of passages that name it)."""
+        return {number: 1 / float(graph.passage_counts[number]) for number in graph.vectors.nearest(names, 1)}
 
     def _entities_of_facts(self, question: str, graph: EntityGraph, meter: Meter) -> dict[int, float]:
-        """Version 2: the mean score of the facts that an entity is in, over the number of passages that name it."""
+        """Version 2: the entity's mean fact score divided by the number of passages that name it."""
         scores: defaultdict[int, list[float]] = defaultdict(list)
         for hit in (hit for hit in self._facts(question, meter) if hit.unit.id in graph.fact_rows):
             for number in {int(end) for end in graph.ends[graph.fact_rows[hit.unit.id]]}:
                 scores[number].append(hit.score)
         weights = {
-            number: sum(found) / len(found) / float(graph.spread[number]) for number, found in sorted(scores.items())
+            number: sum(found) / len(found) / float(graph.passage_counts[number])
+            for number, found in sorted(scores.items())
         }
         best = sorted(weights, key=lambda number: (-weights[number], number))[: self.settings.seeds]
         return {number: weights[number] for number in best if weights[number] > 0}
@@ -122,11 +124,11 @@ class Hipporag(SinglePass):
         least = self.settings.recognition
         if not least:
             return found
-        return tuple(hit for hit in found if _recognised(question, hit.unit, meter) >= least)
+        return tuple(hit for hit in found if _helpfulness(question, hit.unit, meter) >= least)
 
 
-def _recognised(question: str, fact: Unit, meter: Meter) -> float:
-    """How much a fact helps; one that cannot be judged is kept, as it is without recognition."""
+def _helpfulness(question: str, fact: Unit, meter: Meter) -> float:
+    """The probability that a fact helps; 1 if the task fails, so that the fact stays."""
     try:
         return meter.perform(Assess(question, (fact,)))
     except TaskFailed:

@@ -1,6 +1,6 @@
-"""What recipes that answer hop by hop have in common; each adds how a hop is found, and how the hops are concluded.
+"""Base of recipes that answer hop by hop; each adds how hops are made and how they are concluded.
 
-Knows nothing of where sub-questions come from, except for the commonest way, one at a time (`next_questions`).
+`next_questions` is the commonest way to sub-questions: one at a time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from hoptrail.types import Answer, Hop, Ranking, Trail, Unit, Verdict
 
 @dataclass(frozen=True)
 class Hopwise(ABC):
-    """Ask sub-questions, find and read for each, conclude. A failed task is a failed hop, never an error."""
+    """Ask sub-questions, retrieve and read for each, conclude. A failed task is a failed hop, never an error."""
 
     corpus: Corpus
     language: Language
@@ -36,22 +36,21 @@ class Hopwise(ABC):
 
     @abstractmethod
     def hops(self, question: str, meter: Meter) -> list[CitedHop]:
-        """The hops in order; a task that fails makes a failed hop."""
+        """The hops in order; a failed task makes a failed hop."""
         ...
 
     @abstractmethod
     def conclude(
         self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter
     ) -> tuple[str | None, list[CitedHop]]:
-        """The answer to the question itself (None: an abstention), and hops to add where concluding read something new."""
+        """The answer to the whole question (None: an abstention), and hops to add if concluding read something new."""
         ...
 
     def everything(self, hops: Sequence[CitedHop]) -> Ranking:
-        """What all hops found: every hop's first, then every hop's second, and so on."""
+        """The hits of all hops, interleaved: every hop's first, then every hop's second, and so on."""
         return interleave([cited.hop.hits for cited in hops], self.settings.k)
 
     def retrieve(self, question: str) -> Ranking:
-        """What all hops found, as `everything` says."""
         return self.everything(self.hops(question, Meter(self.language)))
 
     def answer(self, question: str) -> Answer:
@@ -78,12 +77,12 @@ def next_questions(
     ask: Callable[[str, str, tuple[Finding, ...]], CitedHop],
     goes_on: Callable[[Sequence[CitedHop]], bool] = lambda _: True,
 ) -> list[CitedHop]:
-    """Hops until nothing is left to ask, a sub-question repeats, a task fails, there are `most`, or one more has no use by
-    `goes_on`, which is called with the hops so far before each.
+    """Ask one sub-question after another until none is left, one repeats, a task fails, there are `most` hops, or `goes_on`
+    (called with the hops so far) returns False.
 
-    The next sub-question is chosen in the light of those before it and, where it points back, completed from their answers;
-    `ask` is called with the sub-question, what is really asked, and the findings so far. One that still says `she` or `#1` then
-    has failed: what was read for it may be about anybody.
+    Each sub-question is chosen given the findings so far and, if it points back, completed from them. `ask` gets the
+    sub-question, its completed form and the findings. A hop whose completed form still says `she` or `#1` counts as failed:
+    what was read for it may be about anybody.
     """
     hops: list[CitedHop] = []
     asked: set[str] = set()
@@ -93,24 +92,25 @@ def next_questions(
             following = meter.perform(Decompose(question, findings, one_at_a_time=True)).questions
             if not following:
                 break
-            completed, left_open = following[0], False
-            if points_back(completed, findings):
-                completed = meter.perform(Complete(completed, findings))
+            sub_question = completed = following[0]
+            left_open = False
+            if points_back(sub_question, findings):
+                completed = meter.perform(Complete(sub_question, findings))
                 left_open = is_left_open(completed)
         except TaskFailed:
-            hops += report_hops([failed(question, question)], meter)
+            hops += report_hops([failed_hop(question, question)], meter)
             break
         if completed in asked:
             break
         asked.add(completed)
-        meter.asked(following[0], completed)
-        cited = ask(following[0], completed, findings)
-        hops += report_hops([failed(following[0], completed, cited.hop.hits) if left_open else cited], meter)
+        meter.asked(sub_question, completed)
+        cited = ask(sub_question, completed, findings)
+        hops += report_hops([failed_hop(sub_question, completed, cited.hop.hits) if left_open else cited], meter)
     return hops
 
 
 def read_for(question: str, asked: str, found: Ranking, read: Ranking, units: Sequence[Unit], meter: Meter) -> CitedHop:
-    """The hop of a sub-question whose evidence is `units`, made of the hits `read`, out of all that was `found`."""
+    """The hop of a sub-question answered from `units`, which were made from the hits `read`, a part of `found`."""
     return reading_for(question, asked, found, read, units, meter)[1]
 
 
@@ -123,13 +123,13 @@ def reading_for(
     meter: Meter,
     abstain: Abstain = Abstain.ALWAYS,
 ) -> tuple[Reading, CitedHop]:
-    """As `read_for`, with the whole reading; one that abstains where there is no evidence, or the task failed."""
+    """Like `read_for`, with the reading too: an abstention if there is no evidence or the task failed."""
     try:
         reading = meter.perform(Read(asked, tuple(units), abstain)) if units else Reading(None)
         support = tuple(span for step in reading.steps for span in step.support)
         check_support(support, read)
     except TaskFailed:
-        return Reading(None), failed(question, asked, found)
+        return Reading(None), failed_hop(question, asked, found)
     if reading.answer is None:
         return reading, CitedHop(Hop(question, asked, found, None, Verdict.UNANSWERED))
     return reading, CitedHop(Hop(question, asked, found, reading.answer, verdict_of(reading)), support)
@@ -138,13 +138,13 @@ def reading_for(
 def read_packed(
     question: str, asked: str, found: Ranking, tokens: int, meter: Meter, abstain: Abstain = Abstain.ALWAYS
 ) -> tuple[Reading, CitedHop]:
-    """The reading and the hop of a sub-question whose evidence is what of `found` fits `tokens`."""
+    """The reading and the hop of a sub-question answered from the part of `found` that fits `tokens`."""
     packed = pack(found, tokens)
     return reading_for(question, asked, found, packed, [hit.unit for hit in packed], meter, abstain)
 
 
-def completed(question: str, findings: tuple[Finding, ...], complete: Callable[[], str]) -> str:
-    """The sub-question with earlier answers in it; as it stands where it needs none, or where `complete` did not do well."""
+def complete_question(question: str, findings: tuple[Finding, ...], complete: Callable[[], str]) -> str:
+    """The sub-question with earlier answers filled in; unchanged if it needs none or `complete` gives no valid completion."""
     if all(finding.answer is None for finding in findings) or not points_back(question, findings):
         return question
     rewritten = complete()
@@ -154,13 +154,12 @@ def completed(question: str, findings: tuple[Finding, ...], complete: Callable[[
 def conclusion(
     task: Integrate, hops: Sequence[CitedHop], read: Ranking, meter: Meter
 ) -> tuple[Reading, list[CitedHop]]:
-    """What `task` concludes, abstaining as `meter` says, and a hop for it where no hop had that answer and it
-    rests on more than the answers, or on nothing that there is.
+    """Perform `task`, abstaining as `meter` says. Its evidence was made from the hits `read`.
 
-    The task's evidence was made of the hits `read`.
+    Returns the reading, and a hop for it unless an earlier hop had that answer or it follows from the findings alone.
 
     Raises:
-        TaskFailed: as the language raised it, or it cites what it was not handed.
+        TaskFailed: from the language, or because the reading cites a span outside the evidence.
     """
     reading = meter.perform(replace(task, abstain=meter.abstain))
     support = tuple(span for step in reading.steps for span in step.support)
@@ -172,27 +171,29 @@ def conclusion(
     return reading, [CitedHop(hop, support)]
 
 
-def integrated(
+def integrate(
     task: Integrate, hops: Sequence[CitedHop], read: Ranking, meter: Meter
 ) -> tuple[str | None, list[CitedHop]]:
-    """The answer of the `conclusion`, and its hop; an abstention with a hop that says so where the task fails."""
+    """The answer of the `conclusion` and its hop; None and a failed hop if the task fails."""
     try:
         reading, concluding = conclusion(task, hops, read, meter)
     except TaskFailed:
-        return None, [failed(task.question, task.question, read)]
+        return None, [failed_hop(task.question, task.question, read)]
     return reading.answer, concluding
 
 
-def concluded(
+def conclude_packed(
     question: str, hops: Sequence[CitedHop], found: Ranking, tokens: int, meter: Meter
 ) -> tuple[str | None, list[CitedHop]]:
-    """From the findings and what of `found` fits `tokens`; an abstention where no hop has an answer, if there may be one."""
+    """Conclude from the findings and the part of `found` that fits `tokens`. If no hop has an answer, abstain where that is
+    allowed.
+    """
     if meter.abstain is not Abstain.NEVER and all(cited.hop.answer is None for cited in hops):
         return None, []
     packed = pack(found, tokens)
-    return integrated(Integrate(question, findings_of(hops), tuple(hit.unit for hit in packed)), hops, packed, meter)
+    return integrate(Integrate(question, findings_of(hops), tuple(hit.unit for hit in packed)), hops, packed, meter)
 
 
-def failed(question: str, asked: str, found: Ranking = ()) -> CitedHop:
+def failed_hop(question: str, asked: str, found: Ranking = ()) -> CitedHop:
     """The hop of a sub-question on which a task failed."""
     return CitedHop(Hop(question, asked, found, None, Verdict.FAILED))

@@ -1,9 +1,9 @@
 """Keyword and dense search fused, optionally reranked, read once: plain retrieval with a reader, the baseline `direct` of papers.
 
 Presets rerank by late interaction (ColBERT; Khattab and Zaharia 2020, section 3.3; `models/rerankers.py`): over this first stage,
-or over keyword search alone, as the paper reranks. Faithful to matching every token of the question with its best in the text.
-Left out: training for it (token vectors are those of the encoder at hand, which must give one for each token), and retrieval end
-to end by token vectors.
+or over keyword search alone, like the paper. Faithful to matching every token of the question with its best in the text. Left
+out: training for late interaction (token vectors come from the configured encoder, which must give one for each token), and
+end-to-end retrieval by token vectors.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from hoptrail.types import Ranking
 
 @dataclass(frozen=True, slots=True)
 class HybridSettings(PassageSettings):
-    """How the two searches are fused; `reranker` (`late-interaction` or `cross-encoder:MODEL`; empty for none) then puts the
-    first `rerank_depth` hits in its own order.
+    """`search` fuses the two searches; `reranker` (`late-interaction` or `cross-encoder:MODEL`; empty for none) then reorders
+    the first `rerank_depth` hits.
     """
 
     search: HybridSearchSettings = field(default_factory=HybridSearchSettings)

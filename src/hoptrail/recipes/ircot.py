@@ -1,15 +1,13 @@
 """IRCoT (Trivedi et al., ACL 2023): retrieval interleaved with the steps of a chain of thought.
 
-    section 3.1, reason     the next step of the chain, from the question, the chain and what is collected   tasks decompose,
-                                                                                                             complete, answer
-    section 3.1, retrieve   the last step's sentence is the next query; its passages join those collected    here
-    section 3.2             a separate reader answers from all that was collected                            task answer
+    section 3.1, reason     the next step, from question, chain and passages so far              tasks decompose, complete, answer
+    section 3.1, retrieve   the last step's sentence is the next query; its passages are added   here
+    section 3.2             a separate reader answers from all collected passages                task answer
 
-Faithful to the order: a step is thought over what its forerunners collected, and only then searched for. Deviations: a step is
-a sub-question and its answer, which together are the sentence that is searched for; a step that the collected passages do not
-settle is searched for by its question and thought once more, and ends the chain when that brings nothing new (the model of the
-paper states something in any case). The end is that nothing is left to ask, not the words "the answer is". Leaves out worked
-examples.
+Faithful to the order: each step is reasoned from the passages of earlier steps, and only then searched for. Deviations: a step is
+a sub-question and its answer, which together are the query. If the collected passages do not settle a step, its question alone
+is the query and the step is tried once more; if that finds nothing new, the chain ends (the model of the paper always states
+something). The chain ends when no question is left, not at the words "the answer is". Leaves out worked examples.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain, Complete, Decompose, Finding
 from hoptrail.recipes.answering import CitedHop, findings_of, report_hops
-from hoptrail.recipes.hopwise import Hopwise, completed, concluded, failed, read_packed
+from hoptrail.recipes.hopwise import Hopwise, complete_question, conclude_packed, failed_hop, read_packed
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.retrieval.fuse import interleave
 from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
@@ -32,8 +30,8 @@ from hoptrail.types import Ranking, Verdict
 
 @dataclass(frozen=True, slots=True)
 class IrcotSettings(PassageSettings):
-    """At most `steps` of thought; each search adds `per_step` passages (K) until `k` are collected, of which those that fit
-    `evidence_tokens` are read. The answer is that of a `separate` reader of all passages, or of the `chain`.
+    """At most `steps` reasoning steps. Each search adds `per_step` passages (K) until there are `k`; those that fit
+    `evidence_tokens` are read. The answer comes from a `separate` reader of all passages, or from the `chain`.
     """
 
     per_step: int = 6
@@ -53,7 +51,7 @@ class IrcotSettings(PassageSettings):
 
 @dataclass(frozen=True)
 class Ircot(Hopwise):
-    """Each step of thought is the next query; what all queries found is read in the end."""
+    """Each reasoning step is the next query; all passages found are read at the end."""
 
     settings: IrcotSettings = field(default_factory=IrcotSettings)
 
@@ -64,21 +62,21 @@ class Ircot(Hopwise):
     }
 
     def everything(self, hops: Sequence[CitedHop]) -> Ranking:
-        """All that was collected, in the order in which it came."""
+        """All collected hits in the order found."""
         return hops[-1].hop.hits if hops else ()
 
     def hops(self, question: str, meter: Meter) -> list[CitedHop]:
-        collected = self._collect((), question)
+        collected = self._search_more((), question)
         hops: list[CitedHop] = []
         while len(hops) < self.settings.steps:
             try:
-                following, asked = self._thought(question, _chain(hops), meter)
+                following, asked = self._next_step(question, _chain(hops), meter)
             except TaskFailed:
-                return [*hops, *report_hops([failed(question, question, collected)], meter)]
+                return [*hops, *report_hops([failed_hop(question, question, collected)], meter)]
             if following is None or asked in {cited.hop.asked for cited in hops if cited.hop.answer is not None}:
                 break
             if hops:
-                wider = self._collect(collected, _sentence(hops[-1]))
+                wider = self._search_more(collected, _sentence(hops[-1]))
                 if wider == collected and hops[-1].hop.answer is None:
                     break
                 collected = wider
@@ -89,27 +87,28 @@ class Ircot(Hopwise):
     def conclude(
         self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter
     ) -> tuple[str | None, list[CitedHop]]:
-        """By the separate reader, whose reading is a hop of its own; or from the chain."""
+        """Read with the separate reader, which adds a hop, or conclude from the chain."""
         if not hops or hops[-1].hop.verdict is Verdict.FAILED or [cited.hop.asked for cited in hops] == [question]:
             return (hops[-1].hop.answer if hops else None), []
         if self.settings.reader == "chain":
-            return concluded(question, hops, found, self.settings.evidence_tokens, meter)
+            return conclude_packed(question, hops, found, self.settings.evidence_tokens, meter)
         _, last = read_packed(question, question, found, self.settings.evidence_tokens, meter, meter.abstain)
         return last.hop.answer, [last]
 
-    def _thought(self, question: str, chain: tuple[Finding, ...], meter: Meter) -> tuple[str | None, str]:
-        """The next sub-question, as put and as asked; None when nothing is left. A question that stays whole is asked itself.
+    def _next_step(self, question: str, chain: tuple[Finding, ...], meter: Meter) -> tuple[str | None, str]:
+        """The next sub-question (None when nothing is left) and its completed form. A question that is not decomposed is its own
+        sub-question.
 
         Raises:
-            TaskFailed: as the language raised it.
+            TaskFailed: from the language.
         """
         questions = meter.perform(Decompose(question, chain, one_at_a_time=True)).questions
         if not questions:
             return (None if chain else question), question
         following = questions[0]
-        return following, completed(following, chain, lambda: meter.perform(Complete(following, chain)))
+        return following, complete_question(following, chain, lambda: meter.perform(Complete(following, chain)))
 
-    def _collect(self, collected: Ranking, query: str) -> Ranking:
+    def _search_more(self, collected: Ranking, query: str) -> Ranking:
         found = hybrid_search(self.corpus, query, self.settings.per_step, self.settings.search)
         return interleave([(*collected, *found)], self.settings.k)
 
@@ -118,10 +117,10 @@ class Ircot(Hopwise):
 
 
 def _chain(hops: Sequence[CitedHop]) -> tuple[Finding, ...]:
-    """The steps that were settled: the others are thought again."""
+    """The answered steps; the others are tried again."""
     return tuple(finding for finding in findings_of(hops) if finding.answer is not None)
 
 
 def _sentence(cited: CitedHop) -> str:
-    """What a step says."""
+    """A step as a query: its question and its answer, if any."""
     return f"{cited.hop.asked} {cited.hop.answer or ''}".strip()

@@ -1,11 +1,11 @@
-"""Iter-RetGen (Shao et al., Findings of EMNLP 2023): what was generated is joined to the question and searched for again.
+"""Iter-RetGen (Shao et al., Findings of EMNLP 2023): each round searches for the last round's generation and the question.
 
     section 3.2   retrieval for round t by the generation of round t - 1 followed by the question   here
     section 3.3   generation from the question and what this round retrieved                        task answer
 
-Faithful to the query and to reading only what the last round found. Deviations: a generation is a reading's steps and answer in
-place of a chain of thought; rounds end early when a generation adds nothing to the query; where the last round abstains, the last
-answer before it stands (the model of the paper always answers). Leaves out worked examples and the retriever adapted to the
+Faithful to the query and to reading only the hits of the last round. Deviations: a generation is a reading's steps and answer,
+not a chain of thought. Rounds end early when a generation adds nothing to the query. If the last round abstains, the latest
+answer before it counts (the model of the paper always answers). Leaves out worked examples and the retriever adapted to the
 reader (section 3.4).
 """
 
@@ -55,17 +55,17 @@ class IterRetgen(Hopwise):
     }
 
     def everything(self, hops: Sequence[CitedHop]) -> Ranking:
-        """What the last round found."""
+        """The hits of the last round."""
         return hops[-1].hop.hits
 
     def hops(self, question: str, meter: Meter) -> list[CitedHop]:
-        """One a round, until there are enough, one fails, or a query was asked before."""
+        """One hop a round, until the rounds are used up, one fails, or a query repeats."""
         hops: list[CitedHop] = []
         asked = question
         while len(hops) < self.settings.rounds and asked not in {cited.hop.asked for cited in hops}:
             meter.asked(question, asked)
             hits = hybrid_search(self.corpus, asked, self.settings.k, self.settings.search)
-            # The question alone is read: the earlier generation is there to search with.
+            # Read the bare question: the earlier generation only serves the search.
             reading, cited = read_packed(question, question, hits, self.settings.evidence_tokens, meter, meter.abstain)
             hops += report_hops([replace(cited, hop=replace(cited.hop, asked=asked))], meter)
             if cited.hop.verdict is Verdict.FAILED:
@@ -76,13 +76,12 @@ class IterRetgen(Hopwise):
     def conclude(
         self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter
     ) -> tuple[str | None, list[CitedHop]]:
-        """The answer of the last round that gave one."""
+        """The latest answer of any round."""
         del question, found, meter
         return next((cited.hop.answer for cited in reversed(hops) if cited.hop.answer is not None), None), []
 
 
 def _generation(reading: Reading) -> str:
-    """What a reading says, as a text to search with; nothing where it says nothing."""
-    steps = [f"{step.question} {step.answer}" for step in reading.steps]
-    said = [*steps, reading.answer or ""]
-    return " ".join(dict.fromkeys(part.strip() for part in said if part.strip()))
+    """The steps and the answer of a reading as a query; empty for an abstention without steps."""
+    parts = [*(f"{step.question} {step.answer}" for step in reading.steps), reading.answer or ""]
+    return " ".join(dict.fromkeys(part.strip() for part in parts if part.strip()))

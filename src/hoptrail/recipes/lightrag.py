@@ -4,12 +4,11 @@
                               relations and noun phrases                                            question_triples.py
     section 3.2, low level    entities near to the names, and the facts about them                  entities/fact_search.py
     section 3.2, high level   facts near to the topics                                              entities/fact_search.py
-    released code             passages of both take turns; `mix` adds dense search                  here
+    released code             passages of both are interleaved; `mix` adds dense search             here
 
-Faithful to the two levels, the depths and the least cosine of the released code, and to its turns. Deviations: keywords are
-found by rules, not by a model; entities, relationships and their comparison are those of `[structures.triples]`, without
-descriptions by a model; passages are handed over, entities and relationships are not. A question without a name is its own
-low-level keyword, as in the released code.
+Faithful to the two levels, and to the depths, the least cosine and the interleaving of the released code. Deviations: keywords
+are found by rules, not by a model; entities, relationships and their comparison are those of `[structures.triples]`, without
+descriptions by a model; only passages are read. A question without a name is its own low-level keyword, as in the released code.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ Level = Literal["local", "global", "naive"]
 
 @dataclass(frozen=True, slots=True)
 class LightragSettings(PassageSettings):
-    """Which `levels` take turns: `local` (names to entities), `global` (topics to facts), `naive` (dense search of passages).
+    """The interleaved `levels`: `local` (names to entities), `global` (topics to facts), `naive` (dense search of passages).
 
-    The `nearest` entities or facts of a level are those whose cosine is at least `least`; `facts` of the entities are followed.
+    A level uses the `nearest` entities or facts with a cosine of at least `least`; `local` uses `facts` facts of its entities.
     """
 
     levels: tuple[Level, ...] = ("local", "global")
@@ -58,7 +57,7 @@ class LightragSettings(PassageSettings):
 
 @dataclass(frozen=True)
 class Lightrag(SinglePass):
-    """An entity-graph baseline after LightRAG: names lead to entities, topics to facts; the passages of both take turns."""
+    """An entity-graph baseline after LightRAG: names lead to entities, topics to facts; the passages of both are interleaved."""
 
     settings: LightragSettings = field(default_factory=LightragSettings)
 

@@ -1,8 +1,7 @@
-"""Concluding anew from the whole path: what was asked and answered, and the best evidence of every hop.
+"""Conclude from the whole path: the sub-questions, their answers, and the best evidence of every hop.
 
-SUNAR's Meta Evidence Reasoner (MER): a chain answers from its last hop, so that one wrong step misleads all after it; here the
-language sees the path and the evidence of all hops together, and its answer replaces the chain's. For every recipe that has
-hops; knows nothing of how they were found.
+SUNAR's Meta Evidence Reasoner (MER): a chain answers from its last hop, so that one wrong step misleads all after it. Here the
+language sees the path and the evidence of all hops together, and its answer replaces the chain's. Works for any recipe with hops.
 """
 
 from __future__ import annotations
@@ -13,18 +12,18 @@ from dataclasses import dataclass
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Integrate
 from hoptrail.recipes.answering import CitedHop, findings_of
-from hoptrail.recipes.hopwise import integrated
+from hoptrail.recipes.hopwise import integrate
 from hoptrail.retrieval.fuse import interleave
 from hoptrail.retrieval.pack import pack
 from hoptrail.types import Ranking
 
 Order = Callable[[Ranking], Ranking]
-"""Puts hits in a better order for the whole question."""
+"""Reorders hits for the whole question."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetaReasoningSettings:
-    """`per_hop` hits of each hop, of which `kept` are read once they are in order (the released code's figures)."""
+    """Take `per_hop` hits of each hop, order them, and read `kept` of them (the released code's figures)."""
 
     per_hop: int = 2
     kept: int = 10
@@ -35,7 +34,7 @@ class MetaReasoningSettings:
 
 
 def best_of_hops(hops: Sequence[CitedHop], order: Order, settings: MetaReasoningSettings) -> Ranking:
-    """The best hits of every hop, each once, in the order for the whole question."""
+    """The best hits of every hop, without repeats, ordered for the whole question."""
     tops = [cited.hop.hits[: settings.per_hop] for cited in hops]
     return order(interleave(tops, settings.per_hop * len(tops)))[: settings.kept]
 
@@ -43,7 +42,7 @@ def best_of_hops(hops: Sequence[CitedHop], order: Order, settings: MetaReasoning
 def reason_over(
     question: str, hops: Sequence[CitedHop], evidence: Ranking, tokens: int, meter: Meter
 ) -> tuple[str | None, list[CitedHop]]:
-    """The answer that path and evidence give (None: an abstention), and a hop for it where no hop had that answer."""
+    """The answer from path and evidence (None: an abstention), and a hop for it if no hop had that answer."""
     packed = pack(evidence, tokens)
     task = Integrate(question, findings_of(hops), tuple(hit.unit for hit in packed))
-    return integrated(task, hops, packed, meter)
+    return integrate(task, hops, packed, meter)

@@ -1,8 +1,8 @@
-"""What the stages of an answer make of a question, and how far what they say together is to be believed.
+"""The opinions of a recipe's stages on one question, and their combined confidence.
 
-Confidences are those of the language. An answer that hops led to is no surer than the least sure of them: one wrong step makes
-the rest a guess. Stages that give the same answer have read much the same passages: together they are as sure as the surest of
-them. Stages that differ take nothing away.
+Confidences come from the language. A chain's answer has the confidence of its least confident hop, because one wrong step makes
+the rest a guess. Stages with the same answer have read much the same passages, so together they have the highest of their
+confidences. Different answers do not lower it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hoptrail.types import AnswerKind, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What one stage makes of a question: an answer or None, how sure it is (0 without one), and its hops."""
+    """One stage's answer to the question or None, its confidence (0 without an answer), and its hops."""
 
     answer: str | None
     confidence: float
@@ -27,7 +27,7 @@ class Opinion:
 
 
 def combined_confidence(opinion: Opinion, opinions: Sequence[Opinion]) -> float:
-    """How likely an answer is: as likely as the surest of those who gave it says. 0 without one."""
+    """The highest confidence among the opinions with the same answer; 0 without an answer."""
     if opinion.answer is None:
         return 0.0
     return max(
@@ -35,8 +35,11 @@ def combined_confidence(opinion: Opinion, opinions: Sequence[Opinion]) -> float:
     )
 
 
-def most_believed(opinions: Sequence[Opinion]) -> tuple[Opinion, float]:
-    """Of at least one: the one believed most, and how far; of equals the surest, then the one that found out most."""
+def best_opinion(opinions: Sequence[Opinion]) -> tuple[Opinion, float]:
+    """The opinion (there must be one) with the highest combined confidence, and that confidence.
+
+    Ties go to the higher confidence of its own, then to more answered hops.
+    """
 
     def rank(opinion: Opinion) -> tuple[float, float, int]:
         answered = sum(cited.hop.answer is not None for cited in opinion.hops)
@@ -47,7 +50,7 @@ def most_believed(opinions: Sequence[Opinion]) -> tuple[Opinion, float]:
 
 
 def with_failures(opinion: Opinion, opinions: Sequence[Opinion]) -> list[CitedHop]:
-    """The hops of one of the opinions; where no task failed on them, among those of the others on which one did, as they came."""
+    """The hops of one opinion; if none of them failed, with the failed hops of the other opinions in order."""
     if any(map(_failed, opinion.hops)):
         return opinion.hops
     return [cited for other in opinions for cited in other.hops if other is opinion or _failed(cited)]

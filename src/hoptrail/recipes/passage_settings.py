@@ -1,4 +1,4 @@
-"""What the settings of most recipes begin with: how many passages are retrieved, and how much of them is read."""
+"""Settings that most recipes share: how many passages are retrieved, and how much of them is read."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from hoptrail.types import Kind
 
 @dataclass(frozen=True, slots=True)
 class PassageSettings:
-    """`k` units are retrieved; the best of them that fit `evidence_tokens` are read. `abstain` says when a model may leave the
-    question without an answer: `always` when nothing settles it, where it is only `allowed` when nothing helps, or `never`.
+    """`k` units are retrieved; the best that fit `evidence_tokens` are read. `abstain` says when a model abstains: `always` when
+    nothing settles the question, `allowed` only when nothing helps, or `never`.
     """
 
     k: int = 20
@@ -23,7 +23,7 @@ class PassageSettings:
 
     @property
     def structures(self) -> tuple[str, ...]:
-        """The structures that must have been built, besides those that they are built from."""
+        """The structures that must have been built (their own inputs are implied)."""
         return (PASSAGES,)
 
     @property
@@ -33,7 +33,7 @@ class PassageSettings:
 
     @property
     def effort(self) -> Effort:
-        """What a question takes."""
+        """How many language tasks a question takes."""
         return Effort()
 
     def __post_init__(self) -> None:

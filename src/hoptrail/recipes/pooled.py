@@ -1,4 +1,4 @@
-"""What recipes over a flat pool of derived units have in common: how the pool is ranked, and how it is read."""
+"""Base of recipes over a flat pool of derived units: how the pool is ranked and read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 from hoptrail.language.effort import FROM_MEMORY, Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Finding, Integrate, Read, Reading, Recall, Step
-from hoptrail.recipes.answering import CitedHop, remembered
+from hoptrail.recipes.answering import CitedHop, memory_hop
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.pack import pack
@@ -21,10 +21,10 @@ Reader = Literal["direct", "self-ask", "closed-book"]
 
 @dataclass(frozen=True, slots=True)
 class PooledSettings(PassageSettings):
-    """`scorer` ranks the pool (SiReRAG Table 6). `reader` (SiReRAG Table 9): `direct` reads once; `self-ask` reads and then
-    concludes from the sub-questions that reading answered, two calls; `closed-book` asks the model's memory and retrieves
-    nothing. `question_suffix` is appended to the question that is searched for, as the released code of SiReRAG does. With
-    `repeats` a unit is read although others before it tell all that it was made from, as papers that read their k best units do.
+    """`scorer` ranks the pool (SiReRAG Table 6). `reader` (SiReRAG Table 9): `direct` reads once; `self-ask` reads, then
+    concludes from the sub-questions that the reading answered (two calls); `closed-book` asks the model's memory and retrieves
+    nothing. `question_suffix` is appended to the search query, as in the released code of SiReRAG. With `repeats` a unit is
+    read even if units before it cover all its sources, as in papers that read their k best units.
     """
 
     scorer: Scorer = "dense"
@@ -70,15 +70,14 @@ class Pooled(SinglePass):
 
     def hops(self, question: str, reading: Reading, found: Ranking, packed: Ranking) -> list[CitedHop]:
         if self.settings.reader == "closed-book":
-            return [remembered(question, question, reading)]
+            return [memory_hop(question, question, reading)]
         return SinglePass.hops(self, question, reading, found, packed)
 
 
 def _read_twice(question: str, units: tuple[Unit, ...], meter: Meter) -> Reading:
-    """Sub-questions with their answers first, then the question in their light (SiReRAG appendix B: two iterations).
+    """Read sub-questions with their answers, then conclude from them (SiReRAG appendix B: two iterations).
 
-    An answer that concluding gives without a citation rests on what the last sub-question rests on, if it is that one's, and
-    else on nothing that can be shown.
+    If the conclusion cites nothing, it takes the citations of the last sub-question where that has the same answer.
     """
     first = meter.perform(Read(question, units))
     findings = tuple(Finding(step.question, step.question, step.answer) for step in first.steps)

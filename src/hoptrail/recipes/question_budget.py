@@ -1,4 +1,4 @@
-"""What one question may spend on language tasks: asked before every step that could be left out."""
+"""The budget of one question in language tasks and tokens; recipes check it before every optional step."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from hoptrail.language.meter import Meter
 
 @dataclass(frozen=True, slots=True)
 class QuestionBudget:
-    """At most `tasks` tasks are performed through `meter`; nothing more begins once `tokens` are spent. 0 is no limit."""
+    """At most `tasks` tasks through `meter`, and none after `tokens` are spent. 0: no limit."""
 
     meter: Meter
     tasks: int = 0
     tokens: int = 0
 
     def affords(self, tasks: int) -> bool:
-        """Whether so many more tasks fit."""
+        """Whether `tasks` more tasks fit."""
         usage = self.meter.usage
         if self.tokens and usage.prompt_tokens + usage.completion_tokens >= self.tokens:
             return False

@@ -1,9 +1,9 @@
 """RAPTOR (Sarthi et al. 2024), as SiReRAG compares with it: passages and the summaries of the similarity tree in one pool.
 
-Section 3 of the paper, step by step: clusters and their summaries are made while indexing (`structures/trees.py`); the tree
-is searched collapsed, all levels at once (figure 2 B). Deviations: the top `k` units are taken where the paper fills a budget
-of tokens (here `evidence_tokens` bounds what of them is read), and traversal level by level, which the paper found worse, is
-left out. What clusters and summaries are made of is set under [structures].
+Section 3 of the paper: clusters and their summaries are built while indexing (`structures/trees.py`); the tree is searched
+collapsed, all levels at once (figure 2 B). Deviations: the top `k` units are retrieved and read up to `evidence_tokens`, where
+the paper fills a budget of tokens; traversal level by level, which the paper found worse, is left out. Clusters and summaries
+are set under [structures].
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hoptrail.types import Kind
 
 @dataclass(frozen=True, slots=True)
 class RaptorSettings(PooledSettings):
-    """As for every pool."""
+    """The settings of every pool."""
 
     @property
     def structures(self) -> tuple[str, ...]:
@@ -33,7 +33,7 @@ class RaptorSettings(PooledSettings):
 
 
 PAPER = RaptorSettings(evidence_tokens=100_000, repeats=True, abstain=Abstain.NEVER)
-"""As SiReRAG compares with it: all of the 20 best units are read."""
+"""As in SiReRAG's comparison: all of the 20 best units are read."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What a recipe is: the structures it needs, how it retrieves, how it answers."""
+"""The protocol of a recipe: the structures it needs, how it retrieves, how it answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hoptrail.types import Answer, Ranking
 
 
 class OneRecipeSettings(Protocol):
-    """A frozen dataclass. A preset is an instance of it."""
+    """The settings of one recipe, a frozen dataclass. A preset is an instance."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
@@ -23,22 +23,22 @@ class OneRecipeSettings(Protocol):
 
     @property
     def evidence_tokens(self) -> int:
-        """How much is read at a time."""
+        """How many tokens of evidence are read at a time."""
         ...
 
     @property
     def abstain(self) -> Abstain:
-        """When the question may be left without an answer."""
+        """When the language may abstain."""
         ...
 
     @property
     def effort(self) -> Effort:
-        """What a question takes."""
+        """How many language tasks a question takes."""
         ...
 
     @property
     def structures(self) -> tuple[str, ...]:
-        """The structures that must have been built, besides those that they are built from."""
+        """The structures that must have been built (their own inputs are implied)."""
         ...
 
     @property

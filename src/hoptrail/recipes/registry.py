@@ -1,6 +1,6 @@
-"""Which recipes there are: a new one is a module of this package, and a line in `_CLASSES`.
+"""The recipes by name. To add one, add a module to this package and a line to `_CLASSES`.
 
-A recipe's module is imported when the recipe is asked for: a keyword search needs nothing of the others.
+A recipe's module is imported only when the recipe is used.
 """
 
 from __future__ import annotations
@@ -31,27 +31,24 @@ _CLASSES = {
     "lightrag": "Lightrag",
     "trail": "TrailRecipe",
 }
-"""The class of each, in the module of its name: those that read once, by steps and by structures, then ours. The default of a
-class's field `settings` says what can be set.
-"""
+"""Recipe name -> class in the module of that name. The default of the class's field `settings` shows what can be set."""
 
 RECIPES = tuple(_CLASSES)
-"""Their names."""
 
 
 def recipe_class(name: str) -> type[Recipe]:
-    """The recipe of a name that is one of RECIPES."""
-    found: type[Recipe] = getattr(import_module(f"hoptrail.recipes.{settings_key(name)}"), _CLASSES[name])
-    return found
+    """The class of a recipe; `name` is one of RECIPES."""
+    cls: type[Recipe] = getattr(import_module(f"hoptrail.recipes.{settings_key(name)}"), _CLASSES[name])
+    return cls
 
 
 def settings_key(recipe: str) -> str:
-    """The field of RecipeSettings, and the table of a settings file, that holds a recipe's settings."""
+    """A recipe's field in RecipeSettings and table in a settings file."""
     return recipe.replace("-", "_")
 
 
 def default_settings(recipe: str) -> OneRecipeSettings:
-    """The settings of a recipe as it ships."""
+    """A recipe's default settings."""
     fields: Any = recipe_class(recipe)
     settings: OneRecipeSettings = fields.__dataclass_fields__["settings"].default_factory()
     return settings

@@ -1,15 +1,15 @@
-"""Settling one sub-question by single candidates that are checked: HiRAG's retriever, filter and rethinking.
+"""Answer one sub-question from one candidate text at a time, each answer checked: HiRAG's retriever, filter and rethinking.
 
     section 4.3   page by title, its chunks by dense similarity                          retrieval/pages/titles.py, hierarchy.py
-                  several titles fit equally: the question is reworded with what is      here, `_enriched`, task clarify
-                  known of the name, and that is searched for (equation 4)
-    section 4.4   one chunk (and the profile of its page) is read, the answer checked    here, `_attempts`
-                  against it; the next chunk of the page, then the next page
-                  the model's memory with probability (t / m)^2 after failed attempt t   here, `_remembers`
-    (ours)        attempts exhausted: another engine is asked                            here, `_last`
-    (its code)    the commonest of several replies counts                                voting.py
+                  several titles fit equally: reword the question with what is known     here, `_enriched_attempt`,
+                  of the name, and search for that (equation 4)                          task clarify
+    section 4.4   read one chunk (and the profile of its page), check the answer         here, `_attempts`
+                  against it; then the next chunk of the page, then the next page
+                  the model's memory with probability (t / m)^2 after failed attempt t   here, `_recall`
+    (ours)        after the last attempt, ask another engine                             here, `_last_resort`
+    (its code)    majority vote of several replies                                       voting.py
 
-Any recipe can call `Rethinking.hop` for its sub-questions. Knows nothing of where they come from or what becomes of the answers.
+Any recipe can call `Rethinking.hop`. It does not know where sub-questions come from or what becomes of the answers.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from hoptrail.errors import ModelUnavailable, TaskFailed
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Clarify, Finding, Read, Reading, Recall, Verify
 from hoptrail.models.web_search import WebSearch, WebSearchSettings
-from hoptrail.recipes.answering import CitedHop, check_support, remembered, verdict_of
-from hoptrail.recipes.hopwise import failed
-from hoptrail.recipes.voting import VotingSettings, voted
+from hoptrail.recipes.answering import CitedHop, check_support, memory_hop, verdict_of
+from hoptrail.recipes.hopwise import failed_hop
+from hoptrail.recipes.voting import VotingSettings, vote
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.fuse import interleave
 from hoptrail.retrieval.pack import pack
@@ -39,28 +39,29 @@ from hoptrail.text.normal_forms import same_words
 from hoptrail.types import Hit, Hop, Kind, Ranking, Span, Unit, Verdict
 
 PAGE = "page"
-"""The channel of chunks that were read because of their page's title."""
+"""Channel of chunks read because of their page's title."""
 UNREAD = "unread-page"
-"""The channel of the best chunk of a page that was found by its title, but not read."""
+"""Channel of the best chunk of a page that was found by its title but not read."""
 PROFILE = "profile"
 LEAD = "lead"
 READ = frozenset({PAGE, PROFILE, LEAD, FALLBACK})
-"""The channels of what was read; all others only found it."""
+"""Channels of hits that were read; all others were only found."""
 
 
 @dataclass(frozen=True, slots=True)
 class RethinkSettings:
-    """How often, over what, and when an answer is taken.
+    """How many attempts are made, what each reads, and when an answer is accepted.
 
-    At most `attempts` (th3) are made, `chunk_tries` (th2) on a page that another follows; `chunk_rethink` and `page_rethink` say
-    whether another chunk or page follows at all. An answer is taken at once when the language finds it supported with a
-    probability of `acceptance`; in the end, the best supported of those that were not is taken from `last_resort` on (1: never),
-    where the support of attempts with the same answer adds up.
-    The first `profile_tries` on a page read its profile as well, and with `lead_chunk` every one reads the chunk that its page
-    opens with. `fallback` is asked for `fallback_k` texts where names are ambiguous, if there is `enrichment`, which counts as no
-    attempt, and with `fall_back` when all attempts have failed. With `memory` the model's own knowledge is tried with probability
-    (t / `memory_rounds`)^2 after the t-th failed attempt, drawn from `seed` and the question; where there is no page, as often as
-    there might be attempts. At most `evidence_tokens` are read at once. `voting` says how many replies to that are counted.
+    Make at most `attempts` (th3), of which `chunk_tries` (th2) on any page but the last. `chunk_rethink` and `page_rethink` allow
+    a second chunk of a page and a second page. Accept an answer at once if the language finds it supported with probability
+    `acceptance`. After the last attempt, accept the best supported of the rejected answers if its support, summed over attempts
+    with the same answer, reaches `last_resort` (1: never).
+
+    The first `profile_tries` on a page also read its profile; with `lead_chunk` each also reads the page's first chunk. The
+    `fallback` engine gives `fallback_k` texts: with `enrichment` for an ambiguous name, which does not count as an attempt, and
+    with `fall_back` after all attempts have failed. With `memory` the model's own knowledge is asked with probability
+    (t / `memory_rounds`)^2 after the t-th failed attempt, drawn from `seed` and the question; if no page is found, as often as
+    there could have been attempts. At most `evidence_tokens` are read at once, and `voting` says how many replies are counted.
     """
 
     attempts: int = 4
@@ -95,9 +96,10 @@ class RethinkSettings:
 
     @property
     def most_tasks(self) -> tuple[int, int]:
-        """How many tasks settle a sub-question, at the most: with evidence, and without. The fallback is one attempt more for an
-        ambiguous name, after a rewording, and one in the end; an attempt draws the replies that vote and judges what they say;
-        memory is asked after each that failed.
+        """Upper bounds on tasks for one sub-question: with evidence, and without.
+
+        The fallback adds one attempt for an ambiguous name, after a rewording, and one at the end. Each attempt draws the voting
+        replies and compares them. Memory is asked after each failed attempt.
         """
         enriched = self.enrichment and self.fallback != "none"
         tries = self.attempts + enriched + (self.fall_back and self.fallback != "none")
@@ -106,8 +108,8 @@ class RethinkSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A sub-question, what is really asked, the whole question, and what was found before."""
+class SubQuestion:
+    """A sub-question as put, as really `asked`, the `whole` question, and the findings so far."""
 
     question: str
     asked: str
@@ -117,7 +119,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What one attempt reads, and the hits that this was taken from."""
+    """The units that one attempt reads, and the hits they come from."""
 
     units: tuple[Unit, ...]
     hits: Ranking
@@ -125,7 +127,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class _Rejected:
-    """An answer that was not taken, how probable its evidence made it, and where it was read."""
+    """An answer that was not accepted, its probability given the evidence, and where it was read."""
 
     answer: str
     supported: float
@@ -134,17 +136,17 @@ class _Rejected:
 
 
 @dataclass(slots=True)
-class _Course:
-    """How a sub-question has gone so far: the pages found for it, what was read in vain, and the answers not taken."""
+class _Progress:
+    """The state of one sub-question: the pages found for it, the failed attempts, and the rejected answers."""
 
     pages: Pages
     tried: list[Attempt] = field(default_factory=list)
     rejected: list[_Rejected] = field(default_factory=list)
 
     def best(self, least: float) -> _Rejected | None:
-        """The best supported of the answers not taken, in its best reading, if its support is at least `least`.
+        """The rejected answer with the most support, in its best reading, if that support is at least `least`.
 
-        The support of several attempts that gave it adds up.
+        Support is summed over the attempts that gave the answer.
         """
         support = [self._support(one) for one in self.rejected]
         most = max(support, default=0.0)
@@ -161,61 +163,63 @@ class _Course:
 
 @dataclass(frozen=True)
 class Rethinking:
-    """Settles sub-questions over a corpus; at most `k` hits of a hop are kept."""
+    """Answers sub-questions from a corpus; a hop keeps at most `k` hits."""
 
     corpus: Corpus
     settings: RethinkSettings = field(default_factory=RethinkSettings)
     k: int = 20
 
-    def hop(self, asked: Asked, meter: Meter) -> CitedHop:
-        """The sub-question's hop: what settled it stands first among its hits, then what was read in vain, then the rest.
+    def hop(self, sub_question: SubQuestion, meter: Meter) -> CitedHop:
+        """The sub-question's hop. Its hits: first those that settled it, then those of failed attempts, then the rest.
 
-        A task that fails, or an engine on the web that does, makes it a failed hop.
+        If a task or the web search engine fails, the hop is a failed one.
 
         Raises:
-            UsageError: the engine on the web cannot be used as it is set.
+            UsageError: the web search engine cannot be used with these settings.
         """
-        course = _Course(self._search.pages(asked.asked))
+        progress = _Progress(self._search.pages(sub_question.asked))
         try:
-            return self._settled(asked, course, meter)
+            return self._settle(sub_question, progress, meter)
         except TaskFailed:
-            return failed(asked.question, asked.asked, self._hits((), course))
+            return failed_hop(sub_question.question, sub_question.asked, self._hits((), progress))
 
-    def _settled(self, asked: Asked, course: _Course, meter: Meter) -> CitedHop:
-        if self.settings.enrichment and course.pages.ambiguous and self._engine:
-            enriched = self._enriched(asked, course.pages.ambiguous[0], self._engine, meter)
-            if (hop := self._tried(asked, enriched, course, meter)) is not None:
+    def _settle(self, sub_question: SubQuestion, progress: _Progress, meter: Meter) -> CitedHop:
+        if self.settings.enrichment and progress.pages.ambiguous and self._engine:
+            enriched = self._enriched_attempt(sub_question, progress.pages.ambiguous[0], self._engine, meter)
+            if (hop := self._supported_hop(sub_question, enriched, progress, meter)) is not None:
                 return hop
-        draws = memory_draws(asked.asked, self.settings)
-        for attempt in self._rounds(course):
-            if attempt is not None and (hop := self._tried(asked, attempt, course, meter)) is not None:
+        draws = memory_draws(sub_question.asked, self.settings)
+        for attempt in self._bounded_attempts(progress):
+            if attempt is not None and (hop := self._supported_hop(sub_question, attempt, progress, meter)) is not None:
                 return hop
-            memory = self._remembers(asked.asked, meter) if next(draws) else None
+            memory = self._recall(sub_question.asked, meter) if next(draws) else None
             if memory is not None:
-                return remembered(asked.question, asked.asked, memory, self._hits((), course)[: self.k - 1])
-        return self._last(asked, course, meter)
+                return memory_hop(
+                    sub_question.question, sub_question.asked, memory, self._hits((), progress)[: self.k - 1]
+                )
+        return self._last_resort(sub_question, progress, meter)
 
-    def _rounds(self, course: _Course) -> Iterator[Attempt | None]:
-        """The attempts that are made; where there is nothing to read, as many without one: each has failed."""
+    def _bounded_attempts(self, progress: _Progress) -> Iterator[Attempt | None]:
+        """At most `attempts` attempts. If there is nothing to read, that many times None: each counts as failed."""
         made = 0
-        for attempt in islice(self._attempts(course), self.settings.attempts):
+        for attempt in islice(self._attempts(progress), self.settings.attempts):
             made += 1
             yield attempt
         if not made:
             yield from repeat(None, self.settings.attempts)
 
-    def _attempts(self, course: _Course) -> Iterator[Attempt]:
-        """Page by page, chunk by chunk. On the last page there is nothing to save attempts for."""
-        pages = course.pages.pages[: None if self.settings.page_rethink else 1]
+    def _attempts(self, progress: _Progress) -> Iterator[Attempt]:
+        """Page by page, chunk by chunk. The last page may use up all attempts."""
+        pages = progress.pages.pages[: None if self.settings.page_rethink else 1]
         for number, page in enumerate(pages, 1):
             tries = self.settings.chunk_tries if number < len(pages) else self.settings.attempts
-            chunks = self._search.chunks(page, course.pages.vector)
+            chunks = self._search.chunks(page, progress.pages.vector)
             lead = min(chunks, key=lambda chunk: chunk.unit.sources, default=None)
             for place, chunk in enumerate(chunks[: tries if self.settings.chunk_rethink else 1]):
                 yield self._attempt(chunk, lead, place)
 
     def _attempt(self, chunk: Chunk, lead: Chunk | None, number: int) -> Attempt:
-        """A chunk, with the lead of its page before it and its document's profile behind it, as far as they say more."""
+        """Read a chunk, preceded by the lead of its page and followed by its document's profile, without repeats."""
         parts = [(chunk.unit, Hit(chunk.passage, chunk.score, PAGE))]
         if self.settings.lead_chunk and lead is not None:
             parts.insert(0, (lead.unit, Hit(lead.passage, lead.score, LEAD)))
@@ -226,20 +230,23 @@ class Rethinking:
         units = tuple(hit.unit for hit in read)
         return Attempt(units, tuple(hit for unit, hit in parts if unit in units))
 
-    def _enriched(self, asked: Asked, name: str, engine: SearchEngine, meter: Meter) -> Attempt:
-        """What is found for the sub-question, reworded in the light of the last finding that tells of the name, else of the
-        whole question (equation 4).
+    def _enriched_attempt(self, sub_question: SubQuestion, name: str, engine: SearchEngine, meter: Meter) -> Attempt:
+        """Search for the sub-question, reworded with the last finding whose answer has the name, else with the whole question
+        (equation 4).
         """
-        telling = (
-            found for found in reversed(asked.findings) if found.answer and name.casefold() in found.answer.casefold()
+        folded_name = name.casefold()
+        with_name = (
+            finding
+            for finding in reversed(sub_question.findings)
+            if finding.answer and folded_name in finding.answer.casefold()
         )
-        found = next(telling, None)
-        context = f"{found.asked} {found.answer}" if found else asked.whole
-        if context == asked.asked:
-            return self._found_by(engine, asked.asked)
-        return self._found_by(engine, meter.perform(Clarify(asked.asked, name, context)))
+        finding = next(with_name, None)
+        context = f"{finding.asked} {finding.answer}" if finding else sub_question.whole
+        if context == sub_question.asked:
+            return self._engine_attempt(engine, sub_question.asked)
+        return self._engine_attempt(engine, meter.perform(Clarify(sub_question.asked, name, context)))
 
-    def _found_by(self, engine: SearchEngine, question: str) -> Attempt:
+    def _engine_attempt(self, engine: SearchEngine, question: str) -> Attempt:
         try:
             hits = pack(engine.search(question, self.settings.fallback_k), self.settings.evidence_tokens)
         except ModelUnavailable as error:
@@ -248,57 +255,67 @@ class Rethinking:
             raise TaskFailed(f"search: {error}") from error
         return Attempt(tuple(hit.unit for hit in hits), hits)
 
-    def _tried(self, asked: Asked, attempt: Attempt, course: _Course, meter: Meter) -> CitedHop | None:
-        """The hop, if what an attempt reads gives an answer that holds against it; None otherwise."""
-        reading = self._read(asked.asked, attempt, meter) if attempt.units else Reading(None)
+    def _supported_hop(
+        self, sub_question: SubQuestion, attempt: Attempt, progress: _Progress, meter: Meter
+    ) -> CitedHop | None:
+        """The hop, if the attempt gives an answer that its evidence supports; else record the attempt as failed."""
+        reading = self._read(sub_question.asked, attempt, meter) if attempt.units else Reading(None)
         check_support([span for step in reading.steps for span in step.support], attempt.hits)
         if reading.answer is not None:
-            supported = meter.perform(Verify(asked.asked, attempt.units, reading.answer))
+            supported = meter.perform(Verify(sub_question.asked, attempt.units, reading.answer))
             if supported >= self.settings.acceptance:
-                return self._answered(asked, reading, attempt, course)
-            course.rejected.append(_Rejected(reading.answer, supported, reading, attempt))
-        course.tried.append(attempt)
+                return self._answered_hop(sub_question, reading, attempt, progress)
+            progress.rejected.append(_Rejected(reading.answer, supported, reading, attempt))
+        progress.tried.append(attempt)
         return None
 
     def _read(self, question: str, attempt: Attempt, meter: Meter) -> Reading:
         reading = meter.perform(Read(question, attempt.units))
-        return voted(reading, question, attempt.units, self.corpus, self.settings.voting, meter)
+        return vote(reading, question, attempt.units, self.corpus, self.settings.voting, meter)
 
-    def _last(self, asked: Asked, course: _Course, meter: Meter) -> CitedHop:
-        """Another engine's texts, read once; if they do not tell either, the best of what was rejected, or nothing."""
+    def _last_resort(self, sub_question: SubQuestion, progress: _Progress, meter: Meter) -> CitedHop:
+        """Read the fallback engine's texts once; failing that, take the best rejected answer, or abstain."""
         if self._engine and self.settings.fall_back:
-            attempt = self._found_by(self._engine, asked.asked)
-            if (hop := self._tried(asked, attempt, course, meter)) is not None:
+            attempt = self._engine_attempt(self._engine, sub_question.asked)
+            if (hop := self._supported_hop(sub_question, attempt, progress, meter)) is not None:
                 return hop
-        best = course.best(self.settings.last_resort) if self.settings.last_resort < 1 else None
+        best = progress.best(self.settings.last_resort) if self.settings.last_resort < 1 else None
         if best is not None:
-            return self._answered(asked, best.reading, best.attempt, course)
-        return CitedHop(Hop(asked.question, asked.asked, self._hits((), course), None, Verdict.UNANSWERED))
+            return self._answered_hop(sub_question, best.reading, best.attempt, progress)
+        return CitedHop(
+            Hop(sub_question.question, sub_question.asked, self._hits((), progress), None, Verdict.UNANSWERED)
+        )
 
-    def _answered(self, asked: Asked, reading: Reading, attempt: Attempt, course: _Course) -> CitedHop:
-        """Only what stands in the index is cited; hits from elsewhere show in the trail where they are from."""
+    def _answered_hop(
+        self, sub_question: SubQuestion, reading: Reading, attempt: Attempt, progress: _Progress
+    ) -> CitedHop:
+        """Cite only documents of the index; hits from elsewhere appear in the trail with their origin."""
         elsewhere = {hit.unit.document for hit in attempt.hits if not is_stored(hit)}
         support = [span for step in reading.steps for span in step.support if span.document not in elsewhere]
-        hits = self._hits(sorted(attempt.hits, key=lambda hit: not _holds_any(hit, support)), course)
-        return CitedHop(Hop(asked.question, asked.asked, hits, reading.answer, verdict_of(reading)), tuple(support))
+        hits = self._hits(sorted(attempt.hits, key=lambda hit: not _covers_any(hit, support)), progress)
+        return CitedHop(
+            Hop(sub_question.question, sub_question.asked, hits, reading.answer, verdict_of(reading)), tuple(support)
+        )
 
-    def _remembers(self, question: str, meter: Meter) -> Reading | None:
-        """What the model knows by itself, if it is sure enough.
+    def _recall(self, question: str, meter: Meter) -> Reading | None:
+        """The model's answer from memory, if it is sure enough.
 
-        The check that attempts are put to would ask evidence that has just failed; here the model's own confidence decides.
+        Its own confidence decides: verifying would ask evidence that has just failed.
         """
         reading = meter.perform(Recall(question))
         sure = reading.answer is not None and reading.confidence >= self.settings.acceptance
         return reading if sure else None
 
-    def _hits(self, settling: Sequence[Hit], course: _Course) -> Ranking:
-        """What settled it (all of it, for citing), what was tried, then what else was found: by page, then by passage."""
-        tried = [hit for attempt in course.tried for hit in attempt.hits]
+    def _hits(self, settling: Sequence[Hit], progress: _Progress) -> Ranking:
+        """All settling hits (they are cited), then those of failed attempts, then the unread ones; at most `k` unless citing
+        needs more.
+        """
+        tried = [hit for attempt in progress.tried for hit in attempt.hits]
         limit = max(self.k, len(settling))
-        return interleave([(*settling, *tried, *self._rest(course.pages))], limit)
+        return interleave([(*settling, *tried, *self._unread_hits(progress.pages))], limit)
 
-    def _rest(self, pages: Pages) -> Sequence[Hit]:
-        """The best passage of every page, those of named pages first, then all that searching found."""
+    def _unread_hits(self, pages: Pages) -> Sequence[Hit]:
+        """The best passage of every page in the order of pages, then all that the search found."""
         best: dict[Page, Hit] = {}
         page_of = {document: page for page in pages.pages for document in page.title.documents}
         for hit in pages.found:
@@ -326,14 +343,14 @@ class Rethinking:
                 return OnlineEngine(WebSearch(self.settings.online))
 
 
-def _holds_any(hit: Hit, spans: Sequence[Span]) -> bool:
+def _covers_any(hit: Hit, spans: Sequence[Span]) -> bool:
     return any(source.covers(span) for source in hit.unit.sources for span in spans)
 
 
 def memory_draws(question: str, settings: RethinkSettings) -> Iterator[bool]:
-    """Whether memory is asked after the first, second, ... failed attempt: with probability (t / m)^2 (equation 7).
+    """Whether to ask memory after the t-th failed attempt: True with probability (t / m)^2 (equation 7).
 
-    The same question and seed draw the same.
+    Deterministic for a question and a seed.
     """
     chance = random.Random(f"{settings.seed}\x1f{question}")  # noqa: S311 - a draw, no secret
     for failures in range(1, settings.attempts + 1):

@@ -1,8 +1,8 @@
 """Self-ask (Press et al. 2023): the next sub-question, retrieve for it, answer it, until nothing is left to ask.
 
 Follows the paper's control flow with a retriever in place of a search engine. Deviations: sub-questions come from the
-`decompose` task instead of a few-shot continuation, a sub-question is completed from earlier answers before anything is
-retrieved, and what was found is concluded by `integrate` over the findings and all evidence.
+`decompose` task instead of a few-shot continuation; a sub-question is completed from earlier answers before anything is
+retrieved; `integrate` concludes from the findings and all evidence.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import ClassVar
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.recipes.answering import CitedHop
-from hoptrail.recipes.hopwise import Hopwise, concluded, next_questions, read_packed
+from hoptrail.recipes.hopwise import Hopwise, conclude_packed, next_questions, read_packed
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
 from hoptrail.types import Ranking
@@ -57,5 +57,5 @@ class SelfAsk(Hopwise):
     def conclude(
         self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter
     ) -> tuple[str | None, list[CitedHop]]:
-        """From the findings and all evidence, with a hop of its own where these gave an answer that no hop had."""
-        return concluded(question, hops, found, self.settings.evidence_tokens, meter)
+        """Conclude from the findings and all evidence; adds a hop if they gave an answer that no hop had."""
+        return conclude_packed(question, hops, found, self.settings.evidence_tokens, meter)

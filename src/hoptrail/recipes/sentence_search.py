@@ -1,7 +1,7 @@
-"""Finding what settles one sub-question: the nearest units first, then neighbours in the sentence graph, step by step.
+"""Search for one sub-question: the nearest units first, then their neighbours in the sentence graph, step by step.
 
-ChainRAG, "Seed Sentence Retrieval + Graph Expansion". Knows no language: whether the evidence is enough is asked elsewhere, and
-every answer "no" widens it by one step. With passages as units there is no graph and nothing to widen.
+ChainRAG, "Seed Sentence Retrieval + Graph Expansion". The caller decides whether the evidence suffices; if not, it widens the
+search by one step. With passages as units there is no graph, so the search cannot be widened.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ LinkKind = Literal["EC", "SS", "SA"]
 
 @dataclass(frozen=True, slots=True)
 class SentenceSearchSettings:
-    """What is searched, and how far it widens.
+    """What is searched, and how far the search widens.
 
-    Of `prefilter` nearest units, put in order by `reranker` (`late-interaction` or `cross-encoder:MODEL`; empty: by cosine),
-    the first `context_k` are evidence and the first `seed_k` are where the graph of `links` is entered. Each of at most
-    `expansions` steps adds the `expansion_k` best neighbours of what the step before added. With `per_question` the graph is
-    made anew of the `candidates` passages nearest to the whole question, and nothing else is found. (The paper makes it of the
-    passages that come with a question: for that, evaluate with `--own-context`.)
+    The `prefilter` nearest units are ordered by `reranker` (`late-interaction` or `cross-encoder:MODEL`; empty: by cosine). The
+    first `context_k` are evidence, and the first `seed_k` are the entry points into the graph of `links`. Each of at most
+    `expansions` steps adds the `expansion_k` best neighbours of the units that the step before added. With `per_question` the
+    graph is built from the `candidates` passages nearest to the whole question, and only their sentences are searched. (The
+    paper builds it from the passages that come with a question: for that, evaluate with `--own-context`.)
     """
 
     unit: Literal["sentence", "passage"] = "sentence"
@@ -60,8 +60,8 @@ class SentenceSearchSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The evidence so far, best first, and the units whose neighbours are to come next."""
+class SearchState:
+    """The evidence so far, best first, and the ids of the units to expand next."""
 
     hits: Ranking
     frontier: tuple[str, ...]
@@ -69,7 +69,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class SentenceSearch:
-    """Searches for the sub-questions of one question. `within` limits it to these sentences; `graph` may be missing."""
+    """Searches for the sub-questions of one question. `within` limits the search to these sentence ids; `graph` is optional."""
 
     corpus: Corpus
     settings: SentenceSearchSettings
@@ -89,20 +89,20 @@ class SentenceSearch:
         stored = SentenceGraph.of(corpus.snapshot, settings.links) if settings.walks else None
         return cls(corpus, settings, reranker, stored, None)
 
-    def begin(self, asked: str) -> Found:
-        """The units nearest to what is asked."""
+    def begin(self, asked: str) -> SearchState:
+        """The units nearest to the sub-question."""
         best = self._best(asked, self.within, self.settings.prefilter)
         seeds = tuple(hit.unit.id for hit in best[: self.settings.seed_k])
-        return Found(best[: self.settings.context_k], seeds)
+        return SearchState(best[: self.settings.context_k], seeds)
 
-    def widen(self, asked: str, found: Found) -> Found:
-        """`found` with the best neighbours of its frontier; the frontier is then these, empty when there are none."""
+    def widen(self, asked: str, found: SearchState) -> SearchState:
+        """Add the best neighbours of the frontier; they are the new frontier."""
         if self.graph is None or not found.frontier:
-            return Found(found.hits, ())
+            return SearchState(found.hits, ())
         known = {hit.unit.id for hit in found.hits}
         around = [name for name in self.graph.neighbours(found.frontier) if name not in known]
         added = self._best(asked, around, self.settings.expansion_k)
-        return Found(ranked((*found.hits, *added)), tuple(hit.unit.id for hit in added))
+        return SearchState(ranked((*found.hits, *added)), tuple(hit.unit.id for hit in added))
 
     def _best(self, asked: str, among: Sequence[str] | None, limit: int) -> Ranking:
         depth = max(limit, self.settings.prefilter) if self.reranker else limit
@@ -115,19 +115,19 @@ class SentenceSearch:
 
 
 def in_reading_order(hits: Ranking) -> tuple[Unit, ...]:
-    """What is read of these hits: the sentences of one document as one piece, a line each, in the order of its text.
+    """The units to read: the sentences of each document merged into one, a line each, in text order.
 
-    Pieces stand where the best of their sentences does. Read so, questions of MuSiQue were answered better than sentence by
-    sentence, those of 2WikiMultiHopQA as well, and a title is said once.
+    A merged unit ranks where its best sentence did. MuSiQue questions were answered better this way than sentence by sentence,
+    2WikiMultiHopQA questions equally well, and each title is given once.
     """
     documents: dict[str, list[Unit]] = {}
     for hit in hits:
         place = hit.unit.document if hit.unit.kind is Kind.SENTENCE else hit.unit.id
         documents.setdefault(place, []).append(hit.unit)
-    return tuple(_as_one(sorted(units, key=lambda unit: unit.sources[0])) for units in documents.values())
+    return tuple(_merge_sentences(sorted(units, key=lambda unit: unit.sources[0])) for units in documents.values())
 
 
-def _as_one(sentences: Sequence[Unit]) -> Unit:
+def _merge_sentences(sentences: Sequence[Unit]) -> Unit:
     first = sentences[0]
     if len(sentences) == 1:
         return first

@@ -1,4 +1,4 @@
-"""The settings of all recipes. Imports them all, so whoever asks for one recipe asks `registry.py` instead."""
+"""The settings of all recipes. Imports them all: for a single recipe use `registry.py`."""
 
 from __future__ import annotations
 
@@ -13,4 +13,4 @@ _FIELDS = [
 
 
 class RecipeSettings(make_dataclass("RecipeSettings", _FIELDS, frozen=True)):  # type: ignore[misc]
-    """One field a recipe, under the recipe's name with underscores."""
+    """One field for each recipe, named like the recipe with underscores."""

@@ -1,4 +1,4 @@
-"""What recipes that retrieve once and read once have in common; each adds its own `retrieve`."""
+"""Base of recipes that retrieve once and read once; each adds its own `retrieve`."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class SinglePass(ABC):
     def retrieve(self, question: str) -> Ranking: ...
 
     def search(self, question: str, meter: Meter) -> Ranking:
-        """What `retrieve` gives, for recipes that ask the language already when they retrieve.
+        """Like `retrieve`. Recipes whose retrieval asks the language override it.
 
         Raises:
-            TaskFailed: as the language raised it.
+            TaskFailed: from the language.
         """
         del meter
         return self.retrieve(question)
@@ -46,25 +46,25 @@ class SinglePass(ABC):
         return pack(ranking, self.settings.evidence_tokens)
 
     def read(self, question: str, packed: Ranking, meter: Meter) -> Reading:
-        """What the hits that fit the budget say.
+        """Answer from the packed hits.
 
         Raises:
-            TaskFailed: as the language raised it.
+            TaskFailed: from the language.
         """
         return meter.perform(Read(question, tuple(hit.unit for hit in packed), meter.abstain))
 
     def hops(self, question: str, reading: Reading, found: Ranking, packed: Ranking) -> list[CitedHop]:
-        """The hops that the reading of `packed`, out of `found`, tells.
+        """The hops of a reading of `packed`, a part of `found`.
 
         Raises:
-            TaskFailed: the reading cites what was not handed over.
+            TaskFailed: the reading cites a span outside `packed`.
         """
         from hoptrail.recipes.answering import hops_of
 
         return hops_of(question, reading, found, packed)
 
     def answer(self, question: str) -> Answer:
-        from hoptrail.recipes.answering import CitedHop, cite, report_hops  # searching needs nothing of it
+        from hoptrail.recipes.answering import CitedHop, cite, report_hops  # not needed to search
         from hoptrail.recipes.closest import closest
 
         started = time.perf_counter()

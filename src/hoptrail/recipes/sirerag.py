@@ -6,15 +6,14 @@
     section 4.3   passages, aggregates and all summaries in one pool          retrieval/units/pool_search.py
     section 5     the 20 best units are read, one call                        here
 
-Deviations: the bare question is searched for (the released code searches with its instruction for short answers, see preset
-`reference`); every node reaches the pool (the released code loses those without a cluster); by default an aggregate too long
-for the encoder is cut into parts of the same entity, and clusters are made by Leiden (with `--settings paper:sirerag` they
-are whole, and clusters Gaussian mixtures). The paper asks a model three times: to rewrite a chunk in the light of the one before
-(figure 6), for entities with their types (7), for facts with triplets (8); here one prompt shows a passage with the one before
-it and asks for entities with types, and for facts with one triplet each, in which names stand for what points back. A family
-name is put under the full name that its document gave when aggregates are gathered. Without a language model sentences stand
-for propositions, passages are read alone and summaries are extracts, see `language/offline`. How clusters, aggregates and
-summaries are made is set under [structures].
+Deviations: the query is the bare question (the released code adds its instruction for short answers, see preset `reference`).
+Every node is in the pool (the released code loses those without a cluster). By default an aggregate too long for the encoder is
+cut into parts of the same entity, and clusters come from Leiden (with `--settings paper:sirerag` aggregates are whole, and
+clusters are Gaussian mixtures). The paper asks a model three times: to rewrite a chunk given the one before (figure 6), for
+entities with their types (7), for facts with triplets (8). Here one prompt shows a passage with the one before it and asks for
+entities with types, and for facts with one triplet each, with names in place of references. Aggregates resolve a family name to
+the full name in the same document. Without a language model, sentences serve as propositions, passages are read alone, and
+summaries are extracts, see `language/offline`. Clusters, aggregates and summaries are set under [structures].
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from hoptrail.types import Kind
 
 @dataclass(frozen=True, slots=True)
 class SireragSettings(PooledSettings):
-    """Which nodes are in the pool beside passages (section 6.2 and appendix A)."""
+    """The nodes in the pool besides passages (section 6.2 and appendix A)."""
 
     similarity_summaries: bool = True
     aggregates: bool = True
@@ -51,7 +50,7 @@ class SireragSettings(PooledSettings):
 
     @property
     def structures(self) -> tuple[str, ...]:
-        wanted = {
+        uses = {
             PASSAGES: True,
             SIMILARITY_TREE: self.similarity_summaries,
             AGGREGATES: self.aggregates,
@@ -60,7 +59,7 @@ class SireragSettings(PooledSettings):
             ENTITY_TREE: self.entity_clusters,
             JOINT_TREE: self.joint_summaries,
         }
-        return tuple(name for name, needed in wanted.items() if needed)
+        return tuple(name for name, used in uses.items() if used)
 
     @property
     def pool(self) -> Pool:
@@ -72,8 +71,8 @@ class SireragSettings(PooledSettings):
             JOINT_TREE: self.joint_summaries,
         }
         return Pool(
-            (Kind.PASSAGE, *(kind for kind, wanted in kinds.items() if wanted)),
-            tuple(tree for tree, wanted in trees.items() if wanted),
+            (Kind.PASSAGE, *(kind for kind, used in kinds.items() if used)),
+            tuple(tree for tree, used in trees.items() if used),
             (SIMILARITY_TREE,) if self.entity_clusters else (),
         )
 
@@ -85,7 +84,7 @@ SELF_ASK = replace(PAPER, reader="self-ask", k=10)
 
 
 def _passages_alone(settings: SireragSettings, **more: Any) -> SireragSettings:
-    """The same over passages and nothing else: the baselines of tables 6 and 9."""
+    """The same settings over passages only: the baselines of tables 6 and 9."""
     return replace(settings, similarity_summaries=False, aggregates=False, relatedness_summaries=False, **more)
 
 

@@ -1,4 +1,4 @@
-"""SUNAR (NAACL 2025): neighbourhood aware retrieval under a chain of sub-questions, guided by how sure answers are.
+"""SUNAR (NAACL 2025): neighbourhood-aware retrieval for a chain of sub-questions, guided by answer uncertainty.
 
     neighbourhood graph      k nearest passages, by the encoder that complements the first      structures/neighbours.py
                              stage
@@ -9,13 +9,13 @@
                                                                                                 complete, answer
     MER                      path and evidence of all sub-questions give the final answer       meta_reasoning.py, task integrate
 
-Deviations: sub-questions come from the task `decompose` and are completed before anything is retrieved, as in `selfask`; without
-MER the task `integrate` concludes from the findings and the last hop's evidence; no cross-encoder comes along, so passages are
-read with cosine and BM25 (`scorer = "hybrid"`) until one is named, nor a classifier of entailment, so that rules say which
-answers mean the same unless the paper's is in this machine's cache of models, or `equivalence = "nli:MODEL"` names one. Feedback
-needs a language that samples: by rules it measures how far passages disagree, see `language/offline/sampling.py`; the default is
-therefore vanilla NAR. The paper does not say what its budget is, and the released code spends it anew on every sub-question: in
-`paper` and `reference` feedback ends at `tasks` and `tokens` of a question, and later batches count as uncertain as the earlier.
+Deviations: sub-questions come from the task `decompose` and are completed before anything is retrieved, as in `selfask`. Without
+MER the task `integrate` concludes from the findings and the last hop's evidence. No cross-encoder is included: cosine and BM25
+(`scorer = "hybrid"`) score passages unless one is named. No entailment classifier is included: rules compare answers, unless
+the paper's is in this machine's cache of models or `equivalence = "nli:MODEL"` names one. Feedback needs a language that samples;
+the offline rules measure how far passages disagree, see `language/offline`, so the default is vanilla NAR. The paper
+does not state its budget, and the released code spends it anew on every sub-question. In `paper` and `reference` feedback ends
+at `tasks` and `tokens` per question; later batches get the average penalty of earlier ones.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from hoptrail.language.tasks import Abstain, Integrate
 from hoptrail.models.entailment import EntailmentModel, open_entailment
 from hoptrail.recipes.answer_uncertainty import Uncertainty, UncertaintySettings
 from hoptrail.recipes.answering import CitedHop, findings_of, report_hops
-from hoptrail.recipes.hopwise import Hopwise, failed, integrated, next_questions, read_for
+from hoptrail.recipes.hopwise import Hopwise, failed_hop, integrate, next_questions, read_for
 from hoptrail.recipes.meta_reasoning import MetaReasoningSettings, best_of_hops, reason_over
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.question_budget import QuestionBudget
@@ -49,19 +49,19 @@ from hoptrail.structures.structure_names import BM25_NEIGHBOURS, DENSE_NEIGHBOUR
 from hoptrail.types import Hit, Ranking
 
 COMPLEMENTS = {"bm25": DENSE_NEIGHBOURS, "dense": BM25_NEIGHBOURS}
-"""The graph that finds what a first stage misses."""
+"""First stage -> the graph that finds what it misses."""
 
 
 @dataclass(frozen=True, slots=True)
 class SunarSettings(PassageSettings):
-    """How passages are found for a sub-question, read, and put together.
+    """How passages are found for a sub-question, read, and concluded from.
 
-    The `depth` best of the `first_stage` are reranked by `scorer` (`hybrid`, `late-interaction`, `cross-encoder:MODEL`): alone
-    (`nar` is `off`), with the `neighbours` nearest of what is good (`vanilla`), or with feedback as well (`guided`). The first
-    stage is searched anew for every sub-question, or once for the question (`first_stage_per`, the released code). An answer is
-    read from the `kept` best (l), up to `evidence_tokens`. At most `hops` sub-questions; at most `k` units are retrieved in all.
-    Feedback is asked for until a question has spent `tasks` language tasks or `tokens` (0: no limit); batches after that are
-    penalised as those of the same sub-question before it are on average, or not at all.
+    `scorer` (`hybrid`, `late-interaction`, `cross-encoder:MODEL`) reranks the `depth` best of the `first_stage`: alone (`nar` is
+    `off`), with the `neighbours` nearest neighbours of good passages (`vanilla`), or with feedback too (`guided`). The first
+    stage runs for every sub-question, or once for the question (`first_stage_per`; the released code). An answer is read from
+    the `kept` best (l), up to `evidence_tokens`. At most `hops` sub-questions; at most `k` units are retrieved. Feedback ends
+    when a question has spent `tasks` language tasks or `tokens` (0: no limit); later batches get the average penalty of the same
+    sub-question's earlier batches, or none.
     """
 
     k: int = 50
@@ -90,13 +90,13 @@ class SunarSettings(PassageSettings):
 
     @property
     def structures(self) -> tuple[str, ...]:
-        """The structures that must have been built, besides those that they are built from."""
+        """The structures that must have been built (their own inputs are implied)."""
         return (PASSAGES,) if self.nar == "off" else (COMPLEMENTS[self.first_stage],)
 
     @property
     def effort(self) -> Effort:
-        """With feedback, a batch takes one reading where the endpoint gives several replies a call, else one a sample. How many
-        pairs of answers a language judges hangs on what is found: not counted here.
+        """With feedback, a batch takes one reading if the endpoint gives several replies a call, else one a sample. The pairs of
+        answers that a language compares depend on the samples and are not counted.
         """
         whole = Effort.of_hops(self.hops) if self.decompose else Effort((1, 2))
         if self.nar != "guided":
@@ -114,7 +114,7 @@ PAPER = SunarSettings(
     tasks=24,
     tokens=36_000,
 )
-"""Feedback ends where the rest (another sub-question, MER) keeps a question within 30 tasks and 45,000 tokens."""
+"""Feedback ends early enough for the rest (another sub-question, MER) to stay within 30 tasks and 45,000 tokens a question."""
 REFERENCE = replace(
     PAPER,
     first_stage_per="question",
@@ -165,46 +165,48 @@ class Sunar(Hopwise):
     def conclude(
         self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter
     ) -> tuple[str | None, list[CitedHop]]:
-        """By MER; or from the findings and the last hop's evidence, unless the last hop asked the question itself."""
+        """Conclude by MER, or from the findings and the last hop's evidence (unless that hop asked the question itself)."""
         if not found:
             return None, []
         last = hops[-1].hop
         if not self.settings.meta_reasoning and last.asked == question:
             return last.answer, []
         if self.settings.meta_reasoning:
-            evidence = best_of_hops(hops, self._ordered_for(question), self.settings.meta)
+            evidence = best_of_hops(hops, self._order_for(question), self.settings.meta)
             return reason_over(question, hops, evidence, self.settings.evidence_tokens, meter)
         packed = self._readable(last.hits)
         task = Integrate(question, findings_of(hops), tuple(hit.unit for hit in packed))
-        return integrated(task, hops, packed, meter)
+        return integrate(task, hops, packed, meter)
 
     def search(self, asked: str, first: Ranking, meter: Meter) -> Ranking:
-        """NAR: `first` and what it leads to, reranked for what is asked, at most `k`.
+        """NAR: rerank the first stage's hits and their neighbours for the sub-question; at most `k`.
 
         Raises:
             TaskFailed: sampling for the feedback failed.
         """
         chosen = self.settings
-        placed = rerank_adaptively(
+        reranked = rerank_adaptively(
             {hit.unit.id: hit.score for hit in first},
-            no_neighbours if chosen.nar == "off" else self._around,
+            no_neighbours if chosen.nar == "off" else self._neighbours,
             self._scoring(asked),
             chosen.adaptive,
             self._penalty(asked, meter) if chosen.nar == "guided" else no_penalty,
         )[: chosen.k]
-        came = {hit.unit.id: hit for hit in first}
-        brought = passages_by_id(self.corpus.snapshot, [one.id for one in placed if one.id not in came])
+        known = {hit.unit.id: hit for hit in first}
+        neighbours = passages_by_id(self.corpus.snapshot, [item.id for item in reranked if item.id not in known])
         graph = COMPLEMENTS[chosen.first_stage]
         return tuple(
-            replace(came[one.id], score=one.score) if one.id in came else Hit(brought[one.id], one.score, graph)
-            for one in placed
+            replace(known[item.id], score=item.score)
+            if item.id in known
+            else Hit(neighbours[item.id], item.score, graph)
+            for item in reranked
         )
 
     def _hop(self, question: str, asked: str, first: Ranking, meter: Meter) -> CitedHop:
         try:
             hits = self.search(asked, first, meter)
         except TaskFailed:
-            return failed(question, asked, first[: self.settings.k])
+            return failed_hop(question, asked, first[: self.settings.k])
         packed = self._readable(hits)
         return read_for(question, asked, hits, packed, [hit.unit for hit in packed], meter)
 
@@ -215,7 +217,7 @@ class Sunar(Hopwise):
     def _readable(self, hits: Ranking) -> Ranking:
         return pack(hits[: self.settings.kept], self.settings.evidence_tokens)
 
-    def _around(self, names: Sequence[str]) -> Mapping[str, Sequence[str]]:
+    def _neighbours(self, names: Sequence[str]) -> Mapping[str, Sequence[str]]:
         return self._graph.around(names, self.settings.neighbours)
 
     @cached_property
@@ -231,7 +233,7 @@ class Sunar(Hopwise):
         return {}
 
     def _classifier(self, name: str) -> EntailmentModel:
-        """Opened once: the recipe answers many questions."""
+        """Opened once, because the recipe answers many questions."""
         if name not in self._classifiers:
             self._classifiers[name] = open_entailment(name)
         return self._classifiers[name]
@@ -242,19 +244,19 @@ class Sunar(Hopwise):
         )
 
         budget = QuestionBudget(meter, self.settings.tasks, self.settings.tokens)
-        before: list[float] = []
+        earlier: list[float] = []
 
         def penalties(batch: Sequence[str]) -> list[float]:
             if not budget.affords(1):
-                return [fmean(before or [1.0])] * len(batch)
+                return [fmean(earlier or [1.0])] * len(batch)
             units = passages_by_id(self.corpus.snapshot, batch)
             drawn = uncertainty.penalties([units[name] for name in batch])
-            before.extend(drawn)
+            earlier.extend(drawn)
             return drawn
 
         return penalties
 
-    def _ordered_for(self, question: str) -> Callable[[Ranking], Ranking]:
+    def _order_for(self, question: str) -> Callable[[Ranking], Ranking]:
         def ordered(hits: Ranking) -> Ranking:
             scores = self._scoring(question)([hit.unit.id for hit in hits])
             return ranked(replace(hit, score=score) for hit, score in zip(hits, scores, strict=True))

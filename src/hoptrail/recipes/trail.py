@@ -1,17 +1,17 @@
-"""`trail`, hoptrail's own recipe: whole paths of passages first, then as few readings as an answer needs to be believed.
+"""`trail`, hoptrail's own recipe: retrieve whole paths of passages, then read in stages until the answer is confident enough.
 
     retrieval     passages on paths of up to four hops, chosen together, without a model      retrieval/paths/search.py
     reading       the few best at once; the hops are read off the text                        here, stage 1
-    chain         sub-questions completed from earlier answers, tried twice where the first   trail_chain.py, stage 2
+    chain         sub-questions completed from earlier answers, tried twice if the first      trail_chain.py, stage 2
                   reading gives nothing, and concluded together
     wide reading  everything that was found, at once                                          here, stage 3
-    belief        what the stages say together; below `least_confidence` nothing is said      opinions.py
+    confidence    combined over the stages; below `least_confidence` the recipe abstains      opinions.py
 
-The stages come in the order of what they cost, and an answer ends them as soon as it is believed: by the language's own
-confidence. Taken over and joined: completion before search (ChainRAG), one question at a time
-(HiRAG, SUNAR), verifying and rethinking (HiRAG), a frontier under a budget (SUNAR), concluding from the path and its evidence
-(SUNAR's meta reasoner). Not taken over: summaries, feedback from sampled answers, the triple channel: none of them gained
-anything here (docs/decisions/diary.md). Retrieval asks no language, so `search` is the same whatever answers.
+Stages run from the cheapest to the dearest, and end with the first answer that the language's own confidence makes sure enough.
+Adopted: completion before search (ChainRAG), one question at a time (HiRAG, SUNAR), verifying and rethinking (HiRAG), a frontier
+under a budget (SUNAR), concluding from the path and its evidence (SUNAR's meta reasoner). Not adopted, because they gained
+nothing here (docs/decisions/diary.md): summaries, feedback from sampled answers, the triple channel. Retrieval asks no language,
+so `search` gives the same hits with any language.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from hoptrail.language.question_kinds import kind_asked
 from hoptrail.language.tasks import Abstain, Language, Read
 from hoptrail.recipes.answering import cite, hops_of, report_hops
 from hoptrail.recipes.closest import closest
-from hoptrail.recipes.hopwise import failed
-from hoptrail.recipes.opinions import Opinion, combined_confidence, most_believed, with_failures
+from hoptrail.recipes.hopwise import failed_hop
+from hoptrail.recipes.opinions import Opinion, best_opinion, combined_confidence, with_failures
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.question_budget import QuestionBudget
 from hoptrail.recipes.trail_chain import Chain, ChainSettings
@@ -41,12 +41,12 @@ from hoptrail.types import Answer, AnswerKind, Ranking, Trail
 
 @dataclass(frozen=True, slots=True)
 class TrailSettings(PassageSettings):
-    """`k` passages are found by `search`, and read in stages until an answer is believed with a probability of `sure`.
+    """`search` retrieves `k` passages; stages read them until an answer has the combined confidence `sure`.
 
-    The first stage reads the best `first_read` passages, `chain` is the second, the last reads all `k`: of its confidence
-    `wide_trust` counts, because in so much something is always found. An answer believed less than `least_confidence` is not
-    given. At most `tasks` language tasks are spent on a question, and nothing begins once
-    `tokens` are (0: no limit): what does not fit is left out, and what is known by then is the answer.
+    The first stage reads the best `first_read` passages, the second is the `chain`, the third (`wide`) reads all `k`. The third's
+    confidence is multiplied by `wide_trust`, because so much text always offers some answer. Below `least_confidence` the recipe
+    abstains. A question spends at most `tasks` language tasks, and starts none after spending `tokens` (0: no limit); steps that
+    do not fit are skipped.
     """
 
     search: PathSettings = field(default_factory=PathSettings)
@@ -70,12 +70,12 @@ class TrailSettings(PassageSettings):
 
     @property
     def structures(self) -> tuple[str, ...]:
-        """What must have been built; what that stands on is understood."""
+        """The structures that must have been built (their own inputs are implied)."""
         return STRUCTURES
 
     @property
     def effort(self) -> Effort:
-        """One reading at the least; at the most every stage, as far as `tasks` go."""
+        """At least one reading; at most every stage, within `tasks`."""
         readings, others = self.chain.most_tasks
         readings += 2 if self.wide and self.k > self.first_read else 1
         if self.tasks:
@@ -87,7 +87,7 @@ class TrailSettings(PassageSettings):
 NO_CHAIN = ChainSettings(most_hops=0)
 
 _READ_OFF = {AnswerKind.PASSAGE, AnswerKind.STEPS, AnswerKind.LIST}
-"""Kinds of answers that stand in one place: no hop leads to them."""
+"""Kinds of answers that are read off one place in the text, without hops."""
 
 
 @dataclass(frozen=True)
@@ -119,22 +119,22 @@ class TrailRecipe:
         meter = Meter(self.language, self.settings.abstain)
         found = self.retrieve(question)
         opinions = self._opinions(question, found, meter)
-        best, belief = most_believed(opinions)
-        given = best.answer if belief >= self.settings.least_confidence else None
-        # An abstention shows what failed in any stage, because it may be due to that.
-        hops = best.hops if given is not None else with_failures(best, opinions)
+        best, belief = best_opinion(opinions)
+        text = best.answer if belief >= self.settings.least_confidence else None
+        # An abstention shows the failed hops of all stages, because they may be its cause.
+        hops = best.hops if text is not None else with_failures(best, opinions)
         evidence = cite(hops, self.corpus)
         trail = Trail(tuple(cited.hop for cited in hops))
         usage = replace(meter.usage, seconds=time.perf_counter() - started)
         return Answer(
-            *(question, given, self.name, self.language.name, evidence, trail, usage, found, belief),
+            *(question, text, self.name, self.language.name, evidence, trail, usage, found, belief),
             kind=best.kind,
-            items=best.items if given is not None else (),
+            items=best.items if text is not None else (),
             closest=closest(question, found, self.corpus),
         )
 
     def _opinions(self, question: str, found: Ranking, meter: Meter) -> list[Opinion]:
-        """Those of the stages in turn, up to the first that is believed; there is at least one."""
+        """The opinions of the stages in turn, up to the first that is sure enough; at least one."""
         opinions: list[Opinion] = []
         for opinion in self._stages(question, found, QuestionBudget(meter, self.settings.tasks, self.settings.tokens)):
             opinions.append(opinion)
@@ -143,7 +143,7 @@ class TrailRecipe:
         return opinions
 
     def _stages(self, question: str, found: Ranking, budget: QuestionBudget) -> Iterator[Opinion]:
-        """Each opinion is formed when it is asked for."""
+        """Run the stages lazily."""
         chosen = self.settings
         few = pack(found[: chosen.first_read], chosen.evidence_tokens)
         yield self._reading(question, few, budget.meter)
@@ -160,6 +160,6 @@ class TrailRecipe:
             reading = meter.perform(Read(question, tuple(hit.unit for hit in packed), meter.abstain))
             hops = report_hops(hops_of(question, reading, packed, packed), meter)
         except TaskFailed:
-            return Opinion(None, 0.0, report_hops([failed(question, question, packed)], meter))
+            return Opinion(None, 0.0, report_hops([failed_hop(question, question, packed)], meter))
         confidence = reading.confidence if reading.answer is not None else 0.0
         return Opinion(reading.answer, confidence, hops, reading.kind, reading.items)

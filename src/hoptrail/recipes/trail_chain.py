@@ -1,14 +1,14 @@
 """The chain of `trail`: sub-questions completed from earlier answers, each tried twice at most, and a conclusion.
 
-    question      one at a time, completed before anything is searched (ChainRAG, HiRAG)           hopwise.py
-    first try     the passages of the path, and the best that are found for the sub-question       here
-    verify        an answer that is in doubt is held against its evidence (HiRAG); a setting       here, task verify
-    second try    where nothing held: further passages for the sub-question alone (Rethink),       here; passages/frontier.py
+    question      one at a time, completed before searching (ChainRAG, HiRAG)                      hopwise.py
+    first try     the passages of the path, and the best for the sub-question                      here
+    verify        optional: check an uncertain answer against its evidence (HiRAG)                 here, task verify
+    second try    without an answer: further passages for the sub-question alone (Rethink),        here; passages/frontier.py
                   by search or along links under a budget of readings (SUNAR's NAR)
     conclusion    from answers and passages together (SUNAR's MER), from the answers alone         here, task integrate
                   (ChainRAG's AnsInt), or both, the one checking the other
 
-A chain is no surer than its least sure hop, and one with a hop that nothing answers has no say.
+A chain has the confidence of its least confident hop, and gives no answer if a hop has none.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Integrate, Reading, Verify
 from hoptrail.recipes.answering import CitedHop, findings_of, report_hops
-from hoptrail.recipes.hopwise import conclusion, failed, next_questions, read_packed
+from hoptrail.recipes.hopwise import conclusion, failed_hop, next_questions, read_packed
 from hoptrail.recipes.opinions import Opinion
 from hoptrail.recipes.question_budget import QuestionBudget
 from hoptrail.retrieval.corpus import Corpus
@@ -33,16 +33,16 @@ from hoptrail.types import Hit, Hop, Ranking, Verdict
 TASKS_A_HOP = 3
 """The next question, its completion, its reading."""
 TASKS_BESIDES = 2
-"""The question that finds nothing left to ask, and the conclusion."""
+"""The last request for a next question, and the conclusion."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChainSettings:
-    """At most `most_hops` sub-questions (0: no chain), read in the path's best `path_read` passages and in `search` of their own.
+    """At most `most_hops` sub-questions (0: no chain). Each reads the path's best `path_read` passages and `search` of its own.
 
-    Where these give no answer, `rethink` further passages are read (0: none), found by `rethink_by`. With `verify`, an answer of
-    a confidence below `doubt` is held against its evidence, and rethought where that does not bear it. `conclude` says from
-    what the answer is concluded; `both` costs one task more and gives two opinions.
+    Without an answer, `rethink` further passages are read (0: none), found by `rethink_by`. With `verify`, an answer with a
+    confidence below `doubt` is checked against its evidence, and dropped if that does not support it. `conclude` says from what
+    the answer is concluded; `both` costs one task more and gives two opinions.
     """
 
     most_hops: int = 6
@@ -64,7 +64,7 @@ class ChainSettings:
 
     @property
     def most_tasks(self) -> tuple[int, int]:
-        """How many tasks a chain takes, at the most: with evidence, and without."""
+        """Upper bounds on the tasks of a chain: with evidence, and without."""
         if not self.most_hops:
             return 0, 0
         tries = 2 if self.rethink else 1
@@ -73,8 +73,8 @@ class ChainSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
-    """A sub-question after a try: its hop, and how sure its answer is (0 without one)."""
+class Attempt:
+    """A sub-question's hop after one try, and the confidence of its answer (0 without one)."""
 
     cited: CitedHop
     confidence: float = 0.0
@@ -82,37 +82,37 @@ class Tried:
 
 @dataclass(slots=True)
 class Chain:
-    """One question's chain over the passages that were `found` for it; at most `tokens` of evidence are read at a time."""
+    """One question's chain over the passages `found` for it; at most `tokens` of evidence are read at a time."""
 
     corpus: Corpus
     found: Ranking
     settings: ChainSettings
     tokens: int
     budget: QuestionBudget
-    tried: list[Tried] = field(default_factory=list)
+    attempts: list[Attempt] = field(default_factory=list)
 
     def opinions(self, question: str) -> Iterator[Opinion]:
-        """What the chain concludes, once or twice; nothing where the budget has no room for a hop."""
-        if not self.settings.most_hops or not self._goes_on([]):
+        """The chain's conclusions, one or two; none if the budget does not afford a hop."""
+        if not self.settings.most_hops or not self._may_continue([]):
             return
         hops = next_questions(
             question,
             self._meter,
             self.settings.most_hops,
             lambda following, asked, _: self._hop(following, asked),
-            self._goes_on,
+            self._may_continue,
         )
         if not hops or any(cited.hop.answer is None for cited in hops):
             yield Opinion(None, 0.0, hops or [CitedHop(Hop(question, question, (), None, Verdict.UNANSWERED))])
             return
-        sure = min(tried.confidence for tried in self.tried)
+        sure = min(attempt.confidence for attempt in self.attempts)
         if self.settings.conclude != "answers":
-            yield self._concluded(question, hops, sure, pack(self.found[: self.settings.path_read], self.tokens))
+            yield self._conclude(question, hops, sure, pack(self.found[: self.settings.path_read], self.tokens))
         if self.settings.conclude != "evidence" and self.budget.affords(1):
-            yield self._concluded(question, hops, sure, ())
+            yield self._conclude(question, hops, sure, ())
 
-    def _goes_on(self, hops: Sequence[CitedHop]) -> bool:
-        """Whether one more hop fits the budget, and can matter: after one without an answer it cannot."""
+    def _may_continue(self, hops: Sequence[CitedHop]) -> bool:
+        """Whether one more hop fits the budget and is of use: after a hop without an answer it is not."""
         answered = all(cited.hop.answer is not None for cited in hops)
         return answered and self.budget.affords(TASKS_A_HOP + TASKS_BESIDES)
 
@@ -121,24 +121,24 @@ class Chain:
         return self.budget.meter
 
     def _hop(self, question: str, asked: str) -> CitedHop:
-        """A first try, and a second where it gave nothing that holds."""
+        """A first try, and a second if the first gave no supported answer."""
         own = self._search(asked, self.settings.search)
-        hits = _once((*own, *self.found[: self.settings.path_read]))
-        tried = self._try(question, asked, hits)
-        unanswered = tried.cited.hop.verdict is Verdict.UNANSWERED
+        hits = _without_repeats((*own, *self.found[: self.settings.path_read]))
+        attempt = self._try(question, asked, hits)
+        unanswered = attempt.cited.hop.verdict is Verdict.UNANSWERED
         further = self._further(asked, hits) if unanswered and self.budget.affords(1 + TASKS_BESIDES) else ()
         if further:
-            again = self._try(question, asked, further)
-            hop = replace(again.cited.hop, hits=(*hits, *further))
-            tried = replace(again, cited=replace(again.cited, hop=hop))
-        self.tried.append(tried)
-        return tried.cited
+            second = self._try(question, asked, further)
+            hop = replace(second.cited.hop, hits=(*hits, *further))
+            attempt = replace(second, cited=replace(second.cited, hop=hop))
+        self.attempts.append(attempt)
+        return attempt.cited
 
     def _search(self, asked: str, limit: int) -> Ranking:
         return hybrid_search(self.corpus, asked, limit, self.settings.hybrid) if limit else ()
 
     def _further(self, asked: str, read: Ranking) -> Ranking:
-        """What the sub-question finds by itself beyond what was read."""
+        """Passages that the sub-question finds beyond those already read."""
         chosen = self.settings
         limit = chosen.rethink + len(read)
         if not chosen.rethink:
@@ -150,18 +150,18 @@ class Chain:
         seen = {hit.unit.id for hit in read}
         return tuple(hit for hit in found if hit.unit.id not in seen)[: chosen.rethink]
 
-    def _try(self, question: str, asked: str, hits: Ranking) -> Tried:
+    def _try(self, question: str, asked: str, hits: Ranking) -> Attempt:
         reading, cited = read_packed(question, asked, hits, self.tokens, self._meter)
         try:
             holds = self._holds(asked, reading, hits)
         except TaskFailed:
-            return Tried(failed(question, asked, hits))
+            return Attempt(failed_hop(question, asked, hits))
         if not holds:
-            return Tried(CitedHop(Hop(question, asked, hits, None, Verdict.UNANSWERED)))
-        return Tried(cited, reading.confidence if reading.answer is not None else 0.0)
+            return Attempt(CitedHop(Hop(question, asked, hits, None, Verdict.UNANSWERED)))
+        return Attempt(cited, reading.confidence if reading.answer is not None else 0.0)
 
     def _holds(self, asked: str, reading: Reading, hits: Ranking) -> bool:
-        """Whether an answer may stand: it is sure, or not to be verified, or its evidence bears it."""
+        """Whether an answer may stand: it is sure, is not to be verified, or its evidence supports it."""
         if reading.answer is None or not self.settings.verify or reading.confidence >= self.settings.doubt:
             return True
         if not self.budget.affords(1 + TASKS_BESIDES):
@@ -169,18 +169,18 @@ class Chain:
         units = tuple(hit.unit for hit in pack(hits, self.tokens))
         return self._meter.perform(Verify(asked, units, reading.answer)) >= self.settings.doubt
 
-    def _concluded(self, question: str, hops: list[CitedHop], sure: float, packed: Ranking) -> Opinion:
+    def _conclude(self, question: str, hops: list[CitedHop], sure: float, packed: Ranking) -> Opinion:
         task = Integrate(question, findings_of(hops), tuple(hit.unit for hit in packed))
         try:
             reading, concluding = conclusion(task, hops, packed, self._meter)
         except TaskFailed:
-            return Opinion(None, 0.0, [*hops, *report_hops([failed(question, question, packed)], self._meter)])
+            return Opinion(None, 0.0, [*hops, *report_hops([failed_hop(question, question, packed)], self._meter)])
         confidence = min(sure, reading.confidence) if reading.answer is not None else 0.0
         return Opinion(reading.answer, confidence, [*hops, *report_hops(concluding, self._meter)])
 
 
-def _once(hits: Ranking) -> Ranking:
-    """Hits without repeats of a unit; the first of each stays."""
+def _without_repeats(hits: Ranking) -> Ranking:
+    """The first hit of each unit."""
     first: dict[str, Hit] = {}
     for hit in hits:
         first.setdefault(hit.unit.id, hit)

@@ -1,4 +1,4 @@
-"""What is searched: a snapshot of an index together with the encoder that made its vectors."""
+"""The corpus to search: a snapshot of an index with the encoder that made its vectors."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from hoptrail.structures.catalogue import StructureSettings
 
 QUESTION_LIMIT = 8000
-"""Longest question that is searched, in characters: far above any real one, and it bounds what a request can cost."""
+"""Longest question in characters: far above any real one, and it bounds the cost of a request."""
 
 
 class Corpus:
-    """The encoder is opened when it is first needed: keyword search never waits for it. `structures` are the settings that its
-    structures are built with, for those that are made anew for a question.
+    """A snapshot with its encoder, which is opened on first use: keyword search never waits for it. `structures` are the
+    settings for structures that are built for a single question.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Corpus:
         structures: StructureSettings | None = None,
         lease: Lease | None = None,
     ) -> None:
-        """A `lease` of the snapshot is given back when nobody holds on to this any more."""
+        """The `lease` of the snapshot, if any, is given back when this object is garbage-collected."""
         if lease is not None:
             weakref.finalize(self, lease.give_back)
         self.snapshot = snapshot
@@ -42,7 +42,7 @@ class Corpus:
 
     @cached_property
     def structures(self) -> StructureSettings:
-        """The defaults unless they were given."""
+        """The settings of structures, by default the defaults."""
         from hoptrail.structures.catalogue import StructureSettings
 
         return self._structures or StructureSettings()
@@ -52,7 +52,7 @@ class Corpus:
         """The encoder that made the vectors of this index.
 
         Raises:
-            IndexMismatch: the encoder at hand is another one.
+            IndexMismatch: the configured encoder is another one.
         """
         encoder = self._open_encoder()
         check_encoder(str(self.snapshot.folder), self.snapshot.head.encoder, encoder.identity)
@@ -60,20 +60,21 @@ class Corpus:
 
     @cached_property
     def quick_encoder(self) -> Encoder:
-        """The quick form of the encoder, where it has one: for search that asks with many texts a question."""
+        """The quick form of the encoder, if it has one, for searches with many texts per question."""
         encoder = self.encoder
         return encoder.quick if isinstance(encoder, QuickEncoder) else encoder
 
     @cached_property
     def unleased(self) -> Corpus:
-        """The same for what is derived from the snapshot, and must not keep it open."""
+        """A corpus without the lease, for objects cached with the snapshot, which must not keep it open."""
         return Corpus(self.snapshot, self._open_encoder, self._structures)
 
     def documents(self, ids: set[str]) -> dict[str, Document]:
+        """Documents by id; unknown ids are missing."""
         return {document.id: document for document in self.snapshot.documents(ids)}
 
     def sources(self, ids: set[str]) -> dict[str, str]:
-        """Where each of some documents was first read from (a path, or `path#id` for a line), by document id."""
+        """The first source (a path, or `path#id` for a line) of each document, by document id."""
         return {entry.id: entry.sources[0] for entry in self.snapshot.register.of(ids) if entry.sources}
 
 
@@ -81,11 +82,11 @@ def checked_question(text: str) -> str:
     """The question without control characters and broken code points, which no document contains.
 
     Raises:
-        UsageError: it is empty or longer than QUESTION_LIMIT.
+        UsageError: the question is empty or longer than QUESTION_LIMIT.
     """
     if len(text) > QUESTION_LIMIT:
         raise UsageError(
-            f"the question has {len(text):,} characters; at most {QUESTION_LIMIT:,} are searched. Shorten it."
+            f"the question has {len(text):,} characters; at most {QUESTION_LIMIT:,} are allowed. Shorten it."
         )
     printable = "".join(character if character.isprintable() else " " for character in text)
     question = " ".join(printable.split())

@@ -1,7 +1,4 @@
-"""Personalised PageRank over an undirected weighted graph (Page et al. 1999): where a walk that keeps returning home spends time.
-
-By power iteration over a sparse matrix. Knows nothing of what the nodes are.
-"""
+"""Personalised PageRank over an undirected weighted graph (Page et al. 1999), by power iteration over a sparse matrix."""
 
 from __future__ import annotations
 
@@ -18,17 +15,17 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Walk:
-    """Steps along edges, by their weight. `steps[a, b]` is the probability to go from b to a (SciPy CSR, shape (size, size))."""
+    """A random walk. `steps[a, b]` is the probability to go from b to a, by edge weight (SciPy CSR, shape (size, size))."""
 
     steps: Any
     stranded: NDArray[np.bool_]
-    """Nodes without an edge, from which the walk goes home."""
+    """Nodes without an edge, from which the walk restarts."""
 
     @classmethod
     def along(
         cls, firsts: NDArray[np.integer], seconds: NDArray[np.integer], weights: NDArray[np.floating], size: int
     ) -> Walk:
-        """Over edges in both directions; the weights of parallel ones add up."""
+        """A walk along edges in both directions; the weights of parallel edges add up."""
         from scipy.sparse import csr_matrix
 
         sources, targets = np.concatenate((firsts, seconds)), np.concatenate((seconds, firsts))
@@ -38,9 +35,10 @@ class Walk:
         return cls(csr_matrix((shares, (targets, sources)), shape=(size, size)), leaving == 0)
 
     def ranks(self, home: NDArray[np.floating], damping: float) -> NDArray[np.float64]:
-        """How much of its time the walk spends at each node; it goes on with probability `damping`, else home. Sums to 1.
+        """The share of time that the walk spends at each node; sums to 1.
 
-        `home` holds the weights of the nodes it starts from, shape (size,), at least one above 0.
+        The walk continues with probability `damping`, else it restarts at a node by the weights `home`: shape (size,), at least
+        one above 0.
         """
         reset: NDArray[np.float64] = home.astype(np.float64) / home.sum()
         ranks = reset

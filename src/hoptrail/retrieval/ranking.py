@@ -1,4 +1,4 @@
-"""The order that every ranking has: falling score, then rising unit id, so that ties never depend on chance."""
+"""The order of every ranking: falling score, then rising unit id, so that ties are deterministic."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hoptrail.types import Hit, Ranking
 
 
 def ranked(hits: Iterable[Hit], limit: int | None = None) -> Ranking:
-    """Hits in ranking order, at most `limit`; a score that is not a number counts as the lowest."""
+    """Hits in ranking order, at most `limit`; NaN counts as the lowest score."""
     return tuple(sorted(hits, key=_order)[:limit])
 
 

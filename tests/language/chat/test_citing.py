@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from hoptrail.language.chat.citing import reading_of, settled
+from hoptrail.language.chat.citing import parse_answer, reading_from
 from hoptrail.language.chat.schemas import ReadingReply
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.types import Kind, Span, Unit
@@ -36,7 +36,7 @@ def test_numbers_and_quotes_become_whole_sentences(isk: Unit, wrenmouth: Unit) -
             "quote": "It rises in the Grey Hills and is 90 km long.",
         },
     )
-    reading = reading_of(QUESTION, reply("the Grey Hills", *steps), (isk, wrenmouth))
+    reading = reading_from(QUESTION, reply("the Grey Hills", *steps), (isk, wrenmouth))
     assert reading.answer == "the Grey Hills"
     assert reading.confidence == 0.7
     assert cited(reading, isk, wrenmouth) == [
@@ -47,42 +47,42 @@ def test_numbers_and_quotes_become_whole_sentences(isk: Unit, wrenmouth: Unit) -
 
 def test_numbers_that_were_never_given_out_do_not_count(isk: Unit, wrenmouth: Unit) -> None:
     step = {"question": "q", "answer": "Isk", "evidence": [0, 3, 99, 2], "quote": None}
-    assert cited(reading_of(QUESTION, reply("Isk", step), (isk, wrenmouth)), isk, wrenmouth) == [
+    assert cited(reading_from(QUESTION, reply("Isk", step), (isk, wrenmouth)), isk, wrenmouth) == [
         ["The river Isk flows through Wrenmouth."]
     ]
 
 
 def test_without_a_quote_the_sentences_with_the_answer_are_cited(isk: Unit) -> None:
     step = {"question": "q", "answer": "90 km", "evidence": [1]}
-    assert cited(reading_of("How long?", reply("90 km", step), (isk,)), isk) == [
+    assert cited(reading_from("How long?", reply("90 km", step), (isk,)), isk) == [
         ["It rises in the Grey Hills and is 90 km long."]
     ]
 
 
 def test_an_answer_inside_another_word_is_not_found_there(isk: Unit) -> None:
     step = {"question": "q", "answer": "is", "evidence": []}
-    assert cited(reading_of("q", reply("is", step), (isk,)), isk) == [["The Isk is a river."]]
+    assert cited(reading_from("q", reply("is", step), (isk,)), isk) == [["The Isk is a river."]]
     step = {"question": "q", "answer": "rise", "evidence": []}
-    assert cited(reading_of("q", reply("rise", step), (isk,)), isk) == [[]]
+    assert cited(reading_from("q", reply("rise", step), (isk,)), isk) == [[]]
 
 
 def test_yes_without_a_quote_cites_the_piece_whole(isk: Unit) -> None:
     step = {"question": "q", "answer": "yes", "evidence": [1]}
-    assert cited(reading_of("Is it long?", reply("yes", step), (isk,)), isk) == [[isk.text]]
+    assert cited(reading_from("Is it long?", reply("yes", step), (isk,)), isk) == [[isk.text]]
 
 
 def test_nothing_cited_cites_where_the_answer_stands_or_nothing(isk: Unit, wrenmouth: Unit) -> None:
-    reading = reading_of(QUESTION, reply("Grey Hills"), (wrenmouth, isk))
+    reading = reading_from(QUESTION, reply("Grey Hills"), (wrenmouth, isk))
     assert cited(reading, isk, wrenmouth) == [["It rises in the Grey Hills and is 90 km long."]]
-    assert reading_of(QUESTION, reply("yes"), (isk,)).steps == (Step(QUESTION, "yes", ()),)
-    assert reading_of(QUESTION, reply("Blue Hills"), (isk,)).steps == (
+    assert reading_from(QUESTION, reply("yes"), (isk,)).steps == (Step(QUESTION, "yes", ()),)
+    assert reading_from(QUESTION, reply("Blue Hills"), (isk,)).steps == (
         Step(QUESTION, "Blue Hills", (), supported=False),
     )
 
 
 def test_the_last_step_yields_the_answer(isk: Unit) -> None:
     step = {"question": "Which river?", "answer": "Isk", "evidence": [1]}
-    reading = reading_of(QUESTION, reply("90 km", step), (isk,))
+    reading = reading_from(QUESTION, reply("90 km", step), (isk,))
     assert [one.answer for one in reading.steps] == ["Isk", "90 km"]
     assert reading.steps[-1].support == reading.steps[0].support
 
@@ -93,29 +93,29 @@ def test_steps_that_found_nothing_are_left_out(isk: Unit) -> None:
         {"question": "b", "answer": "unknown"},
         {"question": "c", "answer": "Isk", "evidence": [1]},
     )
-    assert [step.question for step in reading_of(QUESTION, reply("isk", *steps), (isk,)).steps] == ["c"]
+    assert [step.question for step in reading_from(QUESTION, reply("isk", *steps), (isk,)).steps] == ["c"]
 
 
 def test_an_abstention_keeps_the_steps_that_were_answered(isk: Unit) -> None:
     step = {"question": "q", "answer": "Isk", "evidence": [1]}
-    reading = reading_of(QUESTION, reply(None, step, {"question": "r", "answer": None}), (isk,))
+    reading = reading_from(QUESTION, reply(None, step, {"question": "r", "answer": None}), (isk,))
     assert reading.answer is None
     assert [(one.question, one.answer) for one in reading.steps] == [("q", "Isk")]
-    assert reading_of(QUESTION, reply(None), (isk,)) == Reading(None)
+    assert reading_from(QUESTION, reply(None), (isk,)) == Reading(None)
 
 
 def test_derived_units_cite_their_sources() -> None:
     sources = (Span("d1", 5, 20), Span("d2", 0, 9))
     unit = Unit("a", Kind.AGGREGATE, "Isk", "The Isk is long.\nIt is cold.", sources)
     step = {"question": "q", "answer": "cold", "evidence": [1], "quote": "It is cold, cold."}
-    assert reading_of("q", reply("cold", step), (unit,)).steps[0].support == (sources[1],)
+    assert reading_from("q", reply("cold", step), (unit,)).steps[0].support == (sources[1],)
 
 
 def test_every_span_lies_inside_what_was_shown(isk: Unit, wrenmouth: Unit) -> None:
     for quote in ("", "The Isk is a river. It rises in", "a sentence that nobody wrote", "Isk"):
         for numbers in ([], [1], [2, 1], [7]):
             step = {"question": "q", "answer": "Isk", "evidence": numbers, "quote": quote}
-            for one in reading_of("q", reply("Isk", step), (isk, wrenmouth)).steps:
+            for one in reading_from("q", reply("Isk", step), (isk, wrenmouth)).steps:
                 assert all(any(unit.sources[0].covers(span) for unit in (isk, wrenmouth)) for span in one.support)
 
 
@@ -130,10 +130,10 @@ FILMS = (
     "answer", ["Unknown", "“Unknown”", "Sorry, Wrong Number", "I Can't Make You Love Me", "Not Known."]
 )
 def test_a17_titles_that_sound_like_no_answer_are_answers_where_the_evidence_holds_them(answer: str) -> None:
-    reading = reading_of("What was made?", reply(answer, {"question": "q", "answer": answer}), FILMS)
+    reading = reading_from("What was made?", reply(answer, {"question": "q", "answer": answer}), FILMS)
     assert (reading.answer, [step.answer for step in reading.steps]) == (answer, [answer])
-    assert settled(answer) is None
-    assert settled(answer, (passage("Isk", "It is not known; it is unknown. I cannot say."),)) is None
+    assert parse_answer(answer) is None
+    assert parse_answer(answer, (passage("Isk", "It is not known; it is unknown. I cannot say."),)) is None
 
 
 @pytest.mark.parametrize(
@@ -143,4 +143,4 @@ def test_a17_words_that_only_stand_in_the_evidence_are_no_answer(answer: str) ->
     asides = passage(
         "Asides", "I cannot say. None of it is known, the cause is not known, none at all, and N/A in the table."
     )
-    assert reading_of("What was made?", reply(answer), (*FILMS, asides)).answer is None
+    assert reading_from("What was made?", reply(answer), (*FILMS, asides)).answer is None

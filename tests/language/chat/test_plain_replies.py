@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from hoptrail.language.chat import schemas
-from hoptrail.language.chat.citing import reading_of
+from hoptrail.language.chat.citing import reading_from
 from hoptrail.language.chat.plain_replies import read_plain
 from hoptrail.language.chat.prompting import known_prompts, load_prompt
 from hoptrail.language.chat.reply_parsing import Unusable
@@ -115,13 +115,13 @@ def test_a_summary_may_run_over_lines() -> None:
     ],
 )
 def test_an_answer_that_is_none_is_none_without_a_mark_too(isk: Unit, text: str) -> None:
-    assert reading_of(QUESTION, plain(text, schemas.ReadingReply), (isk,)).answer is None
+    assert reading_from(QUESTION, plain(text, schemas.ReadingReply), (isk,)).answer is None
 
 
 def test_what_leads_to_an_answer_without_a_mark_is_its_reason(isk: Unit, wrenmouth: Unit) -> None:
     reply = plain("It rises in the Grey Hills and is 90 km long. So the answer is yes.", schemas.ReadingReply)
     assert reply.answer == "yes."
-    spans = reading_of(QUESTION, reply, (wrenmouth, isk)).steps[-1].support
+    spans = reading_from(QUESTION, reply, (wrenmouth, isk)).steps[-1].support
     assert {span.document for span in spans} == {"d-Isk"}
 
 
@@ -136,7 +136,7 @@ def test_what_leads_to_an_answer_without_a_mark_is_its_reason(isk: Unit, wrenmou
 )
 def test_a_reason_is_matched_against_the_evidence(isk: Unit, wrenmouth: Unit, reason: str) -> None:
     reply = plain(f"{reason}\nANSWER: yes", schemas.ReadingReply)
-    spans = reading_of(QUESTION, reply, (wrenmouth, isk)).steps[-1].support
+    spans = reading_from(QUESTION, reply, (wrenmouth, isk)).steps[-1].support
     assert {span.document for span in spans} == {"d-Isk"}
 
 

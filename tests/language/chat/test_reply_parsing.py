@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from counting import steps
-from hoptrail.language.chat.citing import settled
+from hoptrail.language.chat.citing import parse_answer
 from hoptrail.language.chat.reply_parsing import Unusable, is_refusal, own_channel, parse_reply
 from hoptrail.language.chat.schemas import (
     AssessReply,
@@ -265,7 +265,7 @@ def test_a17_answers_are_not_refusals(text: str) -> None:
     ],
 )
 def test_a17_unknown_is_no_answer(answer: str | None) -> None:
-    assert settled(answer) is None
+    assert parse_answer(answer) is None
 
 
 @pytest.mark.parametrize(
@@ -282,7 +282,7 @@ def test_a17_unknown_is_no_answer(answer: str | None) -> None:
     ],
 )
 def test_a17_names_that_sound_so_are_answers(answer: str) -> None:
-    assert settled(f"  {answer} ") == answer
+    assert parse_answer(f"  {answer} ") == answer
 
 
 def test_schemas_are_closed_and_ask_for_every_field() -> None:

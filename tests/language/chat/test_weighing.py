@@ -16,7 +16,7 @@ from fakeai.faults import FAULTS, status
 from fakeai.server import Body, FakeAI
 from hoptrail.language.chat.replies import read_reply
 from hoptrail.language.chat.schemas import AssessReply, RecallReply
-from hoptrail.language.chat.weighing import weighed
+from hoptrail.language.chat.weighing import apply_logprobs
 from hoptrail.language.tasks import Assess, Decompose, Equate, Extract, Read, Sample, Summarise, Task, Verify
 from hoptrail.models.chat import ChatRequest, Rung
 from hoptrail.models.completion import read_completion
@@ -158,7 +158,7 @@ def said(*tokens: str | Mapping[str, float]) -> list[Token]:
     ],
 )
 def test_the_place_is_found_however_a_reply_is_cut_into_tokens(tokens: list[Token]) -> None:
-    assert weighed(AssessReply(enough="yes"), tokens).enough == pytest.approx(0.75, abs=1e-4)  # type: ignore[arg-type]
+    assert apply_logprobs(AssessReply(enough="yes"), tokens).enough == pytest.approx(0.75, abs=1e-4)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -172,12 +172,12 @@ def test_the_place_is_found_however_a_reply_is_cut_into_tokens(tokens: list[Toke
     ],
 )
 def test_tokens_that_say_something_else_than_the_reply_change_nothing(tokens: list[Token]) -> None:
-    assert weighed(AssessReply(enough="yes"), tokens).enough == 1.0  # type: ignore[arg-type]
+    assert apply_logprobs(AssessReply(enough="yes"), tokens).enough == 1.0  # type: ignore[arg-type]
 
 
 def test_a_confidence_in_figures_stays_as_it_is() -> None:
     reply = RecallReply(answer="Isk", confidence=0.8)
-    assert weighed(reply, said('{"confidence": ', {"0": 0.6, "1": 0.4}, ".8}")).confidence == 0.8
+    assert apply_logprobs(reply, said('{"confidence": ', {"0": 0.6, "1": 0.4}, ".8}")).confidence == 0.8
 
 
 def test_what_a_real_server_gives_is_understood() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from hoptrail.documents.blocks import Piece, assemble, ends_within
 from hoptrail.documents.splitting import passages
-from hoptrail.language.offline.cell_answers import CellFound, best_cell
+from hoptrail.language.offline.cell_answers import CellAnswer, best_cell
 from hoptrail.text.questions import analyse
 from hoptrail.types import BlockKind, Document, Unit, content_id
 
@@ -31,7 +31,7 @@ def units(title: str, *pieces: Piece) -> tuple[Unit, ...]:
     )
 
 
-def found(question: str, evidence: tuple[Unit, ...], avoid: frozenset[str] = frozenset()) -> CellFound | None:
+def found(question: str, evidence: tuple[Unit, ...], avoid: frozenset[str] = frozenset()) -> CellAnswer | None:
     asked = analyse(question)
     assert asked is not None
     return best_cell(asked, evidence, avoid)

@@ -4,102 +4,102 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.language.offline.comparisons import Verdictor, find_comparison
+from hoptrail.language.offline.comparisons import Rule, find_comparison
 
 ASKED_OF_EACH = {
     "Which lighthouse was built earlier, Foss Light or Arden Light?": (
-        Verdictor.EARLIER,
+        Rule.EARLIER,
         "When was Foss Light built?",
         "When was Arden Light built?",
     ),
     "Which was published more recently, Night Ferry or The Glass Hen?": (
-        Verdictor.LATER,
+        Rule.LATER,
         "When was Night Ferry published?",
         "When was The Glass Hen published?",
     ),
     "Who was born later, Ida Berg or Bo Marsh?": (
-        Verdictor.LATER,
+        Rule.LATER,
         "When was Ida Berg born?",
         "When was Bo Marsh born?",
     ),
     "Who died first, Ida Berg or Bo Marsh?": (
-        Verdictor.EARLIER,
+        Rule.EARLIER,
         "When did Ida Berg die?",
         "When did Bo Marsh die?",
     ),
     "Who lived longer, Ida Berg or Bo Marsh?": (
-        Verdictor.LONGER_LIFE,
+        Rule.LONGER_LIFE,
         "When was Ida Berg born?",
         "When did Ida Berg die?",
         "When was Bo Marsh born?",
         "When did Bo Marsh die?",
     ),
     "Whose brother was born first, Ida Berg or Bo Marsh?": (
-        Verdictor.EARLIER,
+        Rule.EARLIER,
         "Who is the brother of Ida Berg?",
         "When was #1 born?",
         "Who is the brother of Bo Marsh?",
         "When was #3 born?",
     ),
     "Which ship has the captain who died later, Night Ferry or Grey Gull?": (
-        Verdictor.LATER,
+        Rule.LATER,
         "Who is the captain of Night Ferry?",
         "When did #1 die?",
         "Who is the captain of Grey Gull?",
         "When did #3 die?",
     ),
     "Which club has more members, Arden FC or Dun FC?": (
-        Verdictor.MORE,
+        Rule.MORE,
         "How many members does Arden FC have?",
         "How many members does Dun FC have?",
     ),
     "Which lake has the larger area, Lake Orrin or Lake Foss?": (
-        Verdictor.MORE,
+        Rule.MORE,
         "What is the area of Lake Orrin?",
         "What is the area of Lake Foss?",
     ),
     "Which bridge is lower, Tarn Bridge or Ox Bridge?": (
-        Verdictor.LESS,
+        Rule.LESS,
         "How high is Tarn Bridge?",
         "How high is Ox Bridge?",
     ),
     "Which boat is more expensive, Gull or Tern?": (
-        Verdictor.MORE,
+        Rule.MORE,
         "What is the price of Gull?",
         "What is the price of Tern?",
     ),
     "Which is older, Arden University or Dun University?": (
-        Verdictor.EARLIER,
+        Rule.EARLIER,
         "When was Arden University founded?",
         "When was Dun University founded?",
     ),
     "Are Ida Berg and Bo Marsh from the same country?": (
-        Verdictor.SAME,
+        Rule.SAME,
         "What is the nationality of Ida Berg?",
         "What is the nationality of Bo Marsh?",
     ),
     "Do Ida Berg and Bo Marsh share the same trade?": (
-        Verdictor.SAME,
+        Rule.SAME,
         "What is the trade of Ida Berg?",
         "What is the trade of Bo Marsh?",
     ),
     "Were Night Ferry and The Glass Hen written by the same poet?": (
-        Verdictor.SAME,
+        Rule.SAME,
         "Who was Night Ferry written by?",
         "Who was The Glass Hen written by?",
     ),
     "Were Ida Berg and Bo Marsh born in the same place?": (
-        Verdictor.SAME,
+        Rule.SAME,
         "Where was Ida Berg born?",
         "Where was Bo Marsh born?",
     ),
     "Are Foss Light and Arden Light located in the same county?": (
-        Verdictor.SAME,
+        Rule.SAME,
         "In which county is Foss Light located?",
         "In which county is Arden Light located?",
     ),
     "Are the director of Night Ferry and the director of The Glass Hen both Danish?": (
-        Verdictor.BOTH,
+        Rule.BOTH,
         "Who is the director of Night Ferry?",
         "Is #1 Danish?",
         "Who is the director of The Glass Hen?",
@@ -108,15 +108,15 @@ ASKED_OF_EACH = {
 }
 
 CLAIMED = {
-    "Is Ida Berg younger than Bo Marsh?": (Verdictor.LATER, "When was Ida Berg born?"),
-    "Is the Arden Bank younger than the Dun Bank?": (Verdictor.LATER, "When was the Arden Bank founded?"),
-    "Did Night Ferry come out after The Glass Hen?": (Verdictor.LATER, "When did Night Ferry come out?"),
-    "Was Arden founded more recently than Foss?": (Verdictor.LATER, "When was Arden founded?"),
-    "Was Arden founded earlier than Foss?": (Verdictor.EARLIER, "When was Arden founded?"),
-    "Does Lake Orrin have a greater depth than Lake Foss?": (Verdictor.MORE, "What is the depth of Lake Orrin?"),
-    "Did Ida Berg live longer than Bo Marsh?": (Verdictor.LONGER_LIFE, "When was Ida Berg born?"),
+    "Is Ida Berg younger than Bo Marsh?": (Rule.LATER, "When was Ida Berg born?"),
+    "Is the Arden Bank younger than the Dun Bank?": (Rule.LATER, "When was the Arden Bank founded?"),
+    "Did Night Ferry come out after The Glass Hen?": (Rule.LATER, "When did Night Ferry come out?"),
+    "Was Arden founded more recently than Foss?": (Rule.LATER, "When was Arden founded?"),
+    "Was Arden founded earlier than Foss?": (Rule.EARLIER, "When was Arden founded?"),
+    "Does Lake Orrin have a greater depth than Lake Foss?": (Rule.MORE, "What is the depth of Lake Orrin?"),
+    "Did Ida Berg live longer than Bo Marsh?": (Rule.LONGER_LIFE, "When was Ida Berg born?"),
     "Is the captain of the Gull older than the captain of the Tern?": (
-        Verdictor.EARLIER,
+        Rule.EARLIER,
         "Who is the captain of Gull?",
     ),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from hoptrail.language.offline.evidence import open_evidence
-from hoptrail.language.offline.hops import Followed, follow, make_plan
+from hoptrail.language.offline.hops import FollowedPlan, follow, make_plan
 from hoptrail.language.offline.page_reading import Reader
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.types import Unit
@@ -17,7 +17,7 @@ QUESTION = "Where was the designer of the Gull born?"
 FIRST, SECOND = "Who is the designer of the Gull?", "Where was {} born?"
 
 
-def followed(question: str, units: tuple[Unit, ...], script: Mapping[str, Mapping[str, float]]) -> Followed:
+def followed(question: str, units: tuple[Unit, ...], script: Mapping[str, Mapping[str, float]]) -> FollowedPlan:
     reader = Reader(open_evidence(units, SETTINGS), ScriptedReader(script), SETTINGS)
     return follow(make_plan(question, SETTINGS), reader, question)
 

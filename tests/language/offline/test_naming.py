@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from hoptrail.language.offline.naming import names_in_small_letters
 from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.language.offline.ruling_out import names_in_small_letters
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Read, Reading
 from hoptrail.text.words import content_stems

@@ -6,7 +6,7 @@ import pytest
 
 from hoptrail.documents.blocks import Piece, assemble, ends_within
 from hoptrail.documents.splitting import passages
-from hoptrail.language.offline.offered import find_offered
+from hoptrail.language.offline.offered import find_choice
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import Read, Reading
 from hoptrail.types import BlockKind, Document, Unit, content_id
@@ -22,14 +22,14 @@ from hoptrail.types import BlockKind, Document, Unit, content_id
     ],
 )
 def test_the_sides_of_a_choice_need_no_capitals(question: str, sides: tuple[str, str]) -> None:
-    offered = find_offered(question)
+    offered = find_choice(question)
     assert offered is not None
     assert offered.sides == sides
 
 
 @pytest.mark.parametrize("question", ["Who owns the mill?", "Do you take cards or cash?", "Is the weir older?"])
 def test_what_orders_nothing_offers_nothing(question: str) -> None:
-    assert find_offered(question) is None
+    assert find_choice(question) is None
 
 
 HEADERS = ("Name", "Built", "Keeper since")

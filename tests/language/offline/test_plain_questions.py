@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from hoptrail.language.offline.concluding import read_by_hops, study
 from hoptrail.language.offline.evidence import open_evidence
-from hoptrail.language.offline.page_reading import Found, NoReader, Reader
+from hoptrail.language.offline.page_reading import NoReader, ReadAnswer, Reader
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Read
@@ -19,7 +19,7 @@ SETTINGS = OfflineSettings()
 
 def ranked(
     question: str, units: Sequence[Unit], answers: Mapping[str, float], avoid: Sequence[str] = ()
-) -> list[Found]:
+) -> list[ReadAnswer]:
     reader = Reader(open_evidence(units, SETTINGS), ScriptedReader({question: answers}), SETTINGS)
     return reader.ranked(question, avoid)
 

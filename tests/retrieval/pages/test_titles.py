@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hoptrail.retrieval.pages.titles import TitleIndex, tied
+from hoptrail.retrieval.pages.titles import TitleIndex, is_ambiguous
 from hoptrail.structures.profiles import Profiles, ProfileSettings
 from structures.site import Site
 from world import make_document
@@ -36,7 +36,7 @@ def index() -> TitleIndex:
 
 
 def names(index: TitleIndex, name: str, least: float = 0.8) -> list[str]:
-    return [match.title.name for match in index.like(name, least)]
+    return [match.title.name for match in index.similar_to(name, least)]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_the_longest_titles_in_a_question_are_found(index: TitleIndex, question:
 
 
 def test_equal_names_come_first_then_similar_ones(index: TitleIndex) -> None:
-    found = index.like("orla finch", 0.5)
+    found = index.similar_to("orla finch", 0.5)
     assert [(match.title.name, match.similarity) for match in found[:2]] == [
         ("Orla Finch", 1),
         ("Orla Finch (film)", 1),
@@ -77,35 +77,35 @@ def test_equal_names_come_first_then_similar_ones(index: TitleIndex) -> None:
 
 
 def test_a_name_is_ambiguous_when_several_titles_equal_it(index: TitleIndex) -> None:
-    assert tied(index.like("Orla Finch", 0.8), 1)
-    assert not tied(index.like("Orla Finch", 0.8), 2)
-    assert not tied(index.like("Orla Finch (film)", 0.8), 1)
-    assert not tied(index.like("Orla Fynch", 0.8), 1), "similar is not equal"
-    assert not tied((), 1)
+    assert is_ambiguous(index.similar_to("Orla Finch", 0.8), 1)
+    assert not is_ambiguous(index.similar_to("Orla Finch", 0.8), 2)
+    assert not is_ambiguous(index.similar_to("Orla Finch (film)", 0.8), 1)
+    assert not is_ambiguous(index.similar_to("Orla Fynch", 0.8), 1), "similar is not equal"
+    assert not is_ambiguous((), 1)
 
 
 def test_a_page_that_lists_namesakes_makes_no_tie_with_the_primary_title() -> None:
     index = TitleIndex([("Paris", "d1"), ("Paris (disambiguation)", "d2"), ("Finch (disambiguation)", "d3")])
-    assert not tied(index.like("Paris", 0.8), 1)
-    assert tied(index.like("Finch", 0.8), 1), "nothing is called that by itself"
+    assert not is_ambiguous(index.similar_to("Paris", 0.8), 1)
+    assert is_ambiguous(index.similar_to("Finch", 0.8), 1), "nothing is called that by itself"
     namesakes = TitleIndex([("Paris", "d1"), ("Paris (disambiguation)", "d2"), ("Paris (myth)", "d3")])
-    assert tied(namesakes.like("Paris", 0.8), 1), "two things are called that"
-    assert not tied(namesakes.like("Paris", 0.8), 2)
+    assert is_ambiguous(namesakes.similar_to("Paris", 0.8), 1), "two things are called that"
+    assert not is_ambiguous(namesakes.similar_to("Paris", 0.8), 2)
 
 
 def test_a_name_that_is_marked_as_shared_is_ambiguous_even_if_it_is_a_title() -> None:
     """Marked by whoever made the profiles: there is no primary topic then."""
     shared = TitleIndex([("Isk", "d1")], [("Isk (disambiguation)", "d1")])
-    assert tied(shared.like("Isk", 0.8), 1)
+    assert is_ambiguous(shared.similar_to("Isk", 0.8), 1)
     elsewhere = TitleIndex([("Isk", "d1"), ("Isk (song)", "d2")], [("Isk (disambiguation)", "d2")])
-    assert not tied(elsewhere.like("Isk", 0.8), 2)
+    assert not is_ambiguous(elsewhere.similar_to("Isk", 0.8), 2)
 
 
 def test_documents_of_one_title_are_one_page() -> None:
     index = TitleIndex([("Isk", "d2"), ("isk ", "d1"), ("", "d3"), ("", "d4")])
-    (match,) = index.like("Isk", 1)
+    (match,) = index.similar_to("Isk", 1)
     assert match.title.documents == ("d1", "d2")
-    assert not tied([match], 1)
+    assert not is_ambiguous([match], 1)
     assert index.page_of("d2") == match.title
     assert index.page_of("d3").documents == ("d3",), "without a title every document is a page of its own"
     assert index.named_in("What is the Isk?") == ["Isk"]
@@ -114,13 +114,13 @@ def test_documents_of_one_title_are_one_page() -> None:
 def test_no_titles_at_all() -> None:
     for index in (TitleIndex([]), TitleIndex([("", "d1")]), TitleIndex([("?", "d1")])):
         assert index.named_in("Who designed the Tallow Bridge?") == []
-        assert index.like("Tallow Bridge", 0.0) == ()
+        assert index.similar_to("Tallow Bridge", 0.0) == ()
 
 
 def test_two_pages_may_share_a_further_name() -> None:
     index = TitleIndex([("Isk", "d1"), ("Isk song", "d2")], [("River", "d1"), ("River", "d2")])
     assert names(index, "River") == ["Isk", "Isk song"]
-    assert tied(index.like("River", 0.8), 1)
+    assert is_ambiguous(index.similar_to("River", 0.8), 1)
 
 
 def test_further_names_lead_to_their_document(tmp_path: Path) -> None:
@@ -131,12 +131,12 @@ def test_further_names_lead_to_their_document(tmp_path: Path) -> None:
     file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     site.build(Profiles(ProfileSettings(str(file))), add=[isk, song])
     index = TitleIndex.of(site.snapshot)
-    assert [match.title.documents for match in index.like("River Isk", 1)] == [(isk.id,)]
+    assert [match.title.documents for match in index.similar_to("River Isk", 1)] == [(isk.id,)]
     assert index.named_in("How long is the River Isk?") == ["River Isk"]
     assert index.page_of(song.id).documents == (song.id,), "a page goes by its own title, not by a further name"
-    both = index.like("Isk", 1)
+    both = index.similar_to("Isk", 1)
     assert [match.title.name for match in both] == ["Isk", "Isk song"]
-    assert tied(both, 1)
+    assert is_ambiguous(both, 1)
 
 
 @pytest.mark.parametrize(("ambiguous", "expected"), [(True, True), (False, False)])
@@ -145,4 +145,4 @@ def test_a_title_marked_ambiguous_is(tmp_path: Path, ambiguous: bool, expected: 
     file = tmp_path / "profiles.jsonl"
     file.write_text(json.dumps({"title": "Isk (river)", "ambiguous": ambiguous}), encoding="utf-8")
     site.build(Profiles(ProfileSettings(str(file))), add=[make_document("Isk (river)", "A river.")])
-    assert tied(TitleIndex.of(site.snapshot).like("Isk", 1), 1) is expected
+    assert is_ambiguous(TitleIndex.of(site.snapshot).similar_to("Isk", 1), 1) is expected

@@ -11,12 +11,12 @@ import pytest
 from hoptrail.retrieval.passages.adaptive import (
     AdaptiveSettings,
     Neighbours,
-    Placed,
+    Reranked,
     no_neighbours,
     no_penalty,
     rerank_adaptively,
 )
-from hoptrail.retrieval.passages.scoring import squashed
+from hoptrail.retrieval.passages.scoring import logistic
 
 Graph = Mapping[str, Sequence[str]]
 
@@ -41,7 +41,7 @@ def around(graph: Graph) -> Neighbours:
     return lambda names: {name: graph[name] for name in names if name in graph}
 
 
-def names(placed: Sequence[Placed]) -> list[str]:
+def names(placed: Sequence[Reranked]) -> list[str]:
     return [one.id for one in placed]
 
 
@@ -123,7 +123,7 @@ def test_unread_hits_follow_in_their_order_or_are_left_out() -> None:
 
 def test_a_penalty_never_promotes_whatever_the_raw_score() -> None:
     raw = {"a": -2.0, "b": -3.0, "c": 40.0, "d": -800.0, "e": 800.0}
-    reader = Reader({name: squashed(score) for name, score in raw.items()})
+    reader = Reader({name: logistic(score) for name, score in raw.items()})
     first = {name: -score for name, score in raw.items()}
     penalties = {"a": 4.0, "b": 1.0, "c": 2.0, "d": 10.0, "e": 1.0}
     placed = rerank_adaptively(

@@ -68,7 +68,7 @@ def test_a_question_is_asked_whole_by_steps_and_by_stretches() -> None:
         "Which river is in ?",
     )
     assert queries.edges == ((1, 2), (2, 3))
-    assert (queries.standing, queries.referring) == ((1,), (2, 3))
+    assert (queries.self_contained, queries.referring) == ((1,), (2, 3))
     assert queries.bridged(2, "orla finch") == "Where was orla finch born?"
     assert queries.bridged(0, "orla finch") == f"{QUESTION} orla finch"
 

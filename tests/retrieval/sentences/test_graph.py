@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import combinations, islice
 from pathlib import Path
 
@@ -72,25 +71,12 @@ def test_the_frontier_may_be_empty_repeated_or_everything(snapshot: Snapshot) ->
     assert graph.neighbours([first, first]) == graph.neighbours([first])
 
 
-def test_units_come_in_the_order_asked_for(snapshot: Snapshot) -> None:
-    graph = SentenceGraph.of(snapshot)
-    wanted = sentences(3, 0)
-    assert graph.units([unit.id for unit in wanted]) == tuple(wanted)
-    assert graph.unit(wanted[1].id) == wanted[1]
-    assert graph.units([]) == ()
-
-
 @pytest.mark.parametrize("name", ["", "s0", "zzz"])
 def test_an_unknown_sentence_is_refused_by_name(snapshot: Snapshot, name: str) -> None:
     graph = SentenceGraph.of(snapshot)
-    asks: list[Callable[[], object]] = [
-        lambda: graph.unit(name),
-        lambda: graph.neighbours([name]),
-    ]
-    for ask in asks:
-        with pytest.raises(UsageError, match="sentences of this graph") as raised:
-            ask()
-        assert repr(name) in str(raised.value)
+    with pytest.raises(UsageError, match="sentences of this graph") as raised:
+        graph.neighbours([name])
+    assert repr(name) in str(raised.value)
 
 
 def test_an_unknown_kind_of_link_is_refused(snapshot: Snapshot) -> None:

@@ -177,7 +177,7 @@ def test_text_neither_composes_nor_comes_apart(chance: np.random.Generator) -> N
     slots = random_slots(chance, 1)
     with pytest.raises(ValueError, match="does not compose"):
         composed(slots, CompositionSettings("text"))
-    with pytest.raises(ValueError, match="cannot be taken apart"):
+    with pytest.raises(ValueError, match="cannot be unbound"):
         open_slot(slots[:, 0], slots[0], np.ones(3, dtype=bool), 0, CompositionSettings("text"))
 
 

@@ -1,1 +1,1 @@
-"""The performer `chat`: every language task by a chat model."""
+"""The language `chat`: every language task by a chat model."""

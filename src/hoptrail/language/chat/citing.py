@@ -1,7 +1,7 @@
-"""From the numbers and quotes of a model's reply to spans of documents. Citations of what it was not shown are dropped.
+"""Turn the numbers and quotes of a model's reply into spans of documents. Citations of text that it was not shown are dropped.
 
-A span is a whole sentence: the one quoted, else those that hold the step's answer, else all of the piece. Everything comes
-from the units' own text, so a citation cannot say what the document does not.
+Spans are whole sentences: the quoted one, else those with the step's answer, else the whole passage. All come from the units' own
+text, so a citation cannot say what the document does not.
 """
 
 from __future__ import annotations
@@ -20,27 +20,26 @@ from hoptrail.text.statements import support_of
 from hoptrail.types import Span, Unit
 
 SHORTEST_QUOTE = 12
-"""Characters below which a quote or a sentence says too little to be recognised by."""
+"""Characters of the shortest quote or sentence that identifies a passage."""
 UNSUPPORTED_TRUST = 0.25
-"""How much of its confidence a reading keeps that says what it does not cite: so little that saying it twice is not believed."""
+"""Factor on the confidence of a reading with an unsupported step: so low that two such readings are not believed either."""
 
 
-def reading_of(question: str, reply: ReadingReply, units: Sequence[Unit]) -> Reading:
-    """The reading that a reply amounts to, its steps cited from `units` (in the order in which they were numbered), each held
-    against what it cites.
+def reading_from(question: str, reply: ReadingReply, units: Sequence[Unit]) -> Reading:
+    """The reading in a reply. Each step gets spans from `units` (in the order of their numbers) and is checked against them.
 
-    Steps stay where the question was not settled: others may go on from what they found.
+    Steps are kept even without an answer to the question: later hops may use them.
     """
-    answer = settled(reply.answer, units)
+    answer = parse_answer(reply.answer, units)
     steps = [
         _step(one_line(step.question) or question, found, support_of_step(step, found, units), units)
         for step in reply.steps
-        if (found := settled(step.answer, units)) is not None
+        if (found := parse_answer(step.answer, units)) is not None
     ]
     if answer is None:
         return Reading(None, tuple(steps))
     if not steps or steps[-1].answer.casefold() != answer.casefold():
-        last = steps[-1].support if steps else _told_by(answer, units)
+        last = steps[-1].support if steps else _first_mention(answer, units)
         steps.append(_step(question, answer, last, units))
     reading = Reading(answer, tuple(steps), reply.confidence)
     return reading if reading.supported else replace(reading, confidence=UNSUPPORTED_TRUST * reply.confidence)
@@ -50,9 +49,9 @@ def _step(question: str, answer: str, support: tuple[Span, ...], units: Sequence
     return Step(question, answer, support, is_supported(question, answer, support, units))
 
 
-def settled(answer: str | None, units: Sequence[Unit] = ()) -> str | None:
-    """An answer on one line, or None where its words say that there is none. Titles may sound so too ("Unknown", "Sorry, Wrong
-    Number"): those that stand in the evidence are answers.
+def parse_answer(answer: str | None, units: Sequence[Unit] = ()) -> str | None:
+    """An answer on one line, or None if its words say that there is none. Titles like "Unknown" or "Sorry, Wrong Number" are
+    answers if the evidence has them.
     """
     words = one_line(answer or "")
     bare = words.strip(" .!?\"'“”()[]<>*_")
@@ -66,9 +65,7 @@ def settled(answer: str | None, units: Sequence[Unit] = ()) -> str | None:
 
 
 def _names(unit: Unit, words: str) -> bool:
-    """Whether words that any text may hold ("unknown", "none") are a name in this one: its title, or in mixed letters inside
-    a sentence, where only names have capitals.
-    """
+    """Whether common words ("unknown", "none") are a name in this unit: its title, or capitalised within a sentence."""
     if folded(unit.title.partition(" (")[0]) == folded(words):
         return True
     mixed = not words.islower() and not words.isupper()
@@ -76,13 +73,13 @@ def _names(unit: Unit, words: str) -> bool:
 
 
 def support_of_step(step: StepReply, answer: str, units: Sequence[Unit]) -> tuple[Span, ...]:
-    """The sentences a step rests on, without repeats."""
+    """The spans of the sentences that support a step, without repeats."""
     cited = [units[number - 1] for number in dict.fromkeys(step.evidence) if 1 <= number <= len(units)]
     quote = folded(step.quote or "")
     if not cited:
         cited = [unit for unit in units if _holds(unit, quote)][:1]
     if not cited:
-        return _told_by(answer, units)
+        return _first_mention(answer, units)
     spans = [span for unit in cited for span in _sentences_in(unit, quote, folded(answer))]
     return tuple(dict.fromkeys(spans))
 
@@ -96,20 +93,20 @@ def _sentences_in(unit: Unit, quote: str, answer: str) -> tuple[Span, ...]:
     return tuple(span for sentence in found for span in support_of(unit, sentence.start, sentence.end))
 
 
-def _told_by(answer: str, units: Sequence[Unit]) -> tuple[Span, ...]:
-    """Where nothing was cited: the first sentence of the evidence that holds the answer word for word, if one does."""
-    sought = folded(answer)
-    if sought in YES_NO:
+def _first_mention(answer: str, units: Sequence[Unit]) -> tuple[Span, ...]:
+    """The first sentence of the evidence with the answer word for word, if any."""
+    folded_answer = folded(answer)
+    if folded_answer in YES_NO:
         return ()
     for unit in units:
         for sentence in whole_sentences(unit):
-            if stands_in(sought, folded(sentence.text)):
+            if stands_in(folded_answer, folded(sentence.text)):
                 return support_of(unit, sentence.start, sentence.end)
     return ()
 
 
 def _holds(unit: Unit, quote: str) -> bool:
-    """Whether a quote stands in a unit, or one of its sentences in the quote."""
+    """Whether a unit contains the quote, or the quote contains one of its sentences."""
     whole = len(quote) >= SHORTEST_QUOTE and quote in folded(unit.text)
     return whole or any(_quotes(quote, folded(sentence.text)) for sentence in whole_sentences(unit))
 

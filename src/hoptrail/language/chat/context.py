@@ -1,8 +1,7 @@
-"""What a prompt shows: passages and sentences in numbered tags that no text can close, measured before sending.
+"""The evidence in prompts: passages and sentences in numbered tags that no text can close, fitted to the context window.
 
-Passages are taken by rank while they fit into what the context window leaves beside the prompt and the reply; what is left out
-of them is marked. Tokens are estimated (`models.prompt_text`), with a margin; an endpoint that still finds the prompt too long is
-asked once more with less.
+Passages are taken by rank while they fit beside the prompt and the reply; omissions are marked. Tokens are estimated
+(`models.prompt_text`) with a margin; if the endpoint still finds the prompt too long, it is asked once more with less.
 """
 
 from __future__ import annotations
@@ -19,28 +18,28 @@ from hoptrail.text.sentences import unit_sentences
 from hoptrail.types import Kind, Unit
 
 MARGIN = 0.85
-"""The share of the window that is planned with: estimates of tokens are off by that much now and then."""
+"""Usable share of the window, because estimates of tokens may be too low."""
 FORMAT_TOKENS = 400
-"""What a schema may add to a prompt."""
+"""Tokens that a schema may add to a prompt."""
 TAG_TOKENS = 24
-"""What the tags around a passage cost."""
+"""Tokens of the tags around a passage."""
 MOST_SENTENCES = 400
 SMALL_WINDOW = 4000
-"""Windows of fewer tokens get the short forms of prompts: their rules would fill what evidence needs."""
+"""Windows with fewer tokens get the short forms of prompts, to leave room for evidence."""
 GAP = "[…]"
-"""Stands where text was left out."""
+"""Marks omitted text."""
 YES_NO = frozenset({"yes", "no", "true", "false", "same", "different"})
-"""Answers that no text says."""
+"""Answers that are not quoted from a text."""
 NEAR = 2
-"""Characters between two sentences that follow each other, at most: white space."""
+"""Most characters of white space between consecutive sentences."""
 
 _OUR_TAG = re.compile(r"<(?=\s*/?\s*(?:passage|title|before|s)\b)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How much a draft may use: `tokens` for prompt and reply together, of which `output` are the reply's; the evidence
-    gets what is left, at most `evidence`.
+    """The room of a draft: `tokens` for prompt and reply together, `output` of them for the reply, and at most `evidence` for the
+    evidence.
     """
 
     tokens: int
@@ -49,11 +48,11 @@ class Room:
 
     @property
     def small(self) -> bool:
-        """Whether prompts take their short form."""
+        """Whether prompts use their short form."""
         return self.tokens < SMALL_WINDOW
 
     def left_beside(self, messages: Sequence[Message]) -> int:
-        """Tokens for evidence beside a prompt whose evidence is still empty."""
+        """Tokens for evidence beside these messages, which have none yet."""
         fixed = sum(estimated_tokens(message.text) + MESSAGE_TOKENS for message in messages) + FORMAT_TOKENS
         left = int(self.tokens * MARGIN) - self.output - fixed
         return left if self.evidence is None else min(left, self.evidence)
@@ -61,7 +60,7 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of a unit: characters `start` to `end` of its text."""
+    """A sentence of a unit and its offsets in the unit's text."""
 
     text: str
     start: int
@@ -69,12 +68,12 @@ class Sentence:
 
 
 def cost_of(unit: Unit) -> int:
-    """About how many tokens a unit takes as a passage."""
+    """Estimated tokens of a unit as a passage."""
     return estimated_tokens(unit.searchable) + TAG_TOKENS
 
 
 def fit(units: Sequence[Unit], tokens: int) -> tuple[Unit, ...]:
-    """The best units that fit, in rank order. One that does not fit is passed over; the first is always taken."""
+    """The best units that fit, in rank order. Units that do not fit are skipped; the first is always taken."""
     taken: list[Unit] = []
     for unit in units:
         cost = cost_of(unit)
@@ -85,7 +84,7 @@ def fit(units: Sequence[Unit], tokens: int) -> tuple[Unit, ...]:
 
 
 def show_units(units: Sequence[Unit], tokens: int, left_out: int = 0) -> str:
-    """The units as numbered passages, and how many were left out; the first is cut if even it does not fit."""
+    """The units as numbered passages, and the number of omitted ones. The first unit is cut if it does not fit."""
     shown = []
     for number, unit in enumerate(units, 1):
         text = escaped(_with_gaps(unit))
@@ -99,12 +98,12 @@ def show_units(units: Sequence[Unit], tokens: int, left_out: int = 0) -> str:
 
 
 def escaped(text: str) -> str:
-    """`text` with the brackets of what looks like one of our tags as `&lt;`, so that it can neither close nor open one."""
+    """`text` with `&lt;` for the bracket of anything like our tags, so that it can neither open nor close one."""
     return _OUR_TAG.sub("&lt;", text)
 
 
 def _with_gaps(unit: Unit) -> str:
-    """The text of a unit; between two of its lines that stand apart in one document, a mark."""
+    """The text of a unit, with `GAP` between lines that are not consecutive in their document."""
     lines = unit.text.split("\n")
     if unit.kind is not Kind.AGGREGATE or len(lines) != len(unit.sources):
         return unit.text
@@ -118,7 +117,7 @@ def _with_gaps(unit: Unit) -> str:
 
 
 def sentences_of(unit: Unit, tokens: int) -> tuple[Sentence, ...]:
-    """The sentences of a unit that fit, in order."""
+    """The first sentences of a unit that fit, at least one."""
     taken: list[Sentence] = []
     for start, end in islice(unit_sentences(unit), MOST_SENTENCES):
         tokens -= estimated_tokens(unit.text[start:end]) + TAG_TOKENS // 2
@@ -129,13 +128,13 @@ def sentences_of(unit: Unit, tokens: int) -> tuple[Sentence, ...]:
 
 
 def show_sentences(sentences: Sequence[Sentence], tokens: int) -> str:
-    """Each sentence in a numbered tag; one that is longer than `tokens` by itself is cut."""
+    """Each sentence in a numbered tag, cut to `tokens`."""
     texts = (escaped(one_line(sentence.text)) for sentence in sentences)
     return "\n".join(f'<s n="{number}">{cut_to(text, tokens)}</s>' for number, text in enumerate(texts, 1))
 
 
 def show_before(unit: Unit, tokens: int) -> str:
-    """The last sentences of a passage that fit, as what stands before another; nothing where none does."""
+    """The last sentences of a preceding passage that fit; empty if none does."""
     shown: list[str] = []
     for start, end in reversed(tuple(islice(unit_sentences(unit), MOST_SENTENCES))):
         text = one_line(unit.text[start:end])
@@ -147,7 +146,7 @@ def show_before(unit: Unit, tokens: int) -> str:
 
 
 def show_findings(findings: Sequence[Finding]) -> str:
-    """One line a finding, numbered as sub-questions refer to them."""
+    """One line for each finding, numbered as sub-questions refer to them."""
     lines = [
         f"#{number} {one_line(finding.asked)} -> {'(not found)' if finding.answer is None else one_line(finding.answer)}"
         for number, finding in enumerate(findings, 1)
@@ -156,11 +155,12 @@ def show_findings(findings: Sequence[Finding]) -> str:
 
 
 def one_line(text: str) -> str:
+    """`text` with single spaces for white space."""
     return " ".join(text.split())
 
 
 def cut_to(text: str, tokens: int) -> str:
-    """The beginning of `text`, at most about `tokens` tokens."""
+    """The beginning of `text`, about `tokens` tokens at most."""
     while text and estimated_tokens(text) > max(tokens, 1):
         text = text[: max(1, len(text) * max(tokens, 1) // estimated_tokens(text))]
         if len(text) == 1:
@@ -169,10 +169,10 @@ def cut_to(text: str, tokens: int) -> str:
 
 
 def whole_sentences(unit: Unit) -> list[Sentence]:
-    """The sentences of a unit, in order, as far as they are looked at."""
+    """The first `MOST_SENTENCES` sentences of a unit."""
     return [Sentence(unit.text[start:end], start, end) for start, end in islice(unit_sentences(unit), MOST_SENTENCES)]
 
 
 def folded(text: str) -> str:
-    """The form in which words are compared."""
+    """The normal form in which words are compared."""
     return one_line(text).strip("\"'“”‘’").casefold()

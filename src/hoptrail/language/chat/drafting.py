@@ -1,6 +1,6 @@
-"""Drafts: prompts filled with a question and as much evidence as a room holds, in the short form where the room is small.
+"""Fill prompts with a question and as much evidence as fits, in the short form if the room is small.
 
-What does not fit is said, in the prompt and in the log. Knows nothing of replies.
+The prompt and the log report omissions.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from hoptrail.types import Unit
 Drafted = Callable[[Room], Draft]
 
 BEFORE_TOKENS = 300
-"""What is shown of the passage before one that is extracted from, at most: its end."""
+"""Most tokens of the end of the preceding passage, shown when extracting."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Drafting:
-    """Makes drafts from the prompts that ship, and those of `folder` in their place; none where it is empty."""
+    """Makes drafts from the shipped prompts, or from those of the user's `folder` (may be empty) that replace them."""
 
     folder: str = ""
 
     def phrase(self, prompt: str, name: str) -> str:
-        """One of the phrases that a prompt chooses among."""
+        """A phrase of a prompt by name."""
         return self._prompt(prompt).phrases[name]
 
     def fixed(self, prompt: str, **values: str) -> Drafted:
-        """A draft without evidence: the same in any room.
+        """A draft without evidence.
 
         Raises:
             TaskFailed: it does not fit (when drafted).
@@ -50,10 +50,10 @@ class Drafting:
         return drafted
 
     def with_units(self, prompt: str, slot: str, units: Sequence[Unit], **values: str) -> Drafted:
-        """A draft whose `slot` holds as many of `units` as fit, best first; that some do not is said.
+        """A draft with as many of `units` as fit, best first, in `slot`; omissions are reported.
 
         Raises:
-            TaskFailed: there is no room beside the rest (when drafted).
+            TaskFailed: there is no room for evidence (when drafted).
         """
 
         def draft(room: Room) -> Draft:
@@ -71,10 +71,10 @@ class Drafting:
         return draft
 
     def with_some(self, prompt: str, slot: str, units: Sequence[Unit], **values: str) -> Drafted:
-        """A draft whose `slot` holds as many of `units` as fit, whole, for others to follow in a draft of their own.
+        """A draft with as many whole `units` as fit in `slot`; the caller drafts the others.
 
         Raises:
-            TaskFailed: not even the first does (when drafted).
+            TaskFailed: not even the first fits (when drafted).
         """
 
         def draft(room: Room) -> Draft:
@@ -88,18 +88,18 @@ class Drafting:
         return draft
 
     def tokens_for(self, prompt: str, slot: str, room: Room, **values: str) -> int:
-        """How many tokens a slot has in a room.
+        """The tokens of a slot in a room.
 
         Raises:
-            TaskFailed: none.
+            TaskFailed: there are none.
         """
         return _evidence_tokens(prompt, room, self._prompt(prompt).fill({**values, slot: ""}, short=room.small))
 
     def with_sentences(self, prompt: str, unit: Unit, before: Unit | None = None) -> Drafted:
-        """A draft that holds as many sentences of a unit as fit, and the end of the passage before it.
+        """A draft with as many sentences of a unit as fit, and the end of the preceding passage.
 
         Raises:
-            TaskFailed: there is no room beside the rest (when drafted).
+            TaskFailed: there is no room for sentences (when drafted).
         """
         title = one_line(unit.title) or "(none)"
 
@@ -127,10 +127,10 @@ def _filled(prompt: Prompt, values: Mapping[str, str], room: Room, units: tuple[
 
 
 def _evidence_tokens(prompt: str, room: Room, messages: Sequence[Message]) -> int:
-    """What is left for evidence beside a prompt without any.
+    """The tokens for evidence beside a prompt without any.
 
     Raises:
-        TaskFailed: less than nothing.
+        TaskFailed: the prompt alone is too long.
     """
     left = room.left_beside(messages)
     if left < 0:

@@ -1,8 +1,8 @@
-"""An estimate of what asking with a chat model costs, before anything is spent: an interval for the mean of many questions.
+"""Estimate the cost of asking a chat model before spending anything: an interval for the mean of many questions.
 
-The low end is a model that answers briefly at the first try from few passages; the high end fills every evidence budget, goes
-half the way from the fewest hops to the most, and repairs a tenth of the replies. Knows the tasks that recipes use, not what a
-question needs. What indexing costs is rehearsed (`rehearsing.py`).
+At the low end the model answers briefly at the first try from few passages. At the high end it fills every evidence budget, goes
+half the way from the fewest hops to the most, and repairs a tenth of the replies. The cost of indexing is rehearsed instead
+(`rehearsing.py`).
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from hoptrail.models.chat import ChatSettings
 from hoptrail.models.spending import cost_of
 
 PROMPT_TOKENS = (280, 800)
-"""A prompt without its evidence, the schema of its reply included, over the tasks of asking."""
+"""Range for a prompt without evidence, but with its schema, over the tasks of asking."""
 REPLY_TOKENS = (15, 250)
-"""A reply of these tasks."""
+"""Range for a reply of these tasks."""
 EVIDENCE_SHARE = (0.25, 1.1)
-"""How much of the evidence budget a reading uses: some recipes begin with few passages, and tokenisers differ."""
+"""Range for the used share of the evidence budget: some recipes begin with few passages, and tokenisers differ."""
 MOST_SHARE = 0.5
-"""How far from the fewest tasks to the most the mean of many questions goes: few go all the way."""
+"""Where the mean of many questions lies between the fewest tasks (0) and the most (1)."""
 REPAIRED = 1.1
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Between `low` and `high`, both included."""
+    """A closed interval."""
 
     low: float
     high: float
@@ -36,12 +36,13 @@ class Interval:
         return self.low <= value <= self.high
 
     def counted(self, what: str) -> str:
+        """The interval in words: `10 to 20 calls`."""
         return f"{self.low:,.0f} to {self.high:,.0f} {what}"
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What something may cost; `money` is None where a price is not known."""
+    """An estimated cost; `money` is None without known prices."""
 
     calls: Interval
     prompt_tokens: Interval
@@ -62,10 +63,10 @@ class Estimate:
 
 
 def estimate_asking(questions: int, settings: ChatSettings, *, evidence_tokens: int, effort: Effort) -> Estimate:
-    """What `questions` questions cost that take `effort` each and read up to `evidence_tokens` at a time: the budget, or
-    the whole corpus where that is less.
+    """The cost of `questions` questions that take `effort` each and read up to `evidence_tokens` at a time (the budget, or the
+    size of a smaller corpus).
     """
-    reads, others = _usual(*effort.readings), _usual(*effort.others)
+    reads, others = _typical(*effort.readings), _typical(*effort.others)
     evidence = min(evidence_tokens, settings.context_window * MARGIN)
     calls = Interval(questions * (reads.low + others.low), questions * (reads.high + others.high) * REPAIRED + 3)
     prompt = Interval(
@@ -76,7 +77,7 @@ def estimate_asking(questions: int, settings: ChatSettings, *, evidence_tokens: 
     return _priced(calls, prompt, reply, settings)
 
 
-def _usual(fewest: int, most: int) -> Interval:
+def _typical(fewest: int, most: int) -> Interval:
     return Interval(fewest, fewest + (most - fewest) * MOST_SHARE)
 
 

@@ -1,7 +1,7 @@
-"""From a model's notes to an extraction that the text bears out, and from its summary to one of the length asked for.
+"""Ground a model's extraction in the text, and shorten its summaries.
 
-An entity that does not stand in the text is dropped; one that does is written as the text writes it. What the text only points
-back to may stand in the passage before it. Dates and quantities are no entities, whatever a model lists.
+Entities that are not in the text are dropped; the others are spelt as in the text. Entities of facts may be in the preceding
+passage, which the text refers to. Dates and quantities are no entities, even if a model lists them.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ FIGURES = word_set(
     "date time year month day period duration age number figure quantity amount measure measurement distance weight money price "
     "currency percentage percent ordinal cardinal"
 )
-"""Words for kinds of things that are no entities."""
+"""Words in types that are no entities."""
 
 
-def extraction_of(
+def extraction_from(
     unit: Unit, reply: ExtractReply, sentences: Sequence[Sentence], before: Unit | None = None
 ) -> Extraction:
-    """What of `reply` the unit's text bears out, or that of the passage before it."""
+    """The parts of `reply` that are grounded in the unit's text or the passage before it."""
     reply = _without_figures(reply)
-    named = _named_in(unit, reply, before)
+    named = _find_named(unit, reply, before)
     facts = tuple(_fact(unit, fact, named, sentences) for fact in grounded_facts(unit, reply, before))
     return Extraction(tuple(dict.fromkeys(entity.name for entity in sorted(named.values()))), facts)
 
 
 def grounded_facts(unit: Unit, reply: ExtractReply, before: Unit | None = None) -> list[FactReply]:
-    """The facts that have a text and are not about strangers alone: small models repeat the example that they are shown."""
+    """The facts with a text and at least one known entity, if they have any: small models repeat the prompt's example."""
     reply = _without_figures(reply)
-    named = _named_in(unit, reply, before)
+    named = _find_named(unit, reply, before)
     return [
         fact
         for fact in reply.facts
@@ -47,8 +47,8 @@ def grounded_facts(unit: Unit, reply: ExtractReply, before: Unit | None = None) 
     ]
 
 
-def _named_in(unit: Unit, reply: ExtractReply, before: Unit | None) -> dict[str, _Named]:
-    """Entities that stand in the unit; those of its facts may stand in the passage before it as well."""
+def _find_named(unit: Unit, reply: ExtractReply, before: Unit | None) -> dict[str, _Occurrence]:
+    """Entities in the unit; those of facts may also be in the passage before it."""
     names = [name for fact in reply.facts for name in fact.entities]
     named = _verbatim([*(entity.name for entity in reply.entities), *names], unit.searchable)
     back = _verbatim([name for name in names if name not in named], before.searchable) if before else {}
@@ -56,7 +56,7 @@ def _named_in(unit: Unit, reply: ExtractReply, before: Unit | None) -> dict[str,
 
 
 def _without_figures(reply: ExtractReply) -> ExtractReply:
-    """The reply without what it says is a date or a quantity."""
+    """The reply without dates and quantities, by the types that it gives."""
     figures = {_folded(one.name) for one in reply.entities if not FIGURES.isdisjoint(one.type.casefold().split())}
 
     def kept(names: Iterable[str]) -> list[str]:
@@ -68,7 +68,7 @@ def _without_figures(reply: ExtractReply) -> ExtractReply:
 
 
 def shortened(summary: str, words: int) -> str:
-    """The sentences of a summary that keep to `words` words, at least the first (cut, if it alone is too long)."""
+    """The first sentences of a summary with at most `words` words; a longer first sentence is cut."""
     text = summary.strip()
     kept, count = 0, 0
     for start, end in sentence_spans(text, limit=words):
@@ -79,7 +79,7 @@ def shortened(summary: str, words: int) -> str:
     return text[:kept] if kept else " ".join(text.split()[:words])
 
 
-def _fact(unit: Unit, fact: FactReply, named: dict[str, _Named], sentences: Sequence[Sentence]) -> Fact:
+def _fact(unit: Unit, fact: FactReply, named: dict[str, _Occurrence], sentences: Sequence[Sentence]) -> Fact:
     number = next((number for number in fact.sentence if 1 <= number <= len(sentences)), None)
     source = unit.sources[0]
     if number is not None:
@@ -90,7 +90,7 @@ def _fact(unit: Unit, fact: FactReply, named: dict[str, _Named], sentences: Sequ
 
 
 def _triple(slots: Sequence[str], entities: Iterable[str]) -> Triple | None:
-    """The triple of a fact, where all of its three slots say something and an end of it is one of the fact's entities."""
+    """The triple of a fact, if it has three non-empty slots and its subject or object is an entity of the fact."""
     said = [one_line(slot) for slot in slots]
     if len(said) != 3 or not all(said):
         return None
@@ -98,25 +98,25 @@ def _triple(slots: Sequence[str], entities: Iterable[str]) -> Triple | None:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class _Named:
-    """An entity as the text writes it, and where it first does."""
+class _Occurrence:
+    """An entity as the text spells it, and its first position."""
 
     position: int
     name: str
 
 
-def _verbatim(names: Iterable[str], text: str) -> dict[str, _Named]:
-    """Each name that stands in `text`, and how it is written there."""
+def _verbatim(names: Iterable[str], text: str) -> dict[str, _Occurrence]:
+    """The names in `text` with their spelling there."""
     folded = _folded(text)
-    found: dict[str, _Named] = {}
+    found: dict[str, _Occurrence] = {}
     for name in dict.fromkeys(names):
         words = [re.escape(word) for word in name.split()]
         edges = (r"(?<!\w)", r"(?!\w)") if name.isascii() else ("", "")
         matched = re.search(edges[0] + r"\s+".join(words) + edges[1], text, re.IGNORECASE) if words else None
         if matched:
-            found[name] = _Named(matched.start(), one_line(matched.group()))
+            found[name] = _Occurrence(matched.start(), one_line(matched.group()))
         elif not name.isascii() and _folded(name) in folded:
-            found[name] = _Named(len(text), one_line(name))
+            found[name] = _Occurrence(len(text), one_line(name))
     return found
 
 

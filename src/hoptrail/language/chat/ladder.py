@@ -1,14 +1,14 @@
-"""Getting a reply of the form asked for from a model that may not know how: rung by rung, one repair, one change of room.
+"""Get a reply in the required form from any model: try rung by rung, repair once, change the room once.
 
     JSON schema  ->  JSON mode with a schema  ->  a function's arguments  ->  JSON mode  ->  schema in the prompt
         ->  one repair that quotes the error  ->  plain text  ->  TaskFailed
 
-The next rung is tried when the endpoint refuses one, or when a rung that never worked gives nonsense or nothing. The rung that
-works is remembered per model. A lower one replaces it only after many refusals in a row, because a server may refuse a single
-prompt for what its model made of it. Kept replies are looked up on every rung before anything is sent, so that a second run takes
-the same way and pays nothing. A prompt that does not fit is drafted once more with less evidence, and a reply that lacked room is
-asked for once more with more. If there is no JSON after all that, the model is asked for a few words in plain text; that alone
-does not change the rung that is remembered.
+The next rung is tried if the endpoint refuses one, or if a rung that never worked gives nonsense or nothing. The working rung is
+remembered per model. A lower one replaces it only after many refusals in a row, because a server may refuse a single prompt for
+what its model made of it. Remembered replies are looked up on every rung before anything is sent, so that a second run takes the
+same path and pays nothing. A prompt that does not fit is drafted once more with less evidence, and a reply that lacked room is
+requested once more with more. If there still is no JSON, the model is asked for a few words in plain text; that alone does not
+change the remembered rung.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ from hoptrail.types import Unit, Usage
 R = TypeVar("R", bound=BaseModel)
 
 QUOTED = 2_000
-"""Characters of an unusable reply that the repair shows the model again."""
+"""Characters of an unusable reply that the repair quotes to the model."""
 
 QUOTED_REFUSAL = 200
-"""Characters of a server's refusal that the reason of a failure quotes."""
+"""Characters of a server's refusal that a failure's reason quotes."""
 
 REFUSALS = 10
-"""Requests in a row, no two the same, that are refused on a rung that worked before it is given up. That costs time, no money."""
+"""Distinct requests in a row that a rung must refuse before it is given up after it worked. They cost time, but no money."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A prompt as it would go out, the units it shows, in the order of their numbers, the documents that words of it were made
-    from by way of earlier replies, and the same prompt for a reply without JSON (empty: there is none).
+    """A prompt ready to send, the units it shows in the order of their numbers, the documents that its words come from by way of
+    earlier replies (`origins`), and the same prompt for a plain-text reply (may be empty).
     """
 
     messages: tuple[Message, ...]
@@ -62,14 +62,14 @@ class Draft:
 
     @property
     def documents(self) -> tuple[str, ...]:
-        """Every document that the prompt holds text of, or text made from."""
+        """Every document whose text, or text made from it, is in the prompt."""
         shown = (span.document for unit in self.units for span in unit.sources)
         return tuple(dict.fromkeys((*shown, *self.origins)))
 
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """A reply by chance: its seed, and the temperature, which is not sent where the settings send none."""
+    """A sampled reply: its seed and temperature (not sent if the settings send none)."""
 
     seed: int
     temperature: float
@@ -77,7 +77,7 @@ class Draw:
 
 @dataclass(frozen=True, slots=True)
 class Climbed(Generic[R]):
-    """A usable reply (None: the model declined), the draft that it answers, and what it cost."""
+    """A usable reply (None: the model declined), the draft that it answers, and its cost."""
 
     reply: R | None
     draft: Draft
@@ -85,7 +85,7 @@ class Climbed(Generic[R]):
 
 
 class Ladder:
-    """Asks `chat` for replies of a given form. For any number of threads."""
+    """Asks `chat` for replies in a given form. Thread-safe."""
 
     def __init__(self, chat: Chat, settings: ChatSettings) -> None:
         self._chat = chat
@@ -94,26 +94,26 @@ class Ladder:
 
     @property
     def workers(self) -> int:
-        """How many climbs may be under way at a time."""
+        """How many climbs may run at a time."""
         return self._settings.concurrency
 
     @property
     def room(self) -> Room:
-        """What a first draft may use."""
+        """The room of a first draft."""
         return Room(self._settings.context_window, self._settings.max_output_tokens)
 
     def climb(self, task: str, draft: Callable[[Room], Draft], reply: type[R], draw: Draw | None = None) -> Climbed[R]:
-        """A reply to what `draft` makes of the room it is given; with `draw`, one of several.
+        """A reply to the draft that `draft` makes for a room; with `draw`, a sampled one.
 
         Raises:
-            TaskFailed: no usable reply; the message says why and carries what it cost.
+            TaskFailed: no usable reply; has the reason and the cost.
             EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: see `Chat.ask`.
         """
         return _Climb(self._chat, self._settings, self._refusals, task, reply, draw).run(draft)
 
     def fetch(self, task: str, draft: Callable[[Room], Draft], reply: type[R], draws: Sequence[Draw]) -> Usage | None:
-        """Have the replies to these draws ready for `climb`, got in one call where the endpoint can; what that spent. None
-        where it is not known yet which rung works.
+        """Fetch the replies to these draws for later `climb` calls, in one request if the endpoint can. Returns the cost, or None
+        if the working rung is not known yet.
 
         Raises:
             TaskFailed: the prompt does not fit.
@@ -125,7 +125,7 @@ class Ladder:
 
 
 class _Refusals:
-    """Of each rung, the requests that it refused since it last gave a reply. For any number of threads."""
+    """For each rung, the requests that it refused since its last reply. Thread-safe."""
 
     def __init__(self) -> None:
         self._keys: dict[Rung, set[str]] = {rung: set() for rung in Rung}
@@ -141,7 +141,7 @@ class _Refusals:
 
 
 class _Climb(Generic[R]):
-    """One task on its way."""
+    """The climb of one task."""
 
     def __init__(
         self, chat: Chat, settings: ChatSettings, refusals: _Refusals, task: str, reply: type[R], draw: Draw | None
@@ -156,7 +156,7 @@ class _Climb(Generic[R]):
         self._last_refusal = ""
 
     def first_request(self, draft: Callable[[Room], Draft]) -> ChatRequest | None:
-        """What will be asked if nothing goes wrong; None where it is not known yet which rung works."""
+        """The request if nothing goes wrong; None if the working rung is not known yet."""
         working = self._working()
         if working is None:
             return None
@@ -166,48 +166,49 @@ class _Climb(Generic[R]):
         return self._request(plain, working, room)
 
     def run(self, draft: Callable[[Room], Draft]) -> Climbed[R]:
+        """Climb with the first room, and once more with another room if that was too small."""
         room = Room(self._settings.context_window, self._settings.max_output_tokens)
         rungs = _rungs_of(self._settings)
         try:
             drafted = draft(room)
 
-            def asked_with_more(rung: Rung) -> bool:
-                more = _other_room(room, drafted, less=False)
+            def was_retried(rung: Rung) -> bool:
+                more = _adjusted_room(room, drafted, less=False)
                 return self._chat.knows(self._request(draft(more), rung, more))
 
             try:
-                return Climbed(self._usable(drafted, room, rungs, asked_with_more), drafted, self._usage)
+                return Climbed(self._usable_reply(drafted, room, rungs, was_retried), drafted, self._usage)
             except Cramped as cramped:
                 _log.info("%s: %s; asked once more with other room", self._task, cramped)
-                other = _other_room(room, drafted, less=cramped.less)
+                other = _adjusted_room(room, drafted, less=cramped.less)
                 redrafted = draft(other)
                 left = rungs[rungs.index(cramped.rung) :]
-                return Climbed(self._usable(redrafted, other, left), redrafted, self._usage)
+                return Climbed(self._usable_reply(redrafted, other, left), redrafted, self._usage)
         except (Cramped, Unusable) as fault:
-            raise self._failed(f"got no usable reply: {fault}") from None
+            raise self._failure(f"got no usable reply: {fault}") from None
         except CallFailed as failure:
             unreached = failure.kind is FailureKind.UNREACHED
-            raise self._failed(failure.reason, EndpointUnreached if unreached else TaskFailed) from None
+            raise self._failure(failure.reason, EndpointUnreached if unreached else TaskFailed) from None
 
-    def _failed(self, reason: str, kind: type[TaskFailed] = TaskFailed) -> TaskFailed:
+    def _failure(self, reason: str, kind: type[TaskFailed] = TaskFailed) -> TaskFailed:
         return kind(f"{self._task}: {self._chat.model} at {self._chat.place} {reason}", self._usage)
 
-    def _usable(
-        self, draft: Draft, room: Room, rungs: Sequence[Rung], asked_with_more: Callable[[Rung], bool] | None = None
+    def _usable_reply(
+        self, draft: Draft, room: Room, rungs: Sequence[Rung], was_retried: Callable[[Rung], bool] | None = None
     ) -> R | None:
-        """The reply in JSON, or else in plain text where that may be asked for. With `asked_with_more` there is another draft to
-        come: that is for a reply without enough room, see `_in_json`.
+        """The reply in JSON, else in plain text if that is allowed. `was_retried` is given for the first draft: then a reply
+        without enough room raises `Cramped`, so that a second draft follows (see `_in_json`).
         """
         formed = [rung for rung in rungs if rung is not Rung.PLAIN]
         plain = bool(draft.plain) and Rung.PLAIN in rungs
         try:
-            return self._in_json(draft, room, formed, asked_with_more)
+            return self._in_json(draft, room, formed, was_retried)
         except Cramped as cramped:
-            if asked_with_more is None and cramped.kept is not None:
+            if was_retried is None and cramped.kept is not None:
                 _log.warning("%s: %s; what it says completely is used", self._task, cramped)
-                self._works(cramped.rung)
+                self._record_success(cramped.rung)
                 return cast("R", cramped.kept)
-            if not plain or cramped.less or asked_with_more is not None:
+            if not plain or cramped.less or was_retried is not None:
                 raise
             fault, exhausted = str(cramped), False
         except Unusable as unusable:
@@ -221,84 +222,84 @@ class _Climb(Generic[R]):
             reason = str(neither) if self._working() is Rung.PLAIN else f"{fault}; nor in plain text: {neither}"
             raise Unusable(reason) from None
         if exhausted and self._working() is None:
-            self._works(Rung.PLAIN)
+            self._record_success(Rung.PLAIN)
         return found
 
     def _in_json(
-        self, draft: Draft, room: Room, rungs: Sequence[Rung], asked_with_more: Callable[[Rung], bool] | None
+        self, draft: Draft, room: Room, rungs: Sequence[Rung], was_retried: Callable[[Rung], bool] | None
     ) -> R | None:
-        """The reply of the first rung that gives one; the last one's is repaired once, unless it repeats its prompt or plain text
-        is what works.
+        """The reply of the first rung that gives one. The last rung's unusable reply is repaired once, unless it repeats its
+        prompt or plain text is the working rung.
 
-        With `asked_with_more`, a rung that never worked is left for an empty reply as well, unless an earlier run stayed on it
+        With `was_retried`, an empty reply also leads from an unproven rung to the next, unless an earlier run stayed on it
         and asked with more room.
         """
         working = self._working()
         request, fault = None, None
         for rung in rungs:
             asked = self._request(draft, rung, room)
-            above = working is not None and _above(rung, working)
-            heard = self._hear(asked, send=not above)
-            if heard is None:
+            above = working is not None and _is_above(rung, working)
+            chat_reply = self._fetch_reply(asked, send=not above)
+            if chat_reply is None:
                 continue
             try:
-                found = read_reply(heard, asked, self._reply)
+                found = read_reply(chat_reply, asked, self._reply)
             except Silent:
                 unproven = above or (working is None and rung is not rungs[-1])
-                if asked_with_more is None or not unproven or asked_with_more(rung):
+                if was_retried is None or not unproven or was_retried(rung):
                     raise
                 _log.info("%s: the rung %s gave an empty reply", self._task, rung)
                 continue
             except Unusable as unusable:
                 fault = unusable
-                request = None if isinstance(unusable, Repeated) else self._repair(asked, heard, unusable)
+                request = None if isinstance(unusable, Repeated) else self._repair(asked, chat_reply, unusable)
                 if rung is working or (request is not None and self._chat.knows(request)):
                     break
                 continue
-            self._works(rung)
+            self._record_success(rung)
             return found
         if request is None or (working is Rung.PLAIN and not self._chat.knows(request)):
-            raise fault if isinstance(fault, Repeated) else _no_form(self._last_refusal)
+            raise fault if isinstance(fault, Repeated) else _no_rung_worked(self._last_refusal)
         _log.info("%s: a reply was not usable (%s); asked to repair it", self._task, fault)
-        return self._repaired(request)
+        return self._ask_repair(request)
 
     def _in_plain_text(self, draft: Draft, room: Room) -> R | None:
         """The reply in a few words."""
         request = self._request(replace(draft, messages=draft.plain), Rung.PLAIN, room)
-        heard = self._hear(request, send=True)
-        if heard is None:
-            raise _no_form(self._last_refusal)
-        return read_reply(heard, request, self._reply)
+        chat_reply = self._fetch_reply(request, send=True)
+        if chat_reply is None:
+            raise _no_rung_worked(self._last_refusal)
+        return read_reply(chat_reply, request, self._reply)
 
-    def _repaired(self, request: ChatRequest) -> R | None:
-        heard = self._hear(request, send=True)
-        if heard is None:
+    def _ask_repair(self, request: ChatRequest) -> R | None:
+        chat_reply = self._fetch_reply(request, send=True)
+        if chat_reply is None:
             raise Unusable("it refused the request to repair its reply")
-        found = read_reply(heard, request, self._reply)
-        self._works(request.rung)
+        found = read_reply(chat_reply, request, self._reply)
+        self._record_success(request.rung)
         return found
 
-    def _works(self, rung: Rung) -> None:
-        working = self._working()  # as others have found meanwhile
+    def _record_success(self, rung: Rung) -> None:
+        working = self._working()  # other climbs may have changed it
         if working is None:
             self._chat.remember_rung(rung)
-        elif _above(working, rung) and (refused := self._refusals.of(working)) >= REFUSALS:
+        elif _is_above(working, rung) and (refused := self._refusals.of(working)) >= REFUSALS:
             warning = "%s at %s refused the last %d requests on the rung %s, which worked before; from now on it is asked on %s"
             _log.warning(warning, self._chat.model, self._chat.place, refused, working, rung)
             self._chat.remember_rung(rung)
 
-    def _hear(self, request: ChatRequest, *, send: bool) -> ChatReply | None:
-        """The reply, remembered or asked for; None where it may not be asked for or the rung is refused.
+    def _fetch_reply(self, request: ChatRequest, *, send: bool) -> ChatReply | None:
+        """The reply, remembered or (with `send`) requested; None if it was not sent or the rung was refused.
 
         Raises:
-            CallFailed: there is none.
+            CallFailed: the call failed otherwise.
         """
-        heard = self._chat.remembered(request)
-        if heard is None:
+        chat_reply = self._chat.remembered(request)
+        if chat_reply is None:
             if not send:
                 return None
             try:
-                heard = self._chat.ask(request)
+                chat_reply = self._chat.ask(request)
             except CallFailed as failure:
                 if failure.kind is not FailureKind.FORMAT or not request.rung.is_formed:
                     raise
@@ -307,8 +308,8 @@ class _Climb(Generic[R]):
                 self._last_refusal = failure.reason
                 return None
             self._refusals.answered(request)
-        self._usage += heard.spent
-        return heard.reply
+        self._usage += chat_reply.spent
+        return chat_reply.reply
 
     def _request(self, draft: Draft, rung: Rung, room: Room) -> ChatRequest:
         schema = limited_schema_of(self._reply) if rung.carries_schema else schema_of(self._reply)
@@ -324,9 +325,9 @@ class _Climb(Generic[R]):
             logprobs=bool(scales_of(self._reply)),
         )
 
-    def _repair(self, request: ChatRequest, heard: ChatReply, fault: Unusable) -> ChatRequest:
-        """The same request, what came of it, and what is wrong with that."""
-        said = heard.text[: min(QUOTED, start_of_loop(heard.text) or QUOTED)]
+    def _repair(self, request: ChatRequest, chat_reply: ChatReply, fault: Unusable) -> ChatRequest:
+        """The request with the unusable reply and the fault appended."""
+        said = chat_reply.text[: min(QUOTED, start_of_loop(chat_reply.text) or QUOTED)]
         plea = load_prompt("repair", self._settings.prompts).fill({"error": str(fault)})[-1]
         return replace(request, messages=(*request.messages, Message("assistant", said), plea))
 
@@ -339,19 +340,19 @@ def _rungs_of(settings: ChatSettings) -> tuple[Rung, ...]:
     return tuple(Rung) if settings.structured == "auto" else (Rung(settings.structured),)
 
 
-def _no_form(refusal: str) -> Unusable:
-    """Nothing was heard; `refusal` is what the server said last, if it said anything."""
+def _no_rung_worked(refusal: str) -> Unusable:
+    """The fault if no rung gave a reply; `refusal` is the server's last message, if any."""
     last = f", the last one with the words: {refusal[:QUOTED_REFUSAL]}" if refusal else ""
     return Unusable(f"it refuses every form of request{last}. Check the model and the endpoint with `hoptrail doctor`")
 
 
-def _above(rung: Rung, other: Rung) -> bool:
+def _is_above(rung: Rung, other: Rung) -> bool:
     order = list(Rung)
     return order.index(rung) < order.index(other)
 
 
-def _other_room(room: Room, draft: Draft, *, less: bool) -> Room:
-    """Half the evidence where the prompt did not fit, else twice the room for the reply, as far as half the window goes."""
+def _adjusted_room(room: Room, draft: Draft, *, less: bool) -> Room:
+    """Half the evidence if the prompt did not fit, else twice the room for the reply, up to half the window."""
     output = min(room.output * 2, room.tokens // 2)
     if less or output <= room.output:
         return replace(room, evidence=sum(estimated_tokens(unit.searchable) for unit in draft.units) // 2)

@@ -1,6 +1,6 @@
-"""How replies are read leniently: a number as text, one item for a list, `[2]` for 2, a field under a name that means the same.
+"""Lenient parsing of replies: a number as text, a single item for a list, `[2]` for 2, a field under a synonym.
 
-Never where it would have to be guessed: a field that two others could stand for stays missing.
+Nothing is guessed: a field with two candidates stays missing.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ SYNONYMS = {
     "supports": ("supported", "support", "verdict"),
     "text": ("fact", "statement", "proposition"),
 }
-"""What models call a field instead of its name, in lower case and with spaces between words."""
+"""Field -> names that models use instead, in lower case with spaces between words."""
 
 
-def by_their_names(content: Any, reply: type[BaseModel]) -> Any:
-    """`content` with the fields of `reply` under their own names, in its parts too; what is no field is left out."""
+def rename_fields(content: Any, reply: type[BaseModel]) -> Any:
+    """`content` with its fields under the names of `reply`, recursively; unknown fields are dropped."""
     if not isinstance(content, dict):
         return content
     fields = reply.model_fields
@@ -56,23 +56,23 @@ def by_their_names(content: Any, reply: type[BaseModel]) -> Any:
     for field, value in found.items():
         part = next((kind for kind in get_args(fields[field].annotation) if isinstance(kind, type)), None)
         if part is not None and issubclass(part, BaseModel) and isinstance(value, list):
-            found[field] = [by_their_names(one, part) for one in value]
+            found[field] = [rename_fields(one, part) for one in value]
     return found
 
 
 def _words(key: str) -> str:
-    """`finalAnswer`, `final_answer` and `Final-Answer` as `final answer`."""
+    """`finalAnswer`, `final_answer` and `Final-Answer` become `final answer`."""
     return " ".join(re.sub(r"(?<=[a-z])(?=[A-Z])|[\W_]+", " ", key).split()).lower()
 
 
 def _text(value: Any) -> Any:
-    """Numbers and truth values in words; the only item of a list."""
+    """Numbers and booleans as text; the only item of a list."""
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):
-        return whole_text(value)  # an escape inside the reply's JSON can bring in half a character
+        return whole_text(value)  # escapes in the JSON can contain half a surrogate pair
     return str(value) if isinstance(value, int | float) else value
 
 
@@ -86,13 +86,13 @@ def _list(value: Any) -> Any:
     return value if isinstance(value, list) else [value]
 
 
-def as_named(value: Any) -> Any:
-    """A list of things with a name each, where some may be nothing but their names."""
+def as_records(value: Any) -> Any:
+    """A list of records; a bare text becomes a record with that name."""
     return [one if isinstance(one, dict | BaseModel) else {"name": one} for one in _list(value)]
 
 
 def _numbers(value: Any) -> Any:
-    """Whole numbers out of 1, "1", "[1]", "1, 2", [1, "2"]."""
+    """The integers in 1, "1", "[1]", "1, 2" or [1, "2"]."""
     found: list[int] = []
     for item in _list(value):
         if isinstance(item, str):
@@ -104,8 +104,8 @@ def _numbers(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Scale:
-    """Words that a model says in place of a probability, and the number that each stands for. Words, because small models repeat
-    whatever number they are shown.
+    """Words that a model uses for probabilities, with their numbers. Small models repeat whatever number they are shown, so they
+    get words.
     """
 
     words: Mapping[str, float]
@@ -116,21 +116,21 @@ class Scale:
 
     @property
     def of_word(self) -> BeforeValidator:
-        """Takes the first word of a text: "Yes, it does." is a yes."""
+        """Reads the first word of a text: "Yes, it does." is a yes."""
         return BeforeValidator(lambda value: self.words[_first_word(value, self.words)])
 
 
 CONFIDENCES = {"high": 0.9, "medium": 0.6, "low": 0.3}
-"""How sure a model says it is."""
+"""The confidence that a model states."""
 ENOUGH = {"yes": 1.0, "no": 0.0}
 """Whether evidence is enough."""
 SUPPORTS = {"yes": 1.0, "partly": 0.25, "no": 0.0}
-"""Whether evidence supports an answer: what is borne out in part alone does not stand by itself."""
+"""Whether evidence supports an answer; partial support is not enough by itself."""
 CONFIDENCE_SCALE, ENOUGH_SCALE, SUPPORT_SCALE = Scale(CONFIDENCES), Scale(ENOUGH), Scale(SUPPORTS)
 
 
 def _confidence(value: Any) -> Any:
-    """One of the words, or a number from 0 to 1 out of 0.8, "0.8", "80%" and 80."""
+    """The number of one of the words, or of 0.8, "0.8", "80%" or 80."""
     if isinstance(value, str) and value.strip().lower() in CONFIDENCES:
         return CONFIDENCES[value.strip().lower()]
     if isinstance(value, str) and (matched := re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(%?)\s*", value)):
@@ -141,7 +141,7 @@ def _confidence(value: Any) -> Any:
 
 
 def _first_word(value: Any, words: Iterable[str]) -> str:
-    """The first word of a text, where it is one of `words`."""
+    """The first word of a text, which must be one of `words`."""
     said = _text(value)
     opening = re.match(r"\W*(\w+)", said) if isinstance(said, str) else None
     if opening is None or opening[1].lower() not in words:
@@ -150,7 +150,7 @@ def _first_word(value: Any, words: Iterable[str]) -> str:
 
 
 def _relation(value: Any) -> Any:
-    """`Entails`, `entailed` and the like by their first letters."""
+    """The relation by its first letters: `Entails`, `entailed`."""
     word = str(value).strip().lower()
     return next((relation for relation in Relations if word[:6] == relation[:6]), value)
 

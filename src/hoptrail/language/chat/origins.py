@@ -1,12 +1,11 @@
-"""Which documents a model's earlier replies came from, so that a prompt with words of such a reply is kept under these documents.
+"""Trace the words of prompts to the documents of earlier replies, so that removing a document also forgets such replies.
 
-An answer read from a page is, in the next prompt, just words: among the findings, or inside a sub-question. Here the words of
-recent replies are held with the documents whose text was shown for them, and looked for in what a task says. So a reply to a
-prompt that holds words from a document is forgotten with it, by way of any number of hops.
+An answer read from a page is just words in the next prompt: among the findings, or inside a sub-question. The words of recent
+replies are remembered with the documents shown for them, and looked up in the text of each task. So a reply to a prompt with
+words from a document is forgotten with the document, over any number of hops.
 
-Cannot know: words that the model or the recipe turned into others ("the capital" for the town's name), a bare yes or no, what
-was given before the last `RECENT` replies or in another process. Words that merely stand in both are taken to come from the
-document: that may cost asking again, nothing else.
+Limits: words that the model or the recipe reworded ("the capital" for the town's name), a bare yes or no, and replies before the
+last `RECENT` or in another process are not traced. A coincidental match only costs asking again.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from hoptrail.language.chat.context import YES_NO, folded
 from hoptrail.text.normal_forms import stands_in
 
 RECENT = 4096
-"""Texts that are held: those of some fifty questions in work at once. They are used within their question."""
+"""Remembered texts: those of some fifty questions at once. They are only needed within their question."""
 
 
 class Origins:
-    """For any number of threads."""
+    """The recent texts with their documents. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -37,7 +36,7 @@ class Origins:
                 self._recent.extend((text, documents) for text in words)
 
     def of(self, texts: Iterable[str]) -> tuple[str, ...]:
-        """The documents behind any words held that stand in one of `texts`."""
+        """The documents of all remembered words that occur in `texts`."""
         asked = "\n".join(map(folded, texts))
         with self._lock:
             recent = tuple(self._recent)

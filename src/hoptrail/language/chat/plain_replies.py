@@ -1,12 +1,11 @@
-"""From plain text to a checked reply, for models that cannot write JSON: a few words after a mark, lists one item a line.
+"""Parse plain-text replies of models that cannot write JSON: a few words after a mark, lists with one item a line.
 
     The lighthouse was designed by Ilse Marrow, says passage 2.
     ANSWER: Ilse Marrow
 
-The marks are the names of the fields that a reply cannot do without, in capitals; what stands before the first is the reason,
-which may quote the evidence. Where a model forgot the mark of its only field, "the answer is …" stands for it, else its first
-sentence counts, or its list. What is said after a mark is read as strictly as anything else: yes or no, one of the relations, a
-question.
+The marks are the names of the required fields in capitals. Text before the first mark is the reason and may quote the evidence.
+If a model forgot the mark of its only field, "the answer is …" replaces it, or else its first sentence or its list counts. Text
+after a mark must be valid for the field: yes or no, one of the relations, a question.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ from hoptrail.text.sentences import sentence_spans
 R = TypeVar("R", bound=BaseModel)
 
 MARKS = {"entities": "NAME", "facts": "FACT", "questions": "QUESTION"}
-"""Marks of fields that hold several items, each on a line of its own. Others are marked by their names."""
+"""Marks of fields with several items, each on its own line. Other fields are marked by their names."""
 WITHOUT_LIMIT = frozenset({"summary"})
-"""Fields whose words may run over lines."""
+"""Fields that may run over several lines."""
 LONGEST_WORDS = 60
-"""Words of a sentence without a mark that may still be the answer asked for."""
+"""Words of the longest sentence without a mark that is an answer."""
 
 _ANSWER_IS = re.compile(
     r"\b(?:the |my )?(?:(?:final|short|correct) )?answer(?: to (?:the|this|that|your) question)?"
@@ -42,13 +41,13 @@ _PASSAGE = re.compile(r"passage (?:no\. |number |#)?(\d{1,3})(?!\d)", re.IGNOREC
 
 
 def read_plain(said: ChatReply, reply: type[R]) -> R:
-    """The reply that a text in this form amounts to.
+    """The reply in a plain text.
 
     Raises:
-        Unusable: what was asked for is not in it.
+        Unusable: a required field is missing or invalid.
     """
     try:
-        return parse_reply(said.text, reply)  # some write JSON after all
+        return parse_reply(said.text, reply)  # some models write JSON after all
     except Unusable:
         text = own_channel(said.text)
     loop = start_of_loop(text)
@@ -56,11 +55,11 @@ def read_plain(said: ChatReply, reply: type[R]) -> R:
     if not text.strip():
         raise Unusable("it is empty" if loop is None else "it repeats itself without end")
     needed = [name for name, field in reply.model_fields.items() if field.is_required()]
-    before, marked = _marked(text, [_mark(name) for name in needed])
+    before, marked = _split_at_marks(text, [_mark(name) for name in needed])
     if not marked:
         if loop is not None:
             raise Unusable("it repeats itself without end")
-        before, marked = _unmarked(text, reply, needed)
+        before, marked = _parse_unmarked(text, reply, needed)
     values = {name: _value(reply, name, marked.get(_mark(name), [])) for name in needed}
     if "facts" in values:
         values["facts"] = [_fact(text, values["entities"]) for text in values["facts"]]
@@ -72,7 +71,7 @@ def read_plain(said: ChatReply, reply: type[R]) -> R:
 
 
 def _whole_lines(text: str, *, cut: bool) -> str:
-    """`text` without a last line that was cut off, if it is not the only one."""
+    """`text` without its last line if that was cut off and is not the only one."""
     return text.rpartition("\n")[0] if cut and "\n" in text.strip() else text
 
 
@@ -80,8 +79,8 @@ def _mark(field: str) -> str:
     return MARKS.get(field, field.upper())
 
 
-def _marked(text: str, marks: list[str]) -> tuple[str, dict[str, list[str]]]:
-    """What stands before the first mark, and what after each: the rest of its line, and the lines up to the next mark."""
+def _split_at_marks(text: str, marks: list[str]) -> tuple[str, dict[str, list[str]]]:
+    """The text before the first mark, and mark -> texts after it, up to the next mark."""
     names = "|".join(marks)
     parts = re.split(rf"^[ \t>*#_`•-]*({names})S?[ \t*_`]*[:：][ \t*_`]*", text, flags=re.MULTILINE | re.IGNORECASE)
     found: dict[str, list[str]] = {}
@@ -90,11 +89,11 @@ def _marked(text: str, marks: list[str]) -> tuple[str, dict[str, list[str]]]:
     return parts[0].strip(), found
 
 
-def _unmarked(text: str, reply: type[BaseModel], needed: list[str]) -> tuple[str, dict[str, list[str]]]:
-    """The reason, as far as it can be told apart, and the value of the only field that a text without marks can be.
+def _parse_unmarked(text: str, reply: type[BaseModel], needed: list[str]) -> tuple[str, dict[str, list[str]]]:
+    """The reason, if it can be separated, and the value of the only required field, from a text without marks.
 
     Raises:
-        Unusable: it may be several, or is no list or too long.
+        Unusable: there are several required fields, or the text is no list or too long.
     """
     if text.lstrip().startswith(("{", "[", "```", "<")):
         raise Unusable("it holds neither a mark nor a reply in JSON")
@@ -108,7 +107,7 @@ def _unmarked(text: str, reply: type[BaseModel], needed: list[str]) -> tuple[str
         if not questions and not says_unknown(text.strip(" .")):
             raise Unusable("it holds neither a mark nor a question")
         return "", {_mark(name): ["\n".join(questions)]}
-    before, said = _after_words(text) if name == "answer" else ("", text)
+    before, said = _split_at_answer(text) if name == "answer" else ("", text)
     if not said:
         return before, {_mark(name): []}
     start, end = next(iter(sentence_spans(said, limit=2)), (0, 0))
@@ -118,9 +117,9 @@ def _unmarked(text: str, reply: type[BaseModel], needed: list[str]) -> tuple[str
     return before, {_mark(name): [sentence]}
 
 
-def _after_words(text: str) -> tuple[str, str]:
-    """What stands before "the answer is", and what after it; without these words, nothing and the whole text. Some models say
-    them several times before the answer follows, or give none.
+def _split_at_answer(text: str) -> tuple[str, str]:
+    """The text before and after "the answer is"; without these words, empty and the whole text. Some models repeat the words
+    before the answer, or give none.
     """
     first, *others = _ANSWER_IS.split(text)
     if not others:
@@ -129,7 +128,7 @@ def _after_words(text: str) -> tuple[str, str]:
 
 
 def _value(reply: type[BaseModel], name: str, said: list[str]) -> Any:
-    """The value of a field, from what stands after its marks; of several texts the first counts, of lists all."""
+    """The value of a field from the texts after its marks: the first text, or the items of all lists."""
     if _is_list(reply, name):
         return [item for words in said for item in _items(words) if not says_unknown(item.strip(" .<>()[]"))]
     words = (said[0] if said else "").strip()
@@ -143,7 +142,7 @@ def _fact(text: str, names: list[str]) -> dict[str, Any]:
 
 
 def _items(words: str) -> Iterator[str]:
-    """The lines of a list, without bullets or numbers, each once."""
+    """The distinct lines of a list, without bullets or numbers."""
     lines = (re.sub(r"^\s*(?:[-*•–]|\(?\d{1,2}[.):])\s+", "", line).strip() for line in words.splitlines())
     yield from dict.fromkeys(filter(None, lines))
 
@@ -153,7 +152,7 @@ def _is_list(reply: type[BaseModel], name: str) -> bool:
 
 
 def _reasons(reply: type[BaseModel], words: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The words before the first mark, where the reply has a place for reasons: a step, or the text that comes first."""
+    """The words before the first mark as a step or as the first field, if the reply has an optional one."""
     if not words:
         return {}
     if "steps" in reply.model_fields:

@@ -1,18 +1,16 @@
-"""Prompts: text files with `$names`, filled strictly. The words stand in `prompts/NAME.md`, none of them here.
+"""Prompts: text files `prompts/NAME.md` with `$names`, filled strictly.
 
-A file opens with lines of `key: value` (`names`: the names it uses; `reply`: the form expected; `source`: whose method it
-serves). Sections follow, each after a line such as `--- given`:
+A file begins with lines of `key: value` (`names`: the names it uses; `reply`: the expected form; `source`: the method it comes
+from). Sections follow, each after a line such as `--- given`:
 
-    instructions   what the model is told to do
-    short          the same in fewer words, for small windows (optional)
-    form           the reply asked for, reasons before what follows from them, with … for what is to be said: small models say
-                   words that stand there over again (optional)
-    example        one worked example, which small windows go without (optional)
-    plain          the reply asked for where form and example are left out, because a model writes no JSON (optional)
-    given          what the model is given; `$names` stand here only
+    instructions   the instructions to the model
+    short          shorter instructions, for small windows (optional)
+    form           the form of the reply, reasons first, with … for texts, as small models repeat any words there (optional)
+    example        one worked example, left out in small windows (optional)
+    plain          the form of a plain-text reply, for models that write no JSON, in place of form and example (optional)
+    given          the model's input; only this section has `$names`
 
-Any other section is a phrase that the performer fills in by its name. A folder of one's own replaces prompts file by file. Knows
-nothing of evidence or replies.
+Any other section is a phrase that the performer chooses by name. A user's folder replaces prompts file by file.
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ _SHIPPED = files("hoptrail.language.chat") / "prompts"
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt as its file declares it."""
+    """A parsed prompt file."""
 
     name: str
     names: tuple[str, ...]
@@ -53,17 +51,17 @@ class Prompt:
     phrases: Mapping[str, str] = field(default_factory=dict)
 
     def fill(self, values: Mapping[str, str], *, short: bool = False) -> tuple[Message, Message]:
-        """The two messages, with `values` as they are: a `$` in them means nothing.
+        """The two messages. A `$` in `values` has no meaning.
 
         Raises:
-            UsageError: lists all names that are missing or too many.
+            UsageError: lists all missing and surplus names.
         """
         parts = (self.short, self.form) if short and self.short else (self.instructions, self.form, self.example)
         return Message("system", "\n\n".join(filter(None, parts))), Message("user", self._given(values))
 
     def fill_plain(self, values: Mapping[str, str], *, short: bool = False) -> tuple[Message, ...]:
-        """The same for a reply in plain text, empty if the file has no section `plain`. That section comes last of all, because
-        small models follow it best there.
+        """The messages for a plain-text reply; none if the file has no section `plain`. The section comes last, where small
+        models follow it best.
 
         Raises:
             UsageError: as for `fill`.
@@ -74,17 +72,17 @@ class Prompt:
         return Message("system", instructions), Message("user", f"{self._given(values)}\n\n{self.plain}")
 
     def _given(self, values: Mapping[str, str]) -> str:
-        if faults := _differing(set(self.names), set(values)):
+        if faults := _differences(set(self.names), set(values)):
             raise UsageError(f"the prompt {self.name} cannot be filled; {faults}")
         return Template(self.given).substitute(values)
 
 
 @cache
 def load_prompt(name: str, folder: str = "") -> Prompt:
-    """The prompt of that name: that of `folder`, if it has one, else the one that ships. Read once.
+    """The prompt of that name from `folder`, if it has one, else the shipped one. Cached.
 
     Raises:
-        UsageError: there is none, it cannot be read, or its text and its declaration differ.
+        UsageError: there is none, it cannot be read, or its text does not match its declaration.
     """
     own = Path(folder) / f"{name}{SUFFIX}" if folder else None
     place = own if own is not None and own.is_file() else _SHIPPED / f"{name}{SUFFIX}"
@@ -97,15 +95,15 @@ def load_prompt(name: str, folder: str = "") -> Prompt:
 
 
 def known_prompts() -> tuple[str, ...]:
-    """The names of the prompts that ship, in order."""
+    """The names of the shipped prompts, sorted."""
     return tuple(sorted(place.name.removesuffix(SUFFIX) for place in _SHIPPED.iterdir() if place.name.endswith(SUFFIX)))
 
 
 def check_prompts(folder: str) -> None:
-    """Check that every file of the user's `folder` can replace the prompt that it is named after. `folder` may be empty.
+    """Check that every file of the user's `folder` (may be empty) can replace the prompt of its name.
 
     Raises:
-        UsageError: lists every fault: a file of another name, or one with other `$names`, another reply or other phrases.
+        UsageError: lists all faults: files with unknown names, or with different `$names`, reply or phrases.
     """
     if not folder:
         return
@@ -122,7 +120,7 @@ def check_prompts(folder: str) -> None:
     for name in known:
         if name + SUFFIX in own:
             try:
-                faults += _faults_beside(load_prompt(name), load_prompt(name, folder))
+                faults += _faults_against(load_prompt(name), load_prompt(name, folder))
             except UsageError as error:
                 faults.append(str(error))
     if faults:
@@ -144,12 +142,12 @@ def digest_of_prompts(folder: str) -> str:
     return digest.hexdigest()[:12]
 
 
-def _faults_beside(shipped: Prompt, own: Prompt) -> list[str]:
-    """What keeps a prompt from standing in for the one that ships."""
+def _faults_against(shipped: Prompt, own: Prompt) -> list[str]:
+    """Why a user's prompt cannot replace the shipped one."""
     faults = []
-    if differing := _differing(set(shipped.names), set(own.names)):
+    if differing := _differences(set(shipped.names), set(own.names)):
         faults.append(f"the names of {own.name} are not those that it is filled with; {differing}")
-    if differing := _differing(set(shipped.phrases), set(own.phrases)):
+    if differing := _differences(set(shipped.phrases), set(own.phrases)):
         faults.append(f"the sections of {own.name} are not those that it needs; {differing}")
     if own.reply != shipped.reply:
         faults.append(f"the reply of {own.name} is {shipped.reply}, not {own.reply}")
@@ -157,10 +155,10 @@ def _faults_beside(shipped: Prompt, own: Prompt) -> list[str]:
 
 
 def parse_prompt(name: str, text: str) -> Prompt:
-    """A prompt from the text of its file.
+    """Parse the text of a prompt file.
 
     Raises:
-        UsageError: a part is missing, or its text uses other names than it declares; all are listed.
+        UsageError: a part is missing, or the names used differ from those declared; all are listed.
     """
     opening, *rest = _SECTION.split(text)
     sections = {title: body.strip() for title, body in zip(rest[::2], rest[1::2], strict=True)}
@@ -169,12 +167,14 @@ def parse_prompt(name: str, text: str) -> Prompt:
     head = dict(line.partition(": ")[::2] for line in opening.strip().splitlines())
     if set(head) != set(HEAD):
         raise UsageError(f"the head of the prompt {name} declares {', '.join(head)}, not names, reply and source")
-    declared = {found.strip() for found in head["names"].split(",")}
+    declared = {item.strip() for item in head["names"].split(",")}
     template = Template(sections["given"])
     astray = any(Template(body).get_identifiers() for title, body in sections.items() if title != "given")
     used = set(template.get_identifiers())
     if not template.is_valid() or used != declared or astray:
-        raise UsageError(f"the prompt {name} differs from its declaration; {_differing(used, declared) or 'a stray $'}")
+        raise UsageError(
+            f"the prompt {name} differs from its declaration; {_differences(used, declared) or 'a stray $'}"
+        )
     return Prompt(
         name,
         tuple(sorted(declared)),
@@ -190,7 +190,7 @@ def parse_prompt(name: str, text: str) -> Prompt:
     )
 
 
-def _differing(needed: set[str], there: set[str]) -> str:
-    """Which names are missing and which are too many; empty where none are."""
+def _differences(needed: set[str], there: set[str]) -> str:
+    """The missing and surplus names as text; empty if there are none."""
     sides = ("missing", needed - there), ("surplus", there - needed)
     return "; ".join(f"{word}: {', '.join(sorted(names))}" for word, names in sides if names)

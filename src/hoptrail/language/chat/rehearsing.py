@@ -1,7 +1,7 @@
-"""Indexing rehearsed: every prompt is drafted as it would be sent, rules reply in the model's place, nothing is sent.
+"""Rehearse indexing to estimate its cost: draft every prompt as it would be sent, but let rules reply and send nothing.
 
-What a rehearsal counts is what indexing with the model would be charged, as far as rules write as much as the model does;
-replies that are paid for already count nothing. Repairs are not counted: a model whose first replies are unusable costs more.
+A rehearsal counts what indexing with the model would cost if the rules wrote as much as the model. Replies that are already paid
+for count nothing. Repairs are not counted: a model whose first replies are unusable costs more.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass
 class RehearsedChat:
-    """`chat`, but each reply that would have to be paid for is replaced by a prepared one. Satisfies `paying.Chat`."""
+    """`chat` with a prepared reply in place of each one that would cost money. Satisfies `billing.Chat`."""
 
     chat: Chat
     ready: threading.local = field(default_factory=threading.local)
@@ -43,7 +43,7 @@ class RehearsedChat:
         return self.chat.working_rung
 
     def remember_rung(self, rung: Rung) -> None:
-        """Nothing: no rung has been tried."""
+        """Do nothing: no rung has been tried."""
 
     def remembered(self, request: ChatRequest) -> PaidReply | None:
         return self.chat.remembered(request)
@@ -55,14 +55,14 @@ class RehearsedChat:
         return Usage()
 
     def ask(self, request: ChatRequest) -> PaidReply:
-        """The prepared reply, at the price of the model's."""
+        """The prepared reply, counted as if the model had written it."""
         text: str = self.ready.text
         prompt, completion = request.prompt_tokens, estimated_tokens(text)
         return PaidReply(ChatReply(text, "stop", prompt, completion, estimated=True), Usage(1, prompt, completion))
 
 
 class RehearsalLanguage:
-    """Performs the tasks of indexing through `chat`'s prompts with `rules`' replies. Other tasks are the rules' alone."""
+    """Performs the tasks of indexing through the prompts of `chat` with replies by `rules`, other tasks by `rules` alone."""
 
     def __init__(self, chat: Chat, settings: ChatSettings, rules: Language) -> None:
         self._chat = RehearsedChat(chat)
@@ -71,11 +71,11 @@ class RehearsalLanguage:
 
     @property
     def name(self) -> str:
-        """The model's: what is rehearsed goes on from what the model has made."""
+        """The model's name, because a rehearsal continues the model's own results."""
         return self._drafting.name
 
     def perform(self, task: Task[T]) -> Reply[T]:
-        """Perform one task; its usage is what the model would charge.
+        """Perform one task; its usage is what the model would cost.
 
         Raises:
             TaskFailed: the prompt does not fit the model's context.
@@ -89,7 +89,7 @@ class RehearsalLanguage:
 
 
 def _as_reply(task: object, value: object) -> str | None:
-    """What the model would write for this output, if the task is one of indexing."""
+    """The model's reply for this output, if the task is one of indexing."""
     if isinstance(task, Extract) and isinstance(value, Extraction):
         return schemas.ExtractReply(entities=_entities(value), facts=_facts(value.facts)).model_dump_json()
     if isinstance(task, Summarise) and isinstance(value, str):

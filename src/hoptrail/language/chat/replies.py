@@ -1,7 +1,7 @@
-"""What came back for a request: the content asked for, a refusal by the model, or the reason why it is neither.
+"""Read the reply to a request: its content, the model's refusal, or the reason why it is neither.
 
-A reply that was cut off is used where the fields that matter are complete. One that says the placeholders or the example of its
-prompt over again is not: small models do that, above all where a decoder holds them to a form. Knows nothing of what to do then.
+A reply that was cut off is used if its required fields are complete. A reply that repeats the placeholders or the example of its
+prompt is not used: small models do that, above all if a decoder constrains their form.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from hoptrail.language.chat.plain_replies import read_plain
 from hoptrail.language.chat.reply_parsing import Unusable, is_refusal, own_channel, parse_cut_off, parse_reply
-from hoptrail.language.chat.weighing import weighed
+from hoptrail.language.chat.weighing import apply_logprobs
 from hoptrail.models.chat import ChatRequest, Rung
 from hoptrail.models.completion import TOO_LONG, ChatReply
 from hoptrail.models.repetition import start_of_loop
@@ -22,7 +22,7 @@ R = TypeVar("R", bound=BaseModel)
 
 
 class Cramped(Exception):
-    """On this rung the prompt (`less` helps) or the reply had too little room; `kept` is what the reply says completely."""
+    """The prompt (`less` is True) or the reply had too little room on this rung; `kept` is the complete part of the reply."""
 
     def __init__(self, reason: str, rung: Rung, *, less: bool = False, kept: Any = None) -> None:
         super().__init__(reason)
@@ -32,22 +32,22 @@ class Cramped(Exception):
 
 
 class Repeated(Unusable):
-    """The reply says over again what its prompt shows. Asked to repair that, small models say it once more."""
+    """The reply repeats the examples of its prompt. A repair is no use: small models repeat them again."""
 
 
 class Silent(Cramped):
-    """The reply is empty, and the server does not say that it lacked room: perhaps it does, perhaps the rung does not work."""
+    """The reply is empty without the server reporting a lack of room: either it lacked room, or the rung does not work."""
 
 
 def read_reply(reply: ChatReply, request: ChatRequest, form: type[R]) -> R | None:
-    """The content of the reply to a request; None where the model declined.
+    """The content of the reply to a request; None if the model declined.
 
     Raises:
         Cramped: the prompt did not fit, or the reply was cut off or is empty.
-        Unusable: it is not what was asked for.
+        Unusable: the reply does not have the required form.
     """
     found = _content(reply, request.rung, form)
-    return None if found is None else weighed(_without_what_is_shown(found, request), reply.logprobs)
+    return None if found is None else apply_logprobs(_without_examples(found, request), reply.logprobs)
 
 
 def _content(reply: ChatReply, rung: Rung, form: type[R]) -> R | None:
@@ -70,11 +70,11 @@ def _content(reply: ChatReply, rung: Rung, form: type[R]) -> R | None:
 
 
 def _cut_off(text: str, rung: Rung, form: type[R], fault: Unusable) -> R:
-    """What a reply without its end says, where that is enough: one that was cut off inside a list may say more when it is given
-    more room, one that repeats itself will not.
+    """The complete part of a reply that was cut off, if that is enough. A reply cut off inside a list may say more with more
+    room, one that repeats itself will not.
 
     Raises:
-        Cramped, Unusable: it is not enough.
+        Cramped, Unusable: the complete part is not enough.
     """
     endless = start_of_loop(text) is not None
     with suppress(Unusable):
@@ -87,11 +87,11 @@ def _cut_off(text: str, rung: Rung, form: type[R], fault: Unusable) -> R:
     raise Cramped("the reply was cut off at its limit", rung, kept=kept)
 
 
-def _without_what_is_shown(reply: R, request: ChatRequest) -> R:
-    """A reply without the items of its lists by which the prompt shows the form.
+def _without_examples(reply: R, request: ChatRequest) -> R:
+    """The reply without list items that repeat the prompt's examples.
 
     Raises:
-        Repeated: then nothing is left in the fields that it cannot do without.
+        Repeated: nothing else is in the required fields.
     """
     names = [name for name, field in type(reply).model_fields.items() if field.is_required()]
     said = {name: getattr(reply, name) for name in names}
@@ -99,7 +99,7 @@ def _without_what_is_shown(reply: R, request: ChatRequest) -> R:
         value
         for one in said.values()
         for value in (one if isinstance(one, list) else [one])
-        if isinstance(value, str) and _is_shown(value, request)
+        if isinstance(value, str) and _is_example(value, request)
     ]
     if not shown:
         return reply
@@ -109,14 +109,14 @@ def _without_what_is_shown(reply: R, request: ChatRequest) -> R:
     return reply.model_copy(update=kept)
 
 
-def _is_shown(text: str, request: ChatRequest) -> bool:
-    """Whether a text is dots, or several words by which the prompt shows the form: in quotes, in plain text after a mark."""
+def _is_example(text: str, request: ChatRequest) -> bool:
+    """Whether a text is dots, or several words of the prompt's example: there in quotes, or after a mark in plain text."""
     said = text.casefold()
     if not said.strip(". …"):
         return bool(said.strip())
     if " " not in said:
         return False
-    if request.rung is Rung.PLAIN:  # its last paragraph shows the lines to write
+    if request.rung is Rung.PLAIN:  # the last paragraph of the prompt shows the lines to write
         lines = request.messages[-1].text.casefold().rpartition("\n\n")[2].splitlines()
         return said in {line.partition(": ")[2] for line in lines}
     return f'"{said}"' in request.messages[0].text.casefold()

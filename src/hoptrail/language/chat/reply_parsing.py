@@ -1,8 +1,7 @@
-"""From a model's words to a checked reply, however it is wrapped: prose, code fences, reasoning, tool syntax, sloppy JSON.
+"""Parse a model's text into a checked reply, whatever wraps it: prose, code fences, reasoning, tool syntax, sloppy JSON.
 
-Nothing is evaluated and nothing is invented: an object that is cut off, ambiguous (two values for one key) or not of the form
-asked for is refused with the reason, for the repair to quote. Only the reply's own wrapping is stripped: `<think>` inside a
-quoted sentence stays.
+Nothing is evaluated or invented: an object that is cut off, ambiguous (two values for one key) or of the wrong form is refused
+with a reason, which the repair quotes. Only the reply's own wrapping is stripped: `<think>` inside a quoted sentence stays.
 """
 
 from __future__ import annotations
@@ -16,35 +15,35 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from hoptrail.language.chat.lenient import by_their_names
+from hoptrail.language.chat.lenient import rename_fields
 from hoptrail.models.repetition import is_endless
 
 R = TypeVar("R", bound=BaseModel)
 
 LONGEST = 200_000
-"""Characters of a reply that are looked at."""
+"""Characters of a reply that are parsed."""
 LONGEST_REPAIRED = 10_000
-"""Characters of an object whose syntax is repaired; the time for that may grow with their square."""
+"""Characters of the longest object whose syntax is repaired, which may take quadratic time."""
 DEEPEST = 8
-"""How deeply such an object may be nested, for the same reason. No reply that is asked for goes deeper than four."""
+"""Deepest nesting of such an object, for the same reason. No valid reply is deeper than four."""
 TRIES = 20
-"""Places where a reply may begin that are looked at."""
+"""Possible beginnings of a reply that are tried."""
 SHOWN = 300
-"""Characters of an error that are passed on."""
+"""Characters of an error message that are kept."""
 
 
 class Unusable(Exception):
-    """A reply is not what was asked for; the message says why, for the model and for people."""
+    """A reply does not have the required form; the message says why, for the model and for people."""
 
 
 def parse_reply(text: str, reply: type[R]) -> R:
-    """The first object in `text` that is such a reply.
+    """The first object in `text` that is a valid reply.
 
     Raises:
-        Unusable: there is none; the reason is that of the most promising one.
+        Unusable: there is none; has the reason for the most promising object.
     """
     own = own_channel(text)[:LONGEST]
-    if (listed := _listed(own, reply)) is not None:
+    if (listed := _parse_bare_list(own, reply)) is not None:
         return listed
     fault = "it holds no JSON object" if own else "it is empty"
     for content in _objects(own):
@@ -52,7 +51,7 @@ def parse_reply(text: str, reply: type[R]) -> R:
             fault = content
             continue
         try:
-            return reply.model_validate(by_their_names(_unwrapped(content, reply), reply))
+            return reply.model_validate(rename_fields(_unwrapped(content, reply), reply))
         except ValidationError as error:
             faults = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
             fault = f"wrong form: {'; '.join(faults)}"
@@ -62,12 +61,12 @@ def parse_reply(text: str, reply: type[R]) -> R:
 
 
 def parse_cut_off(text: str, reply: type[R], *, open_lists: bool) -> R:
-    """What a reply whose end is missing says completely: a field or an item that was cut off is left out.
+    """The complete part of a reply whose end is missing, without fields and items that were cut off.
 
-    With `open_lists` a list may be cut off between its items, and what it has by then is all of it.
+    With `open_lists` a list that was cut off between its items counts as complete.
 
     Raises:
-        Unusable: a field that the reply cannot do without is not complete.
+        Unusable: a required field is not complete.
     """
     own = own_channel(text)[:LONGEST]
     start = own.find("{")
@@ -81,12 +80,12 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|["{}\[\],]', re.DOTALL)
 
 
 def _complete_part(text: str, *, open_lists: bool) -> str:
-    """The beginning of an object, up to the last of its values that is complete, with the brackets closed; empty if none is."""
+    """The beginning of an object up to its last complete value, with closed brackets; empty if no value is complete."""
     closing: list[str] = []
     found = ""
     for token in _TOKEN.finditer(text):
         mark, end = token.group(), token.end()
-        if mark == '"':  # a text without its end
+        if mark == '"':  # an unterminated text
             break
         if mark in {"{", "["}:
             closing.append("}" if mark == "{" else "]")
@@ -104,12 +103,12 @@ _THOUGHT = re.compile(r"\s*<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)",
 _THOUGHT_END = re.compile(
     r"^[^{]*?</(?:think|thinking|thought|reasoning)>|\A.*?</think>\s*(?=\{)", re.DOTALL | re.IGNORECASE
 )
-# Tags in a row at once: a model that says <unk> for ever would be looked through to its end once a tag.
+# Matches consecutive tags at once: an endless row of <unk> would otherwise take quadratic time.
 _TOOL = re.compile(r"\A(?:\s*(?:<(?!(?i:think|thinking|thought|reasoning)>)\|?[\w./-]+\|?>|\[/?[A-Z_]{3,}\]))++")
 
 
 def own_channel(text: str) -> str:
-    """`text` without the reasoning and the tool syntax before what is meant for us. What begins with `{` is left as it is."""
+    """`text` without leading reasoning and tool syntax. A text that begins with `{` is unchanged."""
     while True:
         before = text
         text = text.strip()
@@ -144,17 +143,17 @@ _UNKNOWN = re.compile(
 
 
 def is_refusal(text: str) -> bool:
-    """Whether a reply in plain words declines to answer."""
+    """Whether a plain-text reply declines to answer."""
     return bool(_REFUSAL.match(own_channel(text)))
 
 
 def says_unknown(words: str) -> bool:
-    """Whether an answer's words say that there is none."""
+    """Whether an answer's words say that there is no answer."""
     return bool(_UNKNOWN.fullmatch(words))
 
 
 def _objects(text: str) -> Iterator[dict[str, Any] | str]:
-    """The objects in `text`, outermost only; for what looks like one and is none, the fault."""
+    """The outermost objects in `text`; for an invalid object, the fault as text."""
     at = text.find("{")
     for _ in range(TRIES):
         if at < 0:
@@ -165,7 +164,7 @@ def _objects(text: str) -> Iterator[dict[str, Any] | str]:
 
 
 def _object_at(text: str) -> tuple[dict[str, Any] | str, int]:
-    """The object that `text` begins with, strictly read or else repaired, and its length; or the fault, and where to go on."""
+    """The object at the start of `text`, parsed strictly or repaired, or the fault; and where to continue."""
     end = _closing(text)
     try:
         return _DECODER.raw_decode(text)
@@ -177,7 +176,7 @@ def _object_at(text: str) -> tuple[dict[str, Any] | str, int]:
 
 
 def _repaired(text: str) -> dict[str, Any] | None:
-    """An object whose syntax alone is at fault: commas, quotes, comments, Python's words. None where more is."""
+    """An object with faults only in its syntax: commas, quotes, comments, Python literals; else None."""
     if len(text) > LONGEST_REPAIRED or "NaN" in text or "Infinity" in text or _depth(text) > DEEPEST:
         return None
     import json_repair
@@ -186,11 +185,11 @@ def _repaired(text: str) -> dict[str, Any] | None:
         content = json_repair.loads(text, skip_json_loads=True, strict=True)
     except (ValueError, RecursionError):
         return None
-    return content if isinstance(content, dict) and not _lost(content, text) else None
+    return content if isinstance(content, dict) and not _loses_values(content, text) else None
 
 
-def _lost(content: Any, text: str) -> bool:
-    """Whether `text` has some field more often than the object made of it: to take one of two values would be a guess."""
+def _loses_values(content: Any, text: str) -> bool:
+    """Whether `text` has a field more often than the parsed object: to choose one of two values would be a guess."""
     kept = Counter(_keys(content))
     return any(
         len(re.findall(rf"[{{,]\s*[\"'“”]?{re.escape(key)}[\"'“”]?\s*:", text)) > count for key, count in kept.items()
@@ -206,7 +205,7 @@ def _keys(content: Any) -> Iterator[str]:
 
 
 def _closing(text: str) -> int:
-    """Where the braces that `text` opens are closed, strings not regarded; 0 if they never are."""
+    """The end of the braces that `text` opens, ignoring strings; 0 if they are never closed."""
     depth = 0
     for brace in re.finditer(r"[{}]", text):
         depth += 1 if brace.group() == "{" else -1
@@ -216,13 +215,13 @@ def _closing(text: str) -> int:
 
 
 def _depth(text: str) -> int:
-    """How deeply brackets are nested in `text`, strings not regarded."""
+    """The depth of nested brackets in `text`, ignoring strings."""
     steps = (1 if bracket in "{[" else -1 for bracket in re.findall(r"[{}\[\]]", text))
     return max(accumulate(steps), default=0)
 
 
-def _listed(text: str, reply: type[R]) -> R | None:
-    """A reply whose one list came without its name: the items alone, in brackets."""
+def _parse_bare_list(text: str, reply: type[R]) -> R | None:
+    """A reply from a bare list, which can only belong to one of its fields; else None."""
     bare = _FENCE.sub("", text).strip()
     if not (bare.startswith("[") and bare.endswith("]")):
         return None
@@ -234,7 +233,7 @@ def _listed(text: str, reply: type[R]) -> R | None:
     found = []
     for name in lists:
         try:
-            found.append(reply.model_validate(by_their_names({**{key: [] for key in lists}, name: content}, reply)))
+            found.append(reply.model_validate(rename_fields({**{key: [] for key in lists}, name: content}, reply)))
         except ValidationError:
             continue
     return found[0] if len(found) == 1 else None
@@ -259,7 +258,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_without_contradiction, parse_cons
 
 
 def _unwrapped(content: dict[str, Any], reply: type[BaseModel]) -> dict[str, Any]:
-    """The reply inside a tool call or under a single key."""
+    """Unwrap a reply inside a tool call or under a single key."""
     if set(content) & set(reply.model_fields):
         return content
     inner = content.get("arguments", content.get("parameters"))

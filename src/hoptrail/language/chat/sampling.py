@@ -1,7 +1,7 @@
-"""Several replies to one prompt, each drawn by chance under a seed of its own: in one call where the endpoint can (`n`).
+"""Sample several replies to one prompt, each with its own seed: in one call if the endpoint supports `n`.
 
-Every draw is kept and found again like any other reply: its seed is part of its key. Where the endpoint gives one reply a
-call, each draw is a call, several at a time. Draws without a usable reply are left out, as long as one succeeds.
+Draws are remembered like any other reply: the seed is part of the key. If the endpoint gives one reply per call, each draw is a
+call, several at a time. Draws without a usable reply are left out as long as one succeeds.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from hoptrail.types import Usage
 R = TypeVar("R", bound=BaseModel)
 
 TEMPERATURE = 0.3
-"""The released code's, with 10 draws. Its penalties on repeated words are not sent: few endpoints know them."""
+"""The temperature of SUNAR's released code, with 10 draws. Its repetition penalties are not sent: few endpoints support them."""
 
 
 def climb_often(
     ladder: Ladder, task: str, draft: Callable[[Room], Draft], reply: type[R], draws: int, workers: int
 ) -> tuple[list[Climbed[R]], Usage]:
-    """The draws that succeeded, in the order of their seeds 1 to `draws`, and what all of them cost.
+    """The successful draws in the order of their seeds 1 to `draws`, and the cost of all draws.
 
     Raises:
-        TaskFailed: none succeeded; the reason is that of the first.
+        TaskFailed: no draw succeeded; has the first one's reason.
         EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: see `Chat.ask`.
     """
 
@@ -41,7 +41,7 @@ def climb_often(
 
     seeds = range(1, draws + 1)
     fetched = ladder.fetch(task, draft, reply, [Draw(seed, TEMPERATURE) for seed in seeds])
-    first = draw(1)  # alone, so that the others know which rung works
+    first = draw(1)  # alone, to find the working rung for the others
     if fetched is None:
         fetched = ladder.fetch(task, draft, reply, [Draw(seed, TEMPERATURE) for seed in seeds[1:]])
     with ThreadPoolExecutor(workers) as pool:

@@ -1,7 +1,7 @@
-"""What a model may reply, one class a task, and the JSON schema sent for it.
+"""The replies of a model, one class for each task, and the JSON schemas that are sent.
 
-Fields stand in the order in which a model is to write them, reasons before what follows from them: strict decoders keep to it.
-Those with a default may be missing in a reply; the schema sent asks for all of them.
+Fields are in the order in which a model should write them, reasons first: strict decoders keep to it. Fields with a default may
+be missing in a reply, but the schema requires them.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from hoptrail.language.chat.lenient import (
     Text,
     Texts,
     YesNo,
-    as_named,
+    as_records,
 )
 
 UNSURE = 0.5
 """The confidence of a reply that gives none."""
 TEXT_LIMITS = {"quote": 240, "reasoning": 400, "summary": 1600, "text": 300, "type": 40}
 TEXT_LIMIT = 160
-"""Characters of a text, by the field that holds it: several times what prompts ask for. Small models do not end by themselves."""
+"""Most characters of a text, by field: several times what prompts ask for. Small models do not stop by themselves."""
 LIST_LIMITS = {"evidence": 4, "sentence": 4, "steps": 6, "triple": 3}
 LIST_LIMIT, RECORDS_LIMIT = 8, 40
-"""Items of a list of texts or numbers, and of one of records, likewise. A reply about one question that reaches all limits still
-fits the room that there is by default.
+"""Most items of a list of texts or numbers, and of a list of records. A reply about one question at all limits still fits the
+default room.
 """
 
 
 class EntityReply(BaseModel):
-    """A named thing, and what kind of thing it is."""
+    """An entity and its type."""
 
     name: Text
     type: Text = ""
 
 
 class FactReply(BaseModel):
-    """The number of a sentence, a fact that it states, the entities it is about, and who does what to whom."""
+    """The number of a sentence, a fact that it states, the fact's entities, and its triple."""
 
     sentence: Numbers = []
     text: Text
@@ -55,7 +55,7 @@ class FactReply(BaseModel):
 class ExtractReply(BaseModel):
     """Entities and facts of a text."""
 
-    entities: Annotated[list[EntityReply], BeforeValidator(as_named)]
+    entities: Annotated[list[EntityReply], BeforeValidator(as_records)]
     facts: list[FactReply]
 
 
@@ -153,14 +153,14 @@ class EquateReply(BaseModel):
 
 
 def schema_of(reply: type[BaseModel]) -> str:
-    """The JSON schema of a reply, as text: fields in the order declared, every object closed and every field asked for, which
-    strict endpoints insist on.
+    """The JSON schema of a reply as text: fields in the declared order, every object closed and every field required, as strict
+    endpoints demand.
     """
     return json.dumps(_strict(reply.model_json_schema()))
 
 
 def limited_schema_of(reply: type[BaseModel]) -> str:
-    """The same with a limit on every text and list (`maxLength`, `maxItems`), for servers that decode by it."""
+    """The schema with limits on texts and lists (`maxLength`, `maxItems`), for servers that decode by it."""
     return json.dumps(_limited(_strict(reply.model_json_schema())))
 
 
@@ -169,27 +169,27 @@ def _strict(part: Any) -> Any:
         return [_strict(item) for item in part]
     if not isinstance(part, dict):
         return part
-    made = {key: _strict(value) for key, value in part.items() if key not in {"default", "title", "description"}}
-    if isinstance(made.get("properties"), dict):
-        made |= {"additionalProperties": False, "required": list(made["properties"])}
-    return made
+    schema = {key: _strict(value) for key, value in part.items() if key not in {"default", "title", "description"}}
+    if isinstance(schema.get("properties"), dict):
+        schema |= {"additionalProperties": False, "required": list(schema["properties"])}
+    return schema
 
 
 def _limited(part: Any, field: str = "") -> Any:
-    """A schema with limits; `field` is the property that it is in."""
+    """A schema with limits; `field` is the property that contains it."""
     if isinstance(part, list):
         return [_limited(item, field) for item in part]
     if not isinstance(part, dict):
         return part
-    made = {
-        key: {name: _limited(one, name) for name, one in value.items()}
+    schema = {
+        key: {name: _limited(item, name) for name, item in value.items()}
         if key in {"properties", "$defs"}
         else _limited(value, field)
         for key, value in part.items()
     }
     if part.get("type") == "string" and "enum" not in part:
-        made["maxLength"] = TEXT_LIMITS.get(field, TEXT_LIMIT)
+        schema["maxLength"] = TEXT_LIMITS.get(field, TEXT_LIMIT)
     if part.get("type") == "array":
         most = RECORDS_LIMIT if "$ref" in part["items"] else LIST_LIMIT
-        made["maxItems"] = LIST_LIMITS.get(field, most)
-    return made
+        schema["maxItems"] = LIST_LIMITS.get(field, most)
+    return schema

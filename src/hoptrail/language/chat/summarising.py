@@ -1,4 +1,4 @@
-"""Summaries of more than a window holds: of parts first, then of those summaries, so that every source was read."""
+"""Summarise more text than fits a window: first parts, then their summaries, so that every source is read."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from hoptrail.text.sentences import unit_sentences
 from hoptrail.types import Kind, Span, Unit, content_id
 
 WORD_TOKENS = 3
-"""Tokens of a word, with room to spare."""
+"""Generous number of tokens per word."""
 
 Summarised = Callable[[Sequence[Unit], int], tuple[str, tuple[Unit, ...]]]
-"""One summary of the first of some units, in so many words, and the units that it was made of."""
+"""Summarises the first of some units in a number of words; returns the summary and the units it covers."""
 
 
 def summarise_all(units: Sequence[Unit], words: int, tokens: int, summarised: Summarised) -> str:
-    """A summary of all `units` in `words` words, where `summarised` takes up to about `tokens` tokens at a time.
+    """A summary of all `units` in `words` words; `summarised` takes up to about `tokens` tokens at a time.
 
     Raises:
-        TaskFailed: as `summarised` does, or summaries of parts are no shorter than the parts.
+        TaskFailed: from `summarised`, or because summaries of parts are no shorter than the parts.
     """
     pieces = [piece for unit in units for piece in in_pieces(unit, tokens)]
     while True:
         at_once = sum(map(cost_of, pieces)) <= tokens
         parts: list[Unit] = []
-        left = pieces
-        while left:
-            text, read = summarised(left, words if at_once else min(words, max(1, tokens // (2 * WORD_TOKENS))))
+        remaining = pieces
+        while remaining:
+            text, read = summarised(remaining, words if at_once else min(words, max(1, tokens // (2 * WORD_TOKENS))))
             if len(read) == len(pieces):
                 return text
             parts.append(_part(text, read))
-            known = {unit.id for unit in read}
-            left = [unit for unit in left if unit.id not in known]
+            covered = {unit.id for unit in read}
+            remaining = [unit for unit in remaining if unit.id not in covered]
         if sum(map(cost_of, parts)) >= sum(map(cost_of, pieces)):
             raise TaskFailed(
                 "summarise: context_window under [chat] is too small: summaries of parts are as long as the parts"
@@ -45,7 +45,7 @@ def summarise_all(units: Sequence[Unit], words: int, tokens: int, summarised: Su
 
 
 def in_pieces(unit: Unit, tokens: int) -> Iterator[Unit]:
-    """The unit itself, or runs of its sentences of about `tokens` tokens at most; of a longer sentence, parts."""
+    """The unit itself, or runs of its sentences with about `tokens` tokens at most; longer sentences are split."""
     if estimated_tokens(unit.searchable) <= tokens:
         yield unit
         return
@@ -60,7 +60,7 @@ def in_pieces(unit: Unit, tokens: int) -> Iterator[Unit]:
 
 
 def _stops(unit: Unit, tokens: int) -> Iterator[int]:
-    """Where the text of a unit may be parted: behind its sentences, and within those that are longer than `tokens`."""
+    """Where the text of a unit may be split: after sentences, and within those longer than `tokens`."""
     at, text = 0, unit.text
     ends = [end for _, end in islice(unit_sentences(unit), MOST_SENTENCES)]
     for end in [*ends, len(text)]:

@@ -1,7 +1,7 @@
-"""Whether what a model says stands in what it cites: by rules, in the sentences themselves, the one before each, and the title.
+"""Check by rules whether a model's answer is in the sentences that it cites, the ones before them, or the title.
 
-Rules see words and numbers. What follows from several facts (a yes or a no, a count, a difference, a choice between two that the
-question names) they cannot tell, and then hold nothing against the model. Other words for the same thing count as unsupported.
+Rules compare words and numbers. Conclusions from several facts (a yes or no, a count, a difference, a choice between two names in
+the question) cannot be checked and count as supported. Synonyms count as unsupported.
 """
 
 from __future__ import annotations
@@ -15,34 +15,34 @@ from hoptrail.text.words import content_stems
 from hoptrail.types import Kind, Span, Unit
 
 NAME_STEMS = 3
-"""Words of an answer up to which all must be said: a name, a date."""
+"""Answers up to this many words (names, dates) need all of them in the cited text."""
 SHARE = 2 / 3
-"""How many of its words must be said of a longer one."""
+"""Share of a longer answer's words that must be in the cited text."""
 
 _RECKONED = re.compile(r"(?!1\d{3}$|20\d{2}$)\W*\d[\d.,]*(?:\s[\w%]+)?")
-"""A bare figure that is no year: it may be the sum of others, or what lies between them."""
+"""A bare figure that is no year: it may be the sum or the difference of others."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 def is_supported(question: str, answer: str, support: Sequence[Span], units: Sequence[Unit]) -> bool:
-    """Whether the answer to a question may stand on `support`, which lies in `units`; False only where it cannot."""
+    """Whether `support`, which lies in `units`, may support the answer; False only if it cannot."""
     said = folded(without_article(answer).strip(" .!?"))
     if said in YES_NO or stands_in(said, folded(question)):
         return True
-    said_there = [text for span in support for text in _said_at(span, units)]
+    said_there = [text for span in support for text in _texts_at(span, units)]
     text = folded("\n".join(said_there))
     if stands_in(said, text):
         return True
     numbers = set(_NUMBER.findall(said))
     if not numbers <= set(_NUMBER.findall(text)):
         return _RECKONED.fullmatch(said) is not None and len(set(_NUMBER.findall("\n".join(said_there[1::2])))) > 1
-    wanted = content_stems(said)
-    shared = len(wanted & content_stems(text))
-    return bool(wanted) and shared >= (len(wanted) if len(wanted) <= NAME_STEMS else SHARE * len(wanted))
+    stems = content_stems(said)
+    shared = len(stems & content_stems(text))
+    return bool(stems) and shared >= (len(stems) if len(stems) <= NAME_STEMS else SHARE * len(stems))
 
 
-def _said_at(span: Span, units: Sequence[Unit]) -> list[str]:
-    """The titles of the units that hold a span, each with what it says there."""
+def _texts_at(span: Span, units: Sequence[Unit]) -> list[str]:
+    """For each unit that contains a span: its title, and its text there with the sentence before."""
     texts: list[str] = []
     for unit in units:
         place = next((source for source in unit.sources if source.covers(span)), None)

@@ -1,8 +1,8 @@
-"""A number out of the word that stands for it, weighted by how probable each word was as the model wrote it.
+"""Refine the number of a scale's word by the probabilities of all words of the scale.
 
-With log-probabilities a "yes" that was nearly a "no" differs from one beyond doubt: the number is the mean of what the words
-stand for, each weighted by its share of the probability of all of them (yes 60 %, no 40 %: .6). Tokens that are none of the
-words do not count. Without log-probabilities it is the number of the word written.
+With log-probabilities a "yes" that was nearly a "no" differs from a certain one: the number is the mean of the words' numbers,
+weighted by their probabilities (yes 60 %, no 40 %: .6). Other tokens do not count. Without log-probabilities it is the number of
+the written word.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ R = TypeVar("R", bound=BaseModel)
 
 
 def scales_of(reply: type[BaseModel]) -> dict[str, Scale]:
-    """The scales of a reply's fields, by the names of the fields."""
+    """Field -> scale, for the fields of a reply that have one."""
     fields = reply.model_fields.items()
     return {name: one for name, field in fields for one in field.metadata if isinstance(one, Scale)}
 
 
-def weighed(reply: R, tokens: Sequence[Token]) -> R:
-    """`reply` with its numbers weighted by what the last tokens of its text could have been."""
+def apply_logprobs(reply: R, tokens: Sequence[Token]) -> R:
+    """`reply` with its numbers weighted by the probabilities in `tokens`."""
     numbers = {
         name: number
         for name, scale in scales_of(type(reply)).items()
@@ -37,7 +37,7 @@ def weighed(reply: R, tokens: Sequence[Token]) -> R:
 
 
 def _mean(field: str, said: float, words: Mapping[str, float], tokens: Sequence[Token]) -> float | None:
-    """The weighted number; None where the word that was read does not stand in the tokens, after the name of its field."""
+    """The weighted number; None if the tokens do not have the word `said` after the name of its field."""
     text = "".join(token[0][0] for token in tokens)
     named = rf"(?<!\w){field}\W{{1,12}}({'|'.join(words)})(?!\w)"
     found = next(reversed(list(re.finditer(named, text, re.IGNORECASE))), None)
@@ -52,7 +52,7 @@ def _mean(field: str, said: float, words: Mapping[str, float], tokens: Sequence[
 
 
 def _mean_of(token: Mapping[str, float], words: Mapping[str, float]) -> float | None:
-    """The mean over the words that the alternatives in one place begin; None if they begin none."""
+    """The mean over the words that one token's alternatives begin; None if they begin none."""
     shares = dict.fromkeys(words, 0.0)
     for text, logprob in token.items():
         begun = [word for word in words if _begins(text, word)]
@@ -63,6 +63,6 @@ def _mean_of(token: Mapping[str, float], words: Mapping[str, float]) -> float | 
 
 
 def _begins(token: str, word: str) -> bool:
-    """Whether a token is the word or its start: ` "yes`, `YES",`, `y`."""
+    """Whether a token is the word or its beginning: ` "yes`, `YES",`, `y`."""
     said = re.sub(r"^\W+", "", token).lower()
     return bool(said) and (word.startswith(said) or re.match(rf"{word}(?!\w)", said) is not None)

@@ -1,8 +1,8 @@
-"""Things that a question describes by a clause instead of naming them, and where such a clause ends.
+"""Find clauses in a question that describe a thing instead of naming it, and where they end.
 
-Two kinds: relative (`the town where Ada was born`) and participial (`the town founded by Ada`). The hard part is the end: in
-`When did the man who built Foss Bridge die?` the last word belongs to the question. Clauses are found from the right, so that
-the innermost comes first.
+There are relative clauses (`the town where Ada was born`) and participial ones (`the town founded by Ada`). The hard part is the
+end: in `When did the man who built Foss Bridge die?` the last word belongs to the question. The search runs from the right, so
+that the innermost clause comes first.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NOT_PARTICIPLES = word_set(
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A stretch of the question that describes its thing without naming it, and the question that finds it."""
+    """The stretch of a question that describes a thing without naming it, and the question that finds the thing."""
 
     start: int
     end: int
@@ -47,7 +47,7 @@ class _Opening:
 
 
 def describing_clauses(question: str) -> Iterator[Description]:
-    """The descriptions by clause, the last one first."""
+    """The descriptions by a clause, the last one first."""
     tokens = tokens_of(question)
     for at in range(len(tokens) - 1, 0, -1):
         opening = _relative(tokens, at) or _participial(tokens, at)
@@ -60,8 +60,8 @@ def describing_clauses(question: str) -> Iterator[Description]:
             yield Description(first.start, end, f"{'Who' if is_person_noun(head.text) else 'What'} is {phrase}?")
 
 
-def is_relative(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a clause word leads a clause and asks nothing itself: `the leader of which revolution` asks."""
+def _is_relative(tokens: Sequence[Token], at: int) -> bool:
+    """Whether the clause word at `at` opens a clause and is no question word, as in `the leader of which revolution`."""
     word = tokens[at].lower
     when = word == "when" and at + 1 < len(tokens) and tokens[at + 1].lower in _PRONOUNS  # `the gauge when it was new`
     if word not in CLAUSE_WORDS or at == 0 or when:
@@ -71,23 +71,12 @@ def is_relative(tokens: Sequence[Token], at: int) -> bool:
     return tokens[at - 1].content
 
 
-def inverts(tokens: Sequence[Token], at: int) -> bool:
-    """Whether an auxiliary with its subject behind it stands at `at`, as in a question: `did the harbour`."""
-    return at + 1 < len(tokens) and tokens[at].lower in _DO | _BE and tokens[at + 1].subject
-
-
 def _relative(tokens: Sequence[Token], at: int) -> _Opening | None:
-    if not is_relative(tokens, at):
+    if not _is_relative(tokens, at):
         return None
     head = at - 2 if tokens[at - 1].lower in PREPOSITIONS else at - 1
     start = group_start(tokens, head)
     return _Opening(start, head, at, own_verb(tokens, at)) if start is not None else None
-
-
-def _definite(tokens: Sequence[Token], head: int) -> int | None:
-    """Where the noun group that ends at `head` starts, if at `the`."""
-    start = group_start(tokens, head)
-    return start if start is not None and tokens[start].lower == "the" else None
 
 
 def _participial(tokens: Sequence[Token], at: int) -> _Opening | None:
@@ -97,92 +86,83 @@ def _participial(tokens: Sequence[Token], at: int) -> _Opening | None:
     if not (word.participle or going) or word.lower in _NOT_PARTICIPLES or at + 1 >= len(tokens):
         return None
     head = at - 2 if tokens[at - 1].lower.endswith("ly") else at - 1
-    start = _definite(tokens, head)
+    start = group_start(tokens, head)
+    if start is None or tokens[start].lower != "the":
+        return None
     following = tokens[at + 1]
     leads = following.name or following.lower in ARTICLES or (not going and following.lower in _LED_BY_PARTICIPLES)
-    return _Opening(start, head, at, at) if start is not None and leads else None
+    return _Opening(start, head, at, at) if leads else None
 
 
 def _frame(tokens: Sequence[Token], start: int) -> frozenset[str]:
-    """The auxiliaries of the kind that fronts the question, when the group at `start` stands within its subject.
+    """The kind of auxiliary that fronts the question, if the group at `start` is within its subject.
 
-    Empty when the question's own verb stands before, or none follows (`What is the ...?`).
+    Empty if the question's verb comes before the group, or no predicate follows (`What is the ...?`, `Who was the ...?`).
     """
     at = next((at for at, token in enumerate(tokens[:8]) if token.lower in _DO | _BE), start)
-    if at >= start or _asks_what(tokens, at + 1):
+    asks_what = at == 1 and tokens[0].lower in {"what", "who"} and tokens[1].lower in _BE
+    if at >= start or asks_what:
         return frozenset()
     kind = _DO if tokens[at].lower in _DO else _BE
     between = range(at + 2, start)
-    within = start == at + 1 or tokens[start - 1].lower == "of" or any(is_relative(tokens, one) for one in between)
+    within = start == at + 1 or tokens[start - 1].lower == "of" or any(_is_relative(tokens, place) for place in between)
     return kind if within else frozenset()
 
 
-def _asks_what(tokens: Sequence[Token], start: int) -> bool:
-    """`What is the ...`, `Who was the ...`: no predicate follows what stands at `start`."""
-    return start == 2 and tokens[0].lower in {"what", "who"} and tokens[1].lower in _BE
-
-
 def _clause_end(question: str, tokens: Sequence[Token], opening: _Opening) -> int:
-    """The end of the clause (an offset): that of the question, less what is the question's own."""
-    asking = _asking_behind(tokens, opening)
+    """The end of the clause as an offset: before the question proper or the verb of an outer clause, else the question's end."""
+    asking = _question_after(tokens, opening)
     if asking is not None:
         return len(question[: tokens[asking].start].rstrip(" ,"))
     frame = _frame(tokens, opening.start)
-    found = _of_outer_clause(tokens, opening)
-    if found is None and frame:
-        found = _predicate(tokens, frame, opening.own)
-    end = tokens[found].start if found is not None else len(question)
+    verb = _verb_of_outer_clause(tokens, opening)
+    if verb is None and frame:
+        verb = _predicate(tokens, frame, opening.own)
+    end = tokens[verb].start if verb is not None else len(question)
     return len(question[:end].rstrip(" ,?.!"))
 
 
-def _asking_behind(tokens: Sequence[Token], opening: _Opening) -> int | None:
-    """Where the question proper starts, when the description comes before it: `the town Ada left is in which county`,
-    `In which part of the town that Ada left did ...`.
+def _question_after(tokens: Sequence[Token], opening: _Opening) -> int | None:
+    """Where the question proper starts if it follows the description: `the town Ada left is in which county`, `In which part of
+    the town that Ada left did ...`.
     """
     asked = any(token.lower in _DO | _BE for token in tokens[: opening.start])
     for at in range(opening.at + 1, len(tokens)):
-        if tokens[at].lower in {"what", "which", "how"} and not is_relative(tokens, at):
+        if tokens[at].lower in {"what", "which", "how"} and not _is_relative(tokens, at):
             return _with_leading(tokens, at, opening.at + 1)
-        if not asked and at > opening.own and inverts(tokens, at):
+        is_inverted = at + 1 < len(tokens) and tokens[at].lower in _DO | _BE and tokens[at + 1].subject
+        if not asked and at > opening.own and is_inverted:  # `did the harbour`
             return at
     return None
 
 
 def _with_leading(tokens: Sequence[Token], at: int, least: int) -> int:
-    """The place of the first of the prepositions and auxiliaries right before `at`: `is in | which`."""
+    """The place of the first of the prepositions and auxiliaries directly before `at`: `is in | which`."""
     while at > least and tokens[at - 1].lower in PREPOSITIONS | AUXILIARIES:
         at -= 1
     return at
 
 
 def _predicate(tokens: Sequence[Token], frame: frozenset[str], own: int) -> int | None:
-    """Where the question's own verb starts, behind the clause's: after `did` a plain form, after `was` a participle."""
+    """Where the question's own verb starts after the clause's verb: after `did` a plain form, after `was` a participle."""
     for at in range(own + 1, len(tokens)):
         token, before = tokens[at], tokens[at - 1]
-        if frame is _DO and at == own + 2 and before.lower in _STRANDABLE and _governs(tokens, at):
+        has_object = token.content and at + 1 < len(tokens) and tokens[at + 1].subject  # `reinstate the toll`
+        if frame is _DO and at == own + 2 and before.lower in _STRANDABLE and has_object:
             return at
         fits = token.lower in BASE_VERBS if frame is _DO else token.participle
         if not fits or before.lower in _NO_PREDICATE_AFTER:
             continue
-        if before.lower in PREPOSITIONS and not _is_stranded(tokens, at - 1, own):
-            continue
-        return at
+        # A preposition is stranded if its noun is in front: `the team Ada played for`, `the union Foss is part of`.
+        is_stranded = at == own + 2 or tokens[at - 2].lower in {"part", "member", "citizen"}
+        if is_stranded or before.lower not in PREPOSITIONS:
+            return at
     return None
 
 
-def _governs(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a plain word has an object behind it, so that it must be a verb: `reinstate the toll`."""
-    return tokens[at].content and at + 1 < len(tokens) and tokens[at + 1].subject
-
-
-def _is_stranded(tokens: Sequence[Token], at: int, own: int) -> bool:
-    """Whether a preposition has lost its noun to the front: `the team Ada played for`, `the union Foss is part of`."""
-    return at == own + 1 or tokens[at - 1].lower in {"part", "member", "citizen"}
-
-
-def _of_outer_clause(tokens: Sequence[Token], opening: _Opening) -> int | None:
+def _verb_of_outer_clause(tokens: Sequence[Token], opening: _Opening) -> int | None:
     """Where the verb of an enclosing clause starts: `the town where the man who won X was born`."""
-    if not any(is_relative(tokens, at) for at in range(1, opening.start)):
+    if not any(_is_relative(tokens, at) for at in range(1, opening.start)):
         return None
     verbs = [at for at in range(opening.own + 1, len(tokens)) if tokens[at].lower in AUXILIARIES]
     if verbs:

@@ -1,9 +1,9 @@
-"""Comparison questions: what is asked of each side, and the verdict on the values found.
+"""Comparison questions: what to ask of each side, and the verdict on the values.
 
-Understands `Which/Who ..., A or B?` with an ordering word (earlier, older, longer ...), yes/no questions of such an order
+Understands `Which/Who ..., A or B?` with an ordering word (earlier, older, longer ...), yes/no questions about such an order
 (`Was A born before B?`, `Is A longer than B?`) and about `A and B` (the same place, the same person, both of a kind). The
-sides may be described by a noun that is resolved first (`Which film has the director who was born later, A or B?`). Orders
-nothing that its values do not settle: the verdict is then None.
+compared thing may be a relation of the sides, which is resolved first (`Which film has the director who was born later, A or
+B?`). The verdict is None if the values do not decide.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from hoptrail.text.values import date_order, read_date, read_number, same_value
 from hoptrail.text.words import content_stems, stem, words
 
 
-class Verdictor(StrEnum):
-    """How the values of the two sides decide."""
+class Rule(StrEnum):
+    """How the values of the two sides decide the question."""
 
     EARLIER = "earlier"
     LATER = "later"
@@ -53,23 +53,26 @@ class Verdictor(StrEnum):
     BOTH = "both"
 
 
+YES_OR_NO = frozenset({Rule.SAME, Rule.BOTH})
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """Two sides and what to ask of each.
 
-    `questions` holds a side's questions in order, `{side}` standing for its name and `{found}` for the answer before; a
-    side's values are the answers from `values_from` on.
+    `questions` are a side's questions in order, with `{side}` for its name and `{found}` for the answer to its first question;
+    its values are the answers from `values_from` on.
     """
 
     sides: tuple[str, str]
     questions: tuple[str, ...]
     values_from: int
-    by: Verdictor
+    by: Rule
     claimed: bool = False
-    """Whether the question says which side it is, the first, and asks only whether that is so."""
+    """Whether the question asks yes or no about the first side: `Is A longer than B?`."""
 
     def asked(self) -> tuple[str, ...]:
-        """All sub-questions, first one side's, then the other's, with `#n` for the answers they build on."""
+        """All sub-questions, first one side's, then the other's, with `#n` for the answers they need."""
         result: list[str] = []
         for side in self.sides:
             described = 0
@@ -79,17 +82,17 @@ class Comparison:
         return tuple(result)
 
     def verdict(self, answers: Sequence[str | None]) -> str | None:
-        """The answer, given those to `asked()`; None when one is missing or they do not settle it."""
+        """The verdict from the answers to `asked()`; None if one is missing or they do not decide."""
         count = len(self.questions)
-        values = [answers[at * count + self.values_from : (at + 1) * count] for at in range(2)]
-        found = [[value for value in side if value is not None] for side in values]
-        if any(len(side) != count - self.values_from for side in found):
+        answers_of = [answers[at * count + self.values_from : (at + 1) * count] for at in range(2)]
+        first, second = ([answer for answer in side if answer is not None] for side in answers_of)
+        if not len(first) == len(second) == count - self.values_from:
             return None
-        if self.by is Verdictor.SAME:
-            return "yes" if same_value(found[0][0], found[1][0]) else "no"
-        if self.by is Verdictor.BOTH:
-            return "yes" if found[0][0] == found[1][0] == "yes" else "no"
-        order = _order(self.by, found[0], found[1])
+        if self.by is Rule.SAME:
+            return "yes" if same_value(first[0], second[0]) else "no"
+        if self.by is Rule.BOTH:
+            return "yes" if first[0] == second[0] == "yes" else "no"
+        order = _order(self.by, first, second)
         if self.claimed:
             return None if order is None else "yes" if order < 0 else "no"
         return self.sides[order > 0] if order else None
@@ -101,7 +104,7 @@ _MOST_ANALYSED = 600
 
 
 def find_comparison(question: str) -> Comparison | None:
-    """The comparison that `question` makes, or None. Questions over 600 characters are not looked at."""
+    """The comparison that `question` makes, or None. Questions over 600 characters are not analysed."""
     text = squeeze(question).rstrip(" ?.!")
     if len(text) > _MOST_ANALYSED or not text:
         return None
@@ -125,15 +128,15 @@ def _choice(text: str) -> Comparison | None:
     role = _role(ask)
     side = "{found}" if role else "{side}"
     asked, by = _attribute(ask, ordering, side, person=bool(role) and is_person_noun(role))
-    if not asked:
-        return None
-    leading = _leading(role)
-    return Comparison(sides, (*leading, *asked), len(leading), by)
+    return _comparison(sides, role, asked, by)
 
 
-def _leading(role: str) -> tuple[str, ...]:
-    """What to ask of a side first, where it is only described."""
-    return (f"{'Who' if is_person_noun(role) else 'What'} is the {role} of {{side}}?",) if role else ()
+def _comparison(
+    sides: tuple[str, str], role: str, asked: Sequence[str], by: Rule, *, claimed: bool = False
+) -> Comparison | None:
+    """The comparison that first resolves the `role` of each side, if any; None if nothing is `asked`."""
+    leading = (f"{'Who' if is_person_noun(role) else 'What'} is the {role} of {{side}}?",) if role else ()
+    return Comparison(sides, (*leading, *asked), len(leading), by, claimed) if asked else None
 
 
 _ROLE = re.compile(
@@ -143,24 +146,24 @@ _ROLE = re.compile(
 
 
 def _role(ask: str) -> str:
-    """The noun that leads from a side to what is compared: `whose director was born first`."""
+    """The noun that leads from a side to the compared thing: `whose director was born first`."""
     match = _ROLE.search(ask.lower())
     role = match["whose"] or match["had"] if match else ""
     return "" if role in ORDERINGS | MORE | LESS else role
 
 
-def _attribute(ask: str, ordering: str, side: str, *, person: bool) -> tuple[tuple[str, ...], Verdictor]:
-    """The questions that give a side's value (none where its words say no value), and how the values decide."""
+def _attribute(ask: str, ordering: str, side: str, *, person: bool) -> tuple[tuple[str, ...], Rule]:
+    """The questions that give a side's value (none if the words name no value), and how the values decide."""
     stems = {word.stem for word in words(ask)}
     if "live" in stems and ordering in {"longer", "longest", "shorter", "shortest"}:
-        by = Verdictor.LONGER_LIFE if ordering.startswith("long") else Verdictor.SHORTER_LIFE
+        by = Rule.LONGER_LIFE if ordering.startswith("long") else Rule.SHORTER_LIFE
         return (f"When was {side} born?", f"When did {side} die?"), by
     recent = ordering in LATER or (ordering in {"more", "most"} and "recent" in ask)
     if recent or ordering in EARLIER:
-        by = Verdictor.LATER if recent else Verdictor.EARLIER
+        by = Rule.LATER if recent else Rule.EARLIER
         return (_date_question(ask, stems, ordering, side, person=person),), by
     number = _number_question(ask, ordering, side)
-    return ((number,) if number else ()), Verdictor.MORE if ordering in MORE else Verdictor.LESS
+    return ((number,) if number else ()), Rule.MORE if ordering in MORE else Rule.LESS
 
 
 def _date_question(ask: str, stems: Set[str], ordering: str, side: str, *, person: bool) -> str:
@@ -174,7 +177,7 @@ def _date_question(ask: str, stems: Set[str], ordering: str, side: str, *, perso
 
 
 def _event(ask: str) -> str:
-    """What happened, from `... was published earlier`: the words after the auxiliary, without the ordering."""
+    """The event in `... was published earlier`: the words after the auxiliary, without the ordering word."""
     event = re.split(r"\b(?:was|were|is|been) ", ask)[1:]
     return " ".join(word.text for word in words(" ".join(event[-1:])) if word.lower not in ORDERINGS)
 
@@ -184,7 +187,7 @@ _LISTED_NOUN = "(?P<noun>(?:[a-z-]+ ){0,2}[a-z-]+)$"
 
 
 def _number_question(ask: str, ordering: str, side: str) -> str:
-    """What number is asked of a side; empty where the words say no number of one."""
+    """The question for a side's number; empty if the words name no number."""
     lowered = ask.lower()
     if ordering in POSITIVES:
         noun = re.search(rf"\b{ordering} {_LISTED_NOUN}", lowered)
@@ -200,7 +203,7 @@ def _number_question(ask: str, ordering: str, side: str) -> str:
 
 
 def _counts(counted: str) -> bool:
-    """Whether things that can be counted are named: `seats`, not `accurate with gpsd`."""
+    """Whether the words name countable things: `seats`, not `accurate with gpsd`."""
     counted = re.split(rf" (?:{'|'.join(sorted(PREPOSITIONS))}) ", counted)[0]
     return any(word.endswith("s") or word in {"people", "men", "women", "children"} for word in counted.split()[:3])
 
@@ -217,13 +220,13 @@ _BARE_LEAD = re.compile(r"(?:the )?(?:[a-z]+ )?")
 
 
 def _claim(text: str) -> Comparison | None:
-    """`Was A born before B?`, `Is A longer than B?`: two names, and between them only what orders them."""
-    named = find_names(text)
-    if len(named) != 2:
+    """`Was A born before B?`, `Is A longer than B?`: two names with only ordering words between them."""
+    names = find_names(text)
+    if len(names) != 2:
         return None
-    one, other = named
-    unnamed = f"{text[: one.start]}#{text[one.end : other.start]}#{text[other.end :]}"
-    match = _CLAIM.fullmatch(re.sub('["“”]', "", unnamed))
+    one, other = names
+    masked = f"{text[: one.start]}#{text[one.end : other.start]}#{text[other.end :]}"
+    match = _CLAIM.fullmatch(re.sub('["“”]', "", masked))
     if match is None:
         return None
     leads = [NAMED_AFTER_OF.sub("", match[side]) for side in ("first", "second")]
@@ -231,31 +234,28 @@ def _claim(text: str) -> Comparison | None:
     role = roles.pop()
     if roles or not (role or all(map(_BARE_LEAD.fullmatch, leads))):
         return None
-    sides = tuple(f"the {name.text}" if lead == "the " else name.text for lead, name in zip(leads, named, strict=True))
-    claimed = _claimed(match, "{found}" if role else "{side}", person=_are_persons(role, leads, sides))
-    if claimed is None or not claimed[0]:
-        return None
-    leading, (asked, by) = _leading(role), claimed
-    return Comparison((sides[0], sides[1]), (*leading, *asked), len(leading), by, claimed=True)
+    sides = tuple(f"the {name.text}" if lead == "the " else name.text for lead, name in zip(leads, names, strict=True))
+    asked, by = _claimed_attribute(match, "{found}" if role else "{side}", person=_are_persons(role, leads, sides))
+    return _comparison((sides[0], sides[1]), role, asked, by, claimed=True)
 
 
-def _claimed(match: re.Match[str], side: str, *, person: bool) -> tuple[tuple[str, ...], Verdictor] | None:
-    """The questions that give a side's value, and how the values decide; None where what is said has no one value."""
+def _claimed_attribute(match: re.Match[str], side: str, *, person: bool) -> tuple[tuple[str, ...], Rule]:
+    """The questions that give a side's value (none if the claim is not about one value), and how the values decide."""
     said, more, noun = match["said"] or "", match["more"] or "", match["noun"] or ""
     recently = (more, noun) == ("more", "recently")
     if match["order"] or recently or (more in EARLIER | LATER and said and not noun):
         later = match["order"] == "after" or recently or more in LATER
         plain = _EVENT.fullmatch(said) and not (later and said in NAMED_AFTER)
         asked = (f"When {match['auxiliary'].lower()} {side} {said}?",)
-        return (asked, Verdictor.LATER if later else Verdictor.EARLIER) if plain else None
+        return asked if plain else (), Rule.LATER if later else Rule.EARLIER
     known = {"": not noun and more in AGES | POSITIVES.keys(), "live": more in {"longer", "shorter"}}
     if not known.get(said, said in {"have", "have a"} and noun):
-        return None
+        return (), Rule.SAME
     return _attribute(f"{said} {more} {noun}".strip(), more, side, person=person)
 
 
 def _are_persons(role: str, leads: Sequence[str], sides: Sequence[str]) -> bool:
-    """Whether the sides are persons: by the noun that describes one, else where no name has an article or the noun of a thing."""
+    """Whether the sides are persons: by their noun, else unless a name has an article or the noun of a place or organisation."""
     noun = role or next((lead.split()[-1] for lead in leads if lead not in {"", "the "}), "")
     if noun:
         return is_person_noun(noun)
@@ -267,6 +267,7 @@ _SAME = re.compile(r"\bsame ([a-z]+)", re.IGNORECASE)
 
 
 def _pair(text: str) -> Comparison | None:
+    """A question about `A and B`: the same place or person, or both of a kind."""
     sides = _two_names(text)
     if sides is None:
         return None
@@ -276,20 +277,16 @@ def _pair(text: str) -> Comparison | None:
     same = _SAME.search(f"{lead} {rest}")
     role = _pair_role(lead, rest)
     side = "{found}" if role else "{side}"
-    leading = _leading(role)
-    if same is None:
-        kind = _kind(rest)
-        one_of = "one of the " if words(lead)[0].lower in COPULAS and _are_many(kind) else ""
-        asked = f"Is {side} {one_of}{kind}?" if kind else ""
-        by = Verdictor.BOTH
-    else:
-        asked, by = _same_question(same.group(1).lower(), rest, side), Verdictor.SAME
     names = (first.text, second.text)
-    return Comparison(names, (*leading, asked), len(leading), by) if asked else None
+    if same is not None:
+        return _comparison(names, role, [_same_question(same.group(1).lower(), rest, side)], Rule.SAME)
+    kind = _kind(rest)
+    one_of = "one of the " if words(lead)[0].lower in COPULAS and _are_many(kind) else ""
+    return _comparison(names, role, [f"Is {side} {one_of}{kind}?"] if kind else [], Rule.BOTH)
 
 
 def _two_names(text: str) -> tuple[Mention, Mention] | None:
-    """The two names that `and` or `the same ... as` joins, each perhaps described before it (`the director of film A`)."""
+    """The two names joined by `and` or `the same ... as`, each perhaps after a description (`the director of film A`)."""
     for one, other in pairwise(find_names(text)):
         between = text[one.end : other.start].lower().strip(' ".').split()
         joined = between[:1] == ["and"] and len(between) <= 5
@@ -313,13 +310,9 @@ def _pair_role(lead: str, rest: str) -> str:
 
 
 def _same_question(same: str, rest: str, side: str) -> str:
-    """What to ask of a side to learn its `same ...`."""
-    verbs = [
-        word
-        for word in words(rest)
-        if word.lower.endswith("ed") or stem(word.text) in {"birth", "build", "make", "write", "found"}
-    ]
-    verb = verbs[0].text if verbs else ""
+    """The question for a side's value in `the same ...`."""
+    known = {"birth", "build", "make", "write", "found"}
+    verb = next((word.text for word in words(rest) if word.lower.endswith("ed") or stem(word.text) in known), "")
     by = any(word.lower == "by" for word in words(rest))
     if stem(verb) == "birth":
         return f"Where was {side} born?"
@@ -333,35 +326,35 @@ def _same_question(same: str, rest: str, side: str) -> str:
 
 
 def _kind(rest: str) -> str:
-    """What both are said to be, as said of one."""
+    """The kind that both are said to be."""
     kind = re.sub(r"^(?:both|all|each)\s+", "", rest.lstrip(" ,"))
     kind = re.sub(r"\s+(?:both|too|alike)$", "", kind)
     return kind if content_stems(kind) - {"both"} else ""
 
 
 def _are_many(kind: str) -> bool:
-    """Whether a kind is a noun for several, with nothing but words that describe it before: `football clubs`."""
+    """Whether a kind is a plural noun, perhaps after words that describe it: `football clubs`."""
+    if kind.startswith(("types of ", "kinds of ", "sorts of ")):
+        return True
     plain = not any(word.lower in FUNCTION_WORDS for word in words(kind))
-    return (plain and kind.endswith("s") and not kind.endswith("ss")) or kind.startswith(
-        ("types of ", "kinds of ", "sorts of ")
-    )
+    return plain and kind.endswith("s") and not kind.endswith("ss")
 
 
-def _order(by: Verdictor, first: Sequence[str], second: Sequence[str]) -> int | None:
-    """Negative when the first side is the answer, positive when the second is; None where a value cannot be read."""
+def _order(by: Rule, first: Sequence[str], second: Sequence[str]) -> int | None:
+    """Negative if the first side is the answer, positive if the second is, 0 for a tie; None if a value cannot be read."""
     order: int | None = None
-    if by in {Verdictor.EARLIER, Verdictor.LATER}:
+    if by in {Rule.EARLIER, Rule.LATER}:
         dates = read_date(first[0]), read_date(second[0])
         if dates[0] and dates[1]:
             order = date_order(dates[0], dates[1])
     else:
-        lives = by in {Verdictor.LONGER_LIFE, Verdictor.SHORTER_LIFE}
+        lives = by in {Rule.LONGER_LIFE, Rule.SHORTER_LIFE}
         one, other = (_years(*values) if lives else read_number(values[0]) for values in (first, second))
         if one is not None and other is not None:
             order = (one > other) - (one < other)
     if order is None:
         return None
-    return -order if by in {Verdictor.LATER, Verdictor.MORE, Verdictor.LONGER_LIFE} else order
+    return -order if by in {Rule.LATER, Rule.MORE, Rule.LONGER_LIFE} else order
 
 
 def _years(birth: str, death: str) -> float | None:

@@ -1,6 +1,7 @@
-"""Whole questions: followed hop by hop within the evidence and read at once; what is more probably right is the answer.
+"""Answer whole questions: follow the plan hop by hop, also read the question at once, and take the more probable answer.
 
-Comparisons, conditions that must agree, and figures that somebody has to work out are settled by rule.
+Rules settle comparisons, conditions that must agree, and figures that would have to be computed. Findings of earlier hops are
+concluded by the plan too, and a new reading of the evidence checks them.
 """
 
 from __future__ import annotations
@@ -11,98 +12,104 @@ from itertools import pairwise
 
 from hoptrail.language.offline.comparisons import Comparison
 from hoptrail.language.offline.evidence import EvidencePages
-from hoptrail.language.offline.hops import Followed, follow, make_plan
-from hoptrail.language.offline.judging import Evidence, Judge, cut, stored_judge
-from hoptrail.language.offline.page_reading import Found, Reader, same_answer
+from hoptrail.language.offline.hops import FollowedPlan, Plan, follow, make_plan
+from hoptrail.language.offline.judging import Evidence, cut, stored_judge
+from hoptrail.language.offline.page_reading import ReadAnswer, Reader, same_answer
 from hoptrail.language.offline.ruling_out import asks_twice, is_computed, may_answer, share_of_strangers
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.language.tasks import Reading, Step
+from hoptrail.language.tasks import Finding, Reading, Step
 from hoptrail.text.mentions import find_mentions, find_names
+from hoptrail.text.normal_forms import folded, stands_in
 from hoptrail.text.questions import Wanted, analyse
+from hoptrail.text.values import same_value
 from hoptrail.text.words import content_stems
+from hoptrail.types import Span
 
 _VERDICT = 0.25
-"""The most that a yes or a no is believed which the reader gives and no rule: it is right where one statement says so outright
-(FEVER .87, balanced), and no better than chance where several facts imply it (StrategyQA .55).
+"""Upper bound on the confidence of a yes or no that only the reader gives: it is right if one statement says so outright (FEVER
+.87, balanced), and no better than chance if several facts imply it (StrategyQA .55).
 """
+_UNCHECKED = 0.6  # confidence in a conclusion from findings if reading the evidence gives no answer
+_CONTRADICTED = 0.35  # confidence in a conclusion from findings if reading the evidence gives another answer
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A possible answer with its steps and what speaks for it."""
+    """A possible answer with its steps and the evidence for it."""
 
     answer: str
     steps: tuple[Step, ...]
     evidence: Evidence
     ruled: float = 0.0
-    """The belief in a yes or a no that a rule gives."""
+    """The confidence of a yes or no that a rule gives, else 0."""
 
 
 @dataclass(frozen=True, slots=True)
-class Studied:
-    """A question with the plan as far as it was followed, and the answers to the whole of it."""
+class Study:
+    """A question with the followed plan, the answers from reading it at once, and the share of its names that are unknown."""
 
     question: str
-    followed: Followed
-    at_once: tuple[Found, ...]
+    followed: FollowedPlan
+    at_once: tuple[ReadAnswer, ...]
     strangers: float
 
 
-def study(question: str, evidence: EvidencePages, reader: Reader, settings: OfflineSettings) -> Studied:
-    """Follow the plan, and read the question as it stands where the plan is another one."""
+def study(question: str, evidence: EvidencePages, reader: Reader, settings: OfflineSettings) -> Study:
+    """Follow the plan, and read the question at once if the plan decomposes it."""
     plan = make_plan(question, settings)
     sides = () if plan.comparison else _sides(question)
-    followed = Followed(plan, (), None) if sides else follow(plan, reader, question)
+    followed = FollowedPlan(plan, (), None) if sides else follow(plan, reader, question)
     at_once = _at_once(question, followed, sides, evidence, reader)
     conditions = [plan.questions[at] for at in plan.agreeing]
-    strangers = max(share_of_strangers(one, evidence) for one in (question, *conditions))
-    return Studied(question, followed, tuple(at_once), strangers)
+    strangers = max(share_of_strangers(text, evidence) for text in (question, *conditions))
+    return Study(question, followed, tuple(at_once), strangers)
 
 
 def _at_once(
-    question: str, followed: Followed, sides: Sequence[str], evidence: EvidencePages, reader: Reader
-) -> list[Found]:
-    """Answers to the whole question; none where the plan is just that question, or has settled a yes or no."""
+    question: str, followed: FollowedPlan, sides: Sequence[str], evidence: EvidencePages, reader: Reader
+) -> list[ReadAnswer]:
+    """Answers from reading the whole question; none if the plan is that question, or has settled a yes or no."""
     asked = analyse(question, evidence.titles)
-    verdict = asked is not None and asked.wanted is Wanted.YES_NO
-    if (followed.plan.is_plain and not sides) or (verdict and followed.answer):
+    is_settled = followed.answer and asked is not None and asked.wanted is Wanted.YES_NO
+    is_plain = len(followed.plan.questions) == 1 and followed.plan.comparison is None
+    if is_settled or (is_plain and not sides):
         return []
     named = [mention.text for mention in find_mentions(question, question=True)]
     found = reader.ranked(question, [name for name in named if name not in sides])
     if sides:
-        named_sides = ((one, next((side for side in sides if same_answer(one.answer, side)), "")) for one in found)
-        return [replace(one, answer=side) for one, side in named_sides if side]
+        matches = ((one, next((side for side in sides if same_answer(one.answer, side)), "")) for one in found)
+        return [replace(one, answer=side) for one, side in matches if side]
     allowed = [one for one in found if may_answer(one.answer, asked, followed.plan.comparison)]
     return [replace(one, answer=_whole_side(one.answer, followed.plan.comparison)) for one in allowed]
 
 
 def _whole_side(answer: str, comparison: Comparison | None) -> str:
-    """A side of a comparison by its whole name, where the answer is a part of it."""
+    """The whole name of a side of the comparison if the answer is a part of it, else the answer."""
     sides = comparison.sides if comparison else ()
     return next((side for side in sides if content_stems(answer) < content_stems(side)), answer)
 
 
 def _sides(question: str) -> tuple[str, ...]:
-    """The two names between which a question lets choose: `Which is older, Ida Berg or Bo Marsh?`."""
+    """The two names that a question offers to choose from: `Which is older, Ida Berg or Bo Marsh?`."""
     for one, other in pairwise(find_names(question)):
         if question[one.end : other.start].lower().replace("the ", "").strip(' ,".') == "or":
             return one.text, other.text
     return ()
 
 
-def options(studied: Studied) -> list[Option]:
-    """The plan's answer and that of reading at once, as far as there are."""
-    found: list[Option] = []
+def options(studied: Study) -> list[Option]:
+    """The plan's answer and the different one from reading at once, if any; none if all names of the question are unknown."""
+    possible: list[Option] = []
     if studied.strangers == 1.0:
-        return found
+        return possible
     if studied.followed.answer is not None:
-        found.append(_planned(studied.followed.answer, studied))
-    if studied.at_once and not (found and same_answer(found[0].answer, studied.at_once[0].answer)):
-        found.append(_read_at_once(studied.at_once[0], studied))
-    return found
+        possible.append(_option_by_plan(studied.followed.answer, studied))
+    if studied.at_once and not (possible and same_answer(possible[0].answer, studied.at_once[0].answer)):
+        possible.append(_option_at_once(studied.at_once[0], studied))
+    return possible
 
 
-def _planned(answer: str, studied: Studied) -> Option:
+def _option_by_plan(answer: str, studied: Study) -> Option:
     followed, weakest = studied.followed, studied.followed.weakest
     several = len(followed.hops) > 1
     verdict = float(any(hop.is_verdict for _, hop in followed.hops))
@@ -130,7 +137,7 @@ def _planned(answer: str, studied: Studied) -> Option:
     return Option(answer, steps, evidence, ruled)
 
 
-def _read_at_once(best: Found, studied: Studied) -> Option:
+def _option_at_once(best: ReadAnswer, studied: Study) -> Option:
     followed = studied.followed
     verdict = float(best.is_verdict)
     evidence = Evidence(
@@ -150,23 +157,52 @@ def _read_at_once(best: Found, studied: Studied) -> Option:
     return Option(best.answer, (Step(studied.question, best.answer, best.support),), evidence)
 
 
-def _believed(option: Option, judge: Judge) -> float:
+def _confidence(option: Option) -> float:
     if option.ruled:
         return option.ruled
-    probability = judge.probability(option.evidence)
+    probability = stored_judge().probability(option.evidence)
     return min(probability, _VERDICT) if option.evidence.verdict else probability
 
 
-def read_by_hops(
-    question: str, evidence: EvidencePages, reader: Reader, settings: OfflineSettings, judge: Judge | None = None
-) -> Reading:
-    """Answer `question` by what is most probably right, one step for each hop with its support."""
+def read_by_hops(question: str, evidence: EvidencePages, reader: Reader, settings: OfflineSettings) -> Reading:
+    """The most probable answer to `question`, with one step for each hop."""
     studied = study(question[: settings.question_characters], evidence, reader, settings)
     if is_computed(studied.question, evidence) or asks_twice(studied.question):
         return Reading(None, studied.followed.steps)
-    judge = judge or stored_judge()
-    judged = [(_believed(option, judge), option) for option in options(studied)]
-    probability, best = max(judged, key=lambda one: one[0], default=(0.0, None))
+    judged = [(_confidence(option), option) for option in options(studied)]
+    probability, best = max(judged, key=lambda pair: pair[0], default=(0.0, None))
     if best is None:
         return Reading(None, studied.followed.steps)
     return Reading(best.answer, best.steps, round(probability, 4))
+
+
+def conclude(
+    question: str, plan: Plan, findings: Sequence[Finding], evidence: EvidencePages, reading: Reading
+) -> Reading:
+    """The conclusion from the findings, else `reading`, which is of all the evidence."""
+    answer = _conclusion_of(plan, findings)
+    if answer is None:
+        return reading
+    if reading.answer is not None and same_value(reading.answer, answer):
+        steps = (*reading.steps[:-1], replace(reading.steps[-1], answer=answer))
+        return Reading(answer, steps, max(_UNCHECKED, reading.confidence))
+    confidence = _UNCHECKED if reading.answer is None else _CONTRADICTED
+    return Reading(answer, (Step(question, answer, _support(answer, evidence)),), confidence)
+
+
+def _conclusion_of(plan: Plan, findings: Sequence[Finding]) -> str | None:
+    if plan.comparison is None and not plan.agreeing:
+        return findings[-1].answer if findings else None
+    by_question = {finding.question: finding.answer for finding in findings}
+    if all(question in by_question for question in plan.questions):
+        return plan.conclude([by_question[question] for question in plan.questions])
+    return plan.conclude([finding.answer for finding in findings])
+
+
+def _support(answer: str, evidence: EvidencePages) -> tuple[Span, ...]:
+    """The spans of the first line with the answer's words; none for yes or no, which follow from the findings."""
+    folded_answer = folded(answer)
+    if folded_answer in {"yes", "no"}:
+        return ()
+    lines = (line for page in evidence.pages for line in page.lines)
+    return next((line.support for line in lines if stands_in(folded_answer, folded(line.alone))), ())

@@ -1,7 +1,4 @@
-"""Documents that contradict each other: which of several answers holds.
-
-What was said last of a thing holds where everybody says when. Without dates nothing does, and the question is left open.
-"""
+"""Choose between documents that contradict each other: if all are dated, the latest holds; otherwise none does."""
 
 from __future__ import annotations
 
@@ -11,12 +8,12 @@ from dataclasses import dataclass, replace
 from hoptrail.types import Span
 
 ALIKE = 0.5
-"""What share of their words two statements of one thing have in common."""
+"""Least share of words in common for two statements to be about the same thing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """An answer that a document gives, the stems of what it gives it for, and its ISO date (empty: none)."""
+    """An answer that a document gives, the stems of what it is about, and its ISO date (empty: none)."""
 
     answer: str
     about: frozenset[str]
@@ -24,21 +21,21 @@ class Assertion:
     date: str = ""
 
     def contradicts(self, other: Assertion, least: float = ALIKE) -> bool:
-        """Whether this is another document's other answer to the same: they share `least` of what they are about."""
+        """Whether another document gives a different answer to the same thing: `about` overlaps by at least `least`."""
         shared, either = self.about & other.about, self.about | other.about
         alike = len(shared) >= least * len(either)
         return alike and self.document != other.document and self.answer != other.answer
 
 
 def replaced(support: Sequence[Span]) -> tuple[Span, ...]:
-    """What supports an answer that another one, said later, replaces."""
+    """The spans, marked as replaced by a later statement."""
     return tuple(replace(span, replaced=True) for span in support)
 
 
 def which_holds(asserted: Sequence[Assertion], least: float = ALIKE) -> int | None:
-    """The place of what holds: of the first, unless others contradict it and were said later; None where dates do not tell.
+    """The place of the assertion that holds: the first, or the latest of those that contradict it; None if dates do not decide.
 
-    There must be one.
+    `asserted` must not be empty.
     """
     disputed = [at for at, one in enumerate(asserted) if at == 0 or one.contradicts(asserted[0], least)]
     if len(disputed) == 1:

@@ -1,25 +1,19 @@
-"""Nested questions taken apart from the inside: `the X of the Y that Z` becomes a chain of plain questions.
+"""Decompose nested questions from the inside: `the X of the Y that Z` becomes a chain of plain questions.
 
-Three kinds of nested description are resolved, innermost first: a possessive (`Marie's father`), a noun with `of` and a
-name (`the designer of the Candlerock Lighthouse`), and a noun with a clause (`the town where #1 was born`). Each becomes
-`Who is ...?` or `What is ...?` and leaves its number, `#1`, in the rest. Anything else stays one question. Comparisons are
-split in `comparing`. (systems.md names this chain ChainRAG 2.6 and HiRAG 3.6: the innermost noun phrase first.)
+Three kinds of description are resolved, innermost first (as in ChainRAG and HiRAG): a possessive (`Marie's father`), a noun with
+`of` and a name (`the designer of the Candlerock Lighthouse`), and a noun with a clause (`the town where #1 was born`). Each
+becomes `Who is ...?` or `What is ...?` and leaves its number, `#1`, in the rest. Anything else stays one question. `comparisons`
+splits comparisons.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 
 from hoptrail.language.offline.clauses import Description, describing_clauses
-from hoptrail.text.lexicon import (
-    ARTICLES,
-    BASE_VERBS,
-    KINSHIP,
-    ORGANISATION_NOUNS,
-    PARTITIVES,
-    word_set,
-)
+from hoptrail.text.lexicon import ARTICLES, BASE_VERBS, KINSHIP, ORGANISATION_NOUNS, PARTITIVES, word_set
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.phrases import CLAUSE_WORDS, Token, adjacent, group_start, tokens_of
 from hoptrail.text.questions import Wanted, is_person_noun, type_of_noun
@@ -32,36 +26,33 @@ _ASKED_NAME = re.compile(r"^(who|what) (?:is|was|are|were) the (?:full |first )?
 _FRONTED = word_set("did does do was were is are")
 _SAME = re.compile(r"\bthe same (?=[a-z]+ (?:where|that|who|in which)\b)")
 _KIN = re.compile(rf"(?P<start>\bthe |['’]s )(?P<kin>{'|'.join(KINSHIP)})(?P<end> of)?\b", re.IGNORECASE)
-"""Kin two steps away."""
+"""Relatives two steps away."""
 _WHILE = re.compile(
     r"(?:when|while|if|before|after|until|unless|because|since) (?:it|he|she|they|we|you|i)\b", re.IGNORECASE
 )
-"""What says when or why, and describes nothing: `the error of the meter when it was new`."""
+"""Opens a clause that says when or why and describes nothing: `the error of the meter when it was new`."""
 _WHEN = re.compile(r"\b(?:before|after|during|since|until) $", re.IGNORECASE)
 _OWNER = re.compile(r"['’]s\b|(?<=[sz])['’](?= )")
 _WHOLE = re.compile(r"(?:who|what|which|where|when)(?: (?P<noun>[a-z]+))? (?:is|was|are|were)$", re.IGNORECASE)
 
 
 def chain(question: str, most: int, offset: int = 0) -> tuple[str, ...]:
-    """The sub-questions of `question`, the last being what is left of it; references count from `offset` + 1.
-
-    At most `most` questions come back; a question nested deeper keeps its outer part whole.
-    """
-    whole = rest = _plainly(squeeze(question))
+    """At most `most` sub-questions of `question`, the last being its remainder; references count from `offset` + 1."""
+    whole = rest = _simplify(squeeze(question))
     steps: list[str] = []
     while len(steps) < most - 1:
-        found = _innermost(rest)
-        if found is None:
+        description = _innermost(rest)
+        if description is None:
             break
-        steps.append(found.question)
-        rest = f"{rest[: found.start]}#{offset + len(steps)}{rest[found.end :]}"
-    if not all(map(_asks_something, (*steps, rest))):
+        steps.append(description.question)
+        rest = f"{rest[: description.start]}#{offset + len(steps)}{rest[description.end :]}"
+    if not all(map(_has_verb, (*steps, rest))):
         return (whole,)
     return (*steps, rest)
 
 
-def _asks_something(question: str) -> bool:
-    """Whether a question reads as English: `In which city does #1?` lost its verb."""
+def _has_verb(question: str) -> bool:
+    """Whether a question kept its verb: `In which city does #1?` lost it."""
     tokens = tokens_of(question)
     at = next((at for at, token in enumerate(tokens) if token.lower in {"do", "does", "did"}), None)
     return at is None or any(token.content and not token.name for token in tokens[at + 1 :])
@@ -74,9 +65,9 @@ _EXTRAPOSED = re.compile(
 )
 
 
-def _plainly(question: str) -> str:
-    """In its shortest form: without `'s` for `is`, `the name of` and `the same`, kin two steps away by both steps, what somebody
-    has with `of`, a clause right behind its noun.
+def _simplify(question: str) -> str:
+    """The question in a simpler form: a clause directly after its noun, no `the same`, no `'s` for `is`, no `the name of`, a
+    relative two steps away as both steps, and `of` for a possessive.
     """
     question = _EXTRAPOSED.sub(r"\g<aux> \g<noun> \g<clause> \g<verb>?", question)
     question = _SAME.sub("the ", question)
@@ -86,24 +77,22 @@ def _plainly(question: str) -> str:
 
 
 def _in_two_steps(match: re.Match[str]) -> str:
-    """`the stepmother of` as `the wife of the father of`, `'s stepmother` as `'s father's wife`."""
+    """`the stepmother of` becomes `the wife of the father of`, `'s stepmother` becomes `'s father's wife`."""
     first, second = KINSHIP[match["kin"].lower()]
     return f"the {second} of the {first} of" if match["end"] else f"{match['start']}{first}'s {second}"
 
 
 def _innermost(question: str) -> Description | None:
     tokens = tokens_of(question)
-    for kind in (_possessives(question, tokens), _relations(question, tokens), describing_clauses(question)):
-        for found in kind:
-            if not _is_whole(question, found):
-                return found
-    return None
+    kinds = (_possessives(question, tokens), _relations(question, tokens), describing_clauses(question))
+    descriptions = itertools.chain.from_iterable(kinds)
+    return next((description for description in descriptions if not _is_whole(question, description)), None)
 
 
-def _is_whole(question: str, found: Description) -> bool:
-    """Whether nothing would be left to ask: `Who is the father of #1?`."""
-    before = question[: found.start].strip()
-    after = question[found.end :].strip(" ?.!")
+def _is_whole(question: str, description: Description) -> bool:
+    """Whether resolving the description would leave nothing to ask: `Who is the father of #1?`."""
+    before = question[: description.start].strip()
+    after = question[description.end :].strip(" ?.!")
     joined = after.startswith(("and ", "or ")) or not after  # `the father of Ada and Karl` is one father
     joined = joined or _WHILE.match(after) is not None
     if not joined or not before:
@@ -111,13 +100,13 @@ def _is_whole(question: str, found: Description) -> bool:
     asked = _WHOLE.match(before)
     if asked is None or asked["noun"] is None:
         return asked is not None
-    # `What city is the birthplace of #1?` asks for the birthplace, `What nationality is the author of #1?` for no author
-    head = found.question.partition(" of ")[0].rpartition(" ")[2]
+    # `What city is the birthplace of #1?` asks for the birthplace; `What nationality is the author of #1?` does not ask who
+    head = description.question.partition(" of ")[0].rpartition(" ")[2]
     return type_of_noun(asked["noun"]) is type_of_noun(head) is Wanted.PLACE
 
 
 def _possessives(question: str, tokens: Sequence[Token]) -> Iterator[Description]:
-    """`NAME's noun` as `the noun of NAME`."""
+    """Descriptions of the form `NAME's noun`."""
     for at, name in enumerate(tokens):
         ending = _OWNER.match(question, name.end)
         if not name.name or ending is None or question[: name.start].lower().endswith("one of "):
@@ -125,11 +114,11 @@ def _possessives(question: str, tokens: Sequence[Token]) -> Iterator[Description
         first = at + 1 + (tokens[at + 1 : at + 2] != () and tokens[at + 1].lower == "s")
         last = _nouns_behind(question, tokens, first, ending.end() + 1, compound=False)
         if last >= first:
-            yield from _described(question, (name.start, tokens[last].end), tokens[first : last + 1], name.text)
+            yield from _description_of(question, (name.start, tokens[last].end), tokens[first : last + 1], name.text)
 
 
 def _relations(question: str, tokens: Sequence[Token]) -> Iterator[Description]:
-    """`the noun of (the kind) NAME`, the last one first, since it is the innermost."""
+    """Descriptions of the form `the noun of (the kind) NAME`, the last one first, because it is the innermost."""
     for at in range(len(tokens) - 1, 1, -1):
         if not tokens[at].name:
             continue
@@ -145,13 +134,15 @@ def _relations(question: str, tokens: Sequence[Token]) -> Iterator[Description]:
         if not plain or [token.lower for token in noun].count("of") > 1:
             continue
         in_clause = any(token.lower in CLAUSE_WORDS and before for before, token in enumerate(tokens[:start]))
-        if not in_clause or _is_role(tokens[of - 1].text):  # elsewhere `the lens of X` belongs to what the clause says
+        role = tokens[of - 1].text
+        has_name = type_of_noun(role) is not Wanted.THING or role.lower() in ORGANISATION_NOUNS
+        if has_name or not in_clause:  # else `the lens of X` is a part of the clause
             rest = question[tokens[of].end : tokens[last].end].strip()
-            yield from _described(question, (tokens[start].start, tokens[last].end), noun, rest)
+            yield from _description_of(question, (tokens[start].start, tokens[last].end), noun, rest)
 
 
 def _of_before(tokens: Sequence[Token], at: int) -> int | None:
-    """The place of an `of` before the name at `at`, with nothing between but an article and up to three nouns for its kind."""
+    """The place of an `of` before the name at `at`, with only an article and nouns for its kind between them."""
     for place in range(at - 1, max(0, at - 6), -1):
         if tokens[place].lower == "of":
             return place
@@ -163,9 +154,9 @@ def _of_before(tokens: Sequence[Token], at: int) -> int | None:
 
 
 def _nouns_behind(question: str, tokens: Sequence[Token], first: int, start: int, *, compound: bool) -> int:
-    """The place of the last of up to three nouns from token `first` on, right at `start`; the one before `first` without any.
+    """The place of the last of up to three nouns from token `first` on, which begins at `start`; `first` - 1 without nouns.
 
-    In a compound with the name before them no word is one that can be a verb; in any, none after the first.
+    After the first noun, and in a `compound` with the preceding name, words that can be verbs do not count.
     """
     last = first - 1
     for token in tokens[first : first + 3]:
@@ -180,15 +171,10 @@ def _nouns_behind(question: str, tokens: Sequence[Token], first: int, start: int
     return last - (last >= first + (not compound) and fronted and not question[tokens[last].end :].strip(" ?"))
 
 
-def _described(question: str, place: tuple[int, int], noun: Sequence[Token], of: str) -> Iterator[Description]:
-    """Unless the noun says only which part, or when: `a member of the club`, `after the launch of the ship`."""
+def _description_of(question: str, place: tuple[int, int], noun: Sequence[Token], of: str) -> Iterator[Description]:
+    """The description, unless the noun only says which part or when: `a member of the club`, `after the launch of the ship`."""
     head, phrase = noun[-1].text, question[noun[0].start : noun[-1].end]
     when = type_of_noun(head) is Wanted.THING and _WHEN.search(question, 0, place[0])
     if not when and phrase.lower() not in PARTITIVES:
         asker = "Who" if is_person_noun(head) or head.lower() == "member" else "What"
         yield Description(*place, f"{asker} is the {phrase} of {of}?")
-
-
-def _is_role(noun: str) -> bool:
-    """Whether a noun stands for something that has a name of its own: a person, a place, an organisation."""
-    return type_of_noun(noun) is not Wanted.THING or noun.lower() in ORGANISATION_NOUNS

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from hoptrail.language.offline.listing import belief
+from hoptrail.language.offline.listing import confidence_of
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.dates import dates_asked, dates_said
 from hoptrail.text.entries import Entry, entries_of
@@ -126,4 +126,4 @@ def named_by_description(question: str, units: Sequence[Unit]) -> Reading:
         return Reading(None)
     share, entry = ranked[0]
     step = Step(question, entry.terms[-1], support_of(entry.said.unit, entry.start, entry.end))
-    return Reading(step.answer, (step,), belief(share))
+    return Reading(step.answer, (step,), confidence_of(share))

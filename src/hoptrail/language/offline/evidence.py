@@ -1,4 +1,4 @@
-"""Evidence by page and line: a page is one unit as read, a line one of its statements."""
+"""Evidence as pages and lines: a page is a unit, a line is one of its statements."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hoptrail.types import Unit
 
 @dataclass(frozen=True)
 class Page:
-    """A unit as read, and its statements; the title is without its parenthesis."""
+    """A unit, its title without parenthesis, and its statements."""
 
     unit: Unit
     title: str
@@ -23,36 +23,36 @@ class Page:
 
     @cached_property
     def stems(self) -> tuple[frozenset[str], ...]:
-        """Of each line, its title included."""
+        """The stems of each line together with the title."""
         above = content_stems(self.title)
         return tuple(above | content_stems(line.alone) for line in self.lines)
 
 
 @dataclass(frozen=True)
 class EvidencePages:
-    """All pages of one task, best first."""
+    """The pages of one task, best first."""
 
     pages: tuple[Page, ...]
 
     @cached_property
     def titles(self) -> tuple[str, ...]:
-        """Full titles and titles without their parenthesis, without repeats."""
-        found = (name for page in self.pages if page.title for name in (squeeze(page.unit.title), page.title))
-        return tuple(dict.fromkeys(found))
+        """The titles with and without their parenthesis, without repeats."""
+        titles = (name for page in self.pages if page.title for name in (squeeze(page.unit.title), page.title))
+        return tuple(dict.fromkeys(titles))
 
     @property
     def stems(self) -> list[frozenset[str]]:
-        """Those of all lines."""
+        """The stems of each line of all pages."""
         return [stems for page in self.pages for stems in page.stems]
 
 
 def open_evidence(units: Sequence[Unit], settings: OfflineSettings) -> EvidencePages:
-    """Cut units into statements, within the settings' bounds; a unit that occurs twice is read once."""
+    """Cut distinct units into statements, within the bounds of the settings."""
     unique = {unit.id: unit for unit in units[: settings.evidence_units]}
     return EvidencePages(tuple(_page(unit, settings) for unit in unique.values()))
 
 
 @lru_cache(maxsize=256)
 def _page(unit: Unit, settings: OfflineSettings) -> Page:
-    found = [said for said in statements_of(unit) if said.end <= settings.unit_characters]
-    return Page(unit, base_title(unit.title), tuple(found[: settings.unit_sentences]))
+    lines = [said for said in statements_of(unit) if said.end <= settings.unit_characters]
+    return Page(unit, base_title(unit.title), tuple(lines[: settings.unit_sentences]))

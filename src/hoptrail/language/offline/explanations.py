@@ -1,7 +1,7 @@
-"""Answers that are no span: the steps of a procedure, the sentences that give a reason.
+"""Long answers quoted from the evidence: the steps of a procedure, the sentences that give a reason.
 
-Both are taken as they stand from blocks of the evidence: nothing is worded anew. What the question asks about is found by
-its closest statement (`language.closeness`), and belief in it is the share of the question's words that it says.
+The statement closest to the question (`language.closeness`) selects the block; its share of the question's words gives the
+confidence.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import takewhile
 
 from hoptrail.language.closeness import Close, Similarity, close_statements
 from hoptrail.language.offline.contradicting import ALIKE, replaced
-from hoptrail.language.offline.listing import belief, item_of, listed
+from hoptrail.language.offline.listing import confidence_of, item_of, list_reading
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.entries import is_entry
 from hoptrail.text.evidence_groups import Group, groups_of
@@ -21,31 +21,29 @@ from hoptrail.text.words import content_stems
 from hoptrail.types import AnswerKind, BlockKind, Unit
 
 _WHOLE_BLOCK = 700
-"""Characters up to which a block is given whole; of a longer one the closest sentence with the one before and the one after."""
+"""Characters of the longest block that is quoted whole; of a longer one, the closest sentence and its two neighbours."""
 _REASON = re.compile(
     r"\b(?:because|caused?|reason|due to|since|so that|in order to|therefore|to avoid|led to)\b", re.IGNORECASE
 )
 _REASON_BONUS = 0.25
 _ASKS_REASON = re.compile(r"^\s*why\b|\b(?:reason|cause)\b", re.IGNORECASE)
 _LEAST_SHARE, _LEAST_CLOSENESS = 0.45, 0.9
-"""What a statement has to say of the question's words, and how close it has to be, to be given as an answer."""
+"""Least share of the question's words, and least closeness, of a statement that is an answer."""
 _NUMBERED = re.compile(r"^\s*(?:[-*•]|\(?[\dA-Z]{1,2}(?:\.\d+)*[.)])\s+|^\s*Q:\s*")
-_SAME_BELIEF = 0.85
+_SAME_CONFIDENCE = 0.85  # in the answer of a list of frequent questions to the very question
 _LEAST_STEPS = 2
-_CLOSE = 8
-"""Statements that are weighed, closest first."""
+_CLOSE = 8  # number of closest statements that are considered
 _REFERENCE = re.compile(r"\s*\W?(?:see|refer to|cf\.)\s", re.IGNORECASE)
-_AS_CLOSE = 0.1
-"""How much less close a later statement may be to take the place of an earlier one."""
+_AS_CLOSE = 0.1  # how much less close a later statement may be to replace an earlier one
 
 
 def explain(question: str, units: Sequence[Unit], similarity: Similarity | None) -> Reading:
-    """The block, or the sentences, that say why or what about; an abstention where none comes close."""
-    close = [one for one in close_statements(question, units, similarity)[:_CLOSE] if _explains(one.said)]
+    """The block or sentences that explain; an abstention if none is close enough."""
+    close = [one for one in close_statements(question, units, similarity)[:_CLOSE] if _is_explanation(one.said)]
     wants_reason = _ASKS_REASON.search(question) is not None
 
     def rank(one: Close) -> float:
-        return one.closeness + (_REASON_BONUS if wants_reason and _REASON.search(_around(one.said)[0]) else 0.0)
+        return one.closeness + (_REASON_BONUS if wants_reason and _REASON.search(_quoted_text(one.said)[0]) else 0.0)
 
     best = max(close, key=rank, default=None)
     if best is None or best.share < _LEAST_SHARE or best.closeness < _LEAST_CLOSENESS:
@@ -54,31 +52,30 @@ def explain(question: str, units: Sequence[Unit], similarity: Similarity | None)
     latest = max(same, key=lambda one: one.said.date)
     best = latest if latest.said.date > best.said.date else best
     earlier = [one for one in same if one.said.date < best.said.date]
-    text, start, end = _around(best.said)
+    text, start, end = _quoted_text(best.said)
     support = support_of(best.said.unit, start, end)
-    for one in earlier:  # what was said before is cited beside what holds now
+    for one in earlier:
         support += replaced(one.said.support)
-    return Reading(text, (Step(question, text, support),), belief(best.share), AnswerKind.PASSAGE)
+    return Reading(text, (Step(question, text, support),), confidence_of(best.share), AnswerKind.PASSAGE)
 
 
-def answer_to_the_same(question: str, units: Sequence[Unit]) -> Reading:
-    """What a list of frequent questions says to this very question, which is a heading or a statement there."""
+def answer_frequent_question(question: str, units: Sequence[Unit]) -> Reading:
+    """The answer of a document that asks the same question, as a heading or in a statement; an abstention if none does."""
     for unit in units:
         before: Said | None = None
         for said in statements_of(unit):
-            headed = bool(said.path) and _is_the_same(said.path[-1], question)
-            after = before is not None and _is_the_same(before.text, question)
+            headed = bool(said.path) and _is_same_question(said.path[-1], question)
+            after = before is not None and _is_same_question(before.text, question)
             if (headed or after) and not said.text.rstrip().endswith("?"):
-                text, start, end = _around(said)
-                return Reading(
-                    text, (Step(question, text, support_of(unit, start, end)),), _SAME_BELIEF, AnswerKind.PASSAGE
-                )
+                text, start, end = _quoted_text(said)
+                step = Step(question, text, support_of(unit, start, end))
+                return Reading(text, (step,), _SAME_CONFIDENCE, AnswerKind.PASSAGE)
             before = said
     return Reading(None)
 
 
-def _is_the_same(text: str, question: str) -> bool:
-    """Whether a text is the question, in its words and beginning with the same one, whatever number stands before it."""
+def _is_same_question(text: str, question: str) -> bool:
+    """Whether a text asks the question: the same content words and the same first word, after a number or mark."""
     bare = _NUMBERED.sub("", text)
     asked = content_stems(question)
     return (
@@ -89,10 +86,8 @@ def _is_the_same(text: str, question: str) -> bool:
     )
 
 
-def _explains(said: Said) -> bool:
-    """Whether a statement says something by itself: code does not, nor a reference (`See ...`), nor a lead whose list or example
-    is not at hand.
-    """
+def _is_explanation(said: Said) -> bool:
+    """Whether a statement explains by itself: it is no code, no reference (`See ...`) and no lead without its list or example."""
     if said.block is not None and said.block.kind is BlockKind.CODE:
         return False
     every = statements_of(said.unit)
@@ -101,37 +96,35 @@ def _explains(said: Said) -> bool:
 
 
 def _says_as_much(one: Close, best: Close) -> bool:
-    """Whether a dated statement says the same of the question as the best one, of the same thing, at another date."""
+    """Whether a dated statement of another unit is about the same thing as the best one and covers the question as well."""
     dated = bool(one.said.date and best.said.date) and one.said.unit.id != best.said.unit.id
-    mine, other = _explained(one.said), _explained(best.said)
+    mine, other = _stems_before_reason(one.said), _stems_before_reason(best.said)
     alike = len(mine & other) >= ALIKE * len(mine | other)
     return one == best or (dated and alike and one.share >= best.share and best.closeness - one.closeness <= _AS_CLOSE)
 
 
-def _explained(said: Said) -> frozenset[str]:
-    """The words of a statement up to its reason: reasons differ where a later one replaces an earlier one."""
+def _stems_before_reason(said: Said) -> frozenset[str]:
+    """The stems of a statement before its reason: statements that replace each other differ in their reasons."""
     return content_stems(_REASON.split(said.said, maxsplit=1)[0]) or content_stems(said.said)
 
 
-def _around(said: Said) -> tuple[str, int, int]:
-    """The block of a statement, or three sentences of it, with what a colon introduces, and their place in the unit's text."""
+def _quoted_text(said: Said) -> tuple[str, int, int]:
+    """The block of a statement, or three sentences of it, with anything a colon introduces, and their offsets in the unit."""
     unit, block = said.unit, said.block
     if block is not None and block.kind is BlockKind.ROW:
         return said.said, said.start, said.end
     every = statements_of(unit)
     siblings = [one for one in every if one.block == block]
-    if block is not None and siblings[-1].end - siblings[0].start <= _WHOLE_BLOCK:
-        kept = siblings
-    else:
+    if block is None or siblings[-1].end - siblings[0].start > _WHOLE_BLOCK:
         at = siblings.index(said)
-        kept = siblings[max(0, at - 1) : at + 2]
-    kept += _introduced(kept[-1], every[every.index(kept[-1]) + 1 :])
-    start, end = kept[0].start, kept[-1].end
+        siblings = siblings[max(0, at - 1) : at + 2]
+    quoted = [*siblings, *_introduced(siblings[-1], every[every.index(siblings[-1]) + 1 :])]
+    start, end = quoted[0].start, quoted[-1].end
     return " ".join(unit.text[start:end].split()), start, end
 
 
 def _introduced(said: Said, after: Sequence[Said]) -> list[Said]:
-    """What a statement that ends with a colon introduces: the next block, all items where it is a list; cut at `_WHOLE_BLOCK`."""
+    """The block that a statement with a final colon introduces, or all items of a list, up to `_WHOLE_BLOCK` characters."""
     if not said.text.rstrip().endswith(":") or not after or after[0].block is None:
         return []
     first = after[0].block
@@ -143,15 +136,15 @@ def _introduced(said: Said, after: Sequence[Said]) -> list[Said]:
 
 
 def _defines_terms(group: Group) -> bool:
-    """Whether a list explains terms or options, one an item: its items are no steps."""
+    """Whether a list explains terms or options, one in each item. Its items are no steps."""
     entries = sum(is_entry(said.text) for said in group.members)
     return not group.ordered and 2 * entries > len(group.members)
 
 
 def steps(question: str, units: Sequence[Unit], similarity: Similarity | None) -> Reading:
-    """The items of the list that says how, in order; else the block that comes closest."""
+    """The items of the list that describes the procedure, in order; without one, the closest block."""
     asked = content_stems(question)
-    best: tuple[float, Group] | None = None
+    scored: list[tuple[float, Group]] = []
     for place, group in enumerate(groups_of(units)):
         if group.kind is not BlockKind.ITEM or len(group.members) < _LEAST_STEPS or _defines_terms(group):
             continue
@@ -159,9 +152,9 @@ def steps(question: str, units: Sequence[Unit], similarity: Similarity | None) -
         inside = content_stems(" ".join(said.text for said in group.members))
         share = (len(asked & heading) + 0.5 * len(asked & inside - heading)) / max(1, len(asked))
         score = share + (0.3 if group.ordered else 0.0) - 0.01 * place
-        if share >= _LEAST_SHARE and (best is None or score > best[0]):
-            best = score, group
-    if best is None:
+        if share >= _LEAST_SHARE:
+            scored.append((score, group))
+    if not scored:
         return explain(question, units, similarity)
-    members = best[1].members
-    return listed(question, members, tuple(map(item_of, members)), AnswerKind.STEPS, belief(min(1.0, best[0])))
+    score, group = max(scored, key=lambda pair: pair[0])
+    return list_reading(question, group.members, tuple(map(item_of, group.members)), AnswerKind.STEPS, min(1.0, score))

@@ -1,6 +1,6 @@
-"""Entities and facts of a unit, without a chat model: what a finder finds, and every sentence as a fact.
+"""Extract the entities that a finder finds, and every sentence as a fact.
 
-A sentence that opens with a pronoun gets the unit's title in its place, on the assumption that a text is about its title.
+A pronoun at the start of a sentence becomes the unit's title, on the assumption that a text is about its title.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ _LEADING_PRONOUN = re.compile(r"(?:(?P<owner>his|her|its|their)|he|she|it|they)\
 
 
 def extract(page: Page, finder: EntityFinder) -> Extraction:
-    """The unit's title, and the names, quoted titles, dates and digits that `finder` finds, in order; its sentences as facts."""
-    lines = [line for line in page.lines if not _is_heading(line, page.title)]
+    """Entities: the unit's title, then the names, quoted titles, dates and digits that `finder` finds. Facts: the sentences."""
+    heading = [word.lower for word in words(page.title)]
+    lines = [line for line in page.lines if not page.title or [word.lower for word in words(line.alone)] != heading]
     texts = [line.said if line.block and line.block.cells else line.text for line in lines]
     named = [tuple(mention.text for mention in finder.find(text) if _is_entity(mention)) for text in texts]
     title = (page.title,) if page.title else ()
@@ -30,19 +31,15 @@ def extract(page: Page, finder: EntityFinder) -> Extraction:
     return Extraction(tuple(entities), facts)
 
 
-def _is_heading(line: Said, title: str) -> bool:
-    return bool(title) and [word.lower for word in words(line.alone)] == [word.lower for word in words(title)]
-
-
 def _is_entity(mention: Mention) -> bool:
-    """Numbers in words are none, and neither is a nationality alone: everything from a country would be about it."""
+    """No number in words, and no nationality alone: everything from a country would be about it."""
     if mention.shape is Shape.NUMBER:
         return mention.text[0].isdigit()
     return mention.text.lower() not in DEMONYMS
 
 
 def standing_alone(sentence: str, title: str) -> str:
-    """The sentence on one line, with the title in place of a pronoun that it opens with."""
+    """The sentence on one line, with a pronoun at its start replaced by the title."""
     text = squeeze(sentence)
     pronoun = _LEADING_PRONOUN.match(text) if title else None
     if pronoun is None:

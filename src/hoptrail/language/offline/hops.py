@@ -1,32 +1,31 @@
-"""Plans of questions, and following them: hop by hop, a few of the likeliest answers of each hop kept beside one another.
+"""Plan a question's hops, and follow the plan with a beam search over the likeliest answers of each hop.
 
-A plan is what `comparing`, `intersecting` or `decomposing` makes of a question; one that nothing takes apart is its own plan.
+`comparisons`, `intersecting` or `decomposing` makes the plan; a question that none of them decomposes is its own plan.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from hoptrail.language.completing import complete, unresolved
-from hoptrail.language.offline.comparisons import Comparison, Verdictor, find_comparison
+from hoptrail.language.offline.comparisons import YES_OR_NO, Comparison, find_comparison
 from hoptrail.language.offline.decomposing import chain
 from hoptrail.language.offline.intersecting import agreed, find_conditions
-from hoptrail.language.offline.page_reading import Found, Reader, same_answer
+from hoptrail.language.offline.page_reading import ReadAnswer, Reader, same_answer
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Finding, Step
 from hoptrail.text.mentions import find_mentions
 
-_YES_OR_NO = frozenset({Verdictor.SAME, Verdictor.BOTH})
 _BEAM, _UNLIKELY = 3, 0.05
-"""Ways that are followed beside one another, and the share of the likeliest way's probability below which none is."""
+"""Width of the beam, and the share of the best way's probability below which a way is dropped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The sub-questions of a question, and what concludes them: a comparison, or agreement, or the last answer.
+    """The sub-questions of a question, concluded by a comparison, by agreement, or by the last answer.
 
-    `agreeing` are the places of the questions whose answers must agree (an intersection); empty otherwise.
+    `agreeing` are the places of the questions whose answers must agree (an intersection); else empty.
     """
 
     questions: tuple[str, ...]
@@ -34,17 +33,12 @@ class Plan:
     agreeing: tuple[int, ...] = ()
 
     def conclude(self, answers: Sequence[str | None]) -> str | None:
-        """The answer from those to `questions`: what the comparison says, what conditions agree on, or the last."""
+        """The answer from the answers to `questions`; None if one is missing or they do not conclude."""
         if len(answers) < len(self.questions):
             return None
         if self.agreeing:
             return agreed([answers[at] for at in self.agreeing])
         return self.comparison.verdict(answers) if self.comparison else answers[-1]
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether it is the question itself."""
-        return len(self.questions) == 1 and self.comparison is None
 
 
 def make_plan(question: str, settings: OfflineSettings) -> Plan:
@@ -60,7 +54,7 @@ def make_plan(question: str, settings: OfflineSettings) -> Plan:
 
 
 def _intersection(question: str, most: int) -> Plan | None:
-    """The chains of all conditions, one after the other; the conditions may show only when what they name is resolved."""
+    """The chains of all conditions, one after the other. Conditions may appear only after decomposing the question."""
     steps: tuple[str, ...] = ()
     conditions = find_conditions(question)
     if not conditions:
@@ -74,11 +68,11 @@ def _intersection(question: str, most: int) -> Plan | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
-    """A plan and its hops as far as they were read, with the answer they conclude (None: they do not)."""
+class FollowedPlan:
+    """A plan, its hops as far as they have answers, and the answer they conclude, if any."""
 
     plan: Plan
-    hops: tuple[tuple[str, Found], ...]
+    hops: tuple[tuple[str, ReadAnswer], ...]
     answer: str | None
 
     @property
@@ -88,12 +82,12 @@ class Followed:
 
     @property
     def concludes(self) -> bool:
-        """Whether the answer was concluded from hops, none of which says it."""
+        """Whether the answer is concluded from several hops instead of being a hop's answer."""
         return self.plan.comparison is not None or bool(self.plan.agreeing)
 
     @property
-    def weakest(self) -> Found:
-        """The least likely hop; there must be one."""
+    def weakest(self) -> ReadAnswer:
+        """The least likely hop; there must be at least one."""
         return min((hop for _, hop in self.hops), key=lambda hop: hop.odds)
 
     @property
@@ -104,83 +98,73 @@ class Followed:
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """Hops that were taken, each building on those before."""
+    """A path of the beam search: its hops, and for each the alternatives that were found."""
 
-    hops: tuple[tuple[str, Found], ...] = ()
-    findings: tuple[Finding, ...] = ()
-    offered: tuple[tuple[Found, ...], ...] = ()
-    """Of each hop, all that was found beside the answer taken."""
-    probability: float = field(default=1.0)
+    hops: tuple[tuple[str, ReadAnswer], ...] = ()
+    alternatives: tuple[Sequence[ReadAnswer], ...] = ()
+    probability: float = 1.0
 
-    def then(self, planned: str, asked: str, hop: Found, found: Sequence[Found]) -> _Way:
-        """With one more hop."""
-        return _Way(
-            (*self.hops, (asked, hop)),
-            (*self.findings, Finding(planned, asked, hop.answer)),
-            (*self.offered, tuple(found)),
-            self.probability * hop.confidence,
-        )
+    def then(self, asked: str, hop: ReadAnswer, alternatives: Sequence[ReadAnswer]) -> _Way:
+        """The way with one more hop."""
+        hops, alternatives_of = (*self.hops, (asked, hop)), (*self.alternatives, alternatives)
+        return _Way(hops, alternatives_of, self.probability * hop.confidence)
 
 
-def follow(plan: Plan, reader: Reader, question: str) -> Followed:
-    """The plan's hops along the likeliest way, up to the first that finds nothing; what the question names is no answer."""
+def follow(plan: Plan, reader: Reader, question: str) -> FollowedPlan:
+    """Follow the plan along the likeliest way, up to the first hop without an answer. Names in the question are no answers."""
     named = [mention.text for mention in find_mentions(question, question=True)]
     ways, reached = [_Way()], _Way()
     for at, planned in enumerate(plan.questions):
         ways = sorted(_onward(ways, planned, reader, named), key=lambda way: -way.probability)
-        # What a later hop does not build on needs no second answer: it would only crowd out the others.
+        # If no later hop needs the answer, alternatives would only crowd out the others.
+        is_needed = any(f"#{at + 1}" in later for later in plan.questions[at + 1 :])
         likely = [way for way in ways if way.probability >= _UNLIKELY * ways[0].probability]
-        ways = likely[: _BEAM if _is_built_on(plan, at) else 1]
+        ways = likely[: _BEAM if is_needed else 1]
         if not ways:
             break
         reached = ways[0]
     hops = reached.hops
     if plan.agreeing and len(hops) == len(plan.questions):
-        hops = _agreeing_on_one(hops, plan.agreeing, reached.offered)
-    told_apart = plan.comparison is None or not _from_one_place(plan.comparison, [hop for _, hop in hops])
-    return Followed(plan, hops, plan.conclude([hop.answer for _, hop in hops]) if told_apart else None)
+        hops = _agree_on_one(hops, plan.agreeing, reached.alternatives)
+    ambiguous = plan.comparison is not None and _share_a_sentence(plan.comparison, [hop for _, hop in hops])
+    return FollowedPlan(plan, hops, None if ambiguous else plan.conclude([hop.answer for _, hop in hops]))
 
 
 def _onward(ways: Sequence[_Way], planned: str, reader: Reader, named: Sequence[str]) -> list[_Way]:
-    found: list[_Way] = []
+    """The ways with one more hop, by up to `_BEAM` answers each."""
+    longer: list[_Way] = []
     for way in ways:
-        asked = complete(planned, list(way.findings)) if way.findings else planned
+        asked = complete(planned, [Finding(before, before, hop.answer) for before, hop in way.hops])
         if unresolved(asked):
             continue
-        taken = [hop.answer for number, (_, hop) in enumerate(way.hops, 1) if f"#{number}" in planned]
-        ranked = reader.ranked(asked, [*named, *taken])
-        found += (way.then(planned, asked, hop, ranked) for hop in ranked[:_BEAM])
-    return found
+        used = [hop.answer for number, (_, hop) in enumerate(way.hops, 1) if f"#{number}" in planned]
+        ranked = reader.ranked(asked, [*named, *used])
+        longer += (way.then(asked, hop, ranked) for hop in ranked[:_BEAM])
+    return longer
 
 
-def _is_built_on(plan: Plan, at: int) -> bool:
-    return any(f"#{at + 1}" in later for later in plan.questions[at + 1 :])
-
-
-def _agreeing_on_one(
-    hops: tuple[tuple[str, Found], ...], places: Sequence[int], offered: Sequence[Sequence[Found]]
-) -> tuple[tuple[str, Found], ...]:
-    """With the answer that meets every condition best in place of each condition's own best."""
+def _agree_on_one(
+    hops: tuple[tuple[str, ReadAnswer], ...], places: Sequence[int], alternatives: Sequence[Sequence[ReadAnswer]]
+) -> tuple[tuple[str, ReadAnswer], ...]:
+    """Replace each condition's best answer by the answer that meets all conditions best, if there is one."""
     first, *others = places
-    shared: list[tuple[float, list[Found]]] = []
-    for one in offered[first]:
-        same = [next((other for other in offered[at] if same_answer(one.answer, other.answer)), None) for at in others]
-        row = [one, *(other for other in same if other is not None)]
-        if len(row) == len(places):
-            shared.append((min(hop.odds for hop in row), row))
-    if not shared:
+    agreeing: list[list[ReadAnswer]] = []
+    for one in alternatives[first]:
+        matches = [[other for other in alternatives[at] if same_answer(one.answer, other.answer)] for at in others]
+        if all(matches):
+            agreeing.append([one, *(same[0] for same in matches)])
+    if not agreeing:
         return hops
-    row = max(shared, key=lambda one: one[0])[1]
+    best = max(agreeing, key=lambda row: min(hop.odds for hop in row))
     changed = list(hops)
-    for at, hop in zip(places, row, strict=True):
-        changed[at] = (hops[at][0], replace(hop, answer=row[0].answer))
+    for at, hop in zip(places, best, strict=True):
+        changed[at] = (hops[at][0], replace(hop, answer=best[0].answer))
     return tuple(changed)
 
 
-def _from_one_place(comparison: Comparison, found: Sequence[Found]) -> bool:
-    """Whether the values of both sides were read off one sentence: nobody knows which of them is whose."""
+def _share_a_sentence(comparison: Comparison, found: Sequence[ReadAnswer]) -> bool:
+    """Whether values of both sides come from one sentence, so that it is unknown which side each belongs to."""
     each = len(comparison.questions)
-    if len(found) < 2 * each or comparison.by in _YES_OR_NO:
+    if len(found) < 2 * each or comparison.by in YES_OR_NO:
         return False
-    first, second = found[:each], found[each : 2 * each]
-    return any(one.support == other.support for one, other in zip(first, second, strict=True))
+    return any(one.support == other.support for one, other in zip(found[:each], found[each : 2 * each], strict=True))

@@ -1,8 +1,8 @@
-"""Questions whose answer must satisfy two conditions: one plain question for each, and the answer that both share.
+"""Questions whose answer must satisfy two conditions: a plain question for each, and the answer that they share.
 
 Two forms: `both A and B` (`Which tram stops at both Foss and Arden?`), and what two have in common (`Which trade do A and B
-share?`). Each condition must name something; `A and B` without `both` may be one
-title and is left alone. Comparisons of two sides (`Are both A and B ...?`) are in `comparing`.
+share?`). Each condition must have a name. `A and B` without `both` is left alone, as it may be one title. Comparisons of two
+sides (`Are both A and B ...?`) are in `comparisons`.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ _SYMMETRIC = word_set(
 
 
 def find_conditions(question: str) -> tuple[str, ...]:
-    """The plain questions that the answer to `question` must answer, at least two; none where it is no intersection."""
+    """The plain questions, at least two, that the answer to `question` must answer; none if it is no intersection."""
     text = squeeze(question).rstrip(" ?.!")
     if not text or len(text) > _MOST_ANALYSED:
         return ()
     tokens = tokens_of(text)
     if not any(token.lower in _ASKING for token in tokens) or tokens[0].lower in AUXILIARIES:
         return ()
-    found = _in_common(text) or _each_of_both(text, tokens)
-    return tuple(f"{one[0].upper()}{one[1:]}?" for one in found)
+    conditions = _in_common(text) or _each_of_both(text, tokens)
+    return tuple(f"{condition[0].upper()}{condition[1:]}?" for condition in conditions)
 
 
 def agreed(answers: Sequence[str | None]) -> str | None:
-    """What all `answers` say; where they are lists (`A, B and C`), the first entry that stands in each."""
+    """The answer that all `answers` give; of lists (`A, B and C`), the first entry in all of them."""
     if not answers or any(answer is None for answer in answers):
         return None
     first, *others = [answer for answer in answers if answer is not None]
@@ -77,18 +77,17 @@ def _in_common(text: str) -> tuple[str, ...]:
 def _two_sides(text: str) -> tuple[str, ...]:
     """Both parts of `A and B`, each with a name; none otherwise."""
     tokens = tokens_of(text)
-    first, second = _joined_names(tokens, -1) or (None, None)
-    if first is None or second is None:
+    pair = _joined_names(tokens, -1)
+    if pair is None:
         return ()
-    return text[: tokens[first].end].removeprefix("both "), text[tokens[first + 1].end :].strip()
+    return text[: tokens[pair[0]].end].removeprefix("both "), text[tokens[pair[0] + 1].end :].strip()
 
 
 def _each_of_both(text: str, tokens: Sequence[Token]) -> tuple[str, ...]:
-    """`... both A and B ...`, once with A, once with B."""
+    """`... both A and B ...`, once with A and once with B."""
     for at, token in enumerate(tokens):
-        if token.lower != "both" or at == 0 or tokens[at - 1].lower in _SYMMETRIC:
-            continue
-        pair = _joined_names(tokens, at)
+        is_both = token.lower == "both" and at > 0 and tokens[at - 1].lower not in _SYMMETRIC
+        pair = _joined_names(tokens, at) if is_both else None
         if pair is None:
             continue
         first, second = pair
@@ -100,7 +99,7 @@ def _each_of_both(text: str, tokens: Sequence[Token]) -> tuple[str, ...]:
 
 
 def _joined_names(tokens: Sequence[Token], at: int) -> tuple[int, int] | None:
-    """The places of the two names behind `both` at `at`: the last one before its `and`, the first one after."""
+    """The places of the names around the `and` that follows place `at`: the last name before, the first name after."""
     for place in range(at + 2, len(tokens) - 1):
         if tokens[place].lower == "and" and tokens[place - 1].name:
             second = next((after for after in range(place + 1, len(tokens)) if tokens[after].name), None)

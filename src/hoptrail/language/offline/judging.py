@@ -1,7 +1,7 @@
-"""How probably an answer is right: a logistic model over what was seen on the way to it, fitted on questions with known answers.
+"""The probability that an answer is right: a logistic model over features of how it was found.
 
-Answers are ordered within one question by the reader; this compares them between questions and between ways of reading. The
-weights are those of `weights/judge.json`, which `benchmarks/train_judge.py` writes.
+The reader ranks answers within one question; this compares them between questions and between ways of reading. The weights are
+in `weights/judge.json`, fitted by `benchmarks/train_judge.py` on questions with known answers.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from importlib.resources import files
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What speaks for and against an answer; odds are log odds, cut at `_MOST`. What does not apply is 0.
+    """The features of an answer; odds are log odds, cut at `MOST`. Features that do not apply are 0.
 
-    `odds`, `lead`, `helps` are those of the weakest hop, `agreed` says that reading at once and hop by hop gave the same,
-    `against` that they gave something else, `hops` how many there were beyond the first, `strangers` the share of the question's
-    names that the evidence does not know.
+    `odds`, `lead`, `helps`, `said` are those of the weakest hop. `agreed`: reading at once and hop by hop gave the same answer;
+    `against`: they gave different ones. `hops`: number of hops beyond the first. `strangers`: share of the question's names that
+    the evidence does not have.
     """
 
     at_once: float = 0.0
@@ -42,44 +42,44 @@ class Evidence:
 
     @property
     def values(self) -> tuple[float, ...]:
-        """In the order of `NAMES`."""
+        """The values in the order of `NAMES`."""
         return tuple(getattr(self, name) for name in NAMES)
 
 
 NAMES = tuple(field.name for field in fields(Evidence))
 MOST = 8.0
-"""Log odds beyond which more says nothing."""
+"""Bound on log odds: higher ones carry no more information."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Weights of the values of `Evidence`, and a constant."""
+    """The weights of the features of `Evidence`, and the constant."""
 
     weights: tuple[float, ...]
     constant: float
 
     def probability(self, evidence: Evidence) -> float:
-        """That the answer is right."""
+        """The probability that the answer is right."""
         total = self.constant + sum(weight * value for weight, value in zip(self.weights, evidence.values, strict=True))
         return 1 / (1 + math.exp(-max(-30.0, min(30.0, total))))
 
 
 def cut(odds: float) -> float:
-    """Log odds within `MOST`."""
+    """Log odds, cut at `MOST`."""
     return max(-MOST, min(MOST, odds))
 
 
 @cache
 def stored_judge() -> Judge:
-    """The judge that comes with the package."""
+    """The judge shipped with the package."""
     return read_judge((files("hoptrail.language.offline") / "weights" / "judge.json").read_text(encoding="utf-8"))
 
 
 def read_judge(text: str) -> Judge:
-    """The judge that `write_judge` wrote.
+    """The judge written by `write_judge`.
 
     Raises:
-        ValueError: it was fitted to other values than these.
+        ValueError: it was fitted to other features.
     """
     stored = json.loads(text)
     if tuple(stored["names"]) != NAMES:
@@ -88,6 +88,6 @@ def read_judge(text: str) -> Judge:
 
 
 def write_judge(weights: Sequence[float], constant: float) -> str:
-    """As JSON, rounded to four digits."""
+    """A judge as JSON, rounded to four digits."""
     rounded = {"names": NAMES, "weights": [round(weight, 4) for weight in weights], "constant": round(constant, 4)}
     return json.dumps(rounded, indent=1) + "\n"

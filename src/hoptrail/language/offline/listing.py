@@ -1,34 +1,29 @@
-"""Lists as answers: the rows or items that meet what a question asks, the parts of an enumeration, and how many they are.
+"""Lists as answers, quoted from the evidence: matching rows or items, the parts of an enumeration, and their number.
 
-Everything is taken as it stands in the evidence. Belief in a list is the share of the question's words that its headings, its
-headers and the rows that were chosen say.
+The confidence in a list is the share of the question's words in its headings, its headers and the chosen rows.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from hoptrail.language.closeness import Similarity, close_statements
+from hoptrail.language.closeness import Similarity, close_statements, is_said
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.enumerations import enumerated_in, parts_of
 from hoptrail.text.evidence_groups import Group, groups_of
 from hoptrail.text.lexicon import word_set
 from hoptrail.text.statements import Said, statements_of
-from hoptrail.text.words import RELATED, content_stems, words
-from hoptrail.types import AnswerKind, BlockKind, Cell, Span, Unit
+from hoptrail.text.words import content_stems, words
+from hoptrail.types import AnswerKind, BlockKind, Cell, Unit
 
 _LEAST = 0.6
 _FEWEST_COUNTED = 2
-_COUNTING = 0.7
-"""What counting a list takes from the belief in it: one row too many is a wrong number."""
-_LONGEST_ITEM = 160
-"""Characters of a paragraph or of a part of a sentence that can be an item."""
-_FREE_TEXT = 0.15
-"""What a group of paragraphs, or an enumeration in a sentence, is behind rows and items that say as much."""
-_CLOSE = 5
-"""Statements in which an enumeration is looked for."""
+_COUNTING = 0.7  # factor on the confidence in a count: one row too many makes it wrong
+_LONGEST_ITEM = 160  # characters of the longest paragraph or part of a sentence that is an item
+_FREE_TEXT = 0.15  # penalty on paragraphs and enumerations in sentences, compared with rows and items
+_CLOSE = 5  # number of closest statements that are searched for an enumeration
 
 _COMMAND = re.compile(
     r"^\s*(?:please )?(?:list|name|show me|show|give me|enumerate|tell me|which|what|how many)?\s*"
@@ -36,21 +31,20 @@ _COMMAND = re.compile(
     re.IGNORECASE,
 )
 _LIGHT = content_stems("take part involve accord according belong exist include kind type sort overall")
-"""Words of a question that say little of what is listed."""
+"""Words of a question that say little about the listed things."""
 _PLURALS = word_set("people men women children staff")
 _COUNTED = re.compile(r"^\s*how many\b", re.IGNORECASE)
 _KEYED = re.compile(r"^(?P<key>[^:\n]{2,60}):\s*(?P<values>[^:;]+[,;][^:]+?)\.?$")
 
 
 def asks_count(question: str) -> bool:
-    """Whether a question asks how many there are."""
+    """Whether a question begins with `how many`."""
     return _COUNTED.match(question) is not None
 
 
 def count(question: str, units: Sequence[Unit]) -> Reading:
-    """How many rows or items of one table or list are what the question asks for; an abstention where no list is about it."""
-    asked = _Asked.of(question)
-    best = _best(found for found in _of_groups(question, asked, units))
+    """The number of matching rows or items of one table or list; an abstention if no list matches."""
+    best = _best(_of_groups(question, _ListQuestion.of(question), units))
     if best.answer is None or len(best.items) < _FEWEST_COUNTED:
         return Reading(None)
     number = str(len(best.items))
@@ -58,8 +52,8 @@ def count(question: str, units: Sequence[Unit]) -> Reading:
 
 
 def listing(question: str, units: Sequence[Unit], similarity: Similarity | None) -> Reading:
-    """The items, rows or enumerated values that the question asks for; an abstention where no list is about it."""
-    asked = _Asked.of(question)
+    """The items, rows or enumerated values that the question asks for; an abstention if no list matches."""
+    asked = _ListQuestion.of(question)
     return _best(
         [
             *_of_groups(question, asked, units),
@@ -69,15 +63,17 @@ def listing(question: str, units: Sequence[Unit], similarity: Similarity | None)
     )
 
 
-def listed(question: str, said: Sequence[Said], items: tuple[str, ...], kind: AnswerKind, belief: float) -> Reading:
-    """Items as an answer that cites the statements they are from."""
-    spans: tuple[Span, ...] = tuple(span for one in said for span in one.support)
-    step = Step(question, "; ".join(items), tuple(dict.fromkeys(spans)))
-    return Reading(step.answer, (step,), belief, kind, items)
+def list_reading(
+    question: str, members: Sequence[Said], items: tuple[str, ...], kind: AnswerKind, share: float
+) -> Reading:
+    """A reading with `items`, citing the `members` they come from, which say this `share` of the question's words."""
+    spans = dict.fromkeys(span for said in members for span in said.support)
+    step = Step(question, "; ".join(items), tuple(spans))
+    return Reading(step.answer, (step,), confidence_of(share), kind, items)
 
 
-def belief(share: float) -> float:
-    """How likely an answer is right whose statement says this share of the question's words."""
+def confidence_of(share: float) -> float:
+    """The confidence in a quoted answer whose statement says this share of the question's words."""
     return round(min(0.9, max(0.1, share - 0.15)), 4)
 
 
@@ -85,7 +81,7 @@ _MARK = re.compile(r"^(?:[-*+•‣◦▪·]|\(?\d{1,3}[.)])\s+")
 
 
 def item_of(said: Said, listed_noun: frozenset[str] = frozenset()) -> str:
-    """A statement without its mark; of a table row the cell under the noun that is listed, else the first."""
+    """A statement without its bullet or number; of a table row, the cell under the listed noun, else the first cell."""
     block = said.block
     if block is None or not block.cells:
         return _MARK.sub("", " ".join(said.text.split()))
@@ -100,14 +96,14 @@ def _is_of(cell: Cell, noun: frozenset[str]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """The meaningful words of a question for a list, and the one or two of them that say what is listed."""
+class _ListQuestion:
+    """The stems of a question for a list, and the one or two of them for the listed things."""
 
     words: frozenset[str]
     noun: frozenset[str]
 
     @classmethod
-    def of(cls, question: str) -> _Asked:
+    def of(cls, question: str) -> _ListQuestion:
         rest = _COMMAND.sub("", question)
         asked = content_stems(rest)
         first = words(rest)[:2]
@@ -115,48 +111,46 @@ class _Asked:
         return cls(asked - _LIGHT or asked, frozenset(word.stem for word in noun))
 
 
-def _best(found: Iterator[tuple[float, Reading]] | Sequence[tuple[float, Reading]]) -> Reading:
-    best = max(found, key=lambda one: one[0], default=None)
-    return best[1] if best is not None and best[0] >= _LEAST else Reading(None, kind=AnswerKind.LIST)
+def _best(scored: Iterable[tuple[float, Reading]]) -> Reading:
+    score, reading = max(scored, key=lambda pair: pair[0], default=(0.0, Reading(None)))
+    return reading if score >= _LEAST else Reading(None, kind=AnswerKind.LIST)
 
 
-def _of_groups(question: str, asked: _Asked, units: Sequence[Unit]) -> Iterator[tuple[float, Reading]]:
+def _of_groups(question: str, asked: _ListQuestion, units: Sequence[Unit]) -> Iterator[tuple[float, Reading]]:
     for place, group in enumerate(groups_of(units)):
         if group.kind is BlockKind.CODE:  # lines of a program are no list
             continue
         bonus = 0.02 / (1 + place)
         heading = content_stems(group.heading) | group.headers
-        members, share = _meeting(group, asked, heading)
+        members, share = _matching_members(group, asked, heading)
         if not members:
             continue
         if group.kind is BlockKind.PARAGRAPH:
             share -= _FREE_TEXT
         items = tuple(item_of(said, asked.noun) for said in members)
         if group.kind is BlockKind.ROW or all(len(item) <= _LONGEST_ITEM for item in items):
-            yield share + bonus, listed(question, members, items, AnswerKind.LIST, belief(share))
+            yield share + bonus, list_reading(question, members, items, AnswerKind.LIST, share)
 
 
-def _meeting(group: Group, asked: _Asked, heading: frozenset[str]) -> tuple[tuple[Said, ...], float]:
-    """The members that say most of what the headings leave open, and what share of the question that makes.
+def _matching_members(group: Group, asked: _ListQuestion, heading: frozenset[str]) -> tuple[tuple[Said, ...], float]:
+    """The members with most of the words that the headings lack, and the share of the question covered.
 
-    Of a list without such members all; of paragraphs at least two.
+    All members of a list without such members; at least two paragraphs.
     """
-    left = asked.words - heading
-    said = [left & _conditions(one, asked) for one in group.members] if group.kind is not BlockKind.ITEM else []
-    most = max(map(len, said), default=0)
-    fewest = 2 if group.kind is BlockKind.PARAGRAPH else 1
-    if most:
-        met = max(said, key=len)
-        chosen = tuple(one for one, words_said in zip(group.members, said, strict=True) if len(words_said) == most)
-        if len(chosen) >= fewest:
-            return chosen, (len(asked.words & heading) + len(met)) / max(1, len(asked.words))
-    if len(group.members) > 1 and group.kind is not BlockKind.PARAGRAPH:
+    remaining = asked.words - heading
+    is_list, is_text = group.kind is BlockKind.ITEM, group.kind is BlockKind.PARAGRAPH
+    counts = [0 if is_list else len(remaining & _conditions(said, asked)) for said in group.members]
+    most = max(counts, default=0)
+    best = tuple(said for said, count in zip(group.members, counts, strict=True) if count == most)
+    if most and len(best) >= (2 if is_text else 1):
+        return best, (len(asked.words & heading) + most) / max(1, len(asked.words))
+    if len(group.members) > 1 and not is_text:
         return group.members, len(asked.words & heading) / max(1, len(asked.words))
     return (), 0.0
 
 
-def _conditions(said: Said, asked: _Asked) -> frozenset[str]:
-    """Where a condition has to hold: in the columns whose headers the question names (`who reports to`), else anywhere."""
+def _conditions(said: Said, asked: _ListQuestion) -> frozenset[str]:
+    """The stems in the columns whose headers the question names (`who reports to`), else in the whole statement."""
     block, first = said.block, said.unit.sources[0].start
     if block is None:
         return content_stems(said.said)
@@ -165,18 +159,18 @@ def _conditions(said: Said, asked: _Asked) -> frozenset[str]:
     return content_stems(" ".join(said.unit.text[max(0, start - first) : max(0, end - first)] for start, end in spans))
 
 
-def _of_keyed_lines(question: str, asked: _Asked, units: Sequence[Unit]) -> Iterator[tuple[float, Reading]]:
+def _of_keyed_lines(question: str, asked: _ListQuestion, units: Sequence[Unit]) -> Iterator[tuple[float, Reading]]:
     """`Present: Ada, Bo and Cy`."""
     for unit in units:
         for said in statements_of(unit):
             if found := _KEYED.match(said.text.strip()):
                 stems = content_stems(f"{said.seen.partition(': ')[0]} {found['key']}")
                 share = len(asked.words & stems) / max(1, len(asked.words))
-                yield share + 0.03, listed(question, [said], parts_of(found["values"]), AnswerKind.LIST, belief(share))
+                yield share + 0.03, list_reading(question, [said], parts_of(found["values"]), AnswerKind.LIST, share)
 
 
 def _of_sentences(
-    question: str, asked: _Asked, units: Sequence[Unit], similarity: Similarity | None
+    question: str, asked: _ListQuestion, units: Sequence[Unit], similarity: Similarity | None
 ) -> Iterator[tuple[float, Reading]]:
     """`It runs on Linux, macOS and FreeBSD.`, in the statements closest to the question."""
     for close in close_statements(question, units, similarity)[:_CLOSE]:
@@ -185,10 +179,9 @@ def _of_sentences(
             continue
         for items in enumerated_in(said.text):
             stems = content_stems(said.seen)
-            wanted = asked.words - asked.noun or asked.words
-            matching = [word for word in wanted if word in stems or RELATED.get(word, frozenset()) & stems]
-            share = len(matching) / len(wanted)
+            conditions = asked.words - asked.noun or asked.words
+            share = sum(is_said(word, stems) for word in conditions) / len(conditions)
             new = all(item and not content_stems(item) <= asked.words for item in items)
             if new and len(items) >= _FEWEST_COUNTED and all(len(words(item)) <= 5 for item in items):
                 share -= _FREE_TEXT
-                yield share, listed(question, [said], items, AnswerKind.LIST, belief(share))
+                yield share, list_reading(question, [said], items, AnswerKind.LIST, share)

@@ -1,7 +1,7 @@
-"""Questions that offer two things and ask which of them is more or less so: `Which takes longer, the quiz or the workshop?`
+"""Questions that offer two sides and ask which is more or less: `Which takes longer, the quiz or the workshop?`
 
-The value of each side is read where a statement names it: in the cell of its row, or right after its name in a sentence. Both
-values must be dates, or numbers of the same unit; otherwise nothing is said. Sides need no capital letters.
+Each side's value is read from a statement that names it: from its table row, or directly after its name in a sentence. Both
+values must be dates or numbers of the same unit. Sides need no capital letters.
 """
 
 from __future__ import annotations
@@ -23,21 +23,17 @@ _LATE = LATER - {"recently", "recent", "after"}
 _MORE = MORE | word_set("dearer costlier heaviest widest deepest")
 _LESS = LESS | word_set("least cheaper cheapest nearest")
 _SINCE = re.compile(r"\bbeen\b.*\blonger\b")
-"""Who has been somewhere longer came earlier."""
-_FIRST_YEAR = 1000
-"""What is smaller is a number and no year."""
+"""The side that has been somewhere longer came earlier."""
+_FIRST_YEAR = 1000  # smaller numbers are not years
 _CLOSE = 40
-_BELIEF = 0.55
-"""Raw belief that both values are of what is compared."""
-_BEFORE = 40
-"""Characters before a number that may say what it is of."""
-_REACH = 60
-"""Characters after a name within which its value stands."""
+_CONFIDENCE = 0.55  # confidence that both values are of the compared kind
+_BEFORE = 40  # characters before a number that may say what it measures
+_REACH = 60  # characters after a name in which its value may be
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
-    """Two sides as written, and the question's other words; `dates`: dates are compared; `greatest`: the greater is asked for."""
+class Choice:
+    """Two sides as written, and the stems of the rest; `dates`: compare dates; `greatest`: the greater side is the answer."""
 
     sides: tuple[str, str]
     rest: frozenset[str]
@@ -47,7 +43,7 @@ class Offered:
 
 @dataclass(frozen=True, slots=True)
 class _Value:
-    """A value of a side: what orders it, its unit (empty: not said), how well its statement fits, and where that stands."""
+    """A value of a side: its sort key, its unit (empty: unknown), the fit of its statement, and the statement."""
 
     order: tuple[float, ...]
     unit: str
@@ -55,15 +51,15 @@ class _Value:
     said: Said
 
 
-def find_offered(question: str) -> Offered | None:
-    """The sides and the order that a question asks for; None where it offers no choice or orders nothing."""
+def find_choice(question: str) -> Choice | None:
+    """The sides and the order that a question asks for; None if it offers no choice or has no ordering word."""
     text = " ".join(question.split()).rstrip(" ?.!")
     left, joined, other = text.rpartition(" or ")
     ordering = next((word.lower for word in words(text) if word.lower in _EARLY | _LATE | _MORE | _LESS), "")
     if not joined or not ordering or not left.strip():
         return None
     start = _first_side(left, other, ordering)
-    one, other = _trimmed(left[start:], ordering), _trimmed(other, ordering)
+    one, other = _trim(left[start:], ordering), _trim(other, ordering)
     if not one or not other:
         return None
     since = _SINCE.search(text.lower()) is not None
@@ -71,52 +67,50 @@ def find_offered(question: str) -> Offered | None:
     rest = content_stems(left[:start]) - content_stems(ordering)
     if ordering in AGES and words(text)[0].lower == "who":
         rest |= content_stems("born")
-    return Offered((one, other), rest, dates, not since and ordering in _LATE | _MORE)
+    return Choice((one, other), rest, dates, not since and ordering in _LATE | _MORE)
 
 
 def _first_side(left: str, other: str, ordering: str) -> int:
-    """Where the first side begins: after a comma, at the word with which the other side begins too, or after the ordering."""
+    """Where the first side begins: after a comma, at the word that also opens the other side, or after the ordering word."""
     mark = max(left.rfind(","), left.rfind(":"))
     if mark >= 0:
         return mark + 1
     opening = words(other)[0].lower if words(other) else ""
-    found = words(left)
-    if opening in FUNCTION_WORDS | PREPOSITIONS:
-        same = [word.start for word in found if word.lower == opening]
-        if same:
-            return same[-1]
-    ordered = [word.end for word in found if word.lower == ordering]
+    same = [word.start for word in words(left) if word.lower == opening]
+    if same and opening in FUNCTION_WORDS | PREPOSITIONS:
+        return same[-1]
+    ordered = [word.end for word in words(left) if word.lower == ordering]
     return ordered[-1] if ordered else len(left.rstrip()) - len(left.rsplit(maxsplit=1)[-1])
 
 
-def _trimmed(side: str, ordering: str) -> str:
-    """A side without the preposition before it, and without the ordering word that ends the question."""
-    found = [word for word in words(side) if word.lower != ordering]
-    while found and found[0].lower in PREPOSITIONS:
-        found.pop(0)
-    return side[found[0].start : found[-1].end] if found else ""
+def _trim(side: str, ordering: str) -> str:
+    """A side without prepositions before it and without the ordering word."""
+    rest = [word for word in words(side) if word.lower != ordering]
+    while rest and rest[0].lower in PREPOSITIONS:
+        rest.pop(0)
+    return side[rest[0].start : rest[-1].end] if rest else ""
 
 
 def weigh_sides(question: str, units: Sequence[Unit], similarity: Similarity | None) -> Reading:
-    """The side whose value the question asks for, citing both values; an abstention where the values do not tell."""
-    offered = find_offered(question)
-    if offered is None:
+    """The side with the value that the question asks for, citing both values; an abstention if the values do not decide."""
+    choice = find_choice(question)
+    if choice is None:
         return Reading(None)
     statements = [close.said for close in close_statements(question, units, similarity)[:_CLOSE]]
-    names = _names(offered.sides)
-    found = [list(_values(names[at], names[1 - at], offered, statements)) for at in range(2)]
-    orders = ((one, other, _order(one, other, dates=offered.dates)) for one in found[0] for other in found[1])
+    names = _names(choice.sides)
+    first, second = (list(_values(names[at], names[1 - at], choice, statements)) for at in range(2))
+    orders = ((one, other, _order(one, other, dates=choice.dates)) for one in first for other in second)
     ordered = [(one.fit + other.fit, order, one, other) for one, other, order in orders if order]
     if not ordered:
         return Reading(None)
     _, order, one, other = max(ordered, key=lambda pair: pair[0])
-    answer = offered.sides[(order > 0) is not offered.greatest]
+    answer = choice.sides[(order > 0) is not choice.greatest]
     spans = dict.fromkeys(span for value in (one, other) for span in value.said.support)
-    return Reading(answer, (Step(question, answer, tuple(spans)),), _BELIEF)
+    return Reading(answer, (Step(question, answer, tuple(spans)),), _CONFIDENCE)
 
 
 def _names(sides: tuple[str, str]) -> tuple[frozenset[str], frozenset[str]]:
-    """The words that tell each side: those in capitals where it has some, without what both share."""
+    """The stems that identify each side: those in capitals, if any, without those of both."""
     distinct = []
     for side in sides:
         capitals = frozenset(word.stem for word in words(side) if word.capitalised or any(map(str.isdigit, word.text)))
@@ -125,41 +119,43 @@ def _names(sides: tuple[str, str]) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def _order(one: _Value, other: _Value, *, dates: bool) -> int:
-    """1 where the first is the greater or later one, -1 where the other is; 0 where the values do not tell."""
+    """1 if the first value is greater or later, -1 if the other is, 0 if they do not compare."""
     if dates:
         return date_order(one.order, other.order) or 0  # type: ignore[arg-type]
     comparable = one.unit == other.unit or not one.unit or not other.unit
     return comparable * ((one.order > other.order) - (one.order < other.order))
 
 
-def _values(name: frozenset[str], rival: frozenset[str], offered: Offered, said: Sequence[Said]) -> Iterator[_Value]:
-    for place, statement in enumerate(said):
+def _values(
+    name: frozenset[str], rival: frozenset[str], choice: Choice, statements: Sequence[Said]
+) -> Iterator[_Value]:
+    """The values of a side, at most one from each statement that names it."""
+    for place, statement in enumerate(statements):
         is_row = statement.block is not None and bool(statement.block.cells)
         text = statement.said if is_row else statement.text
         if not name or not name <= content_stems(text):
             continue
-        met = offered.rest & content_stems(" ".join((statement.unit.title, *statement.path, text)))
-        if not is_row and (met != offered.rest if offered.dates else bool(offered.rest) and not met):
-            continue  # whose birth, or whose death, a date in a sentence is: that has to be said
-        fit = len(met) - place / len(said)
+        met = choice.rest & content_stems(" ".join((statement.unit.title, *statement.path, text)))
+        if not is_row and (met != choice.rest if choice.dates else bool(choice.rest) and not met):
+            continue  # a sentence must say whether its date is of a birth or a death
+        fit = len(met) - place / len(statements)
         text = text if is_row else _after(text, name, rival)
-        if offered.dates:
+        if choice.dates:
             date = read_date(text)
             found = [_Value(date, "", fit, statement)] if date and date[0] >= _FIRST_YEAR else []
         else:
-            numbers = sorted((not _is_asked(offered, text, one.start), one) for one in quantities_in(text))
-            found = [_Value((one.number,), one.unit, fit, statement) for _, one in numbers]
+            numbers = sorted((not _is_asked(choice, text, number.start), number) for number in quantities_in(text))
+            found = [_Value((number.number,), number.unit, fit, statement) for _, number in numbers]
         yield from found[:1]
 
 
-def _is_asked(offered: Offered, text: str, start: int) -> bool:
-    """Whether a header or a word that the question says stands before a number."""
-    return bool(offered.rest & content_stems(text[max(0, start - _BEFORE) : start]))
+def _is_asked(choice: Choice, text: str, start: int) -> bool:
+    """Whether a word of the question comes shortly before a number."""
+    return bool(choice.rest & content_stems(text[max(0, start - _BEFORE) : start]))
 
 
 def _after(text: str, name: frozenset[str], rival: frozenset[str]) -> str:
-    """What follows the name in a sentence, up to where the other side is named."""
-    found = words(text)
-    last = max((word.end for word in found if word.stem in name), default=0)
-    stop = min((word.start for word in found if word.stem in rival and word.start >= last), default=len(text))
+    """The text after the name in a sentence, up to the name of the other side."""
+    last = max((word.end for word in words(text) if word.stem in name), default=0)
+    stop = min((word.start for word in words(text) if word.stem in rival and word.start >= last), default=len(text))
     return text[last : min(stop, last + _REACH)]

@@ -1,8 +1,7 @@
-"""The performer `offline`: every language task without a language model, at no cost but time, the same bytes for the same input.
+"""The language `offline`: performs every task without a language model, free and deterministic.
 
-Plain questions are read by a small trained reader (`reading`); taking questions apart, comparing, counting, lists and steps are
-rules, each in a file of this folder. It has no memory: `Recall` always abstains. It reads English; questions in other
-languages are mostly left unanswered.
+A small trained reader answers plain questions (`page_reading`); rules, each in a file of this folder, do the rest. It has no
+memory: `Recall` always abstains. It reads English; questions in other languages are mostly left unanswered.
 """
 
 from __future__ import annotations
@@ -17,21 +16,19 @@ from typing import TypeVar, cast
 from hoptrail.errors import TaskFailed
 from hoptrail.execution.executor import is_remote_safe
 from hoptrail.language import tasks
-from hoptrail.language.closeness import Similarity
+from hoptrail.language.closeness import encoder_similarity
 from hoptrail.language.completing import clarify, complete
 from hoptrail.language.entity_finders import RULES, EntityFinder, open_finder
-from hoptrail.language.offline.concluding import read_by_hops
+from hoptrail.language.offline.concluding import conclude, read_by_hops
 from hoptrail.language.offline.definitions import asks_what_it_is, decided, define, named_by_description
 from hoptrail.language.offline.evidence import EvidencePages, open_evidence
-from hoptrail.language.offline.explanations import answer_to_the_same, explain, steps
+from hoptrail.language.offline.explanations import answer_frequent_question, explain, steps
 from hoptrail.language.offline.extracting import extract, standing_alone
 from hoptrail.language.offline.hops import make_plan
-from hoptrail.language.offline.integrating import conclude
 from hoptrail.language.offline.listing import asks_count, count, listing
 from hoptrail.language.offline.membership import claim_by_list
 from hoptrail.language.offline.offered import weigh_sides
 from hoptrail.language.offline.page_reading import NoReader, Reader
-from hoptrail.language.offline.sampling import alike, relation, sample
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.yes_no import claim
 from hoptrail.language.question_kinds import kind_asked
@@ -40,6 +37,7 @@ from hoptrail.language.tasks import Reading, Reply, Task
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.reader import installed_reader
 from hoptrail.models.remembered_readings import Remembered, TextReader
+from hoptrail.text.normal_forms import same_words
 from hoptrail.text.summaries import summarise
 from hoptrail.text.values import same_value
 from hoptrail.text.words import content_stems
@@ -51,30 +49,24 @@ T = TypeVar("T")
 Output = tasks.Extraction | str | tasks.Decomposition | Reading | float | tasks.Samples | tasks.Relation | bool
 
 _OPEN_REFERENCE = re.compile(r"#\d+\b")
-"""A sub-question that still refers to an answer asks about nobody knows what."""
+"""A sub-question with an unresolved reference cannot be answered."""
 
 _BEFORE_SIGN = re.compile(r"(?:the|an?) (?=[-/~$.<{])", re.IGNORECASE)
-_TAKEN_AS_THEY_STAND = {AnswerKind.PASSAGE: explain, AnswerKind.STEPS: steps, AnswerKind.LIST: listing}
+_QUOTING = {AnswerKind.PASSAGE: explain, AnswerKind.STEPS: steps, AnswerKind.LIST: listing}
 _SIDES = 2
-_SURE = 0.5
-"""Below this an entry that says what is asked goes before what was read."""
-_ALLOWED_SHARE = 0.25
-"""Of the least confidence where a question may be left, but only when nothing helps with it."""
-_UNANSWERED_SHARE = 0.3
-"""The most that covering the question's words is worth while no answer was read."""
+_SURE = 0.5  # below this confidence, an entry whose description says what is asked replaces what was read
+_ALLOWED_SHARE = 0.25  # factor on the least confidence when abstaining is only allowed if nothing helps
+_UNANSWERED_SHARE = 0.3  # the highest assessment without an answer, if the evidence covers all words of the question
 
 
 class OfflineLanguage:
-    """Performs all tasks without a language model. `encoder` may be None: then words alone find what is close.
+    """Performs all tasks without a language model. Without an `encoder`, words alone decide which statements are close.
 
-    `reader` reads texts; None is the one that is installed, opened when it is first needed.
+    Without a `reader`, the installed one is opened on first use.
     """
 
     def __init__(
-        self,
-        encoder: Encoder | None = None,
-        settings: OfflineSettings | None = None,
-        reader: TextReader | None = None,
+        self, encoder: Encoder | None = None, settings: OfflineSettings | None = None, reader: TextReader | None = None
     ) -> None:
         self._encoder = encoder
         self._settings = settings or OfflineSettings()
@@ -82,16 +74,16 @@ class OfflineLanguage:
 
     @property
     def name(self) -> str:
-        """`offline`, with the finder of entities where that is not the rules."""
+        """`offline`, followed by the entity finder unless that is the rules."""
         return NAME if self._settings.entities == RULES else f"{NAME}+{self._settings.entities}"
 
     @property
     def is_remote_safe(self) -> bool:
-        """Rules are the same in every process, if the encoder is there too; see `execution.executor.RemoteSafe`."""
+        """Whether the encoder works in other processes; the rules do. See `execution.executor.RemoteSafe`."""
         return self._encoder is None or is_remote_safe(self._encoder)
 
     def __reduce__(self) -> tuple[type[OfflineLanguage], tuple[Encoder | None, OfflineSettings, TextReader | None]]:
-        """Without the finder and the installed reader, which every process opens for itself."""
+        """Leaves out the finder and the installed reader, which every process opens for itself."""
         return type(self), (self._encoder, self._settings, self._given_reader)
 
     @cached_property
@@ -108,7 +100,7 @@ class OfflineLanguage:
         """Perform one task; its usage is seconds only.
 
         Raises:
-            TaskFailed: `task` is no language task.
+            TaskFailed: `task` is not a language task.
             UsageError: the entity finder of the settings cannot be opened.
         """
         started = time.perf_counter()
@@ -117,7 +109,7 @@ class OfflineLanguage:
 
     def _output(self, task: object) -> Output:
         match task:
-            case tasks.Extract(unit):  # what it points back to is known by its title, and by the names of its document
+            case tasks.Extract(unit):  # its title and its document's names resolve references
                 return extract(open_evidence((unit,), self._settings).pages[0], self._finder)
             case tasks.Summarise(units, words):
                 pages = open_evidence(units, self._settings).pages
@@ -126,11 +118,7 @@ class OfflineLanguage:
             case tasks.Decompose():
                 return self._decompose(task)
             case tasks.Complete() | tasks.Clarify():
-                return (
-                    complete(task.question, task.findings)
-                    if isinstance(task, tasks.Complete)
-                    else clarify(task.question, task.context)
-                )
+                return _reword(task)
             case tasks.Read(question, evidence, abstain):
                 return self._answer(question, evidence, self._least(abstain))
             case tasks.Assess() | tasks.Verify():
@@ -141,7 +129,7 @@ class OfflineLanguage:
                 return Reading(None)
             case tasks.Sample() | tasks.Entail() | tasks.Equate():
                 return self._compare(task)
-        raise TaskFailed(f"offline cannot perform {type(task).__name__}: it is no language task")
+        raise TaskFailed(f"offline cannot perform {type(task).__name__}: it is not a language task")
 
     def _decompose(self, task: tasks.Decompose) -> tasks.Decomposition:
         questions = make_plan(task.question, self._settings).questions
@@ -152,33 +140,32 @@ class OfflineLanguage:
         return tasks.Decomposition(questions[at : at + 1] if answered else ())
 
     def _least(self, abstain: tasks.Abstain) -> float:
-        """How probable an answer has to be."""
+        """The least confidence of an answer."""
         shares = {tasks.Abstain.ALWAYS: 1.0, tasks.Abstain.ALLOWED: _ALLOWED_SHARE, tasks.Abstain.NEVER: 0.0}
         return self._settings.least_confidence * shares[abstain]
 
     def _answer(self, question: str, units: Sequence[Unit], least: float) -> Reading:
-        """An answer of the kind that the question's words ask for; a how or why is never answered with a noun."""
+        """An answer of the kind that the question asks for; a how or why is never answered with a noun."""
         asked = corrected(question[: self._settings.question_characters], units)
         for by_entry in (define(asked, units), decided(asked, units)):
             if by_entry.answer is not None:
                 return by_entry
-        kind, similarity = kind_asked(asked), _similarity(self._encoder)
+        kind, similarity = kind_asked(asked), encoder_similarity(self._encoder) if self._encoder else None
         if kind in {AnswerKind.PASSAGE, AnswerKind.STEPS} or asks_what_it_is(asked):
-            same = answer_to_the_same(asked, units)
-            if same.answer is not None:
-                return same
-        if kind in _TAKEN_AS_THEY_STAND:
-            return _TAKEN_AS_THEY_STAND[kind](asked, units, similarity)
+            frequent = answer_frequent_question(asked, units)
+            if frequent.answer is not None:
+                return frequent
+        if kind in _QUOTING:
+            return _QUOTING[kind](asked, units, similarity)
         reading = count(asked, units) if asks_count(asked) else Reading(None)
         if reading.answer is None:
             reading = _of_kind(self._read(asked, open_evidence(units, self._settings), least), kind)
         if kind is AnswerKind.YES_NO:
             claims = (reading, claim(asked, units, similarity), claim_by_list(asked, units, similarity))
-            return max(claims, key=lambda one: one.confidence)
+            return max(claims, key=lambda reading: reading.confidence)
         if reading.confidence < _SURE:
-            named = named_by_description(asked, units)
-            reading = max(reading, named, key=lambda one: one.confidence)
-        # What concludes from a value of each side has a step for each; anything else chose a side without them.
+            reading = max(reading, named_by_description(asked, units), key=lambda reading: reading.confidence)
+        # A reading that compared a value of each side has more steps; otherwise compare the sides here.
         weighed = weigh_sides(asked, units, similarity) if len(reading.steps) <= _SIDES else Reading(None)
         return reading if weighed.answer is None else weighed
 
@@ -207,13 +194,36 @@ class OfflineLanguage:
         return _of_kind(concluded, kind_asked(task.question[: self._settings.question_characters]))
 
     def _compare(self, task: tasks.Sample | tasks.Entail | tasks.Equate) -> tasks.Samples | tasks.Relation | bool:
+        """Answers have the same meaning if they have the same words: the rules know no synonyms."""
         if isinstance(task, tasks.Sample):
-            return sample(task, self._reader, self._settings)
-        return relation(task) if isinstance(task, tasks.Entail) else alike(task)
+            return self._sample(task)
+        if isinstance(task, tasks.Equate):
+            return same_words(task.one, task.other)
+        same = same_words(task.premise, task.hypothesis)
+        return tasks.Relation.ENTAILMENT if same else tasks.Relation.CONTRADICTION
+
+    def _sample(self, task: tasks.Sample) -> tasks.Samples:
+        """The reader's best answer from each of the first pieces of evidence alone; None where it is less likely than none.
+
+        It measures how far the evidence disagrees, not how unsure a model is: the same tendency on another scale (single pieces
+        disagree far more).
+        """
+        answers = []
+        for unit in task.evidence[: task.samples]:
+            reader = Reader(open_evidence((unit,), self._settings), self._reader, self._settings)
+            best = next(iter(reader.ranked(task.question)), None)
+            answers.append(best.answer if best and best.odds > 0 else None)
+        return tasks.Samples(tuple(answers) or (None,))
+
+
+def _reword(task: tasks.Complete | tasks.Clarify) -> str:
+    if isinstance(task, tasks.Complete):
+        return complete(task.question, task.findings)
+    return clarify(task.question, task.context)
 
 
 def _without_article(reading: Reading) -> Reading:
-    """`-i` in place of `The -i`: what begins with a sign is no name with an article."""
+    """Drop the article before a sign: `The -i` becomes `-i`."""
     if reading.answer is None or not _BEFORE_SIGN.match(reading.answer):
         return reading
     answer = _BEFORE_SIGN.sub("", reading.answer)
@@ -221,7 +231,7 @@ def _without_article(reading: Reading) -> Reading:
 
 
 def _of_kind(reading: Reading, kind: AnswerKind) -> Reading:
-    """A question of yes or no has no other answers."""
+    """The reading with its kind; an abstention if the question asks yes or no and the answer is neither."""
     if reading.answer in {"yes", "no"}:
         return replace(reading, kind=AnswerKind.YES_NO)
     if kind is AnswerKind.YES_NO:
@@ -229,19 +239,8 @@ def _of_kind(reading: Reading, kind: AnswerKind) -> Reading:
     return reading
 
 
-def _similarity(encoder: Encoder | None) -> Similarity | None:
-    """Cosines of a question with sentences."""
-    if encoder is None:
-        return None
-
-    def cosines(question: str, sentences: Sequence[str]) -> Sequence[float]:
-        vectors = encoder.encode([question, *sentences])
-        return [float(cosine) for cosine in vectors[1:] @ vectors[0]]
-
-    return cosines
-
-
 def _coverage(question: str, units: Sequence[Unit]) -> float:
+    """The share of the question's content words in the units."""
     asked = content_stems(question)
     said = frozenset[str]().union(*(content_stems(unit.searchable[:20_000]) for unit in units[:200]))
     return len(asked & said) / len(asked) if asked else 0.0

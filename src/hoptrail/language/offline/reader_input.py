@@ -1,7 +1,7 @@
-"""Units as the trained reader sees them: title and headings, then every statement on a line of its own.
+"""Units as the trained reader sees them: title and headings, then one line for each statement.
 
-A table row reads `header: value; header: value`. Headings and headers are there to be understood and are no answers; the title
-may be one, because a page rarely says its own name where it is asked for.
+A table row reads `header: value; header: value`. Headings and headers give context but are no answers; the title may be one,
+because a page rarely repeats its own name.
 """
 
 from __future__ import annotations
@@ -11,25 +11,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from hoptrail.language.closeness import is_said
 from hoptrail.text.lives import life_roles
 from hoptrail.text.mentions import find_mentions
 from hoptrail.text.normal_forms import base_title
 from hoptrail.text.statements import Said, statements_of
 from hoptrail.text.values import with_unit
-from hoptrail.text.words import RELATED, content_stems
+from hoptrail.text.words import content_stems
 from hoptrail.types import Block, Span, Unit
 
 _PLACED = re.compile(r"^(?:in|at|on|from|near|of) (?:the )?(?=[A-Z])")
 """`in Varden` is Varden."""
-_CUT = ' \t\n,;:.!?"“”'
-"""Characters that open or close no answer."""
+_CUT = ' \t\n,;:.!?"“”'  # characters stripped from both ends of an answer
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\b(?:https?|ftp)://[^\s<>\"]*[^\s<>\".,;:!?)]")
-"""Of mail and of the web: part of one is no answer."""
+"""An address of mail or of the web, no part of which is an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A statement at characters `start` to `end` of a sheet."""
+    """A statement and its offsets in a sheet."""
 
     start: int
     end: int
@@ -38,7 +38,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A unit's text for reading; `title_end` is where its title's line ends, `barred` are the places of headings and headers."""
+    """A unit's text for reading. `title_end` is the end of the title line, `barred` are the offsets of headings and headers."""
 
     unit: Unit
     text: str
@@ -48,14 +48,14 @@ class Sheet:
 
     @cached_property
     def stems(self) -> frozenset[str]:
-        """Of all its words that say something."""
+        """The stems of its content words."""
         return content_stems(self.text)
 
     def answer(self, start: int, end: int, question: str, noun: str = "") -> tuple[str, tuple[Span, ...]] | None:
-        """The words at `start` to `end` and the spans of the document that say them; None where these are no statement's.
+        """The answer at these offsets and its supporting spans; None outside statements and the title.
 
-        An answer ends with its statement, in a table with its cell. That of a title rests on the statement that says most of
-        the question. `noun` is what is asked for (`river`): as part of the name it belongs to the answer.
+        An answer is cut at the end of its statement or table cell. A title is supported by the statement that says most of the
+        question. A `noun` that the question asks for (`river`) is included if it is a part of the name.
         """
         start, end = self._with_noun(start, end, noun) if noun else (start, end)
         if start < self.title_end:
@@ -63,43 +63,39 @@ class Sheet:
             part = self.closest(question)
         else:
             part = self.at(start)
-            headers = (left for left, _ in self.barred if left > start)
-            answer = self._worded(*self._with_address(start, min(end, part.end, *headers))) if part else ""
+            headers = (first for first, _ in self.barred if first > start)
+            answer = self._clean_answer(*self._with_address(start, min(end, part.end, *headers))) if part else ""
         if part is None or not answer:
             return None
-        return answer, self.support(part)
+        return answer, part.said.support
 
     def at(self, place: int) -> Part | None:
-        """The statement that stands at a place of the text."""
+        """The statement at an offset of the text."""
         return next((part for part in self.parts if part.start <= place < part.end), None)
 
     def life_role(self, start: int, end: int) -> str:
-        """`birth` or `death` where the parenthesis after a name says that what stands here is of one of them; else empty."""
+        """`birth` or `death` if a parenthesis after a name gives this role to the text at these offsets; else empty."""
         part = self.at(start)
         if part is None or "(" not in self.text[part.start : start]:
             return ""
         line = self.text[part.start : part.end]
         mentions = find_mentions(line)
         roles = life_roles(line, mentions)
-        met = (one for one in mentions if one.start < end - part.start and one.end > start - part.start)
-        return next((roles[one.start] for one in met if one.start in roles), "")
+        overlapping = (one for one in mentions if one.start < end - part.start and one.end > start - part.start)
+        return next((roles[mention.start] for mention in overlapping if mention.start in roles), "")
 
     def says_life(self, start: int, end: int, asked: frozenset[str]) -> bool:
-        """Whether what stands here can be the date of `birth` or `death`, as asked: its statement says so in a word of its own,
-        or in the parenthesis after a name.
+        """Whether the text at these offsets can be the `asked` date of `birth` or `death`, by a word of its statement or by the
+        parenthesis after a name.
         """
         role, part = self.life_role(start, end), self.at(start)
         if role or part is None:
             return role in asked
         said = content_stems(f"{self.unit.title} {part.said.seen}")
-        return any((RELATED.get(one, frozenset()) | {one}) & said for one in asked)
-
-    def support(self, part: Part) -> tuple[Span, ...]:
-        """Where the document says it."""
-        return part.said.support
+        return any(is_said(word, said) for word in asked)
 
     def closest(self, question: str) -> Part | None:
-        """The statement that says most of the question's words; None where there is none."""
+        """The statement with most of the question's words, if any."""
         asked = content_stems(question)
         return max(self.parts, key=lambda part: len(asked & content_stems(part.said.said)), default=None)
 
@@ -109,24 +105,24 @@ class Sheet:
         return before.start() if before else start, end + after.end() if after else end
 
     def _with_address(self, start: int, end: int) -> tuple[int, int]:
-        """The same span, widened to the whole of an address that it has a part of."""
+        """The span, extended to the whole address if it has a part of one."""
         line_start, line_end = self.text.rfind("\n", 0, start) + 1, self.text.find("\n", end)
         for found in _ADDRESS.finditer(self.text, line_start, line_end if line_end >= 0 else len(self.text)):
             if found.start() < end and start < found.end():
                 return min(start, found.start()), max(end, found.end())
         return start, end
 
-    def _worded(self, start: int, end: int) -> str:
-        """Without what opens or closes a clause, a bare number with its unit."""
+    def _clean_answer(self, start: int, end: int) -> str:
+        """The answer without punctuation around it; a bare number gets its unit."""
         answer = self.text[start:end]
         start, end = start + len(answer) - len(answer.lstrip(_CUT)), start + len(answer.rstrip(_CUT))
         answer = " ".join(self.text[start:end].split())
         bare = answer.replace(",", "").replace(".", "", 1).isdigit()
-        return with_unit(self.text, start, end) if bare else _PLACED.sub("", _closed(answer))
+        return with_unit(self.text, start, end) if bare else _PLACED.sub("", _balance_brackets(answer))
 
 
-def _closed(answer: str) -> str:
-    """Without a bracket that lost its other half, and what stands beyond it."""
+def _balance_brackets(answer: str) -> str:
+    """The answer cut at an unbalanced bracket."""
     surplus = answer.count("(") - answer.count(")")
     if not surplus:
         return answer
@@ -136,7 +132,7 @@ def _closed(answer: str) -> str:
 
 @lru_cache(maxsize=512)
 def sheet_of(unit: Unit, longest: int) -> Sheet:
-    """The sheet of a unit, of `longest` characters at most."""
+    """The sheet of a unit, at most `longest` characters."""
     lines: list[str] = [unit.title] if unit.title else []
     at = len(unit.title) + 1 if unit.title else 0
     title_end = len(unit.title)
@@ -162,7 +158,7 @@ def sheet_of(unit: Unit, longest: int) -> Sheet:
 
 
 def _headers(block: Block | None, line: str) -> Iterator[tuple[int, int]]:
-    """Where the headers of a table row stand in its line."""
+    """The offsets of a table row's headers in its line."""
     at = 0
     for cell in block.cells if block is not None else ():
         if cell.header and (found := line.find(f"{cell.header}: ", at)) >= 0:

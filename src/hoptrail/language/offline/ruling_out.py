@@ -1,17 +1,20 @@
-"""What rules an answer out before it is weighed: figures that nobody gives, answers of another type, unknown names."""
+"""Rules that exclude answers: figures that must be computed, answers of the wrong type, unknown names."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
+from functools import cache
 
-from hoptrail.language.offline.comparisons import Comparison, Verdictor
+from hoptrail.language.offline.comparisons import YES_OR_NO, Comparison
 from hoptrail.language.offline.evidence import EvidencePages
-from hoptrail.text.lexicon import MONTHS, NUMBER_WORDS, word_set
+from hoptrail.models.vocabulary import common_words
+from hoptrail.text.lexicon import ARTICLES, MONTHS, NUMBER_WORDS, STOP_WORDS, word_set
 from hoptrail.text.mentions import find_names
+from hoptrail.text.normal_forms import base_title
 from hoptrail.text.questions import Question, Wanted
-from hoptrail.text.words import content_stems, words
+from hoptrail.text.words import content_stems, stem, words
 
-_YES_OR_NO = frozenset({Verdictor.SAME, Verdictor.BOTH})
 _COMPUTED = content_stems("left remaining remains difference average altogether")
 _AND_ASKS = re.compile(r"\w,? and (?:who|whom|what|which|where|when|why|how)\b", re.IGNORECASE)
 _HOW_MUCH = re.compile(
@@ -22,19 +25,21 @@ _SUM = re.compile(
     r"[€£$¥]|\b(?:EUR|GBP|USD|CHF|SEK|NOK|DKK|JPY|CAD|AUD|euros?|pounds?|dollars?|pence|cents?|francs?|kronor)\b",
     re.IGNORECASE,
 )
-"""What is asked for in money is said with its currency."""
+"""A currency, which a sum of money must have."""
 _FIGURE = re.compile(r"^\W*(?:[^\W\d]+\s){0,2}\W*\d")
-"""A figure comes first, or after `about` and its like: `Re: 6 boats` is none."""
+"""A figure at the beginning, or after `about` and the like; not in `Re: 6 boats`."""
 _DIGIT = re.compile(r"\d")
 _TIMES = frozenset(MONTHS) | word_set(
     "monday tuesday wednesday thursday friday saturday sunday century noon midnight daily weekly monthly yearly annually today "
     "spring summer autumn winter easter christmas half"
 )
-"""Words that say when, without a figure."""
+"""Words for times, without a figure."""
+_NO_NOUN = re.compile(r"\w{4}(?:ed|ing|ly)$")
+"""Verbs and adverbs (`calibrated`) may be reworded in a document."""
 
 
 def is_computed(question: str, evidence: EvidencePages) -> bool:
-    """Whether a figure is asked for that no sentence tells and somebody has to work out: `How much of it is left?`."""
+    """Whether a question asks for a figure that no sentence states and that must be computed: `How much of it is left?`."""
     asked = content_stems(question)
     words_for = _COMPUTED & asked
     if not words_for or not _HOW_MUCH.match(question):
@@ -44,15 +49,13 @@ def is_computed(question: str, evidence: EvidencePages) -> bool:
 
 
 def asks_twice(question: str) -> bool:
-    """Whether two things are asked for, which no one answer can be: `With whom will Ida sit and where is the desk?`."""
+    """Whether a question asks two things at once: `With whom will Ida sit and where is the desk?`."""
     return _AND_ASKS.search(question) is not None
 
 
 def may_answer(answer: str, asked: Question | None, comparison: Comparison | None) -> bool:
-    """Whether an answer can be what is asked for: one of the sides of a comparison, a figure or a sum where one is asked for, a
-    person's name without figures.
-    """
-    if comparison is not None and not comparison.claimed and comparison.by not in _YES_OR_NO:
+    """Whether an answer is of the right type: a side of the comparison, a figure or a sum of money, a person without digits."""
+    if comparison is not None and not comparison.claimed and comparison.by not in YES_OR_NO:
         said = content_stems(answer)
         return any(said <= side or side <= said for side in map(content_stems, comparison.sides))
     if asked is not None and asked.wanted in {Wanted.NUMBER, Wanted.DATE, Wanted.YEAR}:
@@ -66,7 +69,33 @@ def may_answer(answer: str, asked: Question | None, comparison: Comparison | Non
 
 
 def share_of_strangers(question: str, evidence: EvidencePages) -> float:
-    """How much of a question's names stands together in no sentence with its title: 1 when no word of them stands anywhere."""
-    names = [content_stems(one.text) for one in find_names(question)]
+    """The mean share of each name in a question that no single sentence with its title has: 1 if no word of the names occurs."""
+    names = [content_stems(mention.text) for mention in find_names(question)]
     missing = [min((len(name - said) / len(name) for said in evidence.stems), default=1.0) for name in names if name]
     return sum(missing) / len(missing) if missing else 0.0
+
+
+def names_in_small_letters(
+    question: str, titles: Collection[str], documents: Collection[frozenset[str]]
+) -> frozenset[str]:
+    """Stems of words in small letters that are names: `grep` in `under which licence is grep distributed`.
+
+    These are whole titles of documents, or, in a question without capitals, uncommon words. A name must occur in at least one and
+    at most half of the `documents` (the stems of each); a document without it is about something else.
+    """
+    titled = {base_title(title).lower() for title in titles}
+    common = frozenset[str]() if find_names(question) else _common_stems()
+    names = set()
+    before = ""
+    for word in words(question):
+        is_title = word.text in titled and before not in ARTICLES
+        is_rare = bool(common) and word.stem not in common and word.text.isalnum() and not _NO_NOUN.search(word.text)
+        if word.text.islower() and word.text not in STOP_WORDS and (is_title or is_rare):
+            names.add(word.stem)
+        before = word.lower
+    return frozenset(name for name in names if 0 < 2 * sum(name in stems for stems in documents) <= len(documents))
+
+
+@cache
+def _common_stems() -> frozenset[str]:
+    return frozenset(map(stem, common_words()))

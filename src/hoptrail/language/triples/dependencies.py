@@ -1,7 +1,7 @@
-"""Triples by the rules of CompRAG over a dependency parse: each verb with its subjects and objects, as spaCy labels them.
+"""Triples by CompRAG's rules over a dependency parse: each verb with its subjects and objects.
 
-For pipelines of English with the labels of ClearNLP (`nsubj`, `dobj`, `pobj`), which spaCy's own English pipelines have. Knows
-the parse only through a small protocol, so it imports nothing of spaCy.
+For English pipelines with the ClearNLP labels (`nsubj`, `dobj`, `pobj`), like spaCy's own. A small protocol describes the parse,
+so that spaCy is not imported.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MOST = 8
 
 
 class Parsed(Protocol):
-    """What is used of a token of a parse."""
+    """The used part of a parsed token."""
 
     @property
     def i(self) -> int: ...
@@ -38,11 +38,11 @@ class Parsed(Protocol):
 
 
 def triples_in_parse(tokens: Iterable[Parsed], about: str) -> tuple[Triple, ...]:
-    """The triples of a parsed text in order, at most 8; `about` (what the text is about) stands in for a pronoun."""
+    """The triples of a parsed text in order, at most 8; `about` (the text's subject) replaces pronouns."""
     found: dict[Triple, None] = {}
     for verb in tokens:
         if verb.pos_ in {"VERB", "AUX"} and verb.dep_ not in _BEFORE_VERB:
-            subjects = [name for subject in _subjects(verb) if (name := _named(subject, about))]
+            subjects = [name for subject in _subjects(verb) if (name := _name_of(subject, about))]
             for relation, target in _objects(verb):
                 phrase = _phrase(target)
                 found |= dict.fromkeys(Triple(name, relation, phrase) for name in subjects if name != phrase)
@@ -50,8 +50,8 @@ def triples_in_parse(tokens: Iterable[Parsed], about: str) -> tuple[Triple, ...]
 
 
 def _subjects(verb: Parsed) -> list[Parsed]:
-    """Its own, or those of the verb that it is joined to (`was born in Foss and died there`), or what it describes."""
-    own = [part for child in verb.children if child.dep_ in _SUBJECTS for part in _joined(child)]
+    """The verb's subjects: its own, those of a coordinated verb (`was born in Foss and died there`), or the noun it describes."""
+    own = [part for child in verb.children if child.dep_ in _SUBJECTS for part in _coordinated(child)]
     if not own and verb.dep_ == "conj":
         return _subjects(verb.head)
     if verb.dep_ in {"relcl", "acl"} and all(subject.pos_ == "PRON" for subject in own):
@@ -60,31 +60,31 @@ def _subjects(verb: Parsed) -> list[Parsed]:
 
 
 def _objects(verb: Parsed) -> Iterator[tuple[str, Parsed]]:
-    """Relations with what they lead to; a preposition of the verb or of its complement belongs to the relation."""
+    """Relations with their objects; a preposition of the verb or of its complement is a part of the relation."""
     said = " ".join([*(child.text for child in verb.children if child.dep_ in _BEFORE_VERB), verb.text])
-    yield from _led_by(verb, said)
+    yield from _prepositional_objects(verb, said)
     for child in verb.children:
         if child.dep_ in _OBJECTS:
-            for part in _joined(child):
+            for part in _coordinated(child):
                 yield said, part
-            yield from _led_by(child, f"{said} {_phrase(child)}")
+            yield from _prepositional_objects(child, f"{said} {_phrase(child)}")
 
 
-def _led_by(head: Parsed, said: str) -> Iterator[tuple[str, Parsed]]:
+def _prepositional_objects(head: Parsed, said: str) -> Iterator[tuple[str, Parsed]]:
     for preposition in head.children:
         if preposition.dep_ in _PREPOSITIONS:
             for target in preposition.children:
                 if target.dep_ == "pobj":
-                    for part in _joined(target):
+                    for part in _coordinated(target):
                         yield f"{said} {preposition.text}", part
 
 
-def _joined(token: Parsed) -> Iterator[Parsed]:
-    """A token and those coordinated with it."""
+def _coordinated(token: Parsed) -> Iterator[Parsed]:
+    """A token and the tokens coordinated with it."""
     yield token
     for child in token.children:
         if child.dep_ == "conj" and child.pos_ not in {"VERB", "AUX"}:
-            yield from _joined(child)
+            yield from _coordinated(child)
 
 
 def _phrase(head: Parsed) -> str:
@@ -99,5 +99,5 @@ def _parts(head: Parsed) -> Iterator[Parsed]:
             yield from _parts(child)
 
 
-def _named(subject: Parsed, about: str) -> str:
+def _name_of(subject: Parsed, about: str) -> str:
     return about if subject.pos_ == "PRON" else _phrase(subject)

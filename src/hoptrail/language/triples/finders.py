@@ -1,6 +1,6 @@
-"""Who reads triples off facts: our rules, the dependency rules over a spaCy pipeline that the user names, or nobody.
+"""Finders of triples in facts: our rules, dependency rules over a spaCy pipeline that the user names, or none.
 
-A fact that was stated as a triple keeps it, whoever reads the others. Questions are always read by our rules.
+A fact stated as a triple keeps it in any case. Questions are always read by our rules.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ STATED = "stated"
 _SPACY = "spacy"
 
 TripleFinder = Callable[[Fact, str], tuple[Triple, ...]]
-"""From a fact and its passage's title to its triples: the same input, the same triples, in order."""
+"""From a fact and its passage's title to the fact's triples, in order. Deterministic."""
 
 
 def check_triple_finder(name: str) -> None:
@@ -44,21 +44,21 @@ def open_triple_finder(name: str) -> TripleFinder:
     check_triple_finder(name)
     if name == RULES:
         return triples_of
-    return _stated if name == STATED else _parsing(name.partition(":")[2])
+    return _stated if name == STATED else _finder_by_parse(name.partition(":")[2])
 
 
 def _stated(fact: Fact, _: str) -> tuple[Triple, ...]:
     return (fact.triple,) if fact.triple else ()
 
 
-def _parsing(model: str) -> TripleFinder:
+def _finder_by_parse(model: str) -> TripleFinder:
     pipeline = pipeline_with("token.dep", model, "does not parse", "`parser`")
-    turn = Lock()
+    lock = Lock()
 
     def find(fact: Fact, title: str) -> tuple[Triple, ...]:
         if fact.triple:
             return (fact.triple,)
-        with turn:  # a pipeline's vocabulary grows while it reads
+        with lock:  # reading changes a pipeline's vocabulary
             return triples_in_parse(pipeline(squeeze(fact.text)), base_title(title))
 
     return find

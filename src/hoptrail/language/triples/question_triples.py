@@ -1,7 +1,7 @@
-"""What a question says as triples with slots left open: `(open, directed, Night Boats)` for `Who directed Night Boats?`.
+"""Parse a question into triples with open slots: `(open, directed, Night Boats)` for `Who directed Night Boats?`.
 
-The open slot is left out, never filled with a placeholder: a question mark as text would be compared as if it meant something.
-By word order and lists of words, like all that reads questions offline; English only. It splits no question into hops.
+Open slots have no placeholder: a question mark as text would be compared like a word. The rules use word order and word lists;
+English only. Questions are not split into hops.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _INVERTING = AUXILIARIES | COPULAS
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A triple with at least one slot known; None stands for an open one."""
+    """A triple with at least one known slot; open slots are None."""
 
     subject: str | None = None
     relation: str | None = None
@@ -39,8 +39,8 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class QuestionTriples:
-    """What a question says: `whole` patterns (a name and a relation), `partial` ones (one name or noun phrase alone), and every
-    relation it names, also those between things that it does not name.
+    """The patterns of a question: `whole` ones (a name and a relation), `partial` ones (a name or noun phrase alone), and all its
+    relations, including those between unnamed things.
     """
 
     whole: tuple[Pattern, ...]
@@ -55,23 +55,23 @@ class QuestionTriples:
 def question_triples(question: str, *, noun_phrases: bool = False) -> QuestionTriples:
     """The patterns of a question, without repeats, in the order of its words.
 
-    With `noun_phrases`, phrases of two words or more that name nothing are partial patterns too.
+    With `noun_phrases`, phrases of at least two words that are not names are partial patterns too.
     """
     tokens = tokens_of(question)
     names = [place for place, token in enumerate(tokens) if token.name and token.text.lower() not in DEMONYMS]
     whole: dict[Pattern, None] = {}
     partial: dict[Pattern, None] = {}
-    said_last: list[Pattern] = []
+    previous: list[Pattern] = []
     for number, place in enumerate(names):
         before = tokens[names[number - 1] + 1 if number else 0 : place]
         after = tokens[place + 1 : names[number + 1] if number + 1 < len(names) else len(tokens)]
         name = _bare(tokens[place].text)
         apart = bool(before) and tokens[place].start - before[-1].end > 1
-        found = list(_around(name, before, after, apart=apart))
-        if not found and [token.lower for token in before] in (["or"], ["and"]):
-            found = [_in_place_of(pattern, name) for pattern in said_last]
-        said_last = found
-        whole |= dict.fromkeys(found)
+        patterns = list(_patterns_of(name, before, after, apart=apart))
+        if not patterns and [token.lower for token in before] in (["or"], ["and"]):
+            patterns = [_with_name(pattern, name) for pattern in previous]
+        previous = patterns
+        whole |= dict.fromkeys(patterns)
         partial |= dict.fromkeys((Pattern(subject=name), Pattern(object=name)))
     if noun_phrases:
         for phrase in _noun_phrases(tokens):
@@ -81,18 +81,18 @@ def question_triples(question: str, *, noun_phrases: bool = False) -> QuestionTr
     return QuestionTriples(tuple(whole), tuple(partial), tuple(dict.fromkeys(relations)))
 
 
-def _in_place_of(pattern: Pattern, name: str) -> Pattern:
+def _with_name(pattern: Pattern, name: str) -> Pattern:
     return Pattern(name if pattern.subject else None, pattern.relation, name if pattern.object else None)
 
 
-def _around(name: str, before: Sequence[Token], after: Sequence[Token], *, apart: bool) -> Iterator[Pattern]:
-    """What the words on both sides of a name say of it; `apart` from those before by a comma: `Who died first, X or Y?`."""
+def _patterns_of(name: str, before: Sequence[Token], after: Sequence[Token], *, apart: bool) -> Iterator[Pattern]:
+    """The patterns of a name from the words on both sides; `apart`: a comma precedes it, as in `Who died first, X or Y?`."""
     clause = _without_class_noun(_last_clause(before))
     if clause and all(token.lower in _INVERTING for token in clause):  # `Where was Orla Finch born`
         relation = said([*(token for token in clause if token.lower in COPULAS), *_first_clause(after)])
         if relation:
             yield Pattern(subject=name, relation=relation)
-    elif clause and clause[-1].lower == "of":  # `the mother of X` may stand from either side
+    elif clause and clause[-1].lower == "of":  # `the mother of X` may be stored in either direction
         relation = _relation(clause)
         yield Pattern(subject=name, relation=relation.removesuffix(" of"))
         yield Pattern(relation=relation, object=name)
@@ -108,7 +108,7 @@ def _around(name: str, before: Sequence[Token], after: Sequence[Token], *, apart
 
 
 def _relation(clause: Sequence[Token]) -> str:
-    """The relation of a clause: its verb with the prepositions after it, or what stands before a final `of`; or empty."""
+    """The relation of a clause: its verb with following prepositions, or the words before a final `of`; else empty."""
     group = verb_group(clause)
     if clause and clause[-1].lower == "of":
         return said([token for token in clause[group or 0 :] if token.lower not in _INVERTING]) or "of"
@@ -122,7 +122,7 @@ def _relation(clause: Sequence[Token]) -> str:
 
 
 def _without_class_noun(clause: Sequence[Token]) -> Sequence[Token]:
-    """Without the noun that only says what the name after it is: `the director of the film (Night Boats)`."""
+    """The clause without a final noun for the kind of the name: `the director of the film (Night Boats)`."""
     at = len(clause)
     while at > 0 and len(clause) - at <= 2 and (clause[at - 1].content or clause[at - 1].lower in ARTICLES):
         at -= 1
@@ -130,19 +130,19 @@ def _without_class_noun(clause: Sequence[Token]) -> Sequence[Token]:
 
 
 def _last_clause(tokens: Sequence[Token]) -> Sequence[Token]:
-    """What follows the last word that opens a clause."""
+    """The tokens after the last word that opens a clause."""
     at = max((place for place, token in enumerate(tokens) if token.lower in _CLAUSE), default=-1)
     return tokens[at + 1 :]
 
 
 def _first_clause(tokens: Sequence[Token]) -> Sequence[Token]:
-    """What precedes the first word that opens a clause."""
+    """The tokens before the first word that opens a clause."""
     at = next((place for place, token in enumerate(tokens) if token.lower in _CLAUSE), len(tokens))
     return tokens[:at]
 
 
 def _segments(tokens: Sequence[Token]) -> Iterator[list[Token]]:
-    """Stretches without a name or a word that opens a clause."""
+    """Runs of tokens without names and words that open a clause."""
     segment: list[Token] = []
     for token in tokens:
         if token.name or token.lower in _CLAUSE:
@@ -154,7 +154,7 @@ def _segments(tokens: Sequence[Token]) -> Iterator[list[Token]]:
 
 
 def _noun_phrases(tokens: Sequence[Token]) -> Iterator[str]:
-    """Runs of words that may be nouns, without names; those of one word say too little."""
+    """Runs of at least two possible nouns, without names."""
     run: list[str] = []
     for token in (*tokens, None):
         if token is not None and token.content and not token.name and not token.verb and token.lower not in ARTICLES:
@@ -166,5 +166,5 @@ def _noun_phrases(tokens: Sequence[Token]) -> Iterator[str]:
 
 
 def _bare(name: str) -> str:
-    """A name without the quotation marks around it."""
+    """A name without article and quotation marks."""
     return without_article(name.strip('"“”*'))

@@ -1,13 +1,14 @@
-"""Triples of a sentence, by rules: its mentions as subject and objects, the words between them as relations.
+"""Extract triples from a sentence by rules: mentions are subjects and objects, the words between them relations.
 
-A verb is told by its form (`phrases.Token.verb`), not by a parse, so relations are rough: `was born in`, `son of`. The title
-stands in for a subject that points back to it (`It`, `The film`). English only: elsewhere a sentence mostly yields nothing.
+Verbs are recognised by form (`phrases.Token.verb`) without a parser, so relations are rough: `was born in`, `son of`. The title
+replaces a subject that refers to it (`It`, `The film`). English only: in other languages most sentences give no triples.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from hoptrail.language.tasks import Fact, Triple
 from hoptrail.text.lexicon import (
@@ -28,11 +29,11 @@ from hoptrail.text.phrases import Token
 from hoptrail.text.words import words
 
 MOST = 8
-"""Triples of one sentence: a list of thirty names says little about each."""
+"""Most triples of one sentence: a list of thirty names says little about each."""
 
 LONGEST_RELATION = 6
 LONGEST_PHRASE = 6
-"""Words of a relation, and of a noun phrase that is no mention."""
+"""Most words of a relation, and of a noun phrase that is not a mention."""
 
 _POINTING = word_set("the this that these those his her its their he she it they")
 _RELATIVE = word_set("who which that whom whose where")
@@ -43,7 +44,7 @@ _LIVES = {"birth": "born", "death": "died"}
 
 
 def triples_of(fact: Fact, title: str) -> tuple[Triple, ...]:
-    """The triple that a fact was stated as, or those that stand in its text; none where the rules see no relation."""
+    """The stated triple of a fact, else the triples in its text."""
     if fact.triple is not None:
         return (fact.triple,)
     text = squeeze(fact.text)
@@ -51,19 +52,16 @@ def triples_of(fact: Fact, title: str) -> tuple[Triple, ...]:
 
 
 def triples_in(text: str, names: Sequence[str]) -> tuple[Triple, ...]:
-    """The triples of one sentence; `names` are known entities, the first of them what the text is about."""
+    """The triples of one sentence; `names` are known entities, the first being the text's subject."""
     mentions = [mention for mention in find_mentions(text, names) if _is_argument(mention)]
     about = names[0] if names else ""
     walk = _Walk(about, life_roles(text, find_mentions(text)))
-    found: dict[Triple, None] = {}
-    for triple in walk.along(text, mentions):
-        if folded(triple.subject) != folded(triple.object):
-            found[triple] = None
-    return tuple(found)[:MOST]
+    triples = (triple for triple in walk.along(text, mentions) if folded(triple.subject) != folded(triple.object))
+    return tuple(dict.fromkeys(triples))[:MOST]
 
 
 def _is_argument(mention: Mention) -> bool:
-    """Not a nationality, a number in words, or a word that only opens its sentence with a capital."""
+    """Whether a mention can be a slot: no nationality, no number in words, no word that is capitalised only as the first one."""
     lower = mention.text.lower()
     opener = mention.start == 0 and (lower.endswith("ly") or lower in IRREGULAR_PASTS)
     spelt = mention.shape is Shape.NUMBER and not mention.text[0].isdigit()
@@ -71,7 +69,7 @@ def _is_argument(mention: Mention) -> bool:
 
 
 def tokens_between(text: str, mentions: Sequence[Mention]) -> tuple[Token, ...]:
-    """Mentions and the words beside them, in order."""
+    """The mentions and all other words, in order."""
     named = [Token(mention.text, mention.start, mention.end, name=True) for mention in mentions]
     plain = (
         Token(word.text, word.start, word.end, name=False)
@@ -83,7 +81,7 @@ def tokens_between(text: str, mentions: Sequence[Mention]) -> tuple[Token, ...]:
 
 @dataclass
 class _Walk:
-    """What is known while a sentence is read from left to right."""
+    """The state while reading a sentence from left to right."""
 
     about: str
     lives: dict[int, str]
@@ -94,6 +92,7 @@ class _Walk:
     between: list[Token] = field(default_factory=list)
 
     def along(self, text: str, mentions: Sequence[Mention]) -> Iterator[Triple]:
+        """The triples of a sentence with these mentions."""
         shapes = {mention.start: mention.shape for mention in mentions}
         for token in tokens_between(text, mentions):
             if not token.name:
@@ -106,7 +105,7 @@ class _Walk:
         yield from self._phrase(self.between)
 
     def _reach(self, token: Token, shape: Shape) -> Iterator[Triple]:
-        """A mention comes: as a subject, or as the object of what stands before it."""
+        """The triples when a mention is reached, as a subject or as the object of the words before it."""
         if token.start in self.lives and self.subject:
             yield Triple(self.subject, _LIVES[self.lives[token.start]], token.text)
             return
@@ -124,7 +123,7 @@ class _Walk:
             yield Triple(subject, relation, token.text)
 
     def _relation(self, group: int | None) -> tuple[str, str]:
-        """Who has a relation with what comes, and which: read from the words since the last mention."""
+        """Subject and relation for the next mention, from the words since the last one."""
         if group is not None:
             relation = self.between[group:]
             self.verb = said([token for token in relation if token.verb])
@@ -139,7 +138,7 @@ class _Walk:
         return self.subject, self.relation
 
     def _own_subject(self, group: int) -> str:
-        """The subject of a sentence that opens with no mention: its noun phrase, or what the text is about."""
+        """The subject of a sentence that does not begin with a mention: its noun phrase, or the text's subject."""
         phrase = [token.text for token in self.between[:group] if token.lower not in ARTICLES]
         first = self.between[0].lower if self.between else ""
         if self.about and ((first in _POINTING and len(phrase) <= 2) or group == 0 or len(phrase) > LONGEST_PHRASE):
@@ -147,7 +146,7 @@ class _Walk:
         return " ".join(phrase[:LONGEST_PHRASE]) if phrase and first not in FUNCTION_WORDS - _POINTING else self.about
 
     def _phrase(self, tokens: Sequence[Token], *, before_object: bool = False) -> Iterator[Triple]:
-        """What a noun phrase without a name says: `is a market town`; at the end of a sentence also `plays the flute`."""
+        """The triple of a noun phrase without a name: `is a market town`; at the end of a sentence also `plays the flute`."""
         group = verb_group(tokens)
         subject = self.subject or (self._own_subject(group) if group is not None else "")
         if group is None or not subject:
@@ -164,13 +163,13 @@ class _Walk:
 
 
 def _in_full(name: str, about: str) -> str:
-    """What the text is about, where the name is a part of its name: `Finch` in a text about Orla Finch."""
+    """The name of the text's subject if `name` is a part of it: `Finch` in a text about Orla Finch."""
     parts, whole = name.casefold().split(), about.casefold().split()
     return about if set(parts) < set(whole) else name
 
 
 def verb_group(tokens: Sequence[Token]) -> int | None:
-    """Where the last verb among `tokens` begins, its auxiliaries included: `has been built`; None without one."""
+    """Where the last verb among `tokens` begins, including auxiliaries: `has been built`; None without a verb."""
     at = next((place for place in reversed(range(len(tokens))) if tokens[place].verb), None)
     while at is not None and at > 0 and (tokens[at - 1].verb or _is_adverb(tokens[at - 1])):
         at -= 1
@@ -182,25 +181,21 @@ def _is_adverb(token: Token) -> bool:
 
 
 def said(tokens: Sequence[Token]) -> str:
-    """A relation in words, without what says nothing."""
-    kept = [token.text for token in tokens if token.lower not in _SKIPPED | _RELATIVE]
-    return " ".join(kept[-LONGEST_RELATION:])
+    """The words of a relation, without articles, conjunctions and the like."""
+    relation = [token.text for token in tokens if token.lower not in _SKIPPED | _RELATIVE]
+    return " ".join(relation[-LONGEST_RELATION:])
 
 
 def _noun_phrase(tokens: Sequence[Token]) -> str:
-    """The words of a noun phrase that `tokens` begin with, without its article."""
+    """The noun phrase at the start of `tokens`, without its article."""
     start = 1 if tokens and tokens[0].lower in ARTICLES else 0
-    kept: list[str] = []
-    for token in tokens[start : start + LONGEST_PHRASE]:
-        if (
-            token.lower in PREPOSITIONS | QUESTION_WORDS | _RELATIVE | _ENDS | ARTICLES | AUXILIARIES
-            or token.participle
-        ):
-            break
-        kept.append(token.text)
-    return " ".join(kept)
+    stops = PREPOSITIONS | QUESTION_WORDS | _RELATIVE | _ENDS | ARTICLES | AUXILIARIES
+    phrase = takewhile(
+        lambda token: token.lower not in stops and not token.participle, tokens[start : start + LONGEST_PHRASE]
+    )
+    return " ".join(token.text for token in phrase)
 
 
 def _is_aside(before: Sequence[Token]) -> bool:
-    """Whether a mention stands apart from the sentence: `In 1780 ...`, `After Dunmere ...`."""
+    """Whether a mention is an adverbial: `In 1780 ...`, `After Dunmere ...`."""
     return bool(before) and before[-1].lower in PREPOSITIONS

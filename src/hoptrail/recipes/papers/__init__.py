@@ -1,12 +1,12 @@
-"""What each paper ran, as printed: settings of everything that is built and asked, and the rows of its tables.
+"""The papers' own settings, for building and asking, and the rows of their tables.
 
-`--settings paper:NAME` takes the settings of a file here; `--recipes` takes what a row names. A file has
+`--settings paper:NAME` uses the settings of a file here; `--recipes` takes the recipes that its rows name. A file has
 
-    title, printed_with   the paper, and what its authors used that is not ours to choose: encoder, models, who finds entities
-    rows                  a printed row and the recipe with the preset that it is; the first is the main row
+    title, printed_with   the paper, and what its authors used that we cannot choose: encoder, models, entity finder
+    rows                  printed row -> recipe with preset; the first is the main row
     settings              as in any settings file
 
-Who measures changes nothing but the encoder, the endpoint and what else is the machine's, in a file of their own that begins with
+To reproduce a paper, change only the encoder, the endpoint and other machine settings, in a file that begins with
 `paper = "NAME"`.
 """
 
@@ -21,12 +21,12 @@ from typing import Any
 from hoptrail.errors import UsageError
 
 PREFIX = "paper:"
-"""How the name of a paper's settings begins where a file may be named."""
+"""Marks the name of a paper's settings where a settings file may be named too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """A file here. `settings` are nested keys and values as TOML gives them."""
+    """One paper's file. `settings` are nested keys and values as parsed from TOML."""
 
     name: str
     title: str
@@ -42,19 +42,19 @@ class Paper:
 
 @cache
 def shipped_papers() -> dict[str, Paper]:
-    """All of them by name."""
-    found = sorted(
+    """All papers by name, sorted."""
+    toml = sorted(
         (file for file in files(__name__).iterdir() if file.name.endswith(".toml")), key=lambda file: file.name
     )
-    read = {file.name.removesuffix(".toml"): tomllib.loads(file.read_text(encoding="utf-8")) for file in found}
-    return {name: Paper(name, **content) for name, content in read.items()}
+    contents = {file.name.removesuffix(".toml"): tomllib.loads(file.read_text(encoding="utf-8")) for file in toml}
+    return {name: Paper(name, **content) for name, content in contents.items()}
 
 
 def paper_named(name: str) -> Paper:
-    """One by its name, with or without PREFIX.
+    """The paper of a name, with or without PREFIX.
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is no such paper.
     """
     known = shipped_papers()
     if (bare := name.removeprefix(PREFIX)) not in known:

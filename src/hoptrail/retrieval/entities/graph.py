@@ -1,8 +1,8 @@
-"""Entities and passages, joined by the triples they stand in: what HippoRAG, GraphRAG and LightRAG search.
+"""The entity graph of HippoRAG, GraphRAG and LightRAG: entities and passages linked by triples.
 
-Nodes are the subjects and objects of the stored triples (case and white space do not part them) and, where the settings say so,
-the passages. Edges join the two ends of a triple, an entity and a passage that has a triple of it, and names that are alike. Made
-of the whole corpus when first asked for, and kept with the snapshot. Holds no text but names.
+Nodes are the subjects and objects of the stored triples (ignoring case and white space) and optionally the passages. Edges join
+the two ends of a triple, an entity and each passage with a triple about it, and similar names. Built from the whole corpus on
+first use, and kept with the snapshot. Names are the only texts in memory.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ CHANNEL = "entities"
 EXACT_UP_TO = 5_000
 PROBES = 4
 SEED = 0
-"""Of the search for synonyms: compared one by one up to so many names, above it in so many neighbouring cells."""
+"""For the search for synonyms: exact up to EXACT_UP_TO names; above, only in the PROBES nearest cells."""
 
 
 @dataclass(frozen=True, slots=True)
 class EntityGraphSettings:
-    """With `passages` these are nodes too. A name is joined to the `synonym_k` nearest names (0: to none, which saves a search of
-    all names for each) whose cosine with it is at least `synonyms`.
+    """With `passages` these are nodes too. A name is joined to those of the `synonym_k` nearest names (0: none, which saves the
+    search) whose cosine is at least `synonyms`.
     """
 
     passages: bool = True
@@ -51,7 +51,7 @@ class EntityGraphSettings:
 
 
 class EntityVectors:
-    """The vectors of entities' names, by number."""
+    """The vectors of entity names, by number."""
 
     def __init__(self, corpus: Corpus, triples: StoredTriples, names: Sequence[str]) -> None:
         self._corpus = corpus
@@ -59,7 +59,7 @@ class EntityVectors:
         self._names = names
 
     def nearest(self, texts: Sequence[str], limit: int) -> dict[int, float]:
-        """The `limit` entities whose names are nearest to each text, with their best cosine."""
+        """The `limit` entities nearest to each text, with their best cosine."""
         best: dict[int, float] = {}
         if not texts or not self._names:
             return best
@@ -71,7 +71,7 @@ class EntityVectors:
 
     @property
     def matrix(self) -> FloatMatrix:
-        """One vector of length 1 an entity: shape (n, dimension)."""
+        """One unit vector for each entity: shape (n, dimension)."""
         return self._slots.matrix[self._rows]
 
     @cached_property
@@ -80,18 +80,13 @@ class EntityVectors:
 
     @cached_property
     def _rows(self) -> NDArray[np.intp]:
-        """Of each entity the row of its name's vector."""
-        rows = {name: row for row, name in enumerate(self._slots.ids)}
-        written = self._written()
-        return np.array([rows[slot_id(written[name])] for name in self._names], dtype=np.intp)
-
-    def _written(self) -> Mapping[str, str]:
-        """Each entity as it is written first."""
-        written: dict[str, str] = {}
+        """For each entity the row of its name's vector. The name is the entity's first spelling."""
+        spellings: dict[str, str] = {}
         for subject, _, object_ in self._triples.slots:
-            written.setdefault(folded(subject), subject)
-            written.setdefault(folded(object_), object_)
-        return written
+            spellings.setdefault(folded(subject), subject)
+            spellings.setdefault(folded(object_), object_)
+        rows = {name: row for row, name in enumerate(self._slots.ids)}
+        return np.array([rows[slot_id(spellings[name])] for name in self._names], dtype=np.intp)
 
 
 class EntityGraph:
@@ -105,49 +100,49 @@ class EntityGraph:
         self._numbers = {name: number for number, name in enumerate(self.names)}
         ends = [[self._numbers[name] for name in self.triples.named_by(row)] for row in range(len(self.triples))]
         self.ends = np.array(ends, dtype=np.int32).reshape(-1, 2)
-        """Of each triple the numbers of its subject and its object: shape (n, 2)."""
+        """For each triple the numbers of its subject and its object: shape (n, 2)."""
         self.vectors = EntityVectors(corpus, triples, self.names)
 
     @classmethod
     def of(cls, corpus: Corpus, settings: EntityGraphSettings | None = None) -> EntityGraph:
-        """That of all triples, made once a snapshot."""
+        """The graph of all triples, made once per snapshot."""
         chosen = settings or EntityGraphSettings()
         triples = StoredTriples.of(corpus.snapshot)
         return corpus.snapshot.derived((cls.__name__, chosen), lambda: cls(corpus.unleased, chosen, triples))
 
     @cached_property
     def mentions(self) -> tuple[Rows, Rows, NDArray[np.float64]]:
-        """Entities, passages, and in how many triples of that passage the entity stands: arrays of one length."""
+        """Entities, passages, and the number of the passage's triples with the entity: arrays of one length."""
         places = np.repeat(self.triples.passages, 2)
-        held = places >= 0
+        stated = places >= 0
         width = max(1, len(self.triples.passage_ids))
-        keys = self.ends.reshape(-1)[held].astype(np.int64) * width + places[held]
+        keys = self.ends.reshape(-1)[stated].astype(np.int64) * width + places[stated]
         pairs, counts = np.unique(keys, return_counts=True)
         return (pairs // width).astype(np.int32), (pairs % width).astype(np.int32), counts.astype(np.float64)
 
     @cached_property
-    def spread(self) -> NDArray[np.int64]:
-        """In how many passages each entity is named, at least 1: the rarer, the more specific (HippoRAG's node specificity)."""
+    def passage_counts(self) -> NDArray[np.int64]:
+        """The number of passages that name each entity, at least 1; its inverse is HippoRAG's node specificity."""
         return np.maximum(1, np.bincount(self.mentions[0], minlength=len(self.names)))
 
     def triples_of(self, entities: Iterable[int]) -> list[int]:
-        """Rows of the triples that these entities stand in, rising."""
+        """The rows of the triples with these entities, rising."""
         rows = [self.triples.entities[self.names[number]] for number in sorted(set(entities))]
         return [int(row) for row in np.unique(np.concatenate(rows))] if rows else []
 
     def passage_likeness(self, question: str) -> NDArray[np.float64]:
-        """Of each passage its cosine with the question, scaled to 0 for the least and 1 for the highest."""
+        """Each passage's cosine with the question, scaled so that the lowest is 0 and the highest 1: shape (passages,)."""
         vector = self._corpus.encoder.encode([question])[0]
         scores = (self._passages.matrix @ vector)[self._passage_rows].astype(np.float64)
         scaled: NDArray[np.float64] = (scores - scores.min()) / max(scores.max() - scores.min(), 1e-12)
         return scaled
 
-    def walked(
+    def pagerank(
         self, entities: Mapping[int, float], passages: NDArray[np.floating] | None, damping: float
     ) -> NDArray[np.float64]:
-        """What PageRank gives each passage, with these weights of entities (above 0) and of passages as home.
+        """The PageRank of each passage: shape (passages,). The walk restarts at `entities` (weights above 0) and `passages`.
 
-        Where passages are no nodes, it is the sum over its entities, as often as they stand in it.
+        If passages are not nodes, a passage gets the sum over its entities, counted once for each triple.
         """
         home = np.zeros(len(self.names) + (len(self.triples.passage_ids) if self._settings.passages else 0))
         home[list(entities)] = list(entities.values())
@@ -160,31 +155,31 @@ class EntityGraph:
         return np.bincount(places, ranks[named] * counts, len(self.triples.passage_ids)).astype(np.float64)
 
     def passages(self, scores: NDArray[np.floating], limit: int) -> Ranking:
-        """The `limit` passages with the highest of these scores above 0, shape (passages,)."""
+        """The `limit` passages with the highest `scores` (shape (passages,)) above 0."""
         best = [row for row in top_rows(scores.astype(np.float64), limit) if scores[row] > 0]
-        wanted = {self.triples.passage_ids[row]: float(scores[row]) for row in best}
-        units = self._corpus.snapshot.units(Kind.PASSAGE, wanted.keys())
-        return ranked(Hit(unit, wanted[unit.id], CHANNEL) for unit in units)
+        score_of = {self.triples.passage_ids[row]: float(scores[row]) for row in best}
+        units = self._corpus.snapshot.units(Kind.PASSAGE, score_of.keys())
+        return ranked(Hit(unit, score_of[unit.id], CHANNEL) for unit in units)
 
     @cached_property
     def _walk(self) -> Walk:
-        return self._corpus.snapshot.derived((EntityGraph.__name__, self._settings, "walk"), self._made_walk)
+        return self._corpus.snapshot.derived((EntityGraph.__name__, self._settings, "walk"), self._build_walk)
 
-    def _made_walk(self) -> Walk:
-        apart = self.ends[self.ends[:, 0] != self.ends[:, 1]]
-        firsts, seconds, weights = [apart[:, 0]], [apart[:, 1]], [np.ones(len(apart))]
+    def _build_walk(self) -> Walk:
+        distinct = self.ends[self.ends[:, 0] != self.ends[:, 1]]
+        firsts, seconds, weights = [distinct[:, 0]], [distinct[:, 1]], [np.ones(len(distinct))]
         size = len(self.names)
         if self._settings.passages:
             named, places, _ = self.mentions
             firsts, seconds = [*firsts, named], [*seconds, places + size]
             weights.append(np.ones(len(named)))
             size += len(self.triples.passage_ids)
-        alike, others, cosines = self._synonyms()
-        edges = [np.concatenate(parts) for parts in ([*firsts, alike], [*seconds, others], [*weights, cosines])]
+        names, synonyms, cosines = self._synonyms()
+        edges = [np.concatenate(parts) for parts in ([*firsts, names], [*seconds, synonyms], [*weights, cosines])]
         return Walk.along(edges[0], edges[1], edges[2], size)
 
     def _synonyms(self) -> tuple[Rows, Rows, NDArray[np.float64]]:
-        """Pairs of entities with names alike, each once, and their cosines."""
+        """Pairs of entities with similar names, without repeats, and their cosines."""
         none = np.zeros(0, dtype=np.int32)
         if not self._settings.synonym_k or len(self.names) < 2:
             return none, none, np.zeros(0)
@@ -197,7 +192,7 @@ class EntityGraph:
 
     @cached_property
     def fact_rows(self) -> Mapping[str, int]:
-        """Of each triple, by its unit's id, its row."""
+        """Unit id of a triple -> its row."""
         return {name: row for row, name in enumerate(self.triples.ids)}
 
     def fact_vectors(self, rows: Sequence[int]) -> FloatMatrix:
@@ -211,6 +206,6 @@ class EntityGraph:
 
     @cached_property
     def _passage_rows(self) -> NDArray[np.intp]:
-        """Of each passage the row of its vector."""
+        """For each passage the row of its vector."""
         rows = {name: row for row, name in enumerate(self._passages.ids)}
         return np.array([rows[name] for name in self.triples.passage_ids], dtype=np.intp)

@@ -1,8 +1,8 @@
-"""Finding in two layers: pages by their titles, then the chunks of one page by dense similarity.
+"""Two-layer search: pages by their titles, then the chunks of one page by dense similarity.
 
-HiRAG section 4.3. A page is all documents under one title. The names that a question mentions are told without a model: the
-longest titles that stand in it, else what the offline rules take for names. Pages that searching the passages finds stand behind
-those that are named. Does not decide which chunk answers, nor when to go on to the next page: `recipes/rethinking.py` does.
+HiRAG section 4.3. A page is all documents with one title. The names in a question are found without a model: the longest titles
+in it, and names by the offline rules. Pages found by searching passages follow the named ones. `recipes/rethinking.py` decides
+which chunk answers and when to go on to the next page.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from typing import Literal
 
 from hoptrail.corpus.snapshot import Snapshot, made_once
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.fuse import shares_of_best
-from hoptrail.retrieval.pages.titles import Title, TitleIndex, tied
+from hoptrail.retrieval.pages.titles import Title, TitleIndex, is_ambiguous
 from hoptrail.retrieval.units.dense import nearest
 from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
 from hoptrail.retrieval.units.keyword import keyword_search
@@ -27,19 +28,19 @@ from hoptrail.text.words import words_in
 from hoptrail.types import Kind, Ranking, Span, Unit, content_id
 
 CACHED_PAGES = 512
-"""Pages whose chunks are kept with their vectors: some 20 MB, if they have twenty chunks each."""
+"""Pages whose chunks are cached with their vectors: some 20 MB at twenty chunks each."""
 
 
 @dataclass(frozen=True, slots=True)
 class HierarchySettings:
-    """How pages are found and cut.
+    """How pages are found and cut into chunks.
 
-    `names`: what titles are compared with, the names in a question or (as the released code does) the whole question. A title
-    counts from `least_similarity` on, and more than `most_equal` titles that equal a name make it ambiguous. `search` finds
-    further pages by their passages and puts equally similar titles in order; with `none` titles are all there is. At most
-    `pages` are tried. Chunks are the stored passages, or with `chunk_characters` and `chunk_words` above 0 whole sentences of
-    them up to these limits, encoded when they are needed; of those the lines of profiles from a file are no part, unless
-    `profile_lines` says so.
+    `names`: compare titles with the names in a question or, like the released code, with the whole question. A title needs at
+    least `least_similarity`; more than `most_equal` titles equal to a name make it ambiguous. `search` finds further pages by
+    their passages and orders equally similar titles; `none` uses titles only. At most `pages` are tried.
+
+    Chunks are the stored passages. With `chunk_characters` or `chunk_words` above 0 they are whole sentences of passages up to
+    these limits, encoded on demand, without the lines of profiles from a file unless `profile_lines` is set.
     """
 
     names: Literal["names", "question"] = "names"
@@ -65,7 +66,7 @@ class HierarchySettings:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A title with its documents, and how well they fit: the title's likeness (0 to 1) and the share of the best search score."""
+    """A title with its documents, its similarity to a name (0 to 1), and its documents' share of the best search score."""
 
     title: Title
     similarity: float
@@ -74,7 +75,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of a page, the stored passage that it was cut from or is, and its cosine with the question."""
+    """A piece of a page, the stored passage that it is or was cut from, and its cosine with the question."""
 
     unit: Unit
     passage: Unit
@@ -83,9 +84,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """The pages for one question, best first. `ambiguous` are the names that several titles equal; `found` is what searching the
-    passages gave; `vector` is the question's.
-    """
+    """The pages for one question, best first, its `ambiguous` names, the passages `found` by searching, and its `vector`."""
 
     pages: tuple[Page, ...]
     ambiguous: tuple[str, ...]
@@ -101,13 +100,14 @@ class HierarchicalSearch:
         self._settings = settings
 
     def pages(self, asked: str) -> Pages:
-        """The pages for a question: by likeness of title plus share of the best search score, then by title."""
+        """The pages for a question, by title similarity plus share of the best search score, then by title."""
         found = self._search(asked)
         titles = TitleIndex.of(self._corpus.snapshot)
-        matches = [(name, titles.like(name, self._settings.least_similarity)) for name in self._names(asked, titles)]
-        ambiguous = tuple(name for name, equal in matches if tied(equal, self._settings.most_equal))
+        least = self._settings.least_similarity
+        matches = {name: titles.similar_to(name, least) for name in self._names(asked, titles)}
+        ambiguous = tuple(name for name, equal in matches.items() if is_ambiguous(equal, self._settings.most_equal))
         likeness: defaultdict[Title, float] = defaultdict(float)
-        for match in (match for _, like in matches for match in like):
+        for match in chain.from_iterable(matches.values()):
             likeness[match.title] = max(likeness[match.title], match.similarity)
         share: defaultdict[Title, float] = defaultdict(float)
         shares = shares_of_best(found)
@@ -124,23 +124,24 @@ class HierarchicalSearch:
         return vector
 
     def chunks(self, page: Page, vector: FloatMatrix) -> list[Chunk]:
-        """The chunks of a page by falling cosine with the question of that vector; equal ones in rising order of id."""
+        """The chunks of a page by falling cosine with the question's `vector`, then by rising id."""
         if not self._settings.cuts:
             own = self._passages_of(page.title)
             return [
                 Chunk(hit.unit, hit.unit, hit.score)
                 for hit in nearest(self._corpus, vector, len(own), Kind.PASSAGE, own)
             ]
-        cut = self._cut(page.title)
+        cut = self._cached_chunks(page.title)
         chunks = (Chunk(*pair, float(row @ vector)) for pair, row in zip(cut.chunks, cut.vectors, strict=True))
         return sorted(chunks, key=lambda chunk: (-chunk.score, chunk.unit.id))
 
     def _names(self, asked: str, titles: TitleIndex) -> list[str]:
-        """What the question may be about, longest first."""
+        """The names that the question may be about, longest first."""
         if self._settings.names == "question":
             return [asked]
         named = titles.named_in(asked)
-        return sorted(dict.fromkeys((*names_in(asked, named), *named)), key=lambda name: (-len(name), name))
+        by_rules = [mention.text for mention in find_names(asked, named)]
+        return sorted(dict.fromkeys((*by_rules, *named)), key=lambda name: (-len(name), name))
 
     def _search(self, asked: str) -> Ranking:
         depth = self._settings.hybrid.depth
@@ -152,65 +153,62 @@ class HierarchicalSearch:
             case "hybrid":
                 return hybrid_search(self._corpus, asked, depth, self._settings.hybrid)
 
-    def _cut(self, title: Title) -> _Cut:
-        """The chunks of a page, kept for those that were looked at last."""
-        anew = HierarchicalSearch(self._corpus.unleased, self._settings).cut_page
-        cached = self._corpus.snapshot.derived(("chunks", self._settings), lambda: lru_cache(CACHED_PAGES)(anew))
+    def _cached_chunks(self, title: Title) -> _PageChunks:
+        """The chunks of a page, cached for the pages used last."""
+        cut_page = HierarchicalSearch(self._corpus.unleased, self._settings).cut_page
+        cached = self._corpus.snapshot.derived(("chunks", self._settings), lambda: lru_cache(CACHED_PAGES)(cut_page))
         return cached(title)
 
-    def cut_page(self, title: Title) -> _Cut:
-        """The chunks of a page, cut and encoded now."""
+    def cut_page(self, title: Title) -> _PageChunks:
+        """Cut a page into chunks and encode them."""
         passages = list(self._corpus.snapshot.units(Kind.PASSAGE, self._passages_of(title)))
         documents = self._corpus.documents({unit.document for unit in passages})
-        apart = self._lines_apart(documents)
+        excluded = self._profile_lines(documents)
         pairs = tuple(
             (chunk, unit)
             for unit in sorted(passages, key=lambda unit: unit.sources)
-            for chunk in cut_passage(unit, _outside(documents[unit.document].sentences(), apart), self._settings)
+            for chunk in cut_passage(
+                unit, _without_spans(documents[unit.document].sentences(), excluded), self._settings
+            )
         )
-        return _Cut(pairs, self._corpus.encoder.encode([chunk.searchable for chunk, _ in pairs]))
+        return _PageChunks(pairs, self._corpus.encoder.encode([chunk.searchable for chunk, _ in pairs]))
 
-    def _lines_apart(self, documents: Collection[str]) -> list[Span]:
-        """The lines of some documents that are read with their profile only: those that a file says are one's."""
+    def _profile_lines(self, documents: Collection[str]) -> list[Span]:
+        """The spans of profiles from a file, which belong only to the profile, unless the settings keep them in chunks."""
         if self._settings.profile_lines or not self._corpus.structures.profiles.from_file:
             return []
         profiles = self._corpus.snapshot.units(Kind.PROFILE, {profile_id(document) for document in documents})
         return [span for profile in profiles for span in profile.sources]
 
     def _passages_of(self, title: Title) -> Sequence[str]:
-        """All passages of a page."""
+        """The ids of all passages of a page."""
         passages = _by_document(self._corpus.snapshot)
         return [id_ for document in title.documents for id_ in passages.get(document, ())]
 
 
-def names_in(question: str, titles: list[str]) -> list[str]:
-    """What the rules take for names in a question in which these titles stand."""
-    return [mention.text for mention in find_names(question, titles)]
-
-
 def cut_passage(passage: Unit, sentences: Iterable[Span], settings: HierarchySettings) -> Iterator[Unit]:
-    """A passage as chunks of whole sentences within the limits; a sentence above them is a chunk of its own.
+    """Cut a passage into chunks of whole sentences within the limits; a longer sentence is a chunk by itself.
 
     `sentences` are those of the passage's document.
     """
     whole = passage.sources[0]
-    held: list[Span] = []
+    current: list[Span] = []
     for sentence in sentences:
         span = _inside(sentence, whole)
         if span is None:
             continue
-        if held and _too_long(passage, held[0].start, span.end, settings):
-            yield _chunk(passage, held)
-            held = []
-        held.append(span)
-    if held:
-        yield _chunk(passage, held)
+        if current and _too_long(passage, current[0].start, span.end, settings):
+            yield _chunk(passage, current)
+            current = []
+        current.append(span)
+    if current:
+        yield _chunk(passage, current)
 
 
-def _outside(sentences: Iterable[Span], apart: Sequence[Span]) -> Iterator[Span]:
-    """What of some sentences is in none of the spans `apart`: of one that a span begins in, what stands before."""
+def _without_spans(sentences: Iterable[Span], excluded: Sequence[Span]) -> Iterator[Span]:
+    """Sentences cut off where the first excluded span in them begins, without empty ones."""
     for sentence in sentences:
-        within = [span for span in apart if _inside(span, sentence)]
+        within = [span for span in excluded if _inside(span, sentence)]
         end = min((span.start for span in within), default=sentence.end)
         if sentence.start < end:
             yield Span(sentence.document, sentence.start, end)
@@ -227,8 +225,8 @@ def _too_long(passage: Unit, start: int, end: int, settings: HierarchySettings) 
     return bool(most_characters and len(text) > most_characters) or bool(most_words and words_in(text) > most_words)
 
 
-def _chunk(passage: Unit, held: Sequence[Span]) -> Unit:
-    start, end = held[0].start, held[-1].end
+def _chunk(passage: Unit, current: Sequence[Span]) -> Unit:
+    start, end = current[0].start, current[-1].end
     text = _text(passage, start, end)
     start += len(text) - len(text.lstrip())
     span = Span(passage.document, start, start + len(text.strip()))
@@ -236,7 +234,7 @@ def _chunk(passage: Unit, held: Sequence[Span]) -> Unit:
         return passage
     unit_id = content_id("p", span.document, str(span.start), str(span.end))
     blocks = tuple(block for block in passage.blocks if block.start < span.end and block.end > span.start)
-    ends = tuple(min(sentence.end, span.end) - span.start for sentence in held)
+    ends = tuple(min(sentence.end, span.end) - span.start for sentence in current)
     return Unit(unit_id, Kind.PASSAGE, passage.title, text.strip(), (span,), blocks, ends)
 
 
@@ -247,16 +245,16 @@ def _text(passage: Unit, start: int, end: int) -> str:
 
 @made_once
 def _by_document(snapshot: Snapshot) -> dict[str, list[str]]:
-    """The passages of every document."""
-    found: defaultdict[str, list[str]] = defaultdict(list)
+    """The passage ids of every document."""
+    passages: defaultdict[str, list[str]] = defaultdict(list)
     for unit in snapshot.units(Kind.PASSAGE):
-        found[unit.document].append(unit.id)
-    return dict(found)
+        passages[unit.document].append(unit.id)
+    return dict(passages)
 
 
 @dataclass(frozen=True, slots=True)
-class _Cut:
-    """Chunks, each with the passage it was cut from, and their vectors, shape (len(chunks), dimension)."""
+class _PageChunks:
+    """Pairs of a chunk and the passage it was cut from, and the chunks' vectors: shape (len(chunks), dimension)."""
 
     chunks: tuple[tuple[Unit, Unit], ...]
     vectors: FloatMatrix

@@ -1,9 +1,8 @@
-"""The title index: which documents are called what, which titles a question names, which are like a name.
+"""The title index: the titles of documents, the titles that a question names, and the titles similar to a name.
 
-HiRAG section 4.3, first layer: lexical matching of entity names with titles. Made of all titles of a snapshot when it is first
-asked for (for the 6,119 of 2WikiMultiHopQA that takes a fifth of a second and some 6 MB, both in proportion to their number).
-Knows nothing of what stands in a document,
-and no translation; in scripts without spaces a title is found only where the whole name is given.
+HiRAG section 4.3, first layer: lexical matching of entity names with titles. Built from all titles of a snapshot on first use
+(for the 6,119 of 2WikiMultiHopQA in a fifth of a second and some 6 MB, both proportional to their number). Ignores the text of
+documents and does not translate. In scripts without spaces only a whole name finds a title.
 """
 
 from __future__ import annotations
@@ -25,18 +24,18 @@ from hoptrail.text.words import LETTERS
 from hoptrail.types import Kind
 
 MOST_WORDS = 16
-"""Words of the longest title that is looked for in a question."""
+"""Words of the longest title that is looked up in a question."""
 CANDIDATES = 20
-"""Titles that are compared with a name letter by letter: those that share its rarest words (the released code: 20)."""
+"""Titles compared with a name letter by letter: those that share its rarest words (the released code: 20)."""
 MOST_LETTERS = 200
-"""Of a name and of a title, when they are compared letter by letter."""
+"""Letters of a name and of a title that are compared."""
 
 _WORD = re.compile(LETTERS)
 
 
 @dataclass(frozen=True, slots=True)
 class Title:
-    """A title and the ids of the documents that have it, rising: they are parts of one page."""
+    """A title and the rising ids of the documents that have it: they form one page."""
 
     name: str
     documents: tuple[str, ...]
@@ -44,10 +43,10 @@ class Title:
 
 @dataclass(frozen=True, slots=True)
 class TitleMatch:
-    """A title with its likeness to a name: 1 where they are equal but for case, accents and a parenthesis, 0 at the least.
+    """A title with its similarity to a name, 0 to 1: 1 if they differ only in case, accents and a parenthesis.
 
-    `shared` says that the name is one that several things share, as a further name of the title tells; `primary` that the name
-    is all of the title, without a parenthesis: where a wiki has a page of that title, it is what the name mostly means.
+    `shared`: a further name of the title says that several things have the name. `primary`: the name is the whole title, without
+    a parenthesis; on a wiki such a page is about the name's main meaning.
     """
 
     title: Title
@@ -58,7 +57,7 @@ class TitleMatch:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some words of a text, by number, as they are written there and as names are compared."""
+    """Consecutive words of a text: their numbers, the text as written, and the normalised key."""
 
     words: range
     text: str
@@ -66,9 +65,9 @@ class Part:
 
 
 def possible_names(text: str) -> Iterator[Part]:
-    """Runs of words of a text that may be meant as a title, the longest first.
+    """Runs of words in a text that may be a title, the longest first.
 
-    Where the text has capitals at all, a title has one there: `home` is not the film `Home`.
+    If the text has capitals at all, a title must have one: `home` is not the film `Home`.
     """
     words = list(_WORD.finditer(text))
     keys = [_key(word.group()) for word in words]
@@ -83,24 +82,24 @@ def possible_names(text: str) -> Iterator[Part]:
 class TitleIndex:
     """Titles of documents and their further names. Use `of`."""
 
-    def __init__(self, titled: Iterable[tuple[str, str]], also: Iterable[tuple[str, str]] = ()) -> None:
-        """Pairs of a title, and of a further name, with the id of a document."""
-        written: dict[str, str] = {}
+    def __init__(self, titled: Iterable[tuple[str, str]], further_names: Iterable[tuple[str, str]] = ()) -> None:
+        """Both arguments are pairs of a name and a document id."""
+        spellings: dict[str, str] = {}
         documents: defaultdict[str, list[str]] = defaultdict(list)
         for name, document in sorted(titled, key=lambda pair: pair[1]):
             key = folded(name) or document
-            written.setdefault(key, squeeze(name))
+            spellings.setdefault(key, squeeze(name))
             documents[key].append(document)
-        titles = [Title(written[key], tuple(found)) for key, found in sorted(documents.items())]
+        titles = [Title(spellings[key], tuple(ids)) for key, ids in sorted(documents.items())]
         self._page_of = {document: title for title in titles for document in title.documents}
         named = [(title.name, title) for title in titles]
-        named += [(name, self._page_of[document]) for name, document in sorted(also)]
+        named += [(name, self._page_of[document]) for name, document in sorted(further_names)]
         self._names: list[str] = [name for name, _ in named]
         self._titles: list[Title] = [title for _, title in named]
         self._enter()
 
     def _enter(self) -> None:
-        """Make the look-ups by whole names, with and without their parenthesis, and by words."""
+        """Fill the look-ups by whole name, with and without parenthesis, and by word."""
         self._forms = [tuple(dict.fromkeys((_key(name), _key(base_title(name))))) for name in self._names]
         self._places: defaultdict[str, list[int]] = defaultdict(list)
         self._by_word: defaultdict[str, list[int]] = defaultdict(list)
@@ -112,41 +111,41 @@ class TitleIndex:
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> TitleIndex:
-        """That of all documents of a snapshot, made once."""
-        return _made(snapshot)
+        """The index of all documents of a snapshot, built once."""
+        return _build(snapshot)
 
     def page_of(self, document: str) -> Title:
-        """The title of a document, together with the other documents that have it."""
+        """The page of a document: its title with all documents that have it."""
         return self._page_of[document]
 
     def named_in(self, text: str) -> list[str]:
-        """The parts of `text` that are titles, the longest first and none overlapping another."""
-        taken: set[int] = set()
-        found: list[str] = []
+        """The parts of `text` that are titles, the longest first, without overlaps."""
+        covered: set[int] = set()
+        names: list[str] = []
         for part in possible_names(text):
-            if part.key in self._places and taken.isdisjoint(part.words):
-                taken.update(part.words)
-                found.append(part.text)
-        return found
+            if part.key in self._places and covered.isdisjoint(part.words):
+                covered.update(part.words)
+                names.append(part.text)
+        return names
 
-    def like(self, name: str, least: float) -> tuple[TitleMatch, ...]:
-        """The titles at least so similar to `name`, the most similar first, equally similar ones by name."""
+    def similar_to(self, name: str, least: float) -> tuple[TitleMatch, ...]:
+        """The titles with a similarity of at least `least` to `name`, the most similar first, then by title."""
         key = _key(name)
         equal = set(self._places.get(key, ()))
         shared = {self._titles[place] for place in equal if folded(self._names[place]).endswith(DISAMBIGUATION)}
         likeness: defaultdict[Title, float] = defaultdict(float)
-        for place in (*sorted(equal), *self._sharing(key)):
+        for place in (*sorted(equal), *self._candidates(key)):
             similarity = 1.0 if place in equal else self._similarity(key, place)
             likeness[self._titles[place]] = max(likeness[self._titles[place]], similarity)
-        found = [
+        matches = [
             TitleMatch(title, value, title in shared, key == _key(title.name))
             for title, value in likeness.items()
             if value >= least
         ]
-        return tuple(sorted(found, key=lambda match: (-match.similarity, match.title.name, match.title.documents)))
+        return tuple(sorted(matches, key=lambda match: (-match.similarity, match.title.name, match.title.documents)))
 
-    def _sharing(self, key: str) -> Sequence[int]:
-        """Places of the names that share the rarest words with a name, best first."""
+    def _candidates(self, key: str) -> Sequence[int]:
+        """Places of the CANDIDATES names that share the rarest words with a name, best first."""
         shared: defaultdict[int, float] = defaultdict(float)
         for word in dict.fromkeys(key.split()):
             places = self._by_word.get(word, ())
@@ -156,24 +155,24 @@ class TitleIndex:
         return sorted(shared, key=lambda place: (-shared[place], place))[:CANDIDATES]
 
     def _similarity(self, key: str, place: int) -> float:
-        """The better of the name with and without its parenthesis; short of 1, which equality alone gives."""
+        """The higher similarity of the name with and without its parenthesis, below 1, which means equality."""
         forms = (form[:MOST_LETTERS] for form in self._forms[place])
         return min(max(SequenceMatcher(None, key[:MOST_LETTERS], form).ratio() for form in forms), 0.999)
 
 
-def tied(matches: Sequence[TitleMatch], most: int) -> bool:
-    """Whether a name is ambiguous: more than `most` titles equal it, or it is known to be shared and is nobody's own.
+def is_ambiguous(matches: Sequence[TitleMatch], most: int) -> bool:
+    """Whether a name is ambiguous: more than `most` titles equal it, or it is known to be shared and is no primary title.
 
-    A page that lists namesakes is not counted among them, and does not make a name ambiguous that a primary title bears.
+    A page that lists namesakes is not counted as one.
     """
     equal = [match for match in matches if match.similarity == 1]
     namesakes = [match for match in equal if not folded(match.title.name).endswith(DISAMBIGUATION)]
-    borne = any(match.primary and not match.shared for match in equal)
-    return len(namesakes) > most or (any(match.shared for match in equal) and not borne)
+    has_primary = any(match.primary and not match.shared for match in equal)
+    return len(namesakes) > most or (any(match.shared for match in equal) and not has_primary)
 
 
 @made_once
-def _made(snapshot: Snapshot) -> TitleIndex:
+def _build(snapshot: Snapshot) -> TitleIndex:
     return TitleIndex(((entry.title, entry.id) for entry in snapshot.register.entries), _further_names(snapshot))
 
 
@@ -184,16 +183,16 @@ def _further_names(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
 
 
 def _is_name(part: str, *, at_start: bool, cased: bool) -> bool:
-    """Whether a part of a question that equals a title may be meant as one."""
+    """Whether a part of a question may be meant as a title."""
     if part.lower() in STOP_WORDS and (at_start or not part[0].isupper()):
         return False
     if not any(letter.isalpha() for letter in part):
-        return False  # a year, and not the film of that name
-    return not cased or part != part.lower() or part.lower() == part.upper()  # a script without capitals has none
+        return False  # a year, not the film of that name
+    return not cased or part != part.lower() or part.lower() == part.upper()  # some scripts have no capitals
 
 
 def _key(name: str) -> str:
-    """Words in lower case without accents, one space between two."""
+    """The words in lower case without accents, joined by single spaces."""
     plain = unicodedata.normalize("NFKD", name)
     letters = "".join(letter for letter in plain if not unicodedata.combining(letter))
     return " ".join(_WORD.findall(letters.casefold()))

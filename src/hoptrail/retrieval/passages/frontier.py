@@ -1,8 +1,7 @@
-"""Passages for one question along the names that passages share: adaptive reranking over links of several kinds.
+"""Search along the names that passages share: adaptive reranking over links of several kinds.
 
-SUNAR reads a first stage and a frontier of nearest neighbours in turns (`adaptive.py`). The frontier here holds what the
-passages' words lead to: pages that a passage names, pages that name it, and passages that share a name which few have. Needs
-the structures of path search.
+SUNAR alternates between a first stage and a frontier of nearest neighbours (`adaptive.py`). The frontier here holds pages that a
+passage names, pages that name it, and passages that share a rare name with it. Needs the structures of path search.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
 from hoptrail.types import Hit, Ranking
 
 FRONTIER = "frontier"
-"""The channel of hits that links led to."""
+"""Channel of hits found along links."""
 
 
 @dataclass(frozen=True, slots=True)
 class FrontierSettings:
-    """The `depth` best of keyword and dense search are read by `scorer` (`scoring.py`), with what they lead to.
+    """`scorer` (`scoring.py`) scores the `depth` best of keyword and dense search and passages linked to them.
 
-    A name leads from one passage to all that share it where no more than `namers` do.
+    A name links the passages that share it if at most `namers` do.
     """
 
     depth: int = 50
@@ -42,7 +41,7 @@ class FrontierSettings:
 def search_frontier(
     corpus: Corpus, question: str, limit: int, search: HybridSearchSettings, settings: FrontierSettings
 ) -> Ranking:
-    """The `limit` best of what was read, best first.
+    """The `limit` best of the scored passages.
 
     Raises:
         NotBuilt: the structures of path search are not built.
@@ -50,27 +49,25 @@ def search_frontier(
     graph = PassageGraph.of(corpus.snapshot)
 
     def linked(passages: Sequence[str]) -> Mapping[str, Sequence[str]]:
-        return {passage: _linked(graph, passage, settings.namers) for passage in passages}
+        return {passage: _linked_passages(graph, passage, settings.namers) for passage in passages}
 
     first = {hit.unit.id: hit for hit in hybrid_search(corpus, question, settings.depth, search)}
-
+    first_scores = {name: hit.score for name, hit in first.items()}
     scorer = open_scoring(settings.scorer, corpus)(question)
-    placed = rerank_adaptively({name: hit.score for name, hit in first.items()}, linked, scorer, settings.adaptive)[
-        :limit
-    ]
-    units = passages_by_id(corpus.snapshot, [one.id for one in placed])
+    reranked = rerank_adaptively(first_scores, linked, scorer, settings.adaptive)[:limit]
+    units = passages_by_id(corpus.snapshot, [item.id for item in reranked])
     return tuple(
-        Hit(units[one.id], one.score, first[one.id].channel if one.id in first else FRONTIER) for one in placed
+        Hit(units[item.id], item.score, first[item.id].channel if item.id in first else FRONTIER) for item in reranked
     )
 
 
-def _linked(graph: PassageGraph, passage: str, namers: int) -> Sequence[str]:
-    """The passages that a passage leads to, in the order of the names."""
+def _linked_passages(graph: PassageGraph, passage: str, namers: int) -> Sequence[str]:
+    """The passages that names link to a passage, in the order of the names."""
     row = graph.passages.row(passage)
-    found: dict[int, None] = {}
-    for number in graph.named_by.at(row):
-        found |= dict.fromkeys(graph.owners.at(number).tolist())
-        if graph.counts[number] <= namers:
-            found |= dict.fromkeys(graph.namers.at(number).tolist())
-    found.pop(row, None)
-    return [graph.passages[other].id for other in found]
+    rows: dict[int, None] = {}
+    for name in graph.named_by.at(row):
+        rows |= dict.fromkeys(graph.owners.at(name).tolist())
+        if graph.counts[name] <= namers:
+            rows |= dict.fromkeys(graph.namers.at(name).tolist())
+    rows.pop(row, None)
+    return [graph.passages[other].id for other in rows]

@@ -1,7 +1,4 @@
-"""A neighbourhood graph as retrieval walks it: who is next to a passage, nearest first.
-
-Read whole into arrays, once a snapshot.
-"""
+"""A stored neighbourhood graph: the neighbours of each passage, nearest first. Read into arrays once per snapshot."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ from hoptrail.types import Kind
 
 @dataclass(frozen=True)
 class Neighbourhood:
-    """`ids` in rising order; the neighbours of row r stand at `starts[r]` to `starts[r + 1]` of `targets`, nearest first."""
+    """`ids` rise; the neighbours of row r, nearest first, are `targets[starts[r]:starts[r + 1]]`."""
 
     ids: Sequence[str]
     starts: NDArray[np.intp]
@@ -28,7 +25,7 @@ class Neighbourhood:
 
     @classmethod
     def of(cls, snapshot: Snapshot, structure: str) -> Neighbourhood:
-        """The graph that the structure of this name has stored."""
+        """The graph stored by the structure of this name."""
         return snapshot.derived((cls, structure), lambda: cls._read(snapshot, structure))
 
     @classmethod
@@ -40,10 +37,10 @@ class Neighbourhood:
         return cls(ids, np.searchsorted(edges.sources[order], np.arange(len(ids) + 1)), edges.targets[order])
 
     def around(self, names: Sequence[str], most: int) -> Mapping[str, tuple[str, ...]]:
-        """The `most` nearest neighbours of each passage, or as many as are stored.
+        """The stored neighbours of each passage, at most `most`.
 
         Raises:
-            UsageError: one is not a passage of this graph.
+            UsageError: an id is not a passage of this graph.
         """
         return {name: self._around(name, most) for name in names}
 

@@ -1,7 +1,7 @@
-"""What adaptive reranking reads passages with: scores between 0 and 1 for any passages, by id, whatever found them.
+"""Scorers for adaptive reranking: scores between 0 and 1 for any passages by id.
 
-hybrid        cosine and BM25, held in memory or looked up: next to nothing a passage
-a reranker    reads question and passage together (`models.rerankers`): what a budget is for
+hybrid        cosine and BM25 from the index: almost free
+a reranker    reads question and passage together (`models.rerankers`): needs a budget
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ Scoring = Callable[[str], Scorer]
 
 
 def hybrid_scoring(corpus: Corpus) -> Scoring:
-    """Half the cosine and half BM25 as a share of the best in the corpus; negative cosines are 0."""
+    """The mean of the cosine (negative: 0) and the BM25 score as a share of the best in the corpus."""
 
     def scorer(question: str) -> Scorer:
         snapshot = corpus.snapshot
         vector = corpus.encoder.encode([question])
         passages = snapshot.texts.origins(Kind.PASSAGE).numbers
         [scores] = snapshot.keywords.scores(Kind.PASSAGE, [question], passages)
-        shares_of = scores / (float(scores.max(initial=0)) or 1.0)
+        all_shares = scores / (float(scores.max(initial=0)) or 1.0)
 
         def score(names: Sequence[str]) -> list[float]:
             cosines = dict(snapshot.search.nearest(Kind.PASSAGE, vector, len(names), among=names)[0])
-            shares = shares_of[rows_of(snapshot.texts.numbers(names), passages)].tolist()
+            shares = all_shares[rows_of(snapshot.texts.numbers(names), passages)].tolist()
             return [(min(max(cosines[name], 0.0), 1.0) + share) / 2 for name, share in zip(names, shares, strict=True)]
 
         return score
@@ -44,13 +44,13 @@ def hybrid_scoring(corpus: Corpus) -> Scoring:
 
 
 def reranker_scoring(reranker: Reranker, snapshot: Snapshot) -> Scoring:
-    """A reranker's scores through the logistic function: whether they are logits or shares is the model's affair."""
+    """A reranker's scores (logits or shares, depending on the model) through the logistic function."""
 
     def scorer(question: str) -> Scorer:
         def score(names: Sequence[str]) -> list[float]:
             units = passages_by_id(snapshot, names)
             hits = tuple(Hit(units[name], 0.0, "") for name in names)
-            scores = {hit.unit.id: squashed(hit.score) for hit in reranker.rerank(question, hits, len(hits))}
+            scores = {hit.unit.id: logistic(hit.score) for hit in reranker.rerank(question, hits, len(hits))}
             return [scores[name] for name in names]
 
         return score
@@ -59,10 +59,10 @@ def reranker_scoring(reranker: Reranker, snapshot: Snapshot) -> Scoring:
 
 
 def open_scoring(name: str, corpus: Corpus) -> Scoring:
-    """The scoring called `name`: `hybrid`, or a reranker as `models.rerankers.open_reranker` takes it.
+    """The scoring called `name`: `hybrid`, or a reranker for `models.rerankers.open_reranker`.
 
     Raises:
-        UsageError, ModelUnavailable: as that says.
+        UsageError, ModelUnavailable: from `open_reranker`.
     """
     if name == HYBRID:
         return hybrid_scoring(corpus)
@@ -70,9 +70,10 @@ def open_scoring(name: str, corpus: Corpus) -> Scoring:
 
 
 def passages_by_id(snapshot: Snapshot, names: Sequence[str]) -> Mapping[str, Unit]:
+    """Passages by their ids."""
     return {unit.id: unit for unit in snapshot.units(Kind.PASSAGE, set(names))}
 
 
-def squashed(score: float) -> float:
-    """The logistic function: between 0 and 1, so that dividing by more than 1 never raises a score."""
+def logistic(score: float) -> float:
+    """The logistic function, computed without overflow."""
     return 1 / (1 + math.exp(-score)) if score >= 0 else math.exp(score) / (1 + math.exp(score))

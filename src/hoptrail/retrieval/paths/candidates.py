@@ -1,13 +1,13 @@
-"""Which passages may lie on a question's path: found directly, one or two names away, or by a bridged query.
+"""The candidates for a question's path: found directly, one or two names away, or by a bridged query.
 
-1. Every query (`queries.py`) is scored against all passages by words, by the passage's vector and by its sentences.
-2. From the best, along shared names, to passages that are called by a name or name it, twice; a common name leads only to
+1. Score every query (`queries.py`) against all passages by words, by the passage's vector and by its sentences.
+2. Twice, follow names from the best passages to passages with that title or that mention the name; a common name leads only to
    the passages nearest to the question.
-3. The names that stand in the best passages, in sentences near a step that another step refers to, are put into that other
-   step, and what it finds among the passages that have the name is added.
+3. Take names from sentences of the best passages that are near a step to which another step refers. Put each into that other
+   step, and add the best passages for it among those that have the name.
 
-Nothing here is learned; the numbers were set by hand on training and development questions. `features.py` describes what
-was found, `scoring.py` orders it.
+Nothing here is learned; the numbers were set by hand on training and development questions. `features.py` describes the
+candidates, `scoring.py` orders them.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ Places = NDArray[np.integer]
 
 @dataclass(frozen=True, slots=True)
 class CandidateSettings:
-    """How many candidates there are and how far they are looked for. The scorer was trained with these values."""
+    """How many candidates there are, and how widely they are searched. The scorer was trained with these values."""
 
     candidates: int = 120
     first_sources: int = 14
-    """Passages whose names are followed first, and"""
+    """Passages whose names are followed in the first round."""
     second_sources: int = 16
-    """passages whose names are followed then."""
+    """Passages whose names are followed in the second round."""
     bridges: int = 12
-    """Names put into a step, over all steps; 0 asks no bridged query."""
+    """Names put into a step, over all steps; 0: no bridged queries."""
     rare: int = 40
-    """A name of at most so many passages leads to all of them;"""
+    """A name in at most this many passages leads to all of them."""
     common: int = 600
-    """one of at most so many to the few nearest to the question."""
+    """A name in at most this many passages leads to the few nearest to the question, a commoner one nowhere."""
 
     def __post_init__(self) -> None:
         counts = (self.second_sources, self.bridges, self.rare, self.common)
@@ -57,11 +57,11 @@ class CandidateSettings:
 
 
 KEYWORDS, PASSAGES, SENTENCES = 0.4, 0.3, 0.3
-"""Shares of the best in a query's score of a passage: by words, by its vector, by its best sentence."""
+"""Weights in a query's score of a passage: by words, by its vector, by its best sentence, each as a share of the best."""
 STRETCH = 0.6
-"""What the best stretch counts beside the whole question."""
+"""Weight of the best stretch relative to the whole question."""
 NAMED = 0.5
-"""Added where the question names the passage's title; half of it where four or more have that title."""
+"""Bonus if the question names the passage's title; half of it if four or more passages have that title."""
 MEETING_POINTS = 5
 BRIDGED_FROM = 12
 BRIDGED_TO = 6
@@ -70,7 +70,7 @@ MOST_BRIDGED = 400
 
 @dataclass(frozen=True)
 class QuestionScores:
-    """What the queries say of every passage (n) and sentence (s); columns are `queries.texts` (k)."""
+    """The scores of all passages (n) and sentences (s) for all queries; columns are `queries.texts` (k)."""
 
     graph: PassageGraph
     queries: PathQueries
@@ -87,13 +87,13 @@ class QuestionScores:
     asked: frozenset[int]
     """The names in the question."""
     document_frequencies: NDArray[np.int64]
-    """Of the question's words."""
+    """For the question's words."""
 
     @classmethod
     def of(cls, graph: PassageGraph, keywords: Keywords, queries: PathQueries, vectors: FloatMatrix) -> QuestionScores:
-        """`vectors` are those of the queries' texts."""
-        found = keywords.scores(Kind.PASSAGE, queries.texts, graph.passages.numbers).astype(np.float32)
-        by_words = np.stack([as_shares(scores) for scores in found], axis=1)
+        """The scores of `queries`; `vectors` are those of their texts."""
+        bm25 = keywords.scores(Kind.PASSAGE, queries.texts, graph.passages.numbers).astype(np.float32)
+        by_words = np.stack([as_shares(scores) for scores in bm25], axis=1)
         sentences = graph.sentence_vectors @ vectors.T
         return cls(
             graph,
@@ -109,7 +109,7 @@ class QuestionScores:
 
     @cached_property
     def words_asked(self) -> frozenset[str]:
-        """All words of the question, as names are spelt."""
+        """All words of the question, normalised like names."""
         return frozenset(name_key(self.queries.question).split())
 
     def shares(self) -> FloatMatrix:
@@ -122,7 +122,7 @@ class QuestionScores:
 
 @dataclass(frozen=True, slots=True)
 class Bridge:
-    """A name put into a step (0: added to the question), and how likely that looked: 0 to about 1.5."""
+    """A name put into a step (0: appended to the question), and its promise: 0 to about 1.5."""
 
     name: int
     step: int
@@ -131,9 +131,9 @@ class Bridge:
 
 @dataclass(frozen=True)
 class Candidates:
-    """`rows` are passages, best first by `promise`; `direct` and `shares` are of all passages (n and n x k).
+    """`rows` are passages, best first by `promise`; `direct` (n) and `shares` (n x k) cover all passages.
 
-    `bridges` and the rows of `bridge_vectors` belong together.
+    Row i of `bridge_vectors` belongs to `bridges[i]`.
     """
 
     rows: NDArray[np.intp]
@@ -162,18 +162,18 @@ def find_candidates(scores: QuestionScores, encoder: Encoder, settings: Candidat
 
 
 def names_asked(question: str, graph: PassageGraph) -> frozenset[int]:
-    """The names in a question that some passage has."""
+    """The numbers of the names in a question that some passage has."""
     numbers = map(graph.number, names_written(question).union(graph.scanner.find(question)))
     return frozenset(number for number in numbers if number >= 0)
 
 
 def names_written(question: str) -> set[str]:
-    """The keys of what a question writes as a name."""
-    return {name_key(found.text) for found in find_names(question)}
+    """The keys of the names that a question has by its spelling."""
+    return {name_key(mention.text) for mention in find_names(question)}
 
 
 class _Walk:
-    """Promises of passages, raised as they are reached: -1 until then."""
+    """The promise of every passage: -1 until it is reached, then raised by every better way to it."""
 
     def __init__(self, scores: QuestionScores, settings: CandidateSettings, seeds: FloatMatrix) -> None:
         self.scores, self.settings = scores, settings
@@ -185,28 +185,28 @@ class _Walk:
         self.promise[rows] = seeds[rows]
 
     def best(self, count: int) -> list[int]:
-        """The most promising of those reached, best first."""
+        """The most promising passages reached so far, best first."""
         return [row for row in top_rows(self.promise, count) if self.promise[row] > 0]
 
     def expand(self, sources: Iterable[int]) -> None:
-        """Reach what shares a name with the sources, one after the other: one may raise the promise of the next."""
-        around = {source: self._around(self.scores.graph, source) for source in sources}
-        if not around:
+        """Reach passages that share a name with the sources, in order: one source may raise the promise of the next."""
+        links = {source: self._linked(self.scores.graph, source) for source in sources}
+        if not links:
             return
         graph, cosines = self.scores.graph, self.scores.passages[:, 0]
-        near = _Near(graph.passage_vectors, np.concatenate([targets for targets, _ in around.values()]))
-        of_sources = graph.passage_vectors[np.array(list(around))]
-        for (source, (targets, weights)), vector in zip(around.items(), of_sources, strict=True):
+        near = _RowVectors(graph.passage_vectors, np.concatenate([targets for targets, _ in links.values()]))
+        of_sources = graph.passage_vectors[np.array(list(links))]
+        for (source, (targets, weights)), vector in zip(links.items(), of_sources, strict=True):
             between = near.to(targets, vector)
-            # Vectors have length 1: the cosine of the sum of two with the question, without adding them up.
+            # The cosine of the question with the sum of two vectors of length 1, without adding them up.
             both = (cosines[targets] + cosines[source]) / np.sqrt(np.maximum(2 + 2 * between, 1e-9))
             fit = 0.5 + 0.4 * both + 0.6 * self.near[targets]
             np.maximum.at(self.promise, targets, min(float(self.promise[source]), 1.3) * weights * fit)
 
-    def _around(self, graph: PassageGraph, source: int) -> tuple[Rows, FloatMatrix]:
-        """Passages that share a name with one, and how much each sharing counts.
+    def _linked(self, graph: PassageGraph, source: int) -> tuple[Rows, FloatMatrix]:
+        """Passages that share a name with `source`, and the weight of each link.
 
-        Being called by the name counts most, unless it is the source's own: a namesake is no next step.
+        A passage with the name as its title weighs most, unless that is the source's own title: a namesake is no next step.
         """
         names = graph.named_by.at(source)
         asked = self.asked[names]
@@ -226,16 +226,16 @@ class _Walk:
         return targets[others], weights[others]
 
     def add_bridged(self, bridges: Sequence[Bridge], vectors: FloatMatrix) -> None:
-        """Reach the passages that have a bridge's name and are nearest to its query; `vectors` are those of the queries."""
+        """Reach the passages that have a bridge's name and are nearest to its query, whose vector is in `vectors`."""
         if not bridges:
             return
-        having = [self._having(bridge.name) for bridge in bridges]
-        cosines = _Near(self.scores.graph.passage_vectors, np.concatenate(having))
+        named = [self._passages_with(bridge.name) for bridge in bridges]
+        cosines = _RowVectors(self.scores.graph.passage_vectors, np.concatenate(named))
         nearest = [
-            rows[top_rows(cosines.to(rows, vector), BRIDGED_TO)] for rows, vector in zip(having, vectors, strict=True)
+            rows[top_rows(cosines.to(rows, vector), BRIDGED_TO)] for rows, vector in zip(named, vectors, strict=True)
         ]
         _, inside = self.scores.graph.sentences.of_all(np.concatenate(nearest))
-        sentences = _Near(self.scores.graph.sentence_vectors, inside)
+        sentences = _RowVectors(self.scores.graph.sentence_vectors, inside)
         for bridge, rows, vector in zip(bridges, nearest, vectors, strict=True):
             for row, cosine in zip(rows.tolist(), cosines.to(rows, vector).tolist(), strict=True):
                 own = sentences.to(self.scores.graph.sentences.at(row), vector)
@@ -243,28 +243,28 @@ class _Walk:
                 promise = min(bridge.promise, 0.9) * (0.3 + 0.7 * highest)
                 self.promise[row] = max(float(self.promise[row]), promise)
 
-    def _having(self, name: int) -> Places:
-        """The passages that have a name, of many those nearest to the question."""
+    def _passages_with(self, name: int) -> Places:
+        """The passages with a name; if there are too many, those nearest to the question."""
         graph = self.scores.graph
         rows = np.union1d(graph.namers.at(name), graph.owners.at(name))
         return rows[top_rows(self.near[rows], MOST_BRIDGED)]
 
 
-class _Near:
-    """The vectors of some rows, fetched together."""
+class _RowVectors:
+    """The vectors of some rows, fetched at once."""
 
     def __init__(self, vectors: Matrix, rows: Places) -> None:
         self._rows = np.unique(rows)
         self._vectors = vectors[self._rows]
 
     def to(self, rows: Places, vector: FloatMatrix) -> FloatMatrix:
-        """The cosines of rows that are among these."""
-        found: FloatMatrix = self._vectors[np.searchsorted(self._rows, rows)] @ vector
-        return found
+        """The cosines of `rows`, which must be among the fetched ones, with `vector`."""
+        cosines: FloatMatrix = self._vectors[np.searchsorted(self._rows, rows)] @ vector
+        return cosines
 
 
 def direct_scores(queries: PathQueries, shares: FloatMatrix) -> FloatMatrix:
-    """The question's own score of every passage, with its best stretch."""
+    """Each passage's score for the whole question mixed with that for its best stretch: shape (n,)."""
     stretches = shares[:, len(queries.steps) + 1 :]
     best = stretches.max(axis=1) if stretches.shape[1] else shares[:, 0]
     mixed: FloatMatrix = ((shares[:, 0] + STRETCH * best) / (1 + STRETCH)).astype(np.float32)
@@ -282,13 +282,13 @@ def _seeds(scores: QuestionScores, shares: FloatMatrix, direct: FloatMatrix) -> 
 
 
 def _bridges(scores: QuestionScores, walk: _Walk, most: int) -> tuple[Bridge, ...]:
-    """The most promising names to go on with, each with the step to put it into."""
+    """The most promising names to bridge by, each with the step to put it into."""
     rows = np.array(walk.best(BRIDGED_FROM), dtype=np.intp)
     if not len(rows):
         return ()
-    places, every, near, weights = _leading_on(scores, rows)
+    places, occurrences, near, weights = _names_onward(scores, rows)
     likely = np.minimum(walk.promise[rows].astype(np.float64), 1.4) / float(walk.promise[rows[0]])
-    names, which = np.unique(every, return_inverse=True)
+    names, which = np.unique(occurrences, return_inverse=True)
     free = [place for place, name in enumerate(names.tolist()) if not _is_asked(scores, name)]
     promises: dict[tuple[int, int], float] = {}
     for before, step in scores.queries.edges or ((0, 0),):
@@ -301,9 +301,9 @@ def _bridges(scores: QuestionScores, walk: _Walk, most: int) -> tuple[Bridge, ..
     return tuple(Bridge(name, step, promises[name, step]) for name, step in chosen)
 
 
-def _leading_on(scores: QuestionScores, rows: Places) -> tuple[Places, Places, FloatMatrix, FloatMatrix]:
-    """Names that passages lead to: the place of the passage in `rows`, the name, the cosines of the sentence that has it with
-    every query, and what that counts. A passage's own name stands in its best sentence.
+def _names_onward(scores: QuestionScores, rows: Places) -> tuple[Places, Places, FloatMatrix, FloatMatrix]:
+    """Occurrences of names in the passages of `rows`, as arrays of one length: the passage's place in `rows`, the name, the
+    cosines of its sentence with every query, and a weight. A passage's title counts as being in its best sentence.
     """
     graph = scores.graph
     of_sentence, sentences = graph.sentences.of_all(rows)
@@ -319,12 +319,12 @@ def _leading_on(scores: QuestionScores, rows: Places) -> tuple[Places, Places, F
 
 
 def _is_asked(scores: QuestionScores, name: int) -> bool:
-    """Whether a name is the question's, so that nothing is bridged by it."""
+    """Whether the question already has the name, so that it bridges nothing."""
     return name in scores.asked or set(scores.graph.names[name].split()) <= scores.words_asked
 
 
 def as_shares(scores: FloatMatrix) -> FloatMatrix:
-    """As shares of the best; negative ones count as 0, and all where none is positive."""
+    """Scores divided by the highest. Negative scores count as 0; all are 0 if none is positive."""
     best = float(scores.max(initial=0))
     positive: FloatMatrix = np.maximum(scores, 0).astype(np.float32)
     return positive / best if best > 0 else positive

@@ -1,8 +1,8 @@
-"""What can be told of the candidates for a question's path, in numbers: of each passage, and of each pair that shares a name.
+"""Features of the candidates for a question's path: of each passage, and of each pair of passages that shares a name.
 
-The learned scorer reads these and nothing else, so that no data set's wording is in it. A pair runs from a passage to one that
-may come after it: by a name that calls the second, or the first, or that both name; of several the most telling. Coverage is
-the share of the question's words that are said, rare words counting more (Lucene's idf), compared by stem.
+The learned scorer sees only these numbers, so it cannot learn a data set's wording. A pair leads from a passage to a possible
+next one by a name: the title of the second, the title of the first, or a name in both; if there are several, the most
+informative. Coverage is the share of the question's words in a text, compared by stem and weighted by Lucene's idf.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ PASSAGE_FEATURES = (
     "step sentence cosine", "step", "standing step", "referring step", "standing sentence cosine", "named", "coverage",
     "relation coverage", "sentences", "named elsewhere", "bridged", "bridged share", "promise share",
 )  # fmt: skip
-CARRIED = ("direct", "step", "standing step", "referring step", "relation coverage", "promise")
-"""What a pair's features repeat of both passages."""
+REPEATED = ("direct", "step", "standing step", "referring step", "relation coverage", "promise")
+"""Passage features that a pair's features repeat for both passages."""
 PAIR_FEATURES = (
     "called", "named by", "position", "first sentence cosine", "coverage", "gain over first", "gain over second",
     "passage coverage", "passage gain over first", "passage gain over second", "relation coverage", "cosine of both",
     "cosine between", "cosine of both sentences", "steps", "step sentences", "residual cosine", "bridged", "promise",
     "bridged gain", "sharing", "first score", "second score", "first rank", "second rank",
-    *(f"first {name}" for name in CARRIED), *(f"second {name}" for name in CARRIED),
+    *(f"first {name}" for name in REPEATED), *(f"second {name}" for name in REPEATED),
 )  # fmt: skip
 
 COMMON = 60
-"""A name of more passages joins two candidates only where it calls one of them or was put into a step."""
+"""A name in more passages joins two candidates only if it is the title of one of them or bridges a step."""
 
 _WORD = re.compile(r"[^\W_]+")
 Numbers = NDArray[np.intp]
@@ -44,9 +44,9 @@ Numbers = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of candidates (places in `Candidates.rows`) with the name that joins them and the sentence that has it.
+    """Pairs of candidates (places in `Candidates.rows`) with the name that joins them and the first passage's sentence with it.
 
-    `values` is of shape (pairs, len(PAIR_FEATURES)); `sentences` are those of the first passages, as numbers in the graph.
+    `values` has shape (pairs, len(PAIR_FEATURES)); `sentences` are numbers in the graph.
     """
 
     first: Numbers
@@ -58,7 +58,9 @@ class Pairs:
 
 @dataclass(frozen=True)
 class _Joins:
-    """Occurrences of names: which candidate has which name, with the sentence (a place among all sentences read) and where."""
+    """Occurrences of names in candidates. `sentences` are places in `Described.sentences`, `positions` are within the passage,
+    `called` says whether the name is the candidate's title.
+    """
 
     names: Numbers
     candidates: Numbers
@@ -68,15 +70,15 @@ class _Joins:
 
 
 @dataclass(frozen=True, slots=True)
-class _Telling:
-    """What each occurrence's name is worth as a bridge, and whether it is too common to join by itself."""
+class _NameWorth:
+    """For each occurrence, its name's worth as a bridge, and whether it is too common to join by itself."""
 
     worth: NDArray[np.float64]
     common: NDArray[np.bool_]
 
 
 class Described:
-    """The candidates of one question as features."""
+    """The features of one question's candidates."""
 
     def __init__(self, scores: QuestionScores, candidates: Candidates) -> None:
         self.scores, self.candidates = scores, candidates
@@ -93,7 +95,7 @@ class Described:
         scores, found = self.scores, self.candidates
         rows, queries = found.rows, scores.queries
         steps = list(range(1, len(queries.texts)))
-        standing, referring = list(queries.standing), list(queries.referring)
+        standing, referring = list(queries.self_contained), list(queries.referring)
         ranks = np.empty(len(found.direct))
         ranks[np.argsort(-found.direct, kind="stable")] = np.arange(len(found.direct))
         named = np.isin(scores.graph.titles[rows], list(scores.asked))
@@ -104,16 +106,16 @@ class Described:
             np.log1p(ranks[rows]), found.promise, _best(scores.keywords[rows], steps), _best(scores.passages[rows], steps),
             _best(scores.sentences[rows], steps), _best(found.shares[rows], steps), _best(found.shares[rows], standing),
             _best(found.shares[rows], referring), _best(scores.sentences[rows], standing), named,
-            self.highest(_weighed(self.coverage.sentences, self.coverage.weights)),
-            self.highest(_weighed(self.coverage.said, self.coverage.relation)), np.diff(self.starts), np.log1p(namers), bridged,
+            self.highest(_weighted(self.coverage.sentences, self.coverage.weights)),
+            self.highest(_weighted(self.coverage.said, self.coverage.relation)), np.diff(self.starts), np.log1p(namers), bridged,
             bridged / max(float(bridged.max(initial=0)), 1e-6), found.promise / max(float(found.promise.max(initial=0)), 1e-6),
         ]  # fmt: skip
         return np.stack([np.asarray(column, dtype=np.float32) for column in columns], axis=1)
 
     def pairs(self, chosen: Numbers, scored: FloatMatrix) -> Pairs:
-        """The pairs among the candidates at places `chosen`; `scored` is what was made of each candidate's own features."""
+        """The pairs among the candidates at places `chosen`; `scored` are the first stage's scores of all candidates."""
         joins = self._joins(chosen)
-        x, y = _joined(joins, self._telling(joins))
+        x, y = _pair_up(joins, self._name_worth(joins))
         first, second, names = joins.candidates[x], joins.candidates[y], joins.names[x]
         sentences = joins.sentences[x]
         sharing = np.bincount(joins.names, minlength=1)[names] if len(names) else names
@@ -122,14 +124,14 @@ class Described:
                 self._pair_columns(joins, x, y),
                 self._bridged_columns(names, second),
                 np.asarray(sharing, dtype=np.float32)[:, None],
-                self._carried(first, second, scored),
+                self._repeated_columns(first, second, scored),
             ],
             axis=1,
         )
         return Pairs(first, second, names, self.sentences[sentences].astype(np.intp), values)
 
     def highest(self, values: FloatMatrix) -> FloatMatrix:
-        """The highest value among each candidate's sentences, 0 where it has none."""
+        """The highest value among each candidate's sentences, 0 without sentences."""
         best = np.zeros(len(self.starts) - 1, dtype=np.float32)
         some = np.diff(self.starts) > 0
         if some.any():
@@ -138,7 +140,7 @@ class Described:
 
     @cached_property
     def bridged(self) -> FloatMatrix:
-        """How near each candidate is to each bridged query, by itself or its best sentence: (candidates, bridges)."""
+        """The cosine of each candidate, or of its best sentence if higher, with each bridged query: (candidates, bridges)."""
         vectors = self.candidates.bridge_vectors
         passages = self.scores.graph.passage_vectors[self.candidates.rows] @ vectors.T
         sentences = [self.highest(column) for column in (self.vectors @ vectors.T).T]
@@ -146,7 +148,7 @@ class Described:
 
     @cached_property
     def bridged_best(self) -> FloatMatrix:
-        """The same, highest over the bridges whose name the candidate has; 0 where it has none."""
+        """The highest of `bridged` over the bridges whose name the candidate has, 0 if it has none."""
         graph, best = self.scores.graph, np.zeros(len(self.candidates.rows), dtype=np.float32)
         for column, bridge in zip(self.bridged.T, self.candidates.bridges, strict=True):
             has = np.isin(self.candidates.rows, graph.namers.at(bridge.name))
@@ -155,7 +157,7 @@ class Described:
         return best
 
     def _joins(self, chosen: Numbers) -> _Joins:
-        """One occurrence a candidate and name, in the order of names: in the sentence nearest to a query, or as its title."""
+        """One occurrence for each candidate and name, ordered by name: in the sentence nearest to a query, or as its title."""
         graph = self.scores.graph
         inside = np.flatnonzero(np.isin(self.of_sentence, chosen))
         at, names = graph.names_in.of_all(self.sentences[inside])
@@ -179,13 +181,13 @@ class Described:
 
     @cached_property
     def nearest(self) -> FloatMatrix:
-        """The cosine of each sentence with the query it is nearest to."""
+        """The cosine of each sentence with its nearest query."""
         best: FloatMatrix = self.cosines.max(axis=1, initial=-1)
         return best
 
     @cached_property
     def leads(self) -> Numbers:
-        """The sentence of each candidate that is nearest to a query (a neighbour's where it has none)."""
+        """The sentence of each candidate that is nearest to a query (without sentences: a neighbouring candidate's)."""
         last = max(len(self.nearest) - 1, 0)
         places = [
             start + int(np.argmax(self.nearest[start:end])) if end > start else min(start, last)
@@ -193,13 +195,13 @@ class Described:
         ]
         return np.array(places, dtype=np.intp)
 
-    def _telling(self, joins: _Joins) -> _Telling:
+    def _name_worth(self, joins: _Joins) -> _NameWorth:
         graph = self.scores.graph
         counts = graph.counts[joins.names]
         bridged = np.isin(joins.names, [bridge.name for bridge in self.candidates.bridges])
         asked = np.isin(joins.names, list(self.scores.asked))
         worth = np.log((graph.size + 1) / (1 + counts)) / 10 - 1.5 * asked + 0.8 * bridged
-        return _Telling(worth, (counts > COMMON) & ~bridged)
+        return _NameWorth(worth, (counts > COMMON) & ~bridged)
 
     def _pair_columns(self, joins: _Joins, x: Numbers, y: Numbers) -> FloatMatrix:
         graph, cover = self.scores.graph, self.coverage
@@ -216,14 +218,14 @@ class Described:
         columns = [
             joins.called[y], np.log1p(graph.counts[joins.names[x]]), joins.positions[x], self.cosines[a, 0],
             pair.both, pair.both - pair.first, pair.both - pair.second, whole.both, whole.both - whole.first,
-            whole.both - whole.second, _weighed(cover.said[a] | cover.said[b], cover.relation), _unit(one + other) @ question,
+            whole.both - whole.second, _weighted(cover.said[a] | cover.said[b], cover.relation), _unit(one + other) @ question,
             (one * other).sum(axis=1), _unit(self.vectors[a] + self.vectors[b]) @ question,
             *self._step_columns(first, second, a, b), (residual * other).sum(axis=1),
         ]  # fmt: skip
         return np.stack([np.asarray(column, dtype=np.float32) for column in columns], axis=1)
 
     def _step_columns(self, first: Numbers, second: Numbers, a: Numbers, b: Numbers) -> tuple[FloatMatrix, FloatMatrix]:
-        """How well the first answers a step and the second one that refers to it: by passages, by sentences."""
+        """How well the first answers a step and the second a step that refers to it: by passages, by sentences."""
         shares = self.candidates.shares[self.candidates.rows]
         passages = sentences = np.zeros(len(first), dtype=np.float32)
         for before, step in self.scores.queries.edges:
@@ -232,27 +234,27 @@ class Described:
         return passages, sentences
 
     def _bridged_columns(self, names: Numbers, second: Numbers) -> FloatMatrix:
-        """The bridged query of the joining name that the second is nearest to: its cosine, its promise, what it gained."""
+        """For the joining name's bridged query nearest to the second: cosine, promise, and gain over the bare step."""
         values = np.zeros((len(names), 3), dtype=np.float32)
         cosines = self.scores.sentences[self.candidates.rows]
         for column, bridge in zip(self.bridged.T, self.candidates.bridges, strict=True):
             near = column[second]
             better = (names == bridge.name) & (near > values[:, 0])
-            gained = near - cosines[second, bridge.step]
-            values[better] = np.stack([near, np.full(len(near), bridge.promise), gained], axis=1)[better]
+            gain = near - cosines[second, bridge.step]
+            values[better] = np.stack([near, np.full(len(near), bridge.promise), gain], axis=1)[better]
         return values
 
-    def _carried(self, first: Numbers, second: Numbers, scored: FloatMatrix) -> FloatMatrix:
+    def _repeated_columns(self, first: Numbers, second: Numbers, scored: FloatMatrix) -> FloatMatrix:
         ranks = np.empty(len(scored), dtype=np.float32)
         ranks[np.argsort(-scored, kind="stable")] = np.log1p(np.arange(len(scored)))
-        own = self.passages[:, [PASSAGE_FEATURES.index(name) for name in CARRIED]]
+        own = self.passages[:, [PASSAGE_FEATURES.index(name) for name in REPEATED]]
         four = np.stack([scored[first], scored[second], ranks[first], ranks[second]], axis=1)
         return np.concatenate([four, own[first], own[second]], axis=1).astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)
 class _JointCoverage:
-    """The coverage of two texts together and of each."""
+    """The coverage of two texts together, and of each alone."""
 
     both: FloatMatrix
     first: FloatMatrix
@@ -260,10 +262,10 @@ class _JointCoverage:
 
 
 class _Coverage:
-    """Which of the question's words are said where.
+    """Which of the question's words each text has; columns are words.
 
-    `said`: by each sentence; `sentences`: by each sentence or the title over it; `passages`: by each candidate or its title.
-    `weights` of the words add up to 1; so do those of `relation`, which leaves out the words of names.
+    `said`: sentences; `sentences`: sentences with the passage's title; `passages`: candidates with their title. The `weights` of
+    the words sum to 1; so do those of `relation`, which leave out words of names.
     """
 
     def __init__(
@@ -271,48 +273,49 @@ class _Coverage:
     ) -> None:
         graph, queries = scores.graph, scores.queries
         stems = {stem(word): place for place, word in reversed(list(enumerate(queries.words)))}
-        found = scores.document_frequencies[list(stems.values())] if stems else np.zeros(0)
-        idf = np.log(1 + (graph.size - found + 0.5) / (found + 0.5))
+        frequencies = scores.document_frequencies[list(stems.values())] if stems else np.zeros(0)
+        idf = np.log(1 + (graph.size - frequencies + 0.5) / (frequencies + 0.5))
         in_names = {stem(word) for name in scores.asked for word in graph.names[name].split()}
-        relation = np.where([one in in_names for one in stems], 0.0, idf)
+        relation = np.where([key in in_names for key in stems], 0.0, idf)
         self.weights = (idf / max(idf.sum(), 1e-6)).astype(np.float32)
         self.relation = (relation / max(relation.sum(), 1e-6)).astype(np.float32)
-        read = graph.passages.read(rows.tolist())
-        titles = _saying([read[row].title for row in rows.tolist()], list(stems))
-        self.said = _saying(graph.texts(sentences), list(stems))
+        units = graph.passages.read(rows.tolist())
+        titles = _stems_in([units[row].title for row in rows.tolist()], list(stems))
+        self.said = _stems_in(graph.texts(sentences), list(stems))
         self.sentences = self.said | titles[of_sentence]
         self.passages = titles.copy()
         np.logical_or.at(self.passages, of_sentence, self.said)
 
     def jointly(self, said: NDArray[np.bool_], first: Numbers, second: Numbers) -> _JointCoverage:
-        alone = _weighed(said, self.weights)
-        return _JointCoverage(_weighed(said[first] | said[second], self.weights), alone[first], alone[second])
+        """The coverage of the rows `first` and `second` of `said`, pair by pair."""
+        alone = _weighted(said, self.weights)
+        return _JointCoverage(_weighted(said[first] | said[second], self.weights), alone[first], alone[second])
 
 
-def _saying(texts: list[str], stems: list[str]) -> NDArray[np.bool_]:
+def _stems_in(texts: list[str], stems: list[str]) -> NDArray[np.bool_]:
     """Whether each text has each stem: shape (texts, stems)."""
     said = np.zeros((len(texts), len(stems)), dtype=bool)
     words = [_WORD.findall(text) for text in texts]
-    place = {one: at for at, one in enumerate(stems)}
-    places = {word: place[one] for word, one in with_stems(set(chain.from_iterable(words)), stems).items()}
-    asked = frozenset(places)
-    for row, found in enumerate(words):
-        said[row, [places[word] for word in asked.intersection(found)]] = True
+    column_of = {key: column for column, key in enumerate(stems)}
+    columns = {word: column_of[key] for word, key in with_stems(set(chain.from_iterable(words)), stems).items()}
+    asked = frozenset(columns)
+    for row, words_of_text in enumerate(words):
+        said[row, [columns[word] for word in asked.intersection(words_of_text)]] = True
     return said
 
 
-def _joined(joins: _Joins, telling: _Telling) -> tuple[Numbers, Numbers]:
-    """Ordered pairs of occurrences of one name, for two candidates the most telling: two arrays of places in `joins`.
+def _pair_up(joins: _Joins, worths: _NameWorth) -> tuple[Numbers, Numbers]:
+    """Ordered pairs of occurrences of one name, for two candidates the most informative: two arrays of places in `joins`.
 
-    A name that calls the second counts most, then one that calls the first; one that calls both joins nothing.
+    The title of the second counts most, then the title of the first; a name that is the title of both joins nothing.
     """
     starts = np.searchsorted(joins.names, joins.names)
     counts = np.searchsorted(joins.names, joins.names, "right") - starts
     x, y = ranges(starts, counts)
     one, other = joins.called[x], joins.called[y]
-    kept = (x != y) & ~(one & other) & (one | other | ~telling.common[x])
+    kept = (x != y) & ~(one & other) & (one | other | ~worths.common[x])
     x, y, one, other = x[kept], y[kept], one[kept], other[kept]
-    worth = telling.worth[x] + np.where(other, 2, np.where(one, 1, 0))
+    worth = worths.worth[x] + np.where(other, 2, np.where(one, 1, 0))
     keys = joins.candidates[x] * (int(joins.candidates.max(initial=0)) + 1) + joins.candidates[y]
     order = np.lexsort((x, -worth, keys))
     _, firsts = np.unique(keys[order], return_index=True)
@@ -320,14 +323,14 @@ def _joined(joins: _Joins, telling: _Telling) -> tuple[Numbers, Numbers]:
     return x[best], y[best]
 
 
-def _weighed(said: NDArray[np.bool_], weights: FloatMatrix) -> FloatMatrix:
-    """What is said in each row, by weight."""
+def _weighted(said: NDArray[np.bool_], weights: FloatMatrix) -> FloatMatrix:
+    """The weighted coverage of each row."""
     shares: FloatMatrix = said.astype(np.float32) @ weights
     return shares
 
 
 def _best(values: FloatMatrix, columns: list[int]) -> FloatMatrix:
-    """The highest of some columns in each row, 0 where there are none."""
+    """The highest of some columns in each row, 0 without columns."""
     return values[:, columns].max(axis=1) if columns else np.zeros(len(values), dtype=np.float32)
 
 

@@ -1,8 +1,8 @@
-"""Passages joined by the names that their sentences share: what path search walks on.
+"""The graph of path search: passages linked by the names that their sentences share.
 
-A name is an entity of the stored extractions, or a title that a sentence mentions (`structures/title_mentions.py`); spellings
-that differ in case, accents and punctuation are one name, and dates and numbers are none. Names and vectors are mapped from the
-commit, and texts are read when they are asked for. Knows no question.
+A name is an entity of the stored extractions, or a title that a sentence mentions (`structures/title_mentions.py`). Spellings
+that differ only in case, accents and punctuation are one name; dates and numbers are not names. Names and vectors are
+memory-mapped from the commit, and texts are read on demand. Independent of any question.
 """
 
 from __future__ import annotations
@@ -29,27 +29,28 @@ from hoptrail.types import Kind, Unit
 
 @dataclass(frozen=True)
 class Postings:
-    """For each of so many rows a list of numbers: `values[starts[row]:starts[row + 1]]`, rising."""
+    """A list of numbers for each row: `values[starts[row]:starts[row + 1]]`, rising."""
 
     starts: NDArray[np.int64]
     values: Rows
 
     @classmethod
     def of(cls, rows: Rows, values: Rows, size: int) -> Postings:
-        """From pairs in any order; repeats count once."""
+        """The postings of `size` rows from pairs in any order; repeats count once."""
         width = int(values.max(initial=0)) + 1
         keys = np.sort(rows.astype(np.int64) * width + values)
         keys = keys[np.append(True, keys[1:] != keys[:-1])] if len(keys) else keys  # faster than np.unique
         return cls(np.searchsorted(keys, np.arange(size + 1) * width), (keys % width).astype(np.int32))
 
     def at(self, row: int) -> Rows:
-        found: Rows = self.values[self.starts[row] : self.starts[row + 1]]
-        return found
+        """The list of one row."""
+        numbers: Rows = self.values[self.starts[row] : self.starts[row + 1]]
+        return numbers
 
     def of_all(self, rows: NDArray[np.integer]) -> tuple[NDArray[np.intp], Rows]:
-        """The lists of several rows one after the other, and for each number the place in `rows` it comes from."""
-        places, every = ranges(self.starts[rows], self.counts[rows])
-        return places, self.values[every]
+        """For each number in the lists of several rows, its row's place in `rows`, and the number."""
+        places, positions = ranges(self.starts[rows], self.counts[rows])
+        return places, self.values[positions]
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
@@ -57,7 +58,7 @@ class Postings:
 
 
 class Passages(Sequence[Unit]):
-    """Passages by row, read when they are first asked for."""
+    """Passages by row, each read on first access."""
 
     def __init__(self, snapshot: Snapshot, numbers: Rows) -> None:
         self._snapshot, self.numbers = snapshot, numbers
@@ -72,7 +73,7 @@ class Passages(Sequence[Unit]):
         return self.read([row])[int(row)]
 
     def read(self, rows: Iterable[int]) -> dict[int, Unit]:
-        """Some by row, read together, which costs less than one by one."""
+        """Several passages by row, read together, which costs less than one by one."""
         wanted = list(map(int, rows))
         missing = [row for row in wanted if row not in self._read]
         if missing:
@@ -81,19 +82,19 @@ class Passages(Sequence[Unit]):
         return {row: self._read[row] for row in wanted}
 
     def row(self, passage: str) -> int:
-        """The row of a passage by its id.
+        """The row of the passage with this id.
 
         Raises:
             KeyError: there is none.
         """
-        [found] = rows_of(self._snapshot.texts.numbers([passage]), self.numbers).tolist()
-        if found < 0:
+        [row] = rows_of(self._snapshot.texts.numbers([passage]), self.numbers).tolist()
+        if row < 0:
             raise KeyError(passage)
-        return int(found)
+        return int(row)
 
 
 class NamesByNumber(Sequence[str]):
-    """Names in alphabetical order, as they lie."""
+    """Names by number, in alphabetical order, decoded on access."""
 
     def __init__(self, names: NameList) -> None:
         self._names = names
@@ -106,11 +107,10 @@ class NamesByNumber(Sequence[str]):
 
 
 class PassageGraph:
-    """Passages, sentences and names by number: passages and sentences in the order of adding, names in alphabetical order. Use
-    `of`.
+    """Passages and sentences by number in the order they were added, names in alphabetical order. Use `of`.
 
-    `titles[p]` is the name that passage p is called by, or -1; `owners` are the passages that a name calls, without those of
-    names that too many have. Where sentences run over the borders of passages they belong to none.
+    `titles[p]` is the name that is passage p's title, or -1; `owners` is the inverse. Titles of too many passages are left out.
+    Sentences that cross the border of a passage belong to none.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -121,52 +121,51 @@ class PassageGraph:
         self.size = len(passages.numbers)
         self.passage_vectors: Matrix = snapshot.vectors.matrix(Kind.PASSAGE)
         self.sentence_vectors: Matrix = snapshot.vectors.matrix(Kind.SENTENCE)
-        self.passage_of = _holders(passages, sentences)
-        """Sentence to passage, -1 for none."""
+        self.passage_of = _containing_passages(passages, sentences)
+        """Sentence -> passage, -1 for none."""
         starts = passages.starts[self.passage_of]
         self.spans = np.stack([sentences.starts - starts, sentences.ends - starts], axis=1)
-        """Sentence to its characters within the passage."""
-        named = np.repeat(np.arange(len(self._keys), dtype=np.int32), np.diff(self._keys.starts))
-        self._enter_titles(named, rows_of(self._keys.units, passages.numbers))
-        self._enter_sayings(named, rows_of(self._keys.units, sentences.numbers))
+        """Sentence -> its offsets within the passage."""
+        names = np.repeat(np.arange(len(self._keys), dtype=np.int32), np.diff(self._keys.starts))
+        self._enter_titles(names, rows_of(self._keys.units, passages.numbers))
+        self._enter_mentions(names, rows_of(self._keys.units, sentences.numbers))
 
-    def _enter_titles(self, named: Rows, rows: NDArray[np.intp]) -> None:
-        called = rows >= 0
-        many = np.bincount(named[called], minlength=len(self._keys))
-        called &= many[named] <= MOST_NAMESAKES
+    def _enter_titles(self, names: Rows, rows: NDArray[np.intp]) -> None:
+        titled = rows >= 0
+        namesakes = np.bincount(names[titled], minlength=len(self._keys))
+        titled &= namesakes[names] <= MOST_NAMESAKES
         self.titles = np.full(self.size, -1, np.int32)
-        self.titles[rows[called]] = named[called]
-        self.owners = Postings.of(named[called], rows[called].astype(np.int32), len(self._keys))
-        """Name to passages."""
+        self.titles[rows[titled]] = names[titled]
+        self.owners = Postings.of(names[titled], rows[titled].astype(np.int32), len(self._keys))
+        """Name -> passages with that title."""
 
-    def _enter_sayings(self, named: Rows, rows: NDArray[np.intp]) -> None:
+    def _enter_mentions(self, names: Rows, rows: NDArray[np.intp]) -> None:
         inside = rows >= 0
         inside[inside] = self.passage_of[rows[inside]] >= 0
-        named, said = named[inside], rows[inside].astype(np.int32)
-        self.names_in = Postings.of(said, named, len(self.passage_of))
-        """Sentence to names."""
-        self.namers = Postings.of(named, self.passage_of[said], len(self._keys))
-        """Name to passages whose sentences name it."""
+        names, sentences = names[inside], rows[inside].astype(np.int32)
+        self.names_in = Postings.of(sentences, names, len(self.passage_of))
+        """Sentence -> names."""
+        self.namers = Postings.of(names, self.passage_of[sentences], len(self._keys))
+        """Name -> passages whose sentences mention it."""
         self.counts = self.namers.counts
-        """How many passages have a name in their sentences."""
+        """Name -> number of passages whose sentences mention it."""
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> PassageGraph:
-        """That of a snapshot, made once.
+        """The graph of a snapshot, made once.
 
         Raises:
-            NotBuilt: there are passages and no sentences, so that the structures are not built; or an earlier version of
-                hoptrail built them, which stored no names.
+            NotBuilt: there are passages but no sentences, or an earlier version of hoptrail built the structures, without names.
         """
-        wanted = TitleMentions().fingerprint
-        if snapshot.head.structures.get(MENTIONS, wanted) != wanted:
+        current = TitleMentions().fingerprint
+        if snapshot.head.structures.get(MENTIONS, current) != current:
             raise NotBuilt(
                 f"the structure `mentions` of {snapshot.folder} was built by an earlier version of hoptrail. Run `hoptrail index "
                 f"--index {snapshot.folder} --for trail` once: nothing is encoded again."
             )
         if snapshot.count(Kind.PASSAGE) and not snapshot.count(Kind.SENTENCE):
             raise NotBuilt(
-                f"the index at {snapshot.folder} has no sentences, which path search walks on. Build the structures "
+                f"the index at {snapshot.folder} has no sentences, which path search needs. Build the structures "
                 "`sentences`, `extractions` and `mentions` first."
             )
         return snapshot.derived(cls.__name__, lambda: cls(snapshot))
@@ -178,13 +177,13 @@ class PassageGraph:
 
     @cached_property
     def sentences(self) -> Postings:
-        """Passage to sentences."""
+        """Passage -> sentences."""
         inside = np.flatnonzero(self.passage_of >= 0).astype(np.int32)
         return Postings.of(self.passage_of[inside], inside, self.size)
 
     @cached_property
     def named_by(self) -> Postings:
-        """Passage to the names in its sentences, and its own."""
+        """Passage -> the names in its sentences, and its title."""
         names, passages = _pairs(self.namers)
         own = np.flatnonzero(self.titles >= 0).astype(np.int32)
         rows = np.concatenate([passages, own])
@@ -192,7 +191,7 @@ class PassageGraph:
 
     @cached_property
     def positions(self) -> Rows:
-        """Sentence to its place in the text of its passage, from 0."""
+        """Sentence -> its position among the sentences of its passage, from 0."""
         order = np.lexsort((self.spans[:, 0], self.passage_of))
         ordered = self.passage_of[order]
         places = np.empty(len(order), dtype=np.int32)
@@ -200,22 +199,22 @@ class PassageGraph:
         return places
 
     def number(self, name: str) -> int:
-        """The number of a name by its key, -1 where no passage names it or is called so."""
+        """The number of the name with this key, -1 if no passage mentions it or has it as title."""
         number = self._keys.row(name)
         return number if number >= 0 and (self.counts[number] or self.owners.counts[number]) else -1
 
     def begins(self, start: str) -> bool:
-        """Whether a name begins so."""
+        """Whether some name begins with `start`."""
         return self._keys.begins(start)
 
     def texts(self, sentences: NDArray[np.integer]) -> list[str]:
-        """The texts of sentences, whose passages are read together."""
-        holders, spans = self.passage_of[sentences].tolist(), self.spans[sentences].tolist()
-        whole = {row: unit.text for row, unit in self.passages.read(set(holders)).items()}
-        return [whole[row][start:end] for row, (start, end) in zip(holders, spans, strict=True)]
+        """The texts of sentences."""
+        passages, spans = self.passage_of[sentences].tolist(), self.spans[sentences].tolist()
+        text_of = {row: unit.text for row, unit in self.passages.read(set(passages)).items()}
+        return [text_of[row][start:end] for row, (start, end) in zip(passages, spans, strict=True)]
 
     def best_of_passages(self, scores: FloatMatrix) -> FloatMatrix:
-        """The highest score among each passage's sentences, -1 where it has none: (sentences, n) to (passages, n)."""
+        """The highest score among each passage's sentences, -1 without sentences: (sentences, n) to (passages, n)."""
         best = np.full((self.size, scores.shape[1]), -1, dtype=np.float32)
         some = self.sentences.counts > 0
         if some.any():
@@ -224,7 +223,7 @@ class PassageGraph:
 
 
 class _Titles:
-    """The names that call passages. Satisfies `structures.title_scanning.Names`."""
+    """The names that are titles of passages. Satisfies `structures.title_scanning.Names`."""
 
     def __init__(self, graph: PassageGraph) -> None:
         self._graph = graph
@@ -234,24 +233,23 @@ class _Titles:
         return can_be_found(key) and number >= 0 and bool(self._graph.owners.counts[number])
 
     def longest(self, first: str) -> int:
-        """See `Names.longest`: somewhat more."""
+        """See `Names.longest`; this gives an upper bound."""
         if self._graph.begins(f"{first} "):
             return MOST_WORDS
         return int(self._graph.number(first) >= 0)
 
 
-def _holders(passages: Origins, sentences: Origins) -> Rows:
-    """Of each sentence the row of the passage that holds all of it, -1 where none does."""
+def _containing_passages(passages: Origins, sentences: Origins) -> Rows:
+    """For each sentence the row of the passage that contains all of it, or -1."""
     if not len(passages.numbers):
         return np.full(len(sentences.numbers), -1, np.int32)
-    places = passages.documents.astype(np.int64) << 32 | passages.starts
-    order = np.argsort(places, kind="stable")
-    before = (
-        np.searchsorted(places[order], sentences.documents.astype(np.int64) << 32 | sentences.starts, side="right") - 1
-    )
-    holders = order[np.maximum(before, 0)]
-    inside = (before >= 0) & (passages.documents[holders] == sentences.documents)
-    return np.where(inside & (sentences.ends <= passages.ends[holders]), holders, -1).astype(np.int32)
+    passage_keys = passages.documents.astype(np.int64) << 32 | passages.starts
+    sentence_keys = sentences.documents.astype(np.int64) << 32 | sentences.starts
+    order = np.argsort(passage_keys, kind="stable")
+    before = np.searchsorted(passage_keys[order], sentence_keys, side="right") - 1
+    rows = order[np.maximum(before, 0)]
+    inside = (before >= 0) & (passages.documents[rows] == sentences.documents)
+    return np.where(inside & (sentences.ends <= passages.ends[rows]), rows, -1).astype(np.int32)
 
 
 def _pairs(postings: Postings) -> tuple[Rows, Rows]:

@@ -1,10 +1,10 @@
-"""A learned order of the candidates for a question's path, in three stages.
+"""The learned order of a question's candidates, in three stages.
 
-    passage    how likely a candidate is evidence, from its own features
-    pair       how likely two candidates that share a name are both evidence, for the best of the first stage
-    linked     the first again, with what its pairs say
+    passage    the probability that a candidate is evidence, from its own features
+    pair       the probability that two candidates sharing a name are both evidence, for the best of the first stage
+    linked     the first stage again, with features from the pairs
 
-The trees lie in `weights/paths.npz`, made by `benchmarks/train_paths.py` from training questions only.
+The trees are in `weights/paths.npz`, trained by `benchmarks/train_paths.py` on training questions only.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hoptrail.retrieval.units.dense import top_rows
 PAIRED = 40
 """Candidates among which pairs are made."""
 DIRECT = 1.0
-"""Added to the log-odds for the best share of the direct score: on corpora without pages (news sentences) names join less."""
+"""Weight in the log-odds of the direct score as a share of the best: without pages (news sentences) names link less."""
 
 LINKED_FEATURES = (
     *PASSAGE_FEATURES,
@@ -36,7 +36,7 @@ LINKED_FEATURES = (
 
 @dataclass(frozen=True)
 class Judged:
-    """The candidates' scores in their order, and the probability of each pair."""
+    """The score of each candidate, the pairs, and the probability of each pair (`paired`)."""
 
     scores: FloatMatrix
     pairs: Pairs
@@ -52,7 +52,7 @@ class PathScorer:
     linked: BoostedTrees
 
     def judge(self, described: Described) -> Judged:
-        """Scores are log-odds, plus DIRECT for the direct score as a share of the best."""
+        """Score all candidates: log-odds plus DIRECT times the direct score as a share of the best."""
         first = self.passage.probabilities(described.passages)
         pairs = described.pairs(best_places(first), first)
         paired = self.pair.probabilities(pairs.values)
@@ -61,9 +61,9 @@ class PathScorer:
 
 
 def in_order(described: Described, judged: Judged, sure: int) -> list[int]:
-    """Places of the candidates, best first: the `sure` best by score, then the direct order and the scores in turns.
+    """Places of the candidates, best first: the `sure` best by score, then alternating between the direct order and the scores.
 
-    The turns are for questions whose evidence stands side by side instead of in a row: what they find directly is not lost.
+    Alternating helps questions with parallel facts instead of a chain: it keeps what they find directly.
     """
     rows = described.candidates.rows
     by_score = np.lexsort((rows, -judged.scores)).tolist()
@@ -74,11 +74,12 @@ def in_order(described: Described, judged: Judged, sure: int) -> list[int]:
 
 
 def best_places(first: FloatMatrix) -> Numbers:
-    """Places of the candidates among which pairs are made, rising."""
+    """Places of the candidates among which pairs are made, in rising order."""
     return np.array(sorted(top_rows(first, PAIRED)), dtype=np.intp)
 
 
 def direct_share(described: Described) -> FloatMatrix:
+    """The direct score of each candidate as a share of the best."""
     direct = described.passages[:, PASSAGE_FEATURES.index("direct")]
     share: FloatMatrix = direct / max(float(direct.max(initial=0)), 1e-6)
     return share
@@ -106,15 +107,15 @@ def linked_features(described: Described, first: FloatMatrix, pairs: Pairs, pair
 
 @cache
 def stored_scorer() -> PathScorer:
-    """The scorer that comes with the package."""
+    """The scorer shipped with the package."""
     return read_scorer((files("hoptrail.retrieval") / "weights" / "paths.npz").read_bytes())
 
 
 def read_scorer(content: bytes) -> PathScorer:
-    """The scorer that `benchmarks/train_paths.py` wrote.
+    """The scorer written by `benchmarks/train_paths.py`.
 
     Raises:
-        ValueError: it was trained on other features than these.
+        ValueError: it was trained on other features.
     """
     with np.load(io.BytesIO(content), allow_pickle=False) as file:
         stored = dict(file)
@@ -126,7 +127,7 @@ def read_scorer(content: bytes) -> PathScorer:
 
 
 def _in_turns(*orders: Sequence[int]) -> Iterator[int]:
-    """The first of each order that has not come yet, again and again."""
+    """Round robin over the orders, without repeats."""
     seen: set[int] = set()
     queues = [iter(order) for order in orders]
     for _ in orders[0]:
@@ -138,7 +139,7 @@ def _in_turns(*orders: Sequence[int]) -> Iterator[int]:
 
 
 def _highest(rows: Numbers, values: FloatMatrix, size: int) -> FloatMatrix:
-    """The highest of the values that fall to each of so many rows, 0 for none."""
+    """The highest value of each of `size` rows, at least 0: shape (size,). `rows` and `values` belong together."""
     best = np.zeros(size, dtype=np.float32)
     np.maximum.at(best, rows, values.astype(np.float32))
     return best

@@ -1,8 +1,8 @@
 """Path search: the passages that together may answer a question of several hops, without a language model.
 
-Candidates are found directly, along shared names and by bridged queries (`candidates.py`), described in numbers
-(`features.py`) and put in order by a scorer learned on training questions (`scoring.py`). A path leads from a passage
-that the question itself finds to each hit, name by name: it is what a reader can follow, not what the score was made from.
+Candidates are found directly, along shared names and by bridged queries (`candidates.py`), described by features (`features.py`)
+and ordered by a scorer trained on training questions (`scoring.py`). A path leads from a passage that the question itself finds
+to each hit, name by name. It explains a hit to a reader; the score is not computed from it.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from hoptrail.structures.structure_names import EXTRACTIONS, MENTIONS, PASSAGES,
 from hoptrail.types import Hit, Kind, Ranking, Span, Unit
 
 STRUCTURES = (PASSAGES, SENTENCES, EXTRACTIONS, MENTIONS)
-"""What must have been built."""
+"""The structures that must have been built."""
 DIRECT = "direct"
 BRIDGE = "bridge"
-"""The channels of hits: found by the question itself, or reached by a name."""
+"""Channels of hits: found by the question itself, or reached by a name."""
 
 
 @dataclass(frozen=True, slots=True)
 class PathSettings:
-    """What is searched, how it is ordered, and which paths are told."""
+    """How candidates are found and ordered, and which paths lead to them."""
 
     candidates: CandidateSettings = field(default_factory=CandidateSettings)
     sure: int = 5
-    """Hits that the learned order has to itself; after them it takes turns with what the question finds directly."""
+    """The first hits, by the learned order alone; after them it alternates with the order of the direct search."""
     most_hops: int = 4
-    """Passages of the longest path that is told."""
+    """Passages of the longest path."""
     least_link: float = 0.1
-    """How likely two passages must both be evidence, 0 to 1, for a path to lead from one to the other."""
+    """Least probability, 0 to 1, that two passages are both evidence for a path to lead from one to the other."""
 
     def __post_init__(self) -> None:
         if self.most_hops < 1 or self.sure < 0 or not 0 <= self.least_link <= 1:
@@ -52,7 +52,7 @@ class PathSettings:
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """From one passage of a path to the next: by a name, which stands in a sentence of the first (`None` for its title)."""
+    """The step from one passage of a path to the next: a name, and the sentence of the first that has it (None: its title)."""
 
     name: str
     sentence: Span | None
@@ -60,9 +60,9 @@ class Crossing:
 
 @dataclass(frozen=True, slots=True)
 class EvidencePath:
-    """A hit with the passages that lead to it, itself last, and the crossings between them: one fewer.
+    """A hit with the passages that lead to it (itself last) and the crossings between them.
 
-    `likelihood` is how likely the scorer thinks the hit is evidence, 0 to 1.
+    `likelihood` is the scorer's probability that the hit is evidence.
     """
 
     hit: Hit
@@ -74,12 +74,12 @@ class EvidencePath:
 def search_paths(
     corpus: Corpus, question: str, limit: int, settings: PathSettings | None = None, steps: Sequence[str] | None = None
 ) -> Ranking:
-    """The `limit` passages most likely to be evidence; scores fall from 1 by position.
+    """The `limit` passages most likely to be evidence; scores are 1 / position.
 
-    `steps` is a decomposition of the question, in which `#1` stands for the answer of the first; None has the rules make one.
+    `steps` is a decomposition of the question, with `#1` for the answer of the first step; without it rules make one.
 
     Raises:
-        NotBuilt: the structures of `STRUCTURES` are not built.
+        NotBuilt: the structures in `STRUCTURES` are not built.
     """
     return tuple(path.hit for path in find_paths(corpus, question, limit, settings, steps))
 
@@ -87,10 +87,10 @@ def search_paths(
 def find_paths(
     corpus: Corpus, question: str, limit: int, settings: PathSettings | None = None, steps: Sequence[str] | None = None
 ) -> tuple[EvidencePath, ...]:
-    """The same hits, each with its path.
+    """The hits of `search_paths`, each with its path.
 
     Raises:
-        NotBuilt: as `search_paths`.
+        NotBuilt: the structures in `STRUCTURES` are not built.
     """
     settings = settings or PathSettings()
     described = describe(corpus, question, settings.candidates, steps)
@@ -98,17 +98,14 @@ def find_paths(
         return ()
     judged = stored_scorer().judge(described)
     order = in_order(described, judged, settings.sure)[:limit]
-    leading = _Leading(described, judged, settings)
-    return tuple(leading.path(place, 1 / position) for position, place in enumerate(order, start=1))
+    finder = _PathFinder(described, judged, settings)
+    return tuple(finder.path(place, 1 / position) for position, place in enumerate(order, start=1))
 
 
 def describe(
-    corpus: Corpus,
-    question: str,
-    settings: CandidateSettings,
-    steps: Sequence[str] | None = None,
+    corpus: Corpus, question: str, settings: CandidateSettings, steps: Sequence[str] | None = None
 ) -> Described | None:
-    """The candidates for a question in numbers; None in an index without passages."""
+    """The candidates for a question as features; None in an index without passages."""
     snapshot, queries = corpus.snapshot, PathQueries.of(question, steps)
     if not snapshot.count(Kind.PASSAGE):
         return None
@@ -118,8 +115,8 @@ def describe(
     return Described(scores, candidates) if len(candidates.rows) else None
 
 
-class _Leading:
-    """What leads to each candidate: its likeliest pair from a candidate that the question finds more directly."""
+class _PathFinder:
+    """Follows from each candidate its likeliest pair back to a candidate with a higher direct score, and so on."""
 
     def __init__(self, described: Described, judged: Judged, settings: PathSettings) -> None:
         self.graph: PassageGraph = described.scores.graph
@@ -134,6 +131,7 @@ class _Leading:
             self.best.setdefault(int(pairs.second[pair]), int(pair))
 
     def path(self, place: int, score: float) -> EvidencePath:
+        """The path to the candidate at `place`, whose hit gets `score`."""
         pairs, steps, at = self.judged.pairs, [place], place
         crossings: list[Crossing] = []
         while at in self.best and len(steps) < self.settings.most_hops:

@@ -1,7 +1,7 @@
-"""The sentence graph as retrieval walks it: who is next to whom, over the whole corpus or over one question's candidates.
+"""The sentence graph for retrieval: neighbours of sentences, over the whole corpus or over one question's candidates.
 
-ChainRAG (arXiv 2502.14245), retrieval expansion on the sentence graph. Chooses no seeds, reranks nothing, and does not decide
-when to stop: whoever walks does that. Texts stay on disk. Links are held as arrays.
+ChainRAG (arXiv 2502.14245), retrieval expansion on the sentence graph. The caller chooses seeds, reranks and decides when to
+stop. Links are arrays; texts stay on disk.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hoptrail.types import Kind, Unit
 
 @dataclass(frozen=True, slots=True)
 class Adjacency:
-    """Links of one kind in both directions: those of row r stand at `starts[r]` to `starts[r + 1]`, by rising target."""
+    """Links of one kind in both directions: those of row r are at `starts[r]:starts[r + 1]`, by rising target."""
 
     starts: NDArray[np.intp]
     targets: Rows
@@ -33,10 +33,12 @@ class Adjacency:
 
     @classmethod
     def of(cls, pairs: Directed, size: int) -> Adjacency:
+        """The adjacency of `size` rows from pairs stored in one direction."""
         both = joined([pairs, Directed(pairs.targets, pairs.sources, pairs.weights)]).in_order()
         return cls(np.searchsorted(both.sources, np.arange(size + 1)), both.targets, both.weights)
 
-    def around(self, row: int) -> slice:
+    def links_of(self, row: int) -> slice:
+        """Where the links of a row are in `targets` and `weights`."""
         return slice(int(self.starts[row]), int(self.starts[row + 1]))
 
 
@@ -44,14 +46,14 @@ class SentenceGraph:
     """Sentences and links of the chosen kinds. Parallel links of different kinds are kept. Use `of` or `over`."""
 
     def __init__(self, snapshot: Snapshot, ids: Sequence[str], adjacencies: Mapping[str, Adjacency]) -> None:
-        """`ids` in rising order; the rows of `adjacencies` are places in it."""
+        """`ids` rise; the rows of `adjacencies` are places in `ids`."""
         self._snapshot = snapshot
         self._ids = ids
         self._adjacencies = adjacencies
 
     @classmethod
     def of(cls, snapshot: Snapshot, kinds: Sequence[str] = KINDS) -> SentenceGraph:
-        """The graph of the whole corpus as it is stored. What is read is kept with the snapshot, kind by kind.
+        """The stored graph of the whole corpus. Links are kept with the snapshot, kind by kind.
 
         Raises:
             UsageError: there is no such kind of link.
@@ -68,15 +70,15 @@ class SentenceGraph:
         kinds: Sequence[str] = KINDS,
         settings: SentenceGraphSettings | None = None,
     ) -> SentenceGraph:
-        """The graph of the sentences in `passages` alone, linked anew: the paper's mode, with one graph a question.
+        """A graph of only the sentences in `passages`: the paper's mode, with one graph per question.
 
-        Their vectors, entities and the sentences themselves are those of the store; only the links are made here.
+        Sentences, vectors and entities come from the store; only the links are made here.
 
         Raises:
-            UsageError: there is no such kind of link, or one of `passages` is no passage.
+            UsageError: there is no such kind of link, or one of `passages` is not a passage.
         """
         places, vectors = _sentences_in(passages, snapshot)
-        extractions = [found for _, found in snapshot.extractions({passage.id for passage in passages})]
+        extractions = [extraction for _, extraction in snapshot.extractions({passage.id for passage in passages})]
         settings = settings or SentenceGraphSettings()
         nodes = Nodes(
             places.passages(unit.sources[0] for unit in passages),
@@ -90,45 +92,26 @@ class SentenceGraph:
 
     @property
     def ids(self) -> Sequence[str]:
-        """All sentences, by rising id."""
+        """The ids of all sentences, rising."""
         return self._ids
 
     def neighbours(self, ids: Sequence[str]) -> tuple[str, ...]:
-        """All sentences one link away from the frontier `ids` and not in it: strongest link first, ties by rising id.
+        """All sentences one link away from the frontier `ids`, without the frontier: strongest link first, ties by rising id.
 
-        Weights of all kinds lie between 0 and 1; where several links lead to a sentence, its strongest counts.
+        Weights of all kinds lie between 0 and 1; of several links to a sentence the strongest counts.
 
         Raises:
             UsageError: one of `ids` is not a sentence of this graph.
         """
         frontier = [self._row(name) for name in dict.fromkeys(ids)]
-        around = [(links, links.around(row)) for links in self._adjacencies.values() for row in frontier]
-        if not around:
+        links = [(kind, kind.links_of(row)) for kind in self._adjacencies.values() for row in frontier]
+        if not links:
             return ()
-        targets = np.concatenate([links.targets[places] for links, places in around])
-        weights = np.concatenate([links.weights[places] for links, places in around])
+        targets = np.concatenate([kind.targets[places] for kind, places in links])
+        weights = np.concatenate([kind.weights[places] for kind, places in links])
         outside = ~np.isin(targets, frontier)
         order = np.lexsort((targets[outside], -weights[outside]))
         return tuple(self._ids[row] for row in dict.fromkeys(targets[outside][order].tolist()))
-
-    def unit(self, name: str) -> Unit:
-        """The sentence of an id.
-
-        Raises:
-            UsageError: it is not a sentence of this graph.
-        """
-        return self.units([name])[0]
-
-    def units(self, ids: Sequence[str]) -> tuple[Unit, ...]:
-        """The sentences of `ids`, in that order.
-
-        Raises:
-            UsageError: one of `ids` is not a sentence of this graph.
-        """
-        for name in ids:
-            self._row(name)
-        found = {unit.id: unit for unit in self._snapshot.units(Kind.SENTENCE, set(ids))}
-        return tuple(found[name] for name in ids)
 
     def _row(self, name: str) -> int:
         row = bisect_left(self._ids, name)
@@ -153,14 +136,14 @@ def _stored(snapshot: Snapshot, kind: str) -> Adjacency:
 
 
 def _sentences_in(passages: Sequence[Unit], snapshot: Snapshot) -> tuple[SentencePlaces, FloatMatrix]:
-    """The stored sentences inside these passages, with their vectors row by row: shape (sentences, dimension)."""
+    """The stored sentences inside these passages, and their vectors: shape (sentences, dimension)."""
     for unit in passages:
         if unit.kind is not Kind.PASSAGE:
             raise UsageError(
                 f"a graph is made over passages; {unit.id} of {unit.title!r} is of kind {unit.kind.value}."
             )
     documents = {document.id: document for document in snapshot.documents({unit.document for unit in passages})}
-    sentences = (one for unit in passages for one in sentences_inside(unit, documents[unit.document]))
-    spans = {one.id: one.sources[0] for one in sentences}
+    sentences = (sentence for unit in passages for sentence in sentences_inside(unit, documents[unit.document]))
+    spans = {sentence.id: sentence.sources[0] for sentence in sentences}
     ids = sorted(snapshot.table.stored(Kind.SENTENCE, spans))
     return SentencePlaces((id_, spans[id_]) for id_ in ids), snapshot.search.vectors_in_order([Kind.SENTENCE], ids)

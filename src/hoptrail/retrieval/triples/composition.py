@@ -1,12 +1,12 @@
-"""The algebra of composed triples: three vectors, a subject's, a relation's and an object's, become one, and come apart again.
+"""The algebra of composed triples: compose the vectors of subject, relation and object into one, and unbind them again.
 
 Holographic reduced representations (Plate, IEEE Transactions on Neural Networks 6(3), 1995; unitary vectors: Plate's book of
-2003, section 3.6). Binding is circular convolution, done by FFT; unbinding is circular correlation, which is exact where the key
-is unitary. Arrays in, arrays out, no state; knows no texts and no store.
+2003, section 3.6). Binding is circular convolution by FFT; unbinding is circular correlation, which is exact if the key is
+unitary. Pure functions on arrays.
 
-Binding the slots with one another, as CompRAG's released code does, is blind to who does it to whom, and a triple with an open
-slot is unlike every whole one; both are properties of the product, which shifting does not mend: it commutes with binding.
-Superposing slots that are each bound to the vector of their role keeps both: the poster's role binding, and the default.
+The product of the slots, as in CompRAG's released code, ignores direction (who does it to whom), and a triple with an open slot
+resembles no whole one. Shifting cures neither, because it commutes with binding. Adding slots that are each bound to the vector
+of their role cures both: the poster's role binding, and the default.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ BLOCK = 4096
 
 @dataclass(frozen=True, slots=True)
 class CompositionSettings:
-    """How the vectors of subject, relation and object become one.
+    """How the vectors of subject, relation and object are composed.
 
-        roles               each bound to the vector of its role, then added: as long as a slot, sees direction
-        product             bound with one another: the released code's
-        permuted-product    each permuted by the permutation of its place first: sees direction
-        shift-sum           each shifted by its place, then added: roles without random vectors
-        concatenation       one behind the other: the exact mean of the slots' cosines at three times the length; the control
-        mean                added: sees no direction
-        text                none of these: the vector of the words in a row (the index must hold it)
+        roles               bind each to the vector of its role, then add: length of a slot, keeps direction
+        product             bind them to one another: the released code's
+        permuted-product    first permute each by the permutation of its place: keeps direction
+        shift-sum           shift each by its place, then add: roles without random vectors
+        concatenation       concatenate: the exact mean of the slots' cosines at three times the length; the control
+        mean                add: ignores direction
+        text                no composition: the vector of the whole text (the index must hold it)
 
-    With `unitary` every slot's spectrum is brought to magnitude 1 before. With `centred` the mean of all subjects is taken from
-    each subject, and so on, without which all sentences' vectors resemble one another. `weights` of subject, relation and object
-    have no effect on products. `seed` draws roles and permutations.
+    With `unitary` every slot's spectrum is first scaled to magnitude 1. With `centred` the mean of all subjects is subtracted
+    from each subject, and so on; otherwise all vectors resemble one another. `weights` of subject, relation and object have no
+    effect on products. `seed` draws roles and permutations.
     """
 
     method: Method = "roles"
@@ -67,14 +67,14 @@ def bind(first: FloatMatrix, second: FloatMatrix) -> FloatMatrix:
 
 
 def unbind(bound: FloatMatrix, key: FloatMatrix) -> FloatMatrix:
-    """Circular correlation along the last axis: `unbind(bind(a, key), key)` is a where `key` is unitary, else like a."""
+    """Circular correlation along the last axis: `unbind(bind(a, key), key)` is a if `key` is unitary, else similar to a."""
     size = bound.shape[-1]
     found: FloatMatrix = np.fft.irfft(np.fft.rfft(bound) * np.conj(np.fft.rfft(key)), size).astype(np.float32)
     return found
 
 
 def unitary(vectors: FloatMatrix) -> FloatMatrix:
-    """Vectors with the same phases whose spectra have magnitude 1 throughout; their length is 1."""
+    """Vectors with the same phases and spectra of magnitude 1; their length is 1."""
     spectra = np.fft.rfft(vectors)
     magnitudes = np.abs(spectra)
     phases = np.where(magnitudes > 1e-12, spectra / np.maximum(magnitudes, 1e-12), 1)
@@ -84,40 +84,40 @@ def unitary(vectors: FloatMatrix) -> FloatMatrix:
 
 @lru_cache(maxsize=8)
 def role_vectors(dimension: int, seed: int) -> FloatMatrix:
-    """One random unitary vector a slot: shape (3, dimension)."""
+    """One random unitary vector for each slot: shape (3, dimension)."""
     chance = np.random.default_rng([seed, dimension])
     return unitary(chance.standard_normal((SLOTS, dimension)).astype(np.float32))
 
 
 @lru_cache(maxsize=8)
 def permutations(dimension: int, seed: int) -> NDArray[np.intp]:
-    """One random permutation a slot: shape (3, dimension)."""
+    """One random permutation for each slot: shape (3, dimension)."""
     chance = np.random.default_rng([seed, dimension, SLOTS])
     return np.stack([chance.permutation(dimension) for _ in range(SLOTS)])
 
 
 def length_of(dimension: int, settings: CompositionSettings) -> int:
-    """How many numbers a triple has whose slots have `dimension`."""
+    """The length of a composed vector for slots of length `dimension`."""
     return SLOTS * dimension if settings.method == "concatenation" else dimension
 
 
 def compose(slots: FloatMatrix, known: NDArray[np.bool_], settings: CompositionSettings) -> FloatMatrix:
-    """One vector of length 1 a triple (0 where no slot is known), from `slots` of shape (n, 3, dimension).
+    """One unit vector for each triple (0 if no slot is known), from `slots` of shape (n, 3, dimension).
 
-    Slots that are not `known` (shape (n, 3)) are left out, whatever stands there.
+    Slots that are not `known` (shape (n, 3)) are ignored.
 
     Raises:
         ValueError: the method is `text`, which composes nothing.
     """
     dimension = slots.shape[2]
-    if settings.method == "permuted-product":  # before they are made unitary: a permutation does not keep that
+    if settings.method == "permuted-product":  # first, because a permuted unitary vector is not unitary
         slots = np.take_along_axis(slots, permutations(dimension, settings.seed)[np.newaxis], axis=2)
     parts = unitary(slots) if settings.unitary else slots
     if settings.method in PRODUCTS:
         spectra = np.where(known[:, :, np.newaxis], np.fft.rfft(parts), 1)
-        made = np.fft.irfft(spectra.prod(axis=1), dimension).astype(np.float32)
-        made[np.flatnonzero(~known.any(axis=1))] = 0
-        return unit_length(made)
+        products = np.fft.irfft(spectra.prod(axis=1), dimension).astype(np.float32)
+        products[np.flatnonzero(~known.any(axis=1))] = 0
+        return unit_length(products)
     weighted = parts * (known * np.asarray(settings.weights, dtype=np.float32))[:, :, np.newaxis].astype(np.float32)
     match settings.method:
         case "roles":
@@ -135,12 +135,12 @@ def compose(slots: FloatMatrix, known: NDArray[np.bool_], settings: CompositionS
 def open_slot(
     triples: FloatMatrix, slots: FloatMatrix, known: NDArray[np.bool_], place: int, settings: CompositionSettings
 ) -> FloatMatrix:
-    """What stands in slot `place` of composed `triples`, roughly: shape (n, dimension), to be compared with known vectors.
+    """An approximation of slot `place` of composed `triples`, to compare with known vectors: shape (n, dimension).
 
-    Products need what the other slots hold (`slots` and `known`, shapes (3, dimension) and (3,)); so does the mean.
+    Products and the mean need the other slots (`slots` and `known`, shapes (3, dimension) and (3,)).
 
     Raises:
-        ValueError: the method is `text`, which cannot be taken apart.
+        ValueError: the method is `text`, which cannot be unbound.
     """
     dimension = slots.shape[1]
     parts = unitary(slots) if settings.unitary else slots
@@ -155,19 +155,19 @@ def open_slot(
         case "mean":
             weights = (known * np.asarray(settings.weights)).astype(np.float32)
             share = np.float32(np.sqrt(known.sum() / SLOTS))
-            left: FloatMatrix = triples - share * unit_length(weights @ parts)
-            return left
+            remainder: FloatMatrix = triples - share * unit_length(weights @ parts)
+            return remainder
         case "product" | "permuted-product":
-            found = unbind(triples, compose(slots[np.newaxis], known[np.newaxis], settings)[0])
+            unbound = unbind(triples, compose(slots[np.newaxis], known[np.newaxis], settings)[0])
             if settings.method == "product":
-                return found
-            back = np.argsort(permutations(dimension, settings.seed)[place])
-            restored: FloatMatrix = np.take(found, back, axis=1)
+                return unbound
+            inverse = np.argsort(permutations(dimension, settings.seed)[place])
+            restored: FloatMatrix = np.take(unbound, inverse, axis=1)
             return restored
-    raise ValueError(f"{settings.method} cannot be taken apart")
+    raise ValueError(f"{settings.method} cannot be unbound")
 
 
 def unit_length(vectors: FloatMatrix) -> FloatMatrix:
-    """Vectors along the last axis brought to length 1; what is 0 stays 0."""
+    """Vectors along the last axis scaled to length 1; zero vectors stay 0."""
     scaled: FloatMatrix = vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
     return scaled.astype(np.float32, copy=False)

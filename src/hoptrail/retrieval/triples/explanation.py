@@ -1,6 +1,6 @@
-"""Why triples were found for a question: each of its patterns with the triples nearest to it, and what fills its open slot.
+"""Explain a triple search: each pattern of the question with its nearest triples and the fillers of its open slot.
 
-Looks at single patterns only; how far the graph then goes from there is `graph.py`'s affair.
+Covers single patterns only; `graph.py` walks on from there.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hoptrail.types import Kind, Unit
 
 @dataclass(frozen=True, slots=True)
 class NearTriple:
-    """A stored triple, its cosine with a pattern, and the sentence that says it."""
+    """A stored triple, its cosine with a pattern, and its sentence."""
 
     unit: Unit
     score: float
@@ -34,7 +34,7 @@ class ExplainedPattern:
     fillers: tuple[Filler, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Open slots are null; a triple has its text, title, score, sentence and the sentence's span."""
+        """As JSON: open slots are null; a triple has its text, title, score, sentence and the sentence's span."""
         subject, relation, object_ = self.pattern.slots
         return {
             "subject": subject,
@@ -47,7 +47,7 @@ class ExplainedPattern:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """All patterns of a question in order, and the relations by which a walk goes on."""
+    """All patterns of a question in order, and the relations that a walk follows."""
 
     patterns: tuple[ExplainedPattern, ...]
     relations: tuple[str, ...]
@@ -56,10 +56,10 @@ class Explanation:
 def explain(
     corpus: Corpus, space: TripleSpace, asked: QuestionTriples, limit: int, unbinding: UnbindingSettings
 ) -> Explanation:
-    """The `limit` nearest triples and best fillers of each pattern; a composition of whole texts has no fillers.
+    """The `limit` nearest triples and best fillers of each pattern; the composition `text` has no fillers.
 
     Raises:
-        UsageError: the index does not hold what the space compares.
+        UsageError: the index lacks vectors that the space compares.
     """
     if not asked.patterns or not len(space.triples):
         return Explanation(tuple(ExplainedPattern(pattern, (), ()) for pattern in asked.patterns), asked.relations)
@@ -68,11 +68,11 @@ def explain(
     units = {unit.id: unit for unit in corpus.snapshot.units(Kind.TRIPLE, ids)}
     documents = corpus.documents({unit.document for unit in units.values()})
     sentences = {name: squeeze(documents[unit.document].slice(unit.sources[0])) for name, unit in units.items()}
-    filling: list[tuple[Filler, ...]] = [()] * len(asked.patterns)
+    fillers_of: list[tuple[Filler, ...]] = [()] * len(asked.patterns)
     if space.settings.composition.method != "text":
-        filling = fillers(space, asked.patterns, replace(unbinding, fillers=limit))
+        fillers_of = fillers(space, asked.patterns, replace(unbinding, fillers=limit))
     patterns = []
-    for pattern, found, entities in zip(asked.patterns, nearest, filling, strict=True):
+    for pattern, found, entities in zip(asked.patterns, nearest, fillers_of, strict=True):
         names = [space.triples.ids[row] for row in found.rows.tolist()]
         scores = dict(zip(names, found.scores.tolist(), strict=True))
         triples = tuple(NearTriple(units[name], scores[name], sentences[name]) for name in names)

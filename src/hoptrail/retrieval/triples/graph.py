@@ -1,8 +1,8 @@
-"""The graph of triples around a question, made when it is asked: from the triples most like its own, step by step to others.
+"""The graph of triples around a question, built when it is asked: from the triples nearest to its patterns, step by step.
 
-CompRAG's "just-in-time local graph". A step follows likeness (the nearest triples, as the poster does) or shared entities (from a
-triple about Orla Finch to what else is said of her, which makes it a graph of hops and not a halo of paraphrases). Passages take
-the scores of their triples. Nothing is stored; who speaks of what is `space.py`'s affair.
+CompRAG's "just-in-time local graph". A step follows similarity (the nearest triples, as on the poster) or shared entities (from a
+triple about Orla Finch to the others about her, which gives hops instead of paraphrases). Passages get the scores of their
+triples. Nothing is stored.
 """
 
 from __future__ import annotations
@@ -29,14 +29,13 @@ PassageScore = Literal["max", "sum", "pagerank"]
 
 @dataclass(frozen=True, slots=True)
 class TripleGraphSettings:
-    """How far the graph goes and what a passage is worth.
+    """How far the graph goes, and how passages are scored.
 
-    For each of the question's patterns the `seed_k` nearest triples are where it is entered; from each triple of a step
-    `branching_k` others are reached along `links`, `depth` - 1 times. A step goes on from at most `beam` triples, the best.
-    Entities of more than `entity_most` triples link nothing. A triple reached is worth what it was reached from, times its
-    likeness to that (for `similarity`) or to a relation of the question (for `entity`, never less than `least_relation`). A
-    passage's score is the best of its triples', or their sum; or the sum of their PageRank with the seeds' scores as reset and
-    `damping`.
+    The seeds are the `seed_k` triples nearest to each pattern of the question. Each of `depth` - 1 steps goes from at most `beam`
+    best triples along `links` to `branching_k` others each. Entities in more than `entity_most` triples link nothing. A new
+    triple's score is that of its predecessor, times its similarity to that (`similarity`) or to a relation of the question
+    (`entity`; at least `least_relation`). A passage's `score` is the `max` of its triples' scores, their `sum`, or the sum of
+    their `pagerank` with the seeds' scores as reset and `damping`.
     """
 
     depth: int = 2
@@ -58,7 +57,7 @@ class TripleGraphSettings:
 
 @dataclass
 class LocalGraph:
-    """Triples (by row) with their scores; `seeds` are those it was entered by; edges lead from a triple to one it reached."""
+    """Scores of triples by row; `seeds` are the first ones; edges lead from a triple to those reached from it."""
 
     scores: dict[int, float] = field(default_factory=dict)
     seeds: dict[int, float] = field(default_factory=dict)
@@ -68,11 +67,11 @@ class LocalGraph:
 def search_triples(
     corpus: Corpus, space: TripleSpace, asked: QuestionTriples, limit: int, settings: TripleGraphSettings
 ) -> Ranking:
-    """The `limit` best passages by their triples; none where the question or the corpus has none."""
+    """The `limit` best passages by their triples; none if the question or the corpus has no triples."""
     graph = local_graph(space, asked, settings)
-    scores = pagerank(graph, settings.damping) if settings.score == "pagerank" else graph.scores
-    worth = best_passages(space, scores, limit, added=settings.score != "max")
-    return ranked_passages(corpus, worth, CHANNEL)
+    triple_scores = pagerank(graph, settings.damping) if settings.score == "pagerank" else graph.scores
+    scores = best_passages(space, triple_scores, limit, added=settings.score != "max")
+    return ranked_passages(corpus, scores, CHANNEL)
 
 
 def local_graph(space: TripleSpace, asked: QuestionTriples, settings: TripleGraphSettings) -> LocalGraph:
@@ -86,7 +85,7 @@ def local_graph(space: TripleSpace, asked: QuestionTriples, settings: TripleGrap
                 graph.seeds[row] = score
     graph.scores = dict(graph.seeds)
     steps = _Steps(space, asked.relations, settings)
-    frontier = _best(graph.seeds, settings.beam)
+    frontier = _best_rows(graph.seeds, settings.beam)
     for _ in range(settings.depth - 1):
         reached: dict[int, float] = {}
         for source, target, weight in steps.along(frontier, graph.scores.keys()):
@@ -94,27 +93,27 @@ def local_graph(space: TripleSpace, asked: QuestionTriples, settings: TripleGrap
             graph.edges[source, target] = max(weight, graph.edges.get((source, target), 0.0))
             reached[target] = max(score, reached.get(target, 0.0))
         graph.scores |= reached
-        frontier = _best(reached, settings.beam)
+        frontier = _best_rows(reached, settings.beam)
     return graph
 
 
 def best_passages(
     space: TripleSpace, scores: Mapping[int, float], limit: int, *, added: bool = False
 ) -> dict[str, float]:
-    """Ids of the `limit` best passages with their scores: the best of their triples' `scores` (by row), or the sum."""
-    worth: dict[str, float] = {}
+    """Ids of the `limit` best passages with the highest of their triples' `scores` (by row), or with `added` their sum."""
+    passages: dict[str, float] = {}
     for row, score in sorted(scores.items()):
         place = int(space.triples.passages[row])
         if place >= 0:
             name = space.triples.passage_ids[place]
-            before = worth.get(name, 0.0)
-            worth[name] = before + score if added else max(before, score)
-    return dict(sorted(worth.items(), key=lambda item: (-item[1], item[0]))[:limit])
+            before = passages.get(name, 0.0)
+            passages[name] = before + score if added else max(before, score)
+    return dict(sorted(passages.items(), key=lambda item: (-item[1], item[0]))[:limit])
 
 
-def ranked_passages(corpus: Corpus, worth: Mapping[str, float], channel: str) -> Ranking:
+def ranked_passages(corpus: Corpus, scores: Mapping[str, float], channel: str) -> Ranking:
     """The passages of these ids as hits."""
-    return ranked(Hit(unit, worth[unit.id], channel) for unit in corpus.snapshot.units(Kind.PASSAGE, worth.keys()))
+    return ranked(Hit(unit, scores[unit.id], channel) for unit in corpus.snapshot.units(Kind.PASSAGE, scores.keys()))
 
 
 def pagerank(graph: LocalGraph, damping: float) -> dict[int, float]:
@@ -130,37 +129,37 @@ def pagerank(graph: LocalGraph, damping: float) -> dict[int, float]:
 
 
 class _Steps:
-    """One step further along the links of the settings."""
+    """Takes steps along the links of the settings."""
 
     def __init__(self, space: TripleSpace, relations: Sequence[str], settings: TripleGraphSettings) -> None:
         self._space = space
         self._settings = settings
-        self._relations = space.encoded(relations, RELATION) if relations else None
+        self._relations = space.encode_slot(relations, RELATION) if relations else None
 
     def along(self, frontier: Sequence[int], seen: Collection[int]) -> Iterator[tuple[int, int, float]]:
-        """From, to and weight of every link to a triple that has not been seen."""
+        """Source, target and weight of every link from the frontier to a triple not `seen`."""
         known = np.zeros(len(self._space.triples), dtype=bool)
         known[list(seen)] = True
         if "similarity" in self._settings.links and frontier:
-            yield from self._alike(frontier, known)
+            yield from self._by_similarity(frontier, known)
         if "entity" in self._settings.links:
             for source in frontier:
-                yield from self._sharing(source, known)
+                yield from self._by_entity(source, known)
 
-    def _alike(self, frontier: Sequence[int], known: NDArray[np.bool_]) -> Iterator[tuple[int, int, float]]:
+    def _by_similarity(self, frontier: Sequence[int], known: NDArray[np.bool_]) -> Iterator[tuple[int, int, float]]:
         nearest = self._space.nearest(self._space.matrix[list(frontier)], self._settings.branching_k, known)
         for source, found in zip(frontier, nearest, strict=True):
             for target, score in zip(found.rows.tolist(), found.scores.tolist(), strict=True):
                 if score > 0:
                     yield source, target, score
 
-    def _sharing(self, source: int, known: NDArray[np.bool_]) -> Iterator[tuple[int, int, float]]:
+    def _by_entity(self, source: int, known: NDArray[np.bool_]) -> Iterator[tuple[int, int, float]]:
         triples = self._space.triples
-        around = [triples.entities[key] for key in triples.named_by(source)]
-        around = [rows for rows in around if len(rows) <= self._settings.entity_most]
-        if not around:
+        of_entities = [triples.entities[key] for key in triples.named_by(source)]
+        linked = [rows for rows in of_entities if len(rows) <= self._settings.entity_most]
+        if not linked:
             return
-        rows = np.unique(np.concatenate(around))
+        rows = np.unique(np.concatenate(linked))
         rows = rows[~known[rows]]
         weights = np.maximum(self._likeness(rows), self._settings.least_relation)
         best = np.lexsort((rows, -weights))[: self._settings.branching_k]
@@ -168,7 +167,7 @@ class _Steps:
             yield source, target, weight
 
     def _likeness(self, rows: NDArray[np.int32]) -> NDArray[np.float32]:
-        """Of each triple the highest cosine of its relation with one of the question's."""
+        """For each triple the highest cosine of its relation with a relation of the question."""
         if self._relations is None or not len(rows):
             return np.zeros(len(rows), dtype=np.float32)
         own = self._space.slots.at(self._space.slots.rows[rows, RELATION], RELATION)
@@ -176,5 +175,5 @@ class _Steps:
         return likeness
 
 
-def _best(scores: dict[int, float], count: int) -> list[int]:
+def _best_rows(scores: dict[int, float], count: int) -> list[int]:
     return [row for row, _ in sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:count]]

@@ -1,7 +1,6 @@
-"""The composed vectors of triples, and searching them.
+"""The composed vectors of triples, and exact search among them.
 
-Made when first needed and kept with the snapshot: a composition costs seconds, and another one needs nothing built anew. Search
-is an exact product. Chooses no way through the graph.
+Composed on first use (in seconds) and kept with the snapshot, so that another composition needs no rebuilding.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ SUBJECT, RELATION, OBJECT = range(SLOTS)
 
 @dataclass(frozen=True, slots=True)
 class TripleSpaceSettings:
-    """How triples are compared. With `lemmatise` by the base forms of their words (the index must hold them). What stands in the
-    slots that a pattern leaves open is `open_slots`; with nothing, they are left out.
+    """How triples are compared: with `lemmatise` by the base forms of their words (the index must hold them). `open_slots` is the
+    text in open slots of patterns; if empty, they are ignored.
     """
 
     composition: CompositionSettings = field(default_factory=CompositionSettings)
@@ -41,15 +40,16 @@ class TripleSpaceSettings:
     open_slots: str = ""
 
     @property
-    def wants(self) -> str:
-        """The setting of the structure without which the index does not hold what is compared; empty where it always does."""
+    def needed_setting(self) -> str:
+        """The setting of the structure `triples` that stores the compared vectors; empty if they are always stored."""
         if self.composition.method == "text":
             return "texts"
         return "lemmas" if self.lemmatise else ""
 
 
 def how_to_add(setting: str) -> str:
-    return f"Set {setting} = true under [structures.{TRIPLES}] and index again: it is added to what is there."
+    """Advice for an error message: how to make the index hold the vectors of a setting."""
+    return f"Set {setting} = true under [structures.{TRIPLES}] and index again: only the missing vectors are added."
 
 
 class SlotVectors:
@@ -65,12 +65,11 @@ class SlotVectors:
 
     @cached_property
     def rows(self) -> NDArray[np.intp]:
-        """Of each triple the rows of its slots' vectors: shape (n, 3)."""
-        written = lemmatised if self._settings.lemmatise else str
-        looked_up: dict[str, int] = {}
-        for slot in dict.fromkeys(slot for slots in self._triples.slots for slot in slots):
-            looked_up[slot] = self.row(written(slot), "lemmas")
-        rows = [[looked_up[slot] for slot in slots] for slots in self._triples.slots]
+        """For each triple the rows of its slots' vectors: shape (n, 3)."""
+        normalise = lemmatised if self._settings.lemmatise else str
+        distinct = dict.fromkeys(slot for slots in self._triples.slots for slot in slots)
+        row_of = {slot: self.row(normalise(slot), "lemmas") for slot in distinct}
+        rows = [[row_of[slot] for slot in slots] for slots in self._triples.slots]
         return np.array(rows, dtype=np.intp).reshape(-1, SLOTS)
 
     @cached_property
@@ -83,7 +82,7 @@ class SlotVectors:
         return np.stack([(count / len(self._triples)).astype(np.float32) @ self.vectors for count in counts])
 
     def of(self, rows: NDArray[np.intp]) -> FloatMatrix:
-        """The vectors of slots as they are composed, from rows of shape (n, 3): shape (n, 3, dimension)."""
+        """The vectors of slots ready to compose, from rows of shape (n, 3): shape (n, 3, dimension)."""
         return unit_length(self.vectors[rows] - self.means)
 
     def at(self, rows: NDArray[np.intp], place: int) -> FloatMatrix:
@@ -94,7 +93,7 @@ class SlotVectors:
         """The row of a text's vector.
 
         Raises:
-            NotBuilt: there is none; `setting` of the structure makes the index hold it.
+            NotBuilt: the index has none; the message says that `setting` adds it.
         """
         row = self._numbers.get(slot_id(text))
         if row is None:
@@ -114,10 +113,10 @@ class TripleSpace:
 
     @classmethod
     def of(cls, corpus: Corpus, settings: TripleSpaceSettings) -> TripleSpace:
-        """That of all triples, made once a snapshot.
+        """The space of all triples, made once per snapshot.
 
         Raises:
-            NotBuilt: the index does not hold what the settings compare.
+            NotBuilt: the index lacks vectors that the settings compare.
         """
         triples = StoredTriples.of(corpus.snapshot)
         return corpus.snapshot.derived((TRIPLES, settings), lambda: cls(corpus.unleased, settings, triples))
@@ -128,40 +127,40 @@ class TripleSpace:
 
     @cached_property
     def matrix(self) -> FloatMatrix:
-        """One vector of length 1 a triple: shape (n, length of the composition)."""
+        """One unit vector for each triple: shape (n, length of the composition)."""
         return self._corpus.snapshot.derived((TRIPLES, self.settings, "composed"), self._composed)
 
     def _composed(self) -> FloatMatrix:
         composition = self.settings.composition
         if self._by_text:
             return unit_length(self._texts - self.text_mean)
-        everything = np.ones((BLOCK, SLOTS), dtype=bool)
-        made = np.empty((len(self.triples), length_of(self.slots.vectors.shape[1], composition)), dtype=np.float32)
-        for start in range(0, len(made), BLOCK):
+        all_known = np.ones((BLOCK, SLOTS), dtype=bool)
+        composed = np.empty((len(self.triples), length_of(self.slots.vectors.shape[1], composition)), dtype=np.float32)
+        for start in range(0, len(composed), BLOCK):
             slots = self.slots.of(self.slots.rows[start : start + BLOCK])
-            made[start : start + BLOCK] = compose(slots, everything[: len(slots)], composition)
-        return made
+            composed[start : start + BLOCK] = compose(slots, all_known[: len(slots)], composition)
+        return composed
 
-    def encoded(self, texts: Sequence[str], place: int) -> FloatMatrix:
-        """Texts as if they stood in one slot: shape (n, dimension)."""
-        written = [lemmatised(text) for text in texts] if self.settings.lemmatise else texts
-        distinct = list(dict.fromkeys(written))
+    def encode_slot(self, texts: Sequence[str], place: int) -> FloatMatrix:
+        """The vectors of texts as slots in one place: shape (n, dimension)."""
+        normalised = [lemmatised(text) for text in texts] if self.settings.lemmatise else texts
+        distinct = list(dict.fromkeys(normalised))
         rows = {text: row for row, text in enumerate(distinct)}
-        vectors = self._corpus.encoder.encode(distinct)[[rows[text] for text in written]]
+        vectors = self._corpus.encoder.encode(distinct)[[rows[text] for text in normalised]]
         return unit_length(vectors - self.slots.means[place])
 
     def known(self, patterns: Sequence[Pattern]) -> tuple[FloatMatrix, NDArray[np.bool_]]:
-        """The vectors of their slots, 0 for open ones, and which are not open: shapes (n, 3, dimension) and (n, 3)."""
+        """The vectors of the patterns' slots (open ones: 0), and which are not open: shapes (n, 3, dimension) and (n, 3)."""
         vectors = np.zeros((len(patterns), SLOTS, self.slots.vectors.shape[1]), dtype=np.float32)
         known = np.array([[slot is not None for slot in pattern.slots] for pattern in patterns], dtype=bool)
         for place in range(SLOTS):
             texts = [slot for pattern in patterns if (slot := pattern.slots[place]) is not None]
             if texts:
-                vectors[known[:, place], place] = self.encoded(texts, place)
+                vectors[known[:, place], place] = self.encode_slot(texts, place)
         return vectors, known
 
     def vectors_of(self, patterns: Sequence[Pattern]) -> FloatMatrix:
-        """One vector a pattern: shape (len(patterns), length of the composition)."""
+        """One vector for each pattern: shape (len(patterns), length of the composition)."""
         if filler := self.settings.open_slots:
             patterns = [Pattern(*(slot or filler for slot in pattern.slots)) for pattern in patterns]
         if self._by_text:
@@ -169,15 +168,17 @@ class TripleSpace:
             return unit_length(self._corpus.encoder.encode(texts) - self.text_mean)
         return compose(*self.known(patterns), self.settings.composition)
 
-    def nearest(self, vectors: FloatMatrix, limit: int, without: NDArray[np.bool_] | None = None) -> list[Found]:
-        """Of each vector the `limit` nearest triples, those marked in `without` (shape (n,)) left out."""
+    def nearest(
+        self, vectors: FloatMatrix, limit: int, without: NDArray[np.bool_] | None = None
+    ) -> list[NearestTriples]:
+        """For each vector the `limit` nearest triples, except those marked in `without` (shape (n,))."""
         scores = vectors @ self.matrix.T
         if without is not None:
             scores[:, without] = -np.inf
-        return [_best(row, limit) for row in scores]
+        return [_best_rows(row, limit) for row in scores]
 
     def vocabulary(self, place: int) -> tuple[list[str], FloatMatrix]:
-        """The distinct texts that stand in one slot, and their vectors there: shape (len(texts), dimension)."""
+        """The distinct texts of one slot, and their vectors there: shape (len(texts), dimension)."""
         if place not in self._vocabularies:
             rows, firsts = np.unique(self.slots.rows[:, place], return_index=True)
             texts = [self.triples.slots[first][place] for first in firsts.tolist()]
@@ -190,18 +191,19 @@ class TripleSpace:
 
     @cached_property
     def text_mean(self) -> FloatMatrix:
+        """The mean vector of whole triples, 0 without centring: shape (dimension,)."""
         centred = self.settings.composition.centred and len(self.triples) > 0
         return self._texts.mean(axis=0) if centred else np.zeros(self.slots.vectors.shape[1], dtype=np.float32)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """Rows of triples by falling score, then rising row; arrays of one length."""
+class NearestTriples:
+    """Rows of triples by falling score, then rising row, and their scores."""
 
     rows: Rows
     scores: NDArray[np.float32]
 
 
-def _best(scores: FloatMatrix, limit: int) -> Found:
+def _best_rows(scores: FloatMatrix, limit: int) -> NearestTriples:
     rows = np.array([row for row in top_rows(scores, limit) if scores[row] > -np.inf], dtype=np.int32)
-    return Found(rows, scores[rows].astype(np.float32))
+    return NearestTriples(rows, scores[rows].astype(np.float32))

@@ -1,4 +1,4 @@
-"""The triples of a corpus, in memory, read once a snapshot: which slots each has, and which passage states it."""
+"""The triples of a corpus in memory, read once per snapshot: their slots, and the passage that states each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hoptrail.types import Kind
 
 @dataclass(frozen=True)
 class StoredTriples:
-    """Triples by rising id: `slots` are their texts, `passages` rows in `passage_ids`, -1 where no passage states it."""
+    """Triples by rising id: `slots` are their texts, `passages` rows in `passage_ids`, -1 if no passage states it."""
 
     ids: tuple[str, ...]
     slots: tuple[tuple[str, str, str], ...]
@@ -27,7 +27,7 @@ class StoredTriples:
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> StoredTriples:
-        """All of them, read once a snapshot."""
+        """All triples of a snapshot, read once."""
         return _read(snapshot)
 
     def __len__(self) -> int:
@@ -43,7 +43,7 @@ class StoredTriples:
         return {key: np.array(rows, dtype=np.int32) for key, rows in found.items()}
 
     def named_by(self, row: int) -> tuple[str, str]:
-        """Keys of its subject and its object in `entities`."""
+        """The keys of a triple's subject and object in `entities`."""
         subject, _, object_ = self.slots[row]
         return folded(subject), folded(object_)
 

@@ -1,8 +1,8 @@
-"""Which entity fills a question's open slot: unbound from the triples most like its pattern, and cleaned up against all entities.
+"""Find the entity for a question's open slot: unbind it from the triples nearest to the pattern, and clean up.
 
-The triples that answer a pattern are added up, each by its likeness, into one vector; what stands there in the open slot is
-unbound from it and compared with the subjects or objects of the corpus (Plate 1995, section V: clean-up memory). So several
-triples that agree outvote a nearer one, and no triple's own entity is looked up. What was found opens the next hop.
+The triples nearest to a pattern are added into one vector, weighted by similarity. The open slot is unbound from the sum and
+compared with all subjects or objects of the corpus (Plate 1995, section V: clean-up memory). So several triples that agree
+outvote a nearer one, and no triple's own entity is looked up. The entities found open the patterns of the next hop.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ CHANNEL = "unbinding"
 
 @dataclass(frozen=True, slots=True)
 class UnbindingSettings:
-    """Of each pattern the `triples` nearest are added up, their likeness raised to the power of `sharpness`; its `fillers` best
-    entities are taken on, `hops` - 1 times, and `seed_k` triples are found for each pattern that they open.
+    """Each pattern's nearest `triples` are added, weighted by similarity to the power of `sharpness`. Its `fillers` best entities
+    open patterns for the next of `hops` hops, and each pattern finds `seed_k` triples.
     """
 
     triples: int = 5
@@ -44,7 +44,7 @@ class UnbindingSettings:
 
 @dataclass(frozen=True, slots=True)
 class Filler:
-    """An entity as it is written, and its cosine with what was unbound."""
+    """An entity as written, and its cosine with the unbound vector."""
 
     text: str
     score: float
@@ -53,73 +53,73 @@ class Filler:
 def search_by_unbinding(
     corpus: Corpus, space: TripleSpace, asked: QuestionTriples, limit: int, settings: UnbindingSettings
 ) -> Ranking:
-    """The `limit` best passages that say what a question's patterns say, and then what is said of those who fill them."""
+    """The `limit` best passages with triples near the question's patterns, or near patterns opened by their fillers."""
     scores: dict[int, float] = {}
     patterns = dict.fromkeys(asked.whole, 1.0)
-    asked_already = set(patterns)
+    tried = set(patterns)
     for hop in range(settings.hops):
         if not patterns or not len(space.triples):
             break
         nearest = space.nearest(space.vectors_of(list(patterns)), settings.seed_k)
-        for worth, found in zip(patterns.values(), nearest, strict=True):
+        for weight, found in zip(patterns.values(), nearest, strict=True):
             for row, score in zip(found.rows.tolist(), found.scores.tolist(), strict=True):
-                scores[row] = max(worth * score, scores.get(row, 0.0))
+                scores[row] = max(weight * score, scores.get(row, 0.0))
         if hop + 1 < settings.hops:
-            following = _following(space, patterns, asked.relations, settings)
-            patterns = {pattern: worth for pattern, worth in following.items() if pattern not in asked_already}
-            asked_already |= set(patterns)
+            following = _next_patterns(space, patterns, asked.relations, settings)
+            patterns = {pattern: weight for pattern, weight in following.items() if pattern not in tried}
+            tried |= set(patterns)
     return ranked_passages(corpus, best_passages(space, scores, limit), CHANNEL)
 
 
 def fillers(space: TripleSpace, patterns: Sequence[Pattern], settings: UnbindingSettings) -> list[tuple[Filler, ...]]:
-    """Of each pattern the entities that fill its open subject or object, best first; those it names itself are left out.
+    """For each pattern the entities for its open subject or object, best first, without those in the pattern.
 
-    None where a pattern has not exactly one open slot.
+    Empty for a pattern that does not have exactly one open slot, or whose relation is open.
 
     Raises:
-        ValueError: the composition cannot be taken apart.
+        ValueError: the composition cannot be unbound.
     """
     if not patterns or not len(space.triples):
         return [()] * len(patterns)
     slots, known = space.known(patterns)
     nearest = space.nearest(space.vectors_of(patterns), settings.triples)
-    found: list[tuple[Filler, ...]] = []
+    entities: list[tuple[Filler, ...]] = []
     for row, (pattern, near) in enumerate(zip(patterns, nearest, strict=True)):
         if len(pattern.open) != 1 or pattern.open[0] == RELATION:
-            found.append(())
+            entities.append(())
             continue
         weights = (np.maximum(near.scores, 0) ** settings.sharpness).astype(np.float32)
         memory = unit_length(weights @ space.matrix[near.rows])[np.newaxis]
         unbound = open_slot(memory, slots[row], known[row], pattern.open[0], space.settings.composition)
-        found.append(_cleaned_up(space, pattern, unit_length(unbound)[0], settings.fillers))
-    return found
+        entities.append(_clean_up(space, pattern, unit_length(unbound)[0], settings.fillers))
+    return entities
 
 
-def _cleaned_up(space: TripleSpace, pattern: Pattern, unbound: FloatMatrix, count: int) -> tuple[Filler, ...]:
-    """The entities nearest to what was unbound from a pattern's open slot."""
+def _clean_up(space: TripleSpace, pattern: Pattern, unbound: FloatMatrix, count: int) -> tuple[Filler, ...]:
+    """The entities nearest to the vector unbound from a pattern's open slot, without those in the pattern."""
     texts, vectors = space.vocabulary(pattern.open[0])
     scores = vectors @ unbound
-    given = {folded(slot) for slot in pattern.slots if slot}
-    best = top_rows(scores, count + len(given))
-    kept = [Filler(texts[row], float(scores[row])) for row in best if folded(texts[row]) not in given]
-    return tuple(kept[:count])
+    in_pattern = {folded(slot) for slot in pattern.slots if slot}
+    best = top_rows(scores, count + len(in_pattern))
+    new = [Filler(texts[row], float(scores[row])) for row in best if folded(texts[row]) not in in_pattern]
+    return tuple(new[:count])
 
 
-def _following(
+def _next_patterns(
     space: TripleSpace, patterns: Mapping[Pattern, float], relations: Sequence[str], settings: UnbindingSettings
 ) -> dict[Pattern, float]:
-    """The patterns that the fillers open, each worth its filler's likeness times what it came from."""
+    """The patterns that the fillers open, weighted by the filler's score times the weight of its pattern."""
     following: dict[Pattern, float] = {}
-    found = fillers(space, list(patterns), settings)
-    for (pattern, worth), entities in zip(patterns.items(), found, strict=True):
+    fillers_of = fillers(space, list(patterns), settings)
+    for (pattern, weight), entities in zip(patterns.items(), fillers_of, strict=True):
         for filler in entities:
-            for opened in _opened_by(filler.text, pattern, relations):
-                following[opened] = max(worth * max(filler.score, 0.0), following.get(opened, 0.0))
+            for opened in _patterns_about(filler.text, pattern, relations):
+                following[opened] = max(weight * max(filler.score, 0.0), following.get(opened, 0.0))
     return following
 
 
-def _opened_by(entity: str, pattern: Pattern, relations: Sequence[str]) -> list[Pattern]:
-    """What may be asked of an entity next: the question's other relations, from either side, and anything at all."""
+def _patterns_about(entity: str, pattern: Pattern, relations: Sequence[str]) -> list[Pattern]:
+    """Patterns to ask about an entity next: with the question's other relations, from either side, and with an open relation."""
     others = [relation for relation in relations if relation != pattern.relation]
     sides = [Pattern(subject=entity, relation=relation) for relation in others]
     sides += [Pattern(relation=relation, object=entity) for relation in others]

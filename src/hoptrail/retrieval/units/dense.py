@@ -27,7 +27,7 @@ def dense_search(corpus: Corpus, question: str, limit: int, kinds: tuple[Kind, .
 def nearest(
     corpus: Corpus, vector: FloatMatrix, limit: int, kind: Kind, among: Collection[str] | None = None
 ) -> Ranking:
-    """The `limit` units of one kind nearest to `vector` (shape (dimension,), length 1), of all or of those of some ids."""
+    """The `limit` units of one kind nearest to `vector` (shape (dimension,), length 1), optionally only `among` these ids."""
     snapshot = corpus.snapshot
-    wanted = dict(snapshot.search.nearest(kind, vector[np.newaxis], limit, among)[0])
-    return ranked(Hit(unit, wanted[unit.id], CHANNEL) for unit in snapshot.units(kind, wanted))
+    cosines = dict(snapshot.search.nearest(kind, vector[np.newaxis], limit, among)[0])
+    return ranked(Hit(unit, cosines[unit.id], CHANNEL) for unit in snapshot.units(kind, cosines))

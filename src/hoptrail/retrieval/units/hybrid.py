@@ -1,4 +1,4 @@
-"""Keyword and dense search together: the first stage that most recipes start from."""
+"""Keyword and dense search fused: the first stage of most recipes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hoptrail.types import Hit, Kind, Ranking
 
 @dataclass(frozen=True, slots=True)
 class HybridSearchSettings:
-    """How the two rankings become one.
+    """How the two rankings are fused, `depth` hits of each.
 
-    `fusion` is `convex` (scores as shares of the best, `dense_weight` for dense and the rest for keyword) or `rrf` (ranks,
-    with `rrf_constant`). `depth` hits of each are fused.
+    `fusion` is `convex` (scores as shares of the best, weighted `dense_weight` for dense and the rest for keyword) or `rrf`
+    (ranks, with `rrf_constant`).
     """
 
     fusion: str = "convex"
@@ -33,20 +33,18 @@ class HybridSearchSettings:
             raise ValueError("depth is at least 1 and rrf_constant at least 0 and finite")
 
 
-def hybrid_search(
-    corpus: Corpus,
-    question: str,
-    limit: int,
-    settings: HybridSearchSettings,
-) -> Ranking:
+def hybrid_search(corpus: Corpus, question: str, limit: int, settings: HybridSearchSettings) -> Ranking:
     """The `limit` best passages by keyword and dense search fused."""
     depth = max(limit, settings.depth)
     snapshot, vector = corpus.snapshot, corpus.encoder.encode([question])
-    found = [snapshot.search.keyword_scores(question, depth), snapshot.search.nearest(Kind.PASSAGE, vector, depth)[0]]
-    rankings, weights = [dict(one) for one in found], [1 - settings.dense_weight, settings.dense_weight]
-    rrf = settings.fusion == "rrf"
-    scores = reciprocal_ranks(rankings, settings.rrf_constant) if rrf else convex_scores(rankings, weights, depth)
-    # Texts are read of those alone that are left.
-    best = dict(sorted(scores.items(), key=lambda one: (-one[1], one[0]))[:limit])
-    found_units = snapshot.texts.units(snapshot.texts.numbers(list(best)))  # also those that have no vector yet
-    return ranked(Hit(unit, best[unit.id], CHANNEL) for unit in found_units)
+    rankings = [
+        dict(snapshot.search.keyword_scores(question, depth)),
+        dict(snapshot.search.nearest(Kind.PASSAGE, vector, depth)[0]),
+    ]
+    if settings.fusion == "rrf":
+        scores = reciprocal_ranks(rankings, settings.rrf_constant)
+    else:
+        scores = convex_scores(rankings, [1 - settings.dense_weight, settings.dense_weight], depth)
+    best = dict(sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:limit])
+    units = snapshot.texts.units(snapshot.texts.numbers(list(best)))  # includes units without a vector yet
+    return ranked(Hit(unit, best[unit.id], CHANNEL) for unit in units)

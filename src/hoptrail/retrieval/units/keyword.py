@@ -10,6 +10,6 @@ CHANNEL = "keyword"
 
 
 def keyword_search(corpus: Corpus, question: str, limit: int) -> Ranking:
-    """The `limit` best passages."""
+    """The `limit` passages with the highest BM25 score."""
     found = corpus.snapshot.search.keywords(question, limit)
     return ranked((Hit(unit, score, CHANNEL) for unit, score in found), limit)

@@ -1,8 +1,8 @@
-"""Ranking a flat pool: units of several kinds as one list, whatever level of a tree they come from.
+"""Rank a flat pool: units of several kinds and of all levels of trees as one list.
 
-SiReRAG section 4.3 and RAPTOR's collapsed tree search such a pool; nothing here walks a tree. Four scorers rank it. Those of
-SiReRAG's Table 6: dense vectors; BM25 with the statistics of the whole pool; late interaction over the dense scorer's candidates.
-And dense and BM25 fused (`hybrid`).
+SiReRAG section 4.3 and RAPTOR's collapsed tree search such a pool; nothing here walks a tree. There are four scorers. Three are
+those of SiReRAG's Table 6: dense vectors; BM25 with the statistics of the whole pool; late interaction over dense candidates. The
+fourth, `hybrid`, fuses dense and BM25.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from hoptrail.types import Hit, Kind, Ranking
 Scorer = Literal["dense", "bm25", "hybrid", "late-interaction"]
 
 FUSED_DEPTH = 100
-"""Hits of each of the two rankings that are fused."""
+"""Hits of each fused ranking."""
 
-DEEPER = (1, 8, 64, 512)
-"""How many times more summaries are asked for, one after the other, where too many of the nearest are of other trees."""
+WIDENINGS = (1, 8, 64, 512)
+"""Factors by which more and more summaries are requested while too many of the nearest belong to other trees."""
 
 LATE_INTERACTION_DEPTH = 100
-"""Dense candidates that late interaction reads: token vectors of a whole pool would be gigabytes."""
+"""Dense candidates that late interaction scores: token vectors of a whole pool would be gigabytes."""
 
 
 def search_pool(corpus: Corpus, question: str, pool: Pool, limit: int, scorer: Scorer) -> Ranking:
-    """The `limit` best units of the pool; what the scores are is the scorer's affair."""
+    """The `limit` best units of the pool; the meaning of scores depends on the scorer."""
     match scorer:
         case "dense":
             return _dense(corpus, question, pool, limit)
@@ -43,8 +43,8 @@ def search_pool(corpus: Corpus, question: str, pool: Pool, limit: int, scorer: S
             return _by_keywords(corpus, question, pool, limit)
         case "hybrid":
             depth = max(limit, FUSED_DEPTH)
-            both = [search(corpus, question, pool, depth) for search in (_by_keywords, _dense)]
-            return convex_fusion(both, (0.5, 0.5), limit, depth)
+            rankings = [search(corpus, question, pool, depth) for search in (_by_keywords, _dense)]
+            return convex_fusion(rankings, (0.5, 0.5), limit, depth)
         case "late-interaction":
             candidates = _dense(corpus, question, pool, max(limit, LATE_INTERACTION_DEPTH))
             return open_reranker(scorer, corpus.encoder).rerank(question, candidates, limit)
@@ -65,17 +65,17 @@ def _dense(corpus: Corpus, question: str, pool: Pool, limit: int) -> Ranking:
 
 
 def _nearest_summaries(snapshot: Snapshot, vector: FloatMatrix, limit: int, pool: Pool) -> dict[str, float]:
-    """Ids with cosines. Those of other trees are among the nearest, so that more are asked for, or the trees read whole."""
-    for times in DEEPER:
-        found = dict(snapshot.search.nearest(Kind.SUMMARY, vector[np.newaxis], times * limit)[0])
-        own = summaries_of(snapshot, pool).intersection(found)
-        if len(own) >= limit or len(found) == snapshot.count(Kind.SUMMARY):
-            return {id_: score for id_, score in found.items() if id_ in own}
+    """Summary ids with cosines. Other trees' summaries may be nearer: search ever deeper, finally the pool's trees alone."""
+    for factor in WIDENINGS:
+        nearest_of_all = dict(snapshot.search.nearest(Kind.SUMMARY, vector[np.newaxis], factor * limit)[0])
+        own = summaries_of(snapshot, pool).intersection(nearest_of_all)
+        if len(own) >= limit or len(nearest_of_all) == snapshot.count(Kind.SUMMARY):
+            return {id_: score for id_, score in nearest_of_all.items() if id_ in own}
     return dict(snapshot.search.nearest(Kind.SUMMARY, vector[np.newaxis], limit, among=summaries_of(snapshot, pool))[0])
 
 
 class PoolKeywords:
-    """BM25 over a whole pool, held in memory: the store keeps statistics kind by kind, whose scores do not compare.
+    """BM25 over a whole pool, in memory, because the store's statistics are per kind, and their scores do not compare.
 
     k1 = 1.2 and b = 0.75 with Lucene's idf, as in `keyword.py`.
     """
@@ -90,10 +90,10 @@ class PoolKeywords:
         """The `limit` units with the highest score above 0."""
         scores = self._statistics.scores(question)
         best = np.lexsort((np.arange(len(scores)), -scores))[:limit]
-        wanted = {self._units[row][0]: float(scores[row]) for row in best if scores[row] > 0}
-        kinds = {kind for id_, kind in self._units if id_ in wanted}
-        units = (unit for kind in sorted(kinds) for unit in self._snapshot.units(kind, wanted))
-        return ranked((Hit(unit, wanted[unit.id], "keyword") for unit in units), limit)
+        score_of = {self._units[row][0]: float(scores[row]) for row in best if scores[row] > 0}
+        kinds = {kind for id_, kind in self._units if id_ in score_of}
+        units = (unit for kind in sorted(kinds) for unit in self._snapshot.units(kind, score_of))
+        return ranked((Hit(unit, score_of[unit.id], "keyword") for unit in units), limit)
 
 
 @made_once
