@@ -95,6 +95,7 @@ def test_assess_tells_enough_evidence_from_too_little(harbour: tuple[Unit, ...])
 
 
 def test_same_input_same_output(harbour: tuple[Unit, ...]) -> None:
-    for question in QUESTIONS:
-        once, again = (OfflineLanguage().perform(Read(question["question"], harbour)).value for _ in range(2))
+    languages = (OfflineLanguage(), OfflineLanguage())
+    for question in QUESTIONS[::4]:
+        once, again = (language.perform(Read(question["question"], harbour)).value for language in languages)
         assert once == again

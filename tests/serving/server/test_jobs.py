@@ -443,6 +443,7 @@ def test_while_another_reads_the_server_stays_warm_and_looks_ever_more_seldom(
     app: FastAPI, client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hoptrail.serving.server.job_thread.SWEEP_SECONDS", 0.05)
+    monkeypatch.setattr("hoptrail.corpus.row_writer.WAIT", 0.01)
     served = app.state.services.workspaces.get("north")
     clean = served.index.clean
     looks: list[float] = []
