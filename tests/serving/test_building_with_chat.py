@@ -223,12 +223,12 @@ def test_repairing_costs_nothing_says_what_it_could_not_make_and_the_next_run_ma
     ended = hoptrail(*repairing)
     assert ended.code == 0, ended.err
     said = " ".join(ended.err.split())
-    assert "1 damaged files; not rebuilt, because repairing asks no model: " in said
+    assert "1 damaged files; not rebuilt, because repair calls no model: " in said
     assert "extractions" in said
     assert "extractions" not in Snapshot.open(folder).head.structures
     assert build(hoptrail, folder, settings).code == 0
     assert (texts(folder), Snapshot.open(folder).head.structures, fake.bill.calls) == (before, whole, paid)
-    assert "0 damaged files; the index is whole." in " ".join(hoptrail(*repairing).err.split())
+    assert "0 damaged files; the index is complete." in " ".join(hoptrail(*repairing).err.split())
 
 
 def test_a_run_that_ran_out_of_money_goes_on_without_paying_twice(
@@ -298,7 +298,7 @@ def test_a_refusal_stops_a_run_resumably(hoptrail: Hoptrail, fake: FakeAI, setti
     fake.choose = lambda number, _: "401" if number == 5 else None
     ended = build(hoptrail, tmp_path / "index", settings)
     assert ended.code == 3
-    assert "what was finished is kept" in ended.err
+    assert "finished work is kept" in ended.err
 
 
 @pytest.mark.parametrize("more", [(), ("--for", "trail,bm25,selfask")])

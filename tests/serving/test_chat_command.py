@@ -372,7 +372,7 @@ def test_doctor_tells_that_all_is_well(hoptrail: Hoptrail, fake: FakeAI, quick: 
     assert f"works endpoint: fake at {fake.address}" in says
     for rung in Rung:
         assert f"works replies by {rung}: works" in says
-    assert "works questions: will be asked by schema; judgements are taken as they are said" in says
+    assert "works questions: will be asked by schema; judgements are taken as stated" in says
     assert "100 questions: by recipe trail: 100 to 1,543 calls" in says, (
         "half of 15 readings and 12 others, some repaired"
     )
@@ -401,7 +401,7 @@ def test_doctor_says_where_log_probabilities_weigh_what_the_model_judges(
     fake.brain = checking
     fake.tokens = lambda text: [{"token": text, "logprob": -0.5, "top_logprobs": []}]
     says = doctor(hoptrail, quick)[1]
-    assert "works questions: will be asked by schema; judgements are weighed by the log-probabilities" in says
+    assert "works questions: will be asked by schema; judgements are weighted by log-probabilities" in says
 
 
 def numbers_of_estimate(says: str) -> dict[str, tuple[float, float]]:
@@ -426,7 +426,7 @@ def test_doctor_says_which_form_does_not_work_and_that_others_do(hoptrail: Hoptr
     code, says = doctor(hoptrail, quick)
     assert code == 0
     assert "fails replies by schema" in says
-    assert "`ask` takes the first that does" in says
+    assert "`ask` uses the first that does" in says
     assert "works questions: will be asked by json-with-schema" in says
 
 

@@ -70,13 +70,13 @@ def test_templates_are_counted_and_can_be_said(hoptrail: Hoptrail, tmp_path: Pat
     file, templates = tmp_path / "wiki.xml", tmp_path / "templates.toml"
     file.write_bytes(dump_of([page("Isk", "It carries {{Peso|3|carga=coal}} and {{odd}}.")]))
     told = hoptrail("corpus", "wikipedia", file, "--out", tmp_path / "bare").err
-    assert "showed nothing, the most frequent first: odd (1), peso (1)" in told
+    assert "produced no text, the most frequent first: odd (1), peso (1)" in told
     templates.write_text('"peso" = "$1 kg of ${carga}"\n', encoding="utf-8")
     command = ["corpus", "wikipedia", file, "--out", tmp_path / "out", "--templates", templates]
     assert "first: odd (1);" in hoptrail(*command).err
     assert "It carries 3 kg of coal and." in (tmp_path / "out" / "documents.jsonl").read_text(encoding="utf-8")
     for wrong, reason in (
-        ("peso = 3", "shows is no text"),
+        ("peso = 3", "is not a string"),
         ("peso", "cannot be read"),
         ('peso = "$"', "first argument"),
     ):

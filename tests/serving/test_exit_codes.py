@@ -47,10 +47,10 @@ def test_index_search_remove_verify_and_repair(hoptrail: Hoptrail, world: Path, 
     (world / "copy.txt").write_text("A brook.", encoding="utf-8")
     check(hoptrail("index", world, *options), 0, "1 documents added")
     (world / "copy.txt").unlink()
-    check(hoptrail("index", world, *options), 0, "1 file is gone; --sync forgets it")
+    check(hoptrail("index", world, *options), 0, "1 file is gone; --sync removes it from the index")
     check(hoptrail("index", world, "--sync", *options), 0, "6 unchanged, 1 removed because")
     check(hoptrail("remove", "Isk", world / "Dunmere.txt", *options), 0, "removed: Isk", "removed: Dunmere")
-    check(hoptrail("verify", *options), 0, "files are as they were written")
+    check(hoptrail("verify", *options), 0, "files match their checksums")
     check(hoptrail("repair", *options), 0, "0 damaged files")
     found = hoptrail("search", "brook", "--recipe", "bm25", "--json", *options)
     assert (found.code, found.json["hits"]) == (0, [])
@@ -188,7 +188,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["evaluate", "DATA", "--recipes", "bm25", "--language", "klingon"], "there is no language 'klingon'"),
     (
         ["score", "DATA/questions.jsonl", "--rule", "wonder"],
-        "there is no rule wonder. There are: hotpotqa, 2wiki, musique, cover.",
+        "there is no rule wonder. Rules: hotpotqa, 2wiki, musique, cover.",
     ),
     (["score", "DATA/questions.jsonl"], "--rule"),
 ]
@@ -249,9 +249,9 @@ def test_broken_files_among_good_ones_are_named(hoptrail: Hoptrail, world: Path,
         "7 documents added",
         "broken.docx: ",
         "lines.jsonl, line 2: has no `text`",
-        "1 file left out: 1 .png; --verbose names them",
+        "1 file skipped: 1 .png; --verbose names them",
     )
-    check(hoptrail("index", world, "--verbose", *options), 4, "left out: ", "picture.png")
+    check(hoptrail("index", world, "--verbose", *options), 4, "skipped: ", "picture.png")
     check(hoptrail("index", world / "picture.png", *options), 4, "picture.png: is not text")
     assert len(hoptrail("show", "--json", *options).json["documents"]) == 7
     check(hoptrail("index", world / "broken.docx", *options), 4, "broken.docx")

@@ -36,14 +36,14 @@ def test_the_first_index_makes_one_and_later_commands_find_it(
 ) -> None:
     first = hoptrail("index", ".")
     assert first.code == 0
-    assert f"is made in {notes / '.hoptrail'}." in first.err
+    assert f"is created in {notes / '.hoptrail'}." in first.err
     assert names(notes) == [".hoptrail", "below", "isk.txt"]
     assert (notes / ".hoptrail" / ".gitignore").read_text() == "*\n"
     monkeypatch.chdir(notes / "below")
     assert "Isk" in hoptrail("ask", "Where does the river Isk rise?").out
     assert len(hoptrail("show", "--json").json["documents"]) == 1
     assert hoptrail("verify").code == 0
-    assert "is made in" not in hoptrail("index", notes).err
+    assert "is created in" not in hoptrail("index", notes).err
     assert len(hoptrail("show", "--json").json["documents"]) == 1, "the index was read as documents"
 
 

@@ -190,9 +190,9 @@ def test_keys_come_from_the_environment_or_a_file(tmp_path: Path, monkeypatch: p
         ({"HOPTRAIL_KEY": ""}, ["a"], "HOPTRAIL_KEY is set but empty"),
         ({"HOPTRAIL_KEY_A": ""}, ["a"], "HOPTRAIL_KEY_A is set but empty"),
         ({"HOPTRAIL_KEY_A": "", "HOPTRAIL_KEY_B": ""}, ["a", "b"], "HOPTRAIL_KEY_A is set but empty"),
-        ({"HOPTRAIL_KEY_NOTES": KEY}, ["main"], "HOPTRAIL_KEY_NOTES is of no workspace.*HOPTRAIL_KEY_MAIN"),
-        ({"HOPTRAIL_KEY_TEAM_A": KEY}, ["team-a", "team_a"], "of workspaces team-a, team_a alike"),
-        ({"HOPTRAIL_KEY_MAIN": KEY}, ["Main", "main"], "of workspaces Main, main alike"),
+        ({"HOPTRAIL_KEY_NOTES": KEY}, ["main"], "HOPTRAIL_KEY_NOTES belongs to no served workspace.*HOPTRAIL_KEY_MAIN"),
+        ({"HOPTRAIL_KEY_TEAM_A": KEY}, ["team-a", "team_a"], "of workspaces team-a and team_a"),
+        ({"HOPTRAIL_KEY_MAIN": KEY}, ["Main", "main"], "of workspaces Main and main"),
     ],
 )
 def test_a_key_that_would_open_nothing_or_too_much_is_refused(

@@ -163,7 +163,7 @@ def test_of_two_lines_with_one_id_the_second_is_told_of(client: TestClient) -> N
     job = upload(client, ("hills.jsonl", "\n".join(map(json.dumps, lines)).encode()))
     (item,) = job["items"]
     assert (item["state"], len(item["documents"])) == ("done", 1)
-    assert item["notes"] == ["hills.jsonl#a: another document before it has this id"]
+    assert item["notes"] == ["hills.jsonl#a: an earlier document has this id"]
     assert "Hill 1" in titles(client)
 
 
@@ -203,7 +203,7 @@ def test_of_two_files_of_one_name_the_first_is_told_that_its_place_was_taken(cli
         job = upload(client, *others, *both)
         first, second = job["items"][-2:]
         assert (first["state"], first["documents"], second["state"]) == ("failed", [], "done")
-        assert "taken by a later one of the same name" in first["reason"]
+        assert "replaced by a later one of the same name" in first["reason"]
         (there,) = client.get("/api/documents", params={"title": "readme"}).json()["documents"]
         assert [there["id"]] == second["documents"]
 
@@ -222,7 +222,7 @@ def test_of_two_files_of_lines_the_first_keeps_what_the_second_does_not_hold(cli
     job = upload(client, *(("p.jsonl", "\n".join(map(json.dumps, lines)).encode()) for lines in pages))
     first, second = job["items"]
     assert [(item["state"], len(item["documents"])) for item in (first, second)] == [("done", 1), ("done", 2)]
-    assert "the place of 1 documents was taken" in first["notes"][0]
+    assert "1 documents were replaced" in first["notes"][0]
     assert titles(client) == {*FACTS, "a 0", "b 1", "c 1"}
 
 

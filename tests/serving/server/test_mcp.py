@@ -235,7 +235,7 @@ def test_the_prompt_carries_the_question(address: str) -> None:
         told = await client.get_prompt(prompt.name, {"question": QUESTION})
         assert QUESTION in told.messages[0].content.text  # type: ignore[union-attr]
         for name, arguments in ((prompt.name, {}), (prompt.name, {"question": " "}), ("other", {"question": "Who?"})):
-            with pytest.raises(MCPError, match="The prompt is answer"):
+            with pytest.raises(MCPError, match="The only prompt is answer"):
                 await client.get_prompt(name, arguments)
 
     with_client(address, act)
@@ -274,7 +274,7 @@ def test_wrong_calls_are_told_and_harm_nothing(address: str) -> None:
         ("ask", {"question": "Who?", "recipe": "raptor"}, "Choose another recipe: the tool status names those"),
         ("ask", {"question": "Who?", "language": "scripted:/etc/passwd"}, "this workspace offers offline"),
         ("search", {"question": "Who?", "limit": 0}, "limit: Input should be greater"),
-        ("explain", {"trail": "../../etc/passwd"}, "There is no such trail here. Take the id from what a tool"),
+        ("explain", {"trail": "../../etc/passwd"}, "There is no such trail here. Use an id from the result of a tool"),
     ]
 
     async def act(client: Client) -> None:

@@ -153,7 +153,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"messages": [{"role": "user", "content": [{"type": "text", "text": "Who?"}, IMAGE]}]}, "Images, sound and files"),
     ({"n": 2}, "Several choices"),
     ({"response_format": {"type": "json_object"}}, "Response formats"),
-    ({"modalities": ["text", "audio"]}, "Other modalities"),
+    ({"modalities": ["text", "audio"]}, "Modalities other than text"),
     ({"logprobs": True}, "Log probabilities"),
     ({"messages": [{"role": "system", "content": "Who?"}]}, "there is no question"),
     ({"messages": [{"role": "user", "content": " \n"}]}, "there is no question"),

@@ -208,7 +208,7 @@ def test_names_are_answered_to_however_they_are_written(make_app: MakeApp) -> No
     ["https://answers.example.org", "answers.example.org:8765", "answers.example.org/", "*", "", "a b", "[::1]:80"],
 )
 def test_what_is_no_name_is_not_answered_to(make_app: MakeApp, name: str) -> None:
-    with pytest.raises(UsageError, match="no host name: give it alone, without scheme, port or path"):
+    with pytest.raises(UsageError, match="not a host name: give it without scheme, port or path"):
         make_app(hosts={name})
 
 

@@ -14,7 +14,7 @@ from serving.server.served import workspace
 READS: dict[str, Callable[[Workspace], object]] = {
     "contents": Workspace.contents,
     "titles": Workspace.by_title,
-    "ids": lambda served: served.those_there(["d0"]),
+    "ids": lambda served: served.existing_ids(["d0"]),
     "recipes": Workspace.recipe_names,
     "indexing": indexing_of,
 }
