@@ -88,7 +88,7 @@ def test_two_recipes_stand_side_by_side_and_history_keeps_both(page: Page) -> No
     assert page.locator(".run h3").all_inner_texts() == ["selfask", "bm25"]
     page.get_by_role("link", name="History").click()
     page.get_by_role("button", name="Forget all").click()
-    page.get_by_text("Nothing was asked here yet.").wait_for()
+    page.get_by_text("No questions yet.").wait_for()
 
 
 @with_browser

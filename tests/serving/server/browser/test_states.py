@@ -144,7 +144,7 @@ def test_what_was_not_read_stays_until_it_is_put_away(page: Page) -> None:
     page.locator(".items .failed").wait_for()
     assert page.locator(".items li").first.inner_text().startswith("picture.bmp")
     look(page, "failed files")
-    page.get_by_role("button", name="Put away this message").click()
+    page.get_by_role("button", name="Dismiss this message").click()
     page.reload()
     page.locator(".documents li").first.wait_for()
     assert page.locator(".job").count() == 0

@@ -291,7 +291,7 @@ def learn_why_a_file_was_not_read(page: Page, folder: Path) -> None:
 @task
 def put_messages_away(page: Page, _: Path) -> None:
     while left := page.locator(".job").count():
-        use(page, "Put away this message")
+        use(page, "Dismiss this message")
         assert page.locator(".job").count() == left - 1
 
 
@@ -404,7 +404,7 @@ def take_a_suggestion(page: Page, _: Path) -> None:
 def forget_what_was_asked(page: Page, _: Path) -> None:
     visit(page, "History")
     use(page, "Forget all")
-    page.get_by_text("Nothing was asked here yet.").wait_for()
+    page.get_by_text("No questions yet.").wait_for()
 
 
 @task
