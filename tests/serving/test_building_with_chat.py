@@ -1,4 +1,4 @@
-"""Trees made by a chat model, from the command line: said before what it costs, paid once, kept, mended, removed for nothing."""
+"""Trees made by a chat model, from the command line: estimated, paid once, stored, repaired, removed at no cost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "harbour"
 
 
 def note_taker(body: Body) -> str:
-    """A model that takes every sentence for a fact, every word with a capital for an entity, and the beginning for a summary."""
+    """A model for which every sentence is a fact, every capitalised word an entity, and the beginning the summary."""
     given = body["messages"][1]["content"]
     if task_of(body) == "summarise":
         words = int(re.search(r"in at most (\d+) words", given)[1])  # type: ignore[index]
@@ -56,7 +56,7 @@ def build(
 
 
 def texts(folder: Path, *kinds: Kind) -> dict[str, str]:
-    """The units of some kinds, of all where none is named."""
+    """The units of these kinds, or of all kinds."""
     snapshot = Snapshot.open(folder)
     return {unit.id: unit.text for kind in kinds or snapshot.table.kinds for unit in snapshot.units(kind)}
 

@@ -1,4 +1,4 @@
-"""The language `chat` from the command line, against a real server: a trail of three hops, what it costs, how it stops.
+"""The language `chat` from the command line, against a real server: a trail of three hops, its cost, and stopping.
 
 Rows A2, A4, E1, E5 and D12 of the fault table, end to end.
 """
@@ -62,13 +62,13 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeAI]:
 
 @pytest.fixture
 def quick(tiny: Path, tmp_path: Path) -> Path:
-    """Settings with the small encoder, and a chat client that gives up quickly."""
+    """Settings with the small encoder, and a chat client with short timeouts."""
     return write_settings(tiny, tmp_path / "settings.toml")
 
 
 @pytest.fixture(scope="module")
 def built_once(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Read only."""
+    """Read-only for all tests."""
     folder = tmp_path_factory.mktemp("built")
     (folder / "world").mkdir()
     for title, text in FACTS.items():
@@ -80,7 +80,7 @@ def built_once(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def built(built_once: Path, tmp_path: Path) -> Path:
-    """An index of the facts, to ask and to change."""
+    """An index of the facts that a test may change."""
     return Path(shutil.copytree(built_once, tmp_path / "index"))
 
 
@@ -383,7 +383,7 @@ def test_doctor_tells_that_all_is_well(hoptrail: Hoptrail, fake: FakeAI, quick: 
 
 
 def test_a17_what_doctor_finds_is_what_ask_takes(hoptrail: Hoptrail, fake: FakeAI, quick: Path, built: Path) -> None:
-    """Replies to schemas are of the form asked for, but for those that matter: they say nothing."""
+    """Replies follow their schema, but the answers that matter are empty."""
     fake.brain = lambda body: checking(body) if form_of(body) == "tools" else "I would rather not say."
     code, says = doctor(hoptrail, quick, "--index", built)
     assert code == 0

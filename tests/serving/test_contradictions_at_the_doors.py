@@ -1,4 +1,4 @@
-"""Two documents that contradict each other, of which one has no date: every door shows both, with the date, and picks none."""
+"""Two contradictory documents, one without a date: every interface shows both, with the date, and chooses neither."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytest.importorskip("hoptrail_reader")
 
 QUESTION = "What is the deposit for the rowing boat?"
 DATE = "2024-05"
-"""As it is told; the leaflet's heading says it in words, so that a door which only repeats the heading does not show it."""
+"""In ISO form; the heading has it in words, so that repeating the heading does not pass the test."""
 
 
 @pytest.fixture(scope="module")

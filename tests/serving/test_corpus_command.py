@@ -1,4 +1,4 @@
-"""`hoptrail corpus wikipedia`, and what it makes: indexed, its profiles read, asked."""
+"""`hoptrail corpus wikipedia`, and its output: indexed, with profiles, and queried."""
 
 from __future__ import annotations
 

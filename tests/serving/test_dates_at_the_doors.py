@@ -1,4 +1,4 @@
-"""Facts have dates: every door shows the date of what an answer rests on and what it replaces, and asks the past."""
+"""Dates: every interface shows the date of the evidence and what it replaces, and can ask the past."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ THEN = [("20 euros", "2024-05", "leaflet.md", False)]
 
 
 def check(answer: dict[str, Any], then: dict[str, Any]) -> None:
-    """The newer statement wins and the older is said to be replaced; asked by a date before it, the older holds."""
+    """The newer statement wins and the older one is marked as replaced; as of an earlier date, the older one wins."""
     assert answer["answer"] == "35 euros"
     assert [(text.strip(), *rest) for text, *rest in cited(answer)] == NOW
     assert then["answer"] == "20 euros"

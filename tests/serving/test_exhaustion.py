@@ -1,4 +1,4 @@
-"""Running out of memory, threads or open files is said as what it is, never as damage."""
+"""A lack of memory, threads or open files is reported as such, never as damage."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def run(*arguments: str | Path, limit: Callable[[], None]) -> tuple[int, str]:
 
 
 def test_too_little_memory_is_said_as_such(index_of_world: Path) -> None:
-    """250 MiB are enough to run, and not for the weights of the encoder."""
+    """250 MiB are enough to run, but not for the weights of the encoder."""
     asked = ("search", "Lindeth", "--recipe", "hybrid", "--index", index_of_world)
     code, error = run(*asked, limit=limited("RLIMIT_AS", 250 * MIB))
     assert code == 1, error

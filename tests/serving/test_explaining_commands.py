@@ -1,4 +1,4 @@
-"""`hoptrail explain-triples`: what is shown, as text and as JSON, and what is refused."""
+"""`hoptrail explain-triples`: its output as text and as JSON, and its refusals."""
 
 from __future__ import annotations
 

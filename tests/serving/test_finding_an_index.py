@@ -1,4 +1,4 @@
-"""Commands without `--index`: the index is found as git finds a repository, and made where it can be kept."""
+"""Commands without `--index`: the index is found as git finds a repository, and created in a safe place."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hoptrail.index import Index
 
 @pytest.fixture
 def notes(tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a document and one below it; it is the current folder, and the settings are those of the tests."""
+    """The current folder: it has a document and a subfolder, and the settings of the tests."""
     folder = tmp_path / "notes"
     (folder / "below").mkdir(parents=True)
     (folder / "isk.txt").write_text("The river Isk rises in Hallin.", encoding="utf-8")

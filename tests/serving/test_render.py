@@ -1,4 +1,4 @@
-"""What people see: text from documents stays text, whatever it holds, and everything that matters is shown."""
+"""Output in a terminal: document text is never markup, and everything important is shown."""
 
 from __future__ import annotations
 

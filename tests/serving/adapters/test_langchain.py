@@ -1,4 +1,4 @@
-"""LangChain's own suites for retrievers and tools, and what it does not look at: the metadata, and wrong calls."""
+"""LangChain's suites for retrievers and tools, and what they do not cover: metadata and wrong calls."""
 
 from __future__ import annotations
 

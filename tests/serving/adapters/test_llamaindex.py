@@ -1,4 +1,4 @@
-"""LlamaIndex, where it is installed: it is too large to be among what tests need."""
+"""LlamaIndex, if it is installed; it is too large to be a requirement of the tests."""
 
 from __future__ import annotations
 

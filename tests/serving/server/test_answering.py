@@ -1,4 +1,4 @@
-"""Asking and searching through the server: the same answers as elsewhere, told hop by hop, within limits."""
+"""Asking and searching through the server: the same answers as elsewhere, streamed hop by hop, within limits."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def told(text: str) -> list[tuple[str, Any]]:
 
 
 class Slow(OfflineLanguage):
-    """Counts its tasks, and lets each begin when it may."""
+    """Counts its tasks, and starts each only when released."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -157,7 +157,7 @@ def test_hops_are_told_as_they_are_found(client: TestClient) -> None:
 
 
 def test_a_hop_is_told_before_the_next_is_begun(slow: Slow, app: FastAPI) -> None:
-    """Through ASGI itself: the test client hands over a response only when it is whole."""
+    """Through ASGI directly: the test client returns only complete responses."""
     sent: list[bytes] = []
 
     async def ask() -> None:

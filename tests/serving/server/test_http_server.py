@@ -1,4 +1,4 @@
-"""The server as a process: who may reach it, what it does with slow clients, how it stops."""
+"""The server as a process: access, slow clients, stopping."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ KEY = "a-key-for-these-tests"
 
 @pytest.fixture
 def port(make_app: MakeApp) -> Iterator[int]:
-    """A server with little patience, in a thread."""
+    """A server with short timeouts, in a thread."""
     limits = ServerLimits(header_seconds=0.4, body_seconds=0.4, connections=20, stop_seconds=5)
     server = uvicorn.Server(server_config(make_app(None, limits), "127.0.0.1", 0, limits))
     thread = threading.Thread(target=server.run)
@@ -45,11 +45,11 @@ def port(make_app: MakeApp) -> Iterator[int]:
 
 
 LONG_SECONDS = 60.0
-"""What only a server that hangs takes."""
+"""Seconds that only a hanging server takes."""
 
 
 def wait_until_closed(connection: socket.socket) -> None:
-    """Read what the other side says until it closes."""
+    """Read until the other side closes."""
     connection.settimeout(LONG_SECONDS)
     while connection.recv(4096):
         pass
@@ -198,7 +198,7 @@ def test_keys_come_from_the_environment_or_a_file(tmp_path: Path, monkeypatch: p
 def test_a_key_that_would_open_nothing_or_too_much_is_refused(
     monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], workspaces: list[str], message: str
 ) -> None:
-    """Whoever sets a key believes that there is one: a server open to everybody is no answer to a slip."""
+    """A mistake in setting a key must not leave the server open to everybody."""
     for name, key in variables.items():
         monkeypatch.setenv(name, key)
     with pytest.raises(UsageError, match=message):

@@ -1,4 +1,4 @@
-"""Documents come and go in the background: each has a state, what is finished stays, readers see whole states only."""
+"""Documents are added and removed in the background: each has a state, finished work stays, readers see only commits."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from world import FACTS, HashingEncoder
 
 
 class Held(HashingEncoder):
-    """Stops at a text with a word until it may go on."""
+    """An encoder that waits at a text with a certain word until released."""
 
     def __init__(self, word: str) -> None:
         super().__init__()
@@ -118,7 +118,7 @@ FULL = {
 
 @pytest.mark.parametrize("text", FULL.values(), ids=FULL)
 def test_a_text_just_below_the_limit_is_indexed(narrow: TestClient, text: str) -> None:
-    """Also where it takes more bytes on the way to the index than it had when it came."""
+    """Even if its JSON lines take more bytes than the uploaded file."""
     data = text.encode("utf-16-le") if text.startswith("\ufeff") else text.encode()
     assert 18_000 < len(data) <= 20_000
     job = upload(narrow, ("full.txt", data))
@@ -196,7 +196,7 @@ def test_a_new_version_takes_the_place_of_the_old(client: TestClient) -> None:
 
 
 def test_of_two_files_of_one_name_the_first_is_told_that_its_place_was_taken(client: TestClient) -> None:
-    """Wherever they fall: alone, or in one batch with others."""
+    """Whether they are alone or in one batch with others."""
     for before in ((), ("f.txt", "g.txt", "h.txt")):
         others = [(name, f"The {name} nests.".encode()) for name in before]
         both = [("readme.md", b"Readme of one."), ("readme.md", f"Readme of two after {len(before)}.".encode())]
@@ -419,7 +419,7 @@ def test_texts_are_checked(client: TestClient, body: Any) -> None:
 def test_what_was_removed_is_gone_from_the_disk_although_the_server_reads_on(
     app: FastAPI, client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where a question that began before keeps the old state for a while."""
+    """Even if an earlier question keeps the old state open for a while."""
     monkeypatch.setattr("hoptrail.serving.server.job_thread.SWEEP_SECONDS", 0.05)
     (one,) = client.get("/api/documents", params={"title": "lindeth"}).json()["documents"]
     under_way = app.state.services.workspaces.get("north").corpus()

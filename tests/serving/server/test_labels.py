@@ -1,4 +1,4 @@
-"""A key that is limited to labels: on every route, what has none of them is not there, and nothing is changed."""
+"""A key limited to labels: on every route, other documents do not exist, and nothing can be changed."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def call(client: TestClient, tool: str, **arguments: Any) -> dict[str, Any]:
 
 
 def asked_for(route: Route) -> dict[str, Any]:
-    """The request to a route, asking for the secret where it asks."""
+    """The request to a route, asking for the secret if it takes a question."""
     request: dict[str, Any] = {**REQUESTS[route]}
     texts = {"question": VAULT, "input": VAULT, "messages": [{"role": "user", "content": VAULT}]}
     if "json" in request and isinstance(request["json"], dict):

@@ -111,7 +111,7 @@ def test_documents_are_resources(address: str) -> None:
 
 
 def test_a_page_of_resources_costs_no_more_than_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trails and documents that fall on it; nothing is made of the others."""
+    """The trails and documents of a page; the others are not constructed."""
     trails = [(f"t{number}", SimpleNamespace(question=f"Why {number}?")) for number in range(3)]
     documents = tuple(DocumentSummary(f"d{number}", f"Title {number}", (), 1) for number in range(9))
     workspace: Any = SimpleNamespace(by_title=lambda: documents)
@@ -147,7 +147,7 @@ def test_resources_are_listed_in_pages(make_app: MakeApp, monkeypatch: pytest.Mo
 
 
 ERAS = (("auto", "2026-07-28"), ("legacy", "2025-11-25"))
-"""How the official client begins, and the revision that it comes to speak."""
+"""How the official client begins, and the revision that it negotiates."""
 
 
 @pytest.mark.parametrize(("mode", "revision"), ERAS)
@@ -163,7 +163,7 @@ def test_both_eras_give_the_same_answer(address: str, mode: str, revision: str) 
 
 
 def test_a_request_of_the_new_era_stands_alone_and_says_in_its_headers_what_it_is(app: FastAPI) -> None:
-    """Without a session and without a greeting; headers that say something else than the body are refused."""
+    """Without a session or initialization; headers that contradict the body are refused."""
     revision = ERAS[0][1]
     meta = {
         "io.modelcontextprotocol/protocolVersion": revision,
@@ -302,7 +302,7 @@ def test_without_a_key_or_from_elsewhere_there_is_nothing(app: FastAPI) -> None:
 
 
 def test_an_agent_that_leaves_is_not_worked_for(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next question finds the desk free."""
+    """The next question finds a free thread."""
     left: list[bool] = []
 
     def slow(*_: Any) -> Any:
@@ -349,7 +349,7 @@ def test_only_the_latest_trails_are_kept() -> None:
 
 
 def test_a_process_serves_an_agent(tmp_path: Path) -> None:
-    """The whole story on an index that is not there yet, with the real encoder."""
+    """All tools on an index that does not exist yet, with the real encoder."""
     executable = Path(sys.executable).with_name("hoptrail")
     arguments = ["mcp", "--index", str(tmp_path / "index"), "--for", "hybrid"]
     texts = [{"title": title, "text": text} for title, text in FACTS.items()]

@@ -270,7 +270,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_markup_of_documents_stays_text(text: str) -> None:
-    """As a reader of Markdown sees it: what was escaped is what it was, and nothing is left that could be markup."""
+    """The text as Markdown renders it: unescaped, with nothing left that could be markup."""
     written = harmless(text)
     assert "\n" not in written
     left = "".join(written.split("\\\\"))
@@ -280,7 +280,7 @@ def test_markup_of_documents_stays_text(text: str) -> None:
 
 
 def unescaped(markdown: str) -> str:
-    """Backslashes before punctuation taken away, as Markdown has it."""
+    """Remove backslashes before punctuation, as Markdown does."""
     characters = iter(markdown)
     return "".join(next(characters) if character == "\\" else character for character in characters)
 

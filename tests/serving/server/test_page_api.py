@@ -1,4 +1,4 @@
-"""What the page asks beside plain questions: chosen documents, follow-ups, suggestions, originals, recipes to build."""
+"""The routes of the page besides plain questions: selected documents, follow-ups, suggestions, originals, building."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ REQUIRED = (
     "top_logprobs temperature reasoning user usage max_output_tokens max_tool_calls store background "
     "service_tier metadata safety_identifier prompt_cache_key"
 )
-"""What the schema of Open Responses wants of every response."""
+"""The fields that the schema of Open Responses requires."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Every route, found by walking the router, refuses whoever may not use it. A new route must be entered in REQUESTS here."""
+"""Every route, found by walking the router, refuses unauthorised requests. Add new routes to REQUESTS here."""
 
 from __future__ import annotations
 
@@ -76,14 +76,14 @@ REQUESTS: dict[Route, dict[str, Any]] = {
     ("POST", "/v1/responses"): {"json": {"model": "trail", "input": QUESTION}},
     ("POST", "/mcp"): {"json": {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}},
 }
-"""A request to each route that would do something, if it were allowed."""
+"""A request to each route that would have an effect if it were allowed."""
 
 WITHOUT_WORKSPACE = {"/metrics", "/api/workspaces"}
-"""Routes behind a key that are about no single workspace."""
+"""Routes that require a key but belong to no single workspace."""
 
 
 def routes_of(routes: Any) -> Iterator[Route]:
-    """Every method and path of a router, through what it includes and mounts."""
+    """Every method and path of a router, including its sub-routers and mounts."""
     for route in routes:
         inner = getattr(route, "original_router", None) or route
         if hasattr(inner, "routes") and not hasattr(route, "methods"):
@@ -178,7 +178,7 @@ def test_nothing_of_another_workspace_is_ever_seen(client: TestClient) -> None:
 
 @pytest.mark.parametrize("route", sorted(REQUESTS))
 def test_another_host_name_gets_nothing(client: TestClient, route: Route) -> None:
-    """A web page elsewhere can have its own name point at this machine (DNS rebinding)."""
+    """A foreign web page can point its own name at this machine (DNS rebinding)."""
     for host in (
         "evil.example",
         "localhost.evil.example",
@@ -239,7 +239,7 @@ def test_another_origin_gets_nothing(app: FastAPI, client: TestClient, route: Ro
 
 @pytest.mark.parametrize("route", sorted(REQUESTS))
 def test_a_body_beyond_the_limit_is_refused(make_app: MakeApp, keys: Any, route: Route) -> None:
-    """Told by its length, or not told: then as soon as it is too long."""
+    """By the declared length or, without one, as soon as the limit is exceeded."""
     app = make_app(keys, ServerLimits(body=2000, upload=2000))
     parts = (b"x" * 500 for _ in range(100))
     with client_of(app, NORTH) as client:
@@ -335,7 +335,7 @@ HOSTILE_NAMES = [
 
 
 _noting: list[list[Path]] = []
-"""Of each test that notes it, where this process has opened a file to write, or made, moved or removed something."""
+"""Paths that this process opened for writing, created, moved or removed, for the tests that record them."""
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
@@ -485,7 +485,7 @@ def test_languages_that_read_files_cannot_be_asked_for(client: TestClient) -> No
 
 
 def test_counts_of_all_workspaces_want_a_key_of_all(make_app: MakeApp, tmp_path: Path) -> None:
-    """By how they rise, one key would see that another's documents come and its questions are answered."""
+    """The counts would reveal uploads and questions of other keys."""
     both = {"north": NORTH, "south": SOUTH}
     file = tmp_path / "keys"
     file.write_text("".join(f"{name} {key}\n{name} {OPERATOR}\n" for name, key in both.items()))

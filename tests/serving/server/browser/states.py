@@ -1,4 +1,4 @@
-"""Answers of every kind over a folder of documents of many forms, as the server tells them."""
+"""Answers of every kind over a folder of documents in many formats, as the server returns them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def make_folder(folder: Path) -> None:
 
 @dataclass(frozen=True)
 class Told:
-    """What answers of an index cite, by the words of the document."""
+    """The cited statements of an index, by the words of the document."""
 
     index: Index
 

@@ -1,4 +1,4 @@
-"""Every state of the page, looked at by axe and kept as a screenshot: wide, dark, on a phone, and enlarged."""
+"""Every state of the page, checked by axe and saved as a screenshot: wide, dark, on a phone, and enlarged."""
 
 from __future__ import annotations
 
