@@ -1,12 +1,12 @@
-"""What the papers' tables come to without a model: their rows run by rules, and entered into `published.toml`.
+"""Runs the rows of the papers' tables without a model, by rules, and enters the results into `published.toml`.
 
     python -m benchmarks.by_rules --work DIR [--tables A,B] [--data A,B] [--limit N] [--no-run]
 
-Every row with a recipe that is of no particular model is run with the language `offline` and the settings of its paper, over the
-first N development questions that come with passages of their own. These passages are one corpus, or each question has its own
-where the paper does that; MultiHop-RAG, which has none, is searched whole. So small a corpus is easier to search than the
-papers': rows of one table compare with each other. SiReRAG's need the extra `raptor`. What is in DIR is not measured again;
-`--no-run` enters what is there and measures nothing. Data sets that were not measured keep the values that a row has.
+Runs every row whose recipe does not depend on a particular model, with the language `offline` and the settings of its paper,
+over the first N development questions that come with passages. These passages form one corpus, or one per question where the
+paper does that; MultiHop-RAG, which has none, is searched whole. So small a corpus is easier to search than the papers': compare
+only rows of one table. SiReRAG's rows need the extra `raptor`. Results in DIR are not measured again; `--no-run` enters them and
+measures nothing. Values of data sets that were not measured stay.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ TABLES = (
     "sirerag-4,sirerag-5,sirerag-6,sirerag-8,sirerag-9,sirerag-11-single,sirerag-11,chainrag-main,chainrag-ablation,"
     "hirag-2,hirag-4,hirag-6,hirag-7,comprag"
 )
-"""Those that compare systems by their answers, but for `hirag-5`, which compares two corpora that are not at hand."""
+"""Tables that compare systems by their answers, except `hirag-5`, which compares two corpora that are not available."""
 WITH_PASSAGES = {"2wiki": "2wiki_context"}
-"""Where the questions of a set come with their passages, if not in its own folder."""
+"""The folder where the questions of a set come with their passages, if it is not the set's own."""
 BY_RULES = "offline rules and the local encoder; "
 BEFORE = " before: "
-"""What stands before how the values were made that a row had already."""
+"""Separates the note from that on earlier values."""
 SHARES = ("em", "f1", "precision", "recall")
 FLAGS = ("--own-context", "--single-hops")
 PUBLISHED = ROOT / "src" / "hoptrail" / "evaluation" / "published.toml"
@@ -44,7 +44,7 @@ PUBLISHED = ROOT / "src" / "hoptrail" / "evaluation" / "published.toml"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one process evaluates, but for the recipes: a data set under a paper's settings, in one way of asking."""
+    """One evaluation process, without its recipes: a data set, a paper's settings, and flags."""
 
     data: str
     settings: str
@@ -63,7 +63,7 @@ def run_of(cell: Cell) -> Run:
 
 
 def cells_by_rules(table: Table) -> list[Cell]:
-    """Those that a run by rules has a value for; the averages are means of these."""
+    """The cells that a run by rules can fill; averages are means of these."""
     return [
         cell
         for cell in cells_of(table)
@@ -78,7 +78,7 @@ def cells_by_rules(table: Table) -> list[Cell]:
 
 
 def small_set(name: str, work: Path, limit: int) -> Dataset:
-    """The first questions of a data set that come with passages, over these; all of it where none does."""
+    """The first questions that come with passages, over these passages; the whole set if none does."""
     whole = load_dataset(data_folder(name))
     asked = [question for question in whole.questions if question.candidates][:limit]
     if not asked:
@@ -97,7 +97,7 @@ def _write(path: Path, lines: Iterable[object]) -> None:
 
 
 def measure(run: Run, recipes: Sequence[str], work: Path, limit: int) -> None:
-    """By `hoptrail evaluate`, in a process of its own; ends the program where that fails."""
+    """Run `hoptrail evaluate` in a separate process; exits if it fails."""
     dataset = small_set(run.data, work, limit)
     out = work / "latest.json"
     given = ["--recipes", ",".join(recipes), "--language", "offline", "--limit", str(limit), *run.flags]
@@ -112,14 +112,14 @@ def measure(run: Run, recipes: Sequence[str], work: Path, limit: int) -> None:
 
 
 def measured(run: Run, work: Path) -> dict[str, Any]:
-    """What a run has given so far, by recipe."""
+    """The results of a run so far, by recipe."""
     file = work / f"{run.name}.json"
     found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     return found
 
 
 def value_of(cell: Cell, report: Mapping[str, Any]) -> float | None:
-    """In percent; None where no question had so many turns."""
+    """In percent; None if no question had this many turns."""
     if cell.column.isdecimal():
         turns = report.get("answers_by_turns", {}).get(cell.column)
         return None if turns is None else 100 * float(turns["em"])
@@ -127,8 +127,8 @@ def value_of(cell: Cell, report: Mapping[str, Any]) -> float | None:
 
 
 def rules_of(table: Table, row: Row, cells: Sequence[Cell], work: Path, limit: int) -> tuple[dict[str, float], str]:
-    """The values of the cells of a row by column, and how they were made; nothing where nothing was measured. Data sets that were
-    not measured keep the values that the row has; there is no average over values of two origins.
+    """The values of a row's cells by column, and a note on how they were made; empty if nothing was measured. Values of data sets
+    that were not measured stay; values of two origins are not averaged.
     """
     found: dict[str, float] = {}
     over: dict[str, str] = {}
@@ -158,7 +158,7 @@ def rules_of(table: Table, row: Row, cells: Sequence[Cell], work: Path, limit: i
 
 
 def _parts(rules_by: str, command: str) -> dict[str, str]:
-    """What `rules_by` says of each data set that the command measured earlier."""
+    """The notes in `rules_by` on data sets that were measured earlier."""
     own, known, _ = rules_by.partition(command)
     parts = own.removeprefix(BY_RULES).split("; ") if known else []
     return {part.partition(": ")[0]: part for part in parts}
@@ -172,7 +172,7 @@ def _told(run: Run, asked: int, work: Path, limit: int) -> str:
 
 
 def entered(text: str, table: str, row: str, rules: Mapping[str, float], rules_by: str) -> str:
-    """The text of `published.toml` with the values of a row by rules in place of those it had."""
+    """The text of `published.toml` with new values by rules in one row."""
     lines = text.split("\n")
     start = lines.index(f'name = "{row}"', lines.index(f'id = "{table}"'))
     end = lines.index("", start)

@@ -1,15 +1,14 @@
-"""What confidences are worth: are answers given at .8 right four times in five, also on folders that nothing was fitted on?
+"""Measures confidences: are answers given at .8 right four times in five, also on folders that nothing was fitted on?
 
     python -m benchmarks.calibration FOLDER... [--work DIR] [--recipe NAME] [--limit N] [--out FILE.json] [--html FILE.html]
 
-FOLDER is what `hoptrail evaluate` takes: a data set or somebody's own documents. Each is evaluated with a preset that holds no
-answer back, and kept in DIR/NAME: the same command goes on after the last question of a run that was stopped, and asks nothing
-again. Standard error says after each folder how many CPU seconds it took in this run, indexing included. An answer is right by
-the rule for own documents: of a data set too, an accepted answer's words with at most three more. Then every folder's
-confidences are calibrated by a monotone map that was fitted on all the others (`hoptrail.evaluation.calibration`), and the
-answers pooled: Brier score, calibration error, risk against coverage, reliability, and how right and how many the answers of
-confidence .5 or more are, raw beside calibrated. Where calibrated ones are no better, raw ones say what they mean. `--html`
-writes a page of plots (extra `plots`).
+FOLDER is a folder for `hoptrail evaluate`: a data set or people's own documents. Each is evaluated with a preset without a
+threshold, and kept in DIR/NAME: the same command continues a stopped run after its last question. After each folder, standard
+error reports the CPU seconds of this run, indexing included. An answer is right by the rule for own documents, for a data set
+too: the words of an accepted answer with at most three more. Then every folder's confidences are calibrated by a monotone map
+fitted on all the others (`hoptrail.evaluation.calibration`), and the answers are pooled: Brier score, calibration error, risk
+against coverage, reliability, and the accuracy and number of answers with a confidence of .5 or more, raw beside calibrated. If
+calibration does not improve them, the raw confidences are calibrated already. `--html` writes a page of plots (extra `plots`).
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from hoptrail.evaluation.run_folder import RUNS_FOLDER, Run, open_run
 
 RECIPE = "trail:guessing"
 INCOMPLETE = 4
-"""What `hoptrail evaluate` ends with where some documents could not be read."""
+"""Exit code of `hoptrail evaluate` if some documents could not be read."""
 
 RAW, CALIBRATED = "raw", "calibrated"
 COVERAGES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
@@ -49,7 +48,7 @@ HEADER = (
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The same folders with confidences as they come, and with calibrated ones (each by a map of the others)."""
+    """The same folders with raw confidences, and with calibrated ones (each by a map of the others)."""
 
     recipe: str
     raw: tuple[Quality, ...]
@@ -58,7 +57,7 @@ class Measured:
 
 
 def run_of(folder: Path, recipe: str, limit: int | None, work: Path) -> Run:
-    """The run of `hoptrail evaluate` in a process of its own; ends the program where that fails."""
+    """Run `hoptrail evaluate` in a separate process; exits if it fails."""
     with tempfile.TemporaryDirectory() as temporary:
         out = Path(temporary, "report.json")
         kept = work / folder.resolve().name
@@ -72,7 +71,7 @@ def run_of(folder: Path, recipe: str, limit: int | None, work: Path) -> Run:
 
 
 def timed_source(folder: Path, recipe: str, limit: int | None, work: Path) -> Source:
-    """The answers of a folder; says what they cost in this run."""
+    """The answers of a folder; reports their cost in this run."""
     before = cpu_seconds_of_children()
     source = source_of(run_of(folder, recipe, limit, work))
     spent = cpu_seconds_of_children() - before
@@ -82,13 +81,13 @@ def timed_source(folder: Path, recipe: str, limit: int | None, work: Path) -> So
 
 
 def cpu_seconds_of_children() -> float:
-    """Of all processes that have ended."""
+    """CPU seconds of all finished child processes."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def source_of(run: Run) -> Source:
-    """The answers of a run that say how sure they are."""
+    """The answers of a run that have a confidence."""
     pairs = [(question, run.results.get(question.id)) for question in run.questions]
     judged = [
         Judged(result.confidence, _right(question, result))
@@ -99,7 +98,7 @@ def source_of(run: Run) -> Source:
 
 
 def _right(question: Question, result: QuestionResult) -> bool:
-    """By its outcome where it has one: that knows what kind of answer was given."""
+    """Judge by the outcome if there is one, since it depends on the kind of answer."""
     return bool(result.right) if result.outcome is not None else is_right(question, result.prediction)
 
 
@@ -114,7 +113,7 @@ def measured(recipe: str, sources: Sequence[Source], calibrated: Sequence[Source
 
 
 def _thinned(source: Source) -> list[RiskAt]:
-    """The points of the curve that are the first to reach each of COVERAGES."""
+    """The first points of the curve to reach each of COVERAGES."""
     curve = risk_coverage_curve(source.judged, source.questions)
     reached = (next((point for point in curve if point.coverage >= coverage), None) for coverage in COVERAGES)
     return list(dict.fromkeys(point for point in reached if point is not None))
@@ -129,7 +128,7 @@ def cells(quality: Quality) -> tuple[object, ...]:
 
 
 def page(found: Measured, sources: Sequence[Source], calibrated: Sequence[Source]) -> str:
-    """Reliability and risk against coverage, raw beside calibrated, over the tables."""
+    """A page with reliability and risk against coverage, raw beside calibrated, above the tables."""
     both = {RAW: together("all", sources), CALIBRATED: together("all", calibrated)}
     reliability = [
         Point(name, row.confidence, row.accuracy) for name, one in both.items() for row in calibration_table(one.judged)

@@ -1,10 +1,10 @@
-"""Why answers are wrong, recipe by recipe: one table over several runs, a row each, a column for every cause.
+"""Shows why answers are wrong: one table over several runs, with a row per run and a column per cause.
 
     python -m benchmarks.causes RUN... [--out FILE.json]
 
-RUN is a folder that `hoptrail evaluate --work DIR` leaves in DIR/runs, or DIR/runs itself: then every finished run in it that
-has answers. Causes are those of `hoptrail errors` (`evaluation/error_analysis.py`), counted over wrong answers and abstentions;
-the shares at the end of a row are of all its questions. `hoptrail errors RUN --examples N` shows single questions.
+RUN is a folder that `hoptrail evaluate --work DIR` leaves in DIR/runs, or DIR/runs itself, which means every finished run in it
+that has answers. Causes are those of `hoptrail errors` (`evaluation/error_analysis.py`), counted over wrong answers and
+abstentions; the shares at the end of a row are of all its questions. `hoptrail errors RUN --examples N` shows single questions.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def row(run: Run) -> Row:
 
 
 def runs_in(places: Iterable[Path]) -> Iterator[Run]:
-    """Every run that was named, and those with answers in the folders that were."""
+    """Every run named, and the runs with answers in the folders named."""
     for place in places:
         inside = sorted(path.parent for path in place.glob(f"*/{RESULTS}"))
         if not inside:

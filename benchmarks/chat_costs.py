@@ -1,11 +1,11 @@
-"""What a question costs by chat: calls and tokens of every recipe and paper preset, as a counting server bills them.
+"""Measures the cost of a question by chat: calls and tokens of every recipe and paper preset, as billed by a counting server.
 
     python -m benchmarks.chat_costs [--data musique_train] [--questions N] [--corpus M] [--recipes A,B] [--several no]
 
-The first N questions are asked over the candidates of the first M. Decisions are the oracle's, so that every recipe goes the
-hops that a good model would; each task goes out as well, over HTTP, and the server's model replies with what the oracle decided,
-in the form asked for, with reasons and quotes of a usual length. So prompts and calls are real, replies are of a usual size. The
-server gives several replies a call (`n`), unless told not to. Indexing is not counted: structures are made by rules.
+The first N questions are asked over the candidates of the first M. Decisions are the oracle's, so that every recipe takes the
+hops that a good model would. Each task is also sent over HTTP, and the server's model replies with the oracle's decision
+in the requested form, with reasons and quotes of a typical length. So prompts and calls are real, and replies have a typical
+size. The server returns several replies per call (`n`) unless told not to. Indexing is not counted: rules make the structures.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 OF_PAPERS = ("paper", "poster")
-"""What presets with a paper's own settings are called."""
+"""Name of the presets with a paper's settings."""
 WHY = "The passages say so in the sentence that is quoted, and nothing else in them says otherwise."
 QUOTE = "It was designed by the engineer whose first two drawings had been refused by the board as too slender for the swell."
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of one recipe: means over the questions, and the most that one of them took."""
+    """The cost of one recipe: means over the questions, and the maximum of one question."""
 
     recipe: str
     questions: int
@@ -63,7 +63,7 @@ class Cost:
 
 
 class Priced(OracleLanguage):
-    """The oracle, each of whose tasks is put to `chat` as well; `brain` is told what to reply."""
+    """The oracle, which also sends each task to `chat`; `brain` is told what to reply."""
 
     def __init__(self, chat: Language, brain: Echo) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class Priced(OracleLanguage):
         self._brain = brain
 
     def perform(self, task: Task[T]) -> Reply[T]:
-        """The oracle's output, at the price of the model's reply."""
+        """Perform a task: the oracle's output, at the price of the model's reply."""
         value = super().perform(task).value
         self._brain.reply = _in_words(task, value)
         return Reply(value, self._chat.perform(task).usage)
@@ -79,7 +79,7 @@ class Priced(OracleLanguage):
 
 @dataclass
 class Echo:
-    """A model that says what it is told to."""
+    """A model that gives prepared replies."""
 
     reply: str = "{}"
 
@@ -88,7 +88,7 @@ class Echo:
 
 
 def _in_words(task: object, value: object) -> str:
-    """The reply that amounts to `value`, with every field that some prompt for the task may ask for."""
+    """A reply equivalent to `value`, with every field that some prompt for the task may require."""
     content: dict[str, Any] = {
         "reasoning": WHY,
         "reason": WHY,
@@ -131,7 +131,7 @@ def small_data(name: str, limit: int, corpus_of: int, folder: Path) -> Path:
 
 
 def costs(dataset: Dataset, recipes: list[str], fake: FakeAI, echo: Echo, work: Path) -> Iterator[Cost]:
-    """Each recipe over all questions."""
+    """Measure each recipe over all questions."""
     from hoptrail import Index
     from hoptrail.evaluation.corpus_sources import corpus_ids_by_document
     from hoptrail.evaluation.packed import Showing

@@ -1,12 +1,12 @@
-"""What each door adds to a question: the server's addresses, agents, adapters, views, beside the same from Python.
+"""Measures what each interface adds to a question: the server's routes, agents, adapters and views, relative to Python.
 
     python -m benchmarks.doors [--rounds N] [--documents N] [--out FILE.json]
 
-One index (the sample corpus), one server of its own process, one question. All doors take turns, round by round, so that other
-work on the machine hits all; `ratio` is of medians to that of Python in the same run, `adds` their difference in milliseconds.
-Connections are kept open, as clients keep them. Asking is by `hybrid`, searching by `bm25`, both without a language model.
-Then what views cost over `--documents` made documents of three sections, a third of which have a date: the CPU milliseconds until
-the first hit of a view that is new (`first`), and of a search by `bm25` afterwards, in turns with the same without a view.
+One index (the sample corpus), one server in a separate process, one question. All interfaces take turns, round by round, so that
+other load on the machine affects all; `ratio` is of medians to that of Python in the same run, `adds` is the difference in
+milliseconds. Connections stay open, as with real clients. Asking uses `hybrid`, searching `bm25`, both without a language model.
+Then the cost of views over `--documents` generated documents of three sections, a third of which have a date: CPU milliseconds
+until the first hit of a new view (`first`), and of a later search by `bm25`, alternating with the same search without a view.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ QUESTION = "Which river flows through the town where Ilse Marrow was born?"
 LABELS = ("all=*",)
 WORDS = ("harbour", "ferry", "lamp", "rope", "mill", "bridge", "choir", "museum", "pump", "slip")
 ASKING, SEARCHING = "Index.ask", "Index.search"
-"""What doors are compared with."""
+"""The baselines of the interfaces."""
 
 Door = Callable[[], object]
 
 
 def doors(index: Index, client: httpx.Client) -> dict[str, tuple[str, Door]]:
-    """By name what each is compared with, and one question through it."""
+    """For each interface its baseline, and a function that asks one question through it."""
 
     def post(path: str, **body: Any) -> Door:
         return lambda: client.post(path, json=body).raise_for_status()
@@ -87,7 +87,7 @@ def _adapters(index: Index) -> dict[str, tuple[str, Door]]:
 
 
 def views(folder: Path, documents: int, rounds: int) -> list[dict[str, Any]]:
-    """What it costs to ask the past, or with labels, over made documents."""
+    """Measure asking the past, and asking with labels, over generated documents."""
     index = Index(folder / "views", Settings(labels=("half=*/notes/[0-4]/*",)))
     index.encoder = WordHashes()
     index.add(made_notes(folder / "notes", documents), ["bm25"])
@@ -123,7 +123,7 @@ def made_notes(folder: Path, documents: int) -> Path:
 def measured(
     opened: dict[str, tuple[str, Door]], rounds: int, clock: Callable[[], float] = time.perf_counter
 ) -> dict[str, list[float]]:
-    """Milliseconds of each door in each round, after one that is not counted."""
+    """Milliseconds of each interface in each round, after a warm-up round."""
     times: dict[str, list[float]] = {name: [] for name in opened}
     for number in range(rounds + 1):
         for name, (_, door) in opened.items():

@@ -1,15 +1,14 @@
-"""How much a busy key slows another: times of one client's questions alone, and beside many clients of another key.
+"""Measures how much a busy key slows another: one client's questions alone, and beside many clients of another key.
 
     python -m benchmarks.fair_shares INDEX [--clients N] [--requests N] [--turns N] [--verb search|ask] [--recipe NAME]
 
-INDEX is copied for two workspaces with a key each, served by a process of its own, and once more so by another. The busy key's
-clients live in a third process and ask again as soon as they are answered or refused: first the other server, which shows what
-the machine's load alone does, then the same one. These
-come in turns, so that other work on the machine falls on all alike. Language of the rules.
+INDEX is copied for two workspaces with a key each, served by one process, and copied again for a second server. The busy key's
+clients run in a third process and ask again as soon as they are answered or refused: first the second server, which shows the
+effect of the machine's load alone, then the same server. These measurements alternate, so that other load affects all. The
+language is that of the rules.
 
-Times are told twice: by the clock on the wall, and by the clock of the server's process, which counts the processor seconds that
-the server has used between a question and its answer, for whomever. The second does not depend on what else the machine does.
-Linux.
+Times are measured twice: by the wall clock, and by the CPU clock of the server's process, which counts the processor seconds that
+the server has used, for all clients, between a question and its answer. The latter does not depend on other load. Linux only.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ KEYS = {"busy": "the-key-of-the-busy-one", "other": "the-key-of-the-other-one"}
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Of one client that asks one question after the other; milliseconds, and those of the server's processors."""
+    """Times of one client that asks one question after the other, in milliseconds, by both clocks."""
 
     beside: str
     requests: int
@@ -52,7 +51,7 @@ class Times:
 
 @dataclass
 class Taken:
-    """Seconds that requests took, those of the server's processors meanwhile, and status codes."""
+    """Seconds of requests, the server's CPU seconds meanwhile, and status codes."""
 
     seconds: list[float] = field(default_factory=list)
     used: list[float] = field(default_factory=list)
@@ -74,19 +73,19 @@ def slowest(times: list[float]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server that runs."""
+    """A running server."""
 
     port: int
     process: int
 
     def used(self) -> float:
-        """Seconds of the processors that it has used."""
+        """CPU seconds that it has used."""
         return time.clock_gettime(~self.process << 3 | 2)  # CPUCLOCK_SCHED of another process
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked, and where."""
+    """The request, and its server."""
 
     server: Server
     verb: str
@@ -150,7 +149,7 @@ def busy(other: Asked, server: Server) -> Asked:
 
 @contextmanager
 def crowd(asked: Asked, clients: int) -> Iterator[None]:
-    """Clients that ask on, in a process of their own. Each has been answered or refused once before this goes on."""
+    """Clients that ask continuously, in a separate process. Continues once each has been answered or refused."""
     context = multiprocessing.get_context("spawn")
     stop, begun = context.Event(), context.Semaphore(0)
     process = context.Process(target=keep_asking, args=(asked, clients, stop, begun))

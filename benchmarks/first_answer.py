@@ -1,9 +1,9 @@
-"""How soon something is found after `hoptrail index` begins: seconds to the first commit, and to the first answer.
+"""Measures how soon `hoptrail index` makes something findable: seconds to the first commit, and to the first answer.
 
     python -m benchmarks.first_answer [--corpus FILE] [--turns N] [--out FILE.json]
 
-The question is asked in a process of its own while the other indexes, as somebody would. On a busy machine the seconds of the
-processor count: those of indexing until its first commit, and those of asking.
+A separate process asks the question while the first one indexes, as a user would. On a busy machine trust the CPU seconds:
+those of indexing until its first commit, and those of asking.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ QUESTION = "Where was the director of film Ronnie Rocket born?"
 
 @dataclass(frozen=True, slots=True)
 class FirstAnswer:
-    """Seconds since the command began, by the clock and of the processor, and what was said of the state."""
+    """Seconds since the command began, wall clock and CPU, and the reported state."""
 
     asked: str
     kept: float
@@ -81,7 +81,7 @@ def _seconds_of(process: int) -> float:
 
 
 def _children() -> float:
-    """Seconds of processes that have ended."""
+    """CPU seconds of finished child processes."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

@@ -1,12 +1,12 @@
-"""Model calls and sampled generations a question: what a run says it spent beside what the server saw.
+"""Counts model calls and sampled generations per question: our count beside that of the server.
 
     python -m benchmarks.generations [--work DIR] [--data NAME] [--recipes A,B] [--limit N] [--out FILE.json]
 
-`hoptrail evaluate --language chat` over real questions, against the local server of the tests, whose model answers in the right
-shape by rules: a question has one to three sub-questions (by a sum of its text), answers are names from the evidence, ten
-samples say up to three things, and an answer entails another where both begin alike. So it measures traffic and arithmetic,
-never quality. Every recipe begins with nothing remembered. The run fails where the two counts differ; that of samples is the
-server's, by the prompt of each request.
+Runs `hoptrail evaluate --language chat` over real questions against the local server of the tests, whose model answers in the
+right form by rules: a question has one to three sub-questions (by a hash of its text), answers are names from the evidence, ten
+samples have up to three different answers, and an answer entails another if both begin alike. So it measures traffic and
+arithmetic, never quality. Every recipe begins without stored replies. The run fails if the two counts differ; the number of
+samples is the server's, from the prompt of each request.
 
 DIR/index/NAME is the index, as `hoptrail evaluate --work DIR` keeps it; without --work the corpus is indexed first.
 """
@@ -34,12 +34,12 @@ NAMES = re.compile(r"\b[A-Z][\w'-]+(?: [A-Z][\w'-]+)*")
 FINDING = re.compile(r"^#\d+ ", re.MULTILINE)
 MOST_HOPS = 3
 MEANINGS = 3
-"""Things that the samples of one prompt may say."""
+"""Number of different answers among the samples of one prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Per question: `calls` as the run counts them, and those of the server by task (`sample`: generations)."""
+    """Per question: `calls` by our count, and those of the server by task (`sample`: generations)."""
 
     recipe: str
     questions: int
@@ -55,7 +55,7 @@ def number_of(text: str) -> int:
 
 
 def reply_to(body: dict[str, Any]) -> str:
-    """What the model says: the same for the same prompt and seed."""
+    """The model's reply, which depends only on prompt and seed."""
     from fakeai.brains import task_of
 
     given = body["messages"][-1]["content"]

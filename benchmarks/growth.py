@@ -1,22 +1,22 @@
-"""How building and searching grow with the corpus: time, memory and disk by structure, latency by recipe, recall, exponents.
+"""Measures how building and searching grow with the corpus: time, memory and disk by structure, latency by recipe, recall,
+exponents.
 
     python -m benchmarks.growth --work DIR [--sizes N,N] [--structures A,B] [--recipes A,B] [--questions N]
-        [--limit MB] [--peer-python PYTHON] [--out FILE.json]
+                                [--limit MB] [--peer-python PYTHON] [--out FILE.json]
 
-For each size a made corpus (`made_corpora.py`: its encoder hashes words, so that encoding is next to nothing) in DIR/N; what an
-earlier run has built there is not built again, and its figures are kept beside it (DIR/N/built.json). Each in its own process:
+Each size has a generated corpus in DIR/N (`made_corpora.py`: its encoder hashes words, so encoding costs almost nothing). What an
+earlier run has built there is not built again, and its figures are kept beside it (DIR/N/built.json). Separate processes measure:
 
-    built      one structure brought up to what the corpus needs; what it stands on is there before. `disk` is what the index
-               folder has grown by; peak memory is of the whole process, `own` without pages of files. With --limit the system
-               gives the process no more than that, pages of files included
-    asked      a recipe's retrieval for made questions, after three that warm up; `first` contains opening what it reads once;
-               `recall` is the share of the gold passages among its hits
-    peers      with --peer-python (an interpreter with numpy and faiss, tantivy or both; may be given twice): the same vectors
-               by faiss, flat and HNSW, the same texts by tantivy, by one thread; ratios are ours to theirs by medians. Ours
-               give units with texts and sources from disk, faiss and tantivy positions and ids
+    built      one structure built for the corpus, on top of those it needs. `disk` is the growth of the index folder; peak memory
+               is of the whole process, `own` without file pages. --limit limits the memory of the process, file pages included
+    asked      a recipe's retrieval for generated questions, after three warm-up questions; `first` includes opening what it reads
+               once; `recall` is the share of the gold passages among its hits
+    peers      with --peer-python (an interpreter with numpy and faiss, tantivy or both; may be repeated): the same vectors
+               in faiss, flat and HNSW, the same texts in tantivy, with one thread; ratios are ours to theirs by medians. Ours
+               returns units with texts and sources from disk, faiss and tantivy positions and ids
 
 An exponent is the slope of a line through the logarithms: 1 doubles with the corpus, 0 does not grow. Slopes of few and close
-sizes, and of seconds on a machine that does other work, are rough: CPU seconds are steadier. Does not measure answering.
+sizes, and of seconds on a busy machine, are rough; CPU seconds are steadier. Answering is not measured.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ BLOCK = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """One structure over one corpus. `disk_megabytes` is what it added; `limit` is the memory it was given."""
+    """One structure over one corpus. `disk_megabytes` is what it added; `limit` is its memory limit."""
 
     passages: int
     structure: str
@@ -64,7 +64,7 @@ class Built:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One recipe over one corpus; milliseconds a question, `first` in seconds."""
+    """One recipe over one corpus: milliseconds per question, `first` in seconds."""
 
     passages: int
     recipe: str
@@ -79,7 +79,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Another library over the same vectors or texts: milliseconds a question, seconds of building."""
+    """Another library over the same vectors or texts: milliseconds per question, seconds of building."""
 
     passages: int
     peer: str
@@ -92,7 +92,7 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class Exponent:
-    """By how much a quantity grows: its logarithm a unit of the logarithm of the number of passages."""
+    """The growth of a quantity: slope of its logarithm over the logarithm of the number of passages."""
 
     what: str
     quantity: str
@@ -100,7 +100,7 @@ class Exponent:
 
 
 def build(structure: str, folder: Path) -> None:
-    """In a process of its own."""
+    """Runs in a separate process."""
     from hoptrail.documents.read_sources import ReadingLimits
     from hoptrail.documents.splitting import PassageLimits
     from hoptrail.indexing import Performer, Watcher, update_index
@@ -116,7 +116,7 @@ def build(structure: str, folder: Path) -> None:
 
 
 def measure_building(size: int, structures: Iterable[str], folder: Path, limit: int) -> list[Built]:
-    """Kept beside the index, and measured only once. `limit`: MB that the system gives, 0 for all there are."""
+    """Measured once and kept beside the index. `limit`: memory limit in MB, 0 for none."""
     kept = folder / "built.json"
     rows = [Built(**row) for row in json.loads(kept.read_text())] if kept.exists() else []
     if any(row.limit != limit for row in rows):
@@ -150,7 +150,7 @@ def measure_building(size: int, structures: Iterable[str], folder: Path, limit: 
 
 
 def ask(recipe: str, folder: Path, size: int, number: int) -> None:
-    """In a process of its own: prints seconds of the first question, milliseconds of each other one, CPU of all, recall."""
+    """Runs in a separate process: prints seconds of the first question, milliseconds of each other one, CPU of all, recall."""
     from hoptrail.index import Index
 
     index = Index(folder / "index")
@@ -190,7 +190,7 @@ def measure_asking(size: int, recipes: Iterable[str], folder: Path, number: int)
 
 
 def measure_peers(size: int, folder: Path, number: int, python: Path, asked: Sequence[Asked]) -> Iterator[Peer]:
-    """Vectors and questions go out as files; each library prints seconds of building and milliseconds a question."""
+    """Vectors and questions are passed as files; each library prints seconds of building and milliseconds per question."""
     given = folder / "peers"
     given.mkdir(exist_ok=True)
     questions = [question.question for question in MadeCorpus(size).questions(number)]

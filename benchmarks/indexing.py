@@ -1,15 +1,15 @@
-"""What indexing costs beyond encoding: seconds, memory and disk of `hoptrail index`, beside the encoding of the same texts.
+"""Measures the cost of indexing beyond encoding: seconds, memory and disk of `hoptrail index`, and of encoding the same texts.
 
     python -m benchmarks.indexing [--data NAME] [--passages N] [--for RECIPE] [--peer-python PYTHON] [--out FILE.json]
 
-Each row is a process of its own, one after the other, so start-up is in all of them: our encoder alone, `hoptrail index` of the
+Each row is a separate process, one after the other, so all include start-up: our encoder alone, `hoptrail index` of the
 corpus, sentence-transformers alone (its defaults: 32 texts a batch). The target is that indexing takes at most 1.25 times our
-encoder alone; where other work shares the machine, the CPU seconds of all threads, and the seconds that the same process spent
-encoding, tell more than the clock. Then, on the same index: the same again with nothing changed, one document more, one
-document less, beside a process that only imports what they need. With `--for RECIPE`, what that recipe needs is built before,
-by the offline language, and is then kept up to date.
+encoder alone. On a busy machine, the CPU seconds of all threads, and the seconds that the same process spent encoding, tell more
+than the clock. Then, on the same index: again with nothing changed, one document more, one document less, and a process that
+only imports what they need. `--for RECIPE` first builds what that recipe needs, with the offline language; it is then kept up
+to date.
 
-`--passages N` takes the first N only; the texts of the encoding rows are the corpus's, which hoptrail splits where they are long.
+`--passages N` uses only the first N; the encoding rows use the texts of the corpus, which hoptrail splits if they are long.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ IMPORT = "import hoptrail.serving.cli, apsw"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One process. `encoding` is how many of its seconds it encoded; `disk_megabytes` is what it left in the index folder."""
+    """One process. `encoding` is its seconds of encoding; `disk_megabytes` is what it left in the index folder."""
 
     what: str
     seconds: float

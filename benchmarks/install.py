@@ -1,11 +1,10 @@
-"""What a newcomer waits for: a fresh clone, `make demo` from nothing to the first answer, and what that installed.
+"""Measures the wait of a newcomer: a fresh clone, `make demo` to the first answer, and what it installed.
 
     python -m benchmarks.install [--python PYTHON] [--out FILE.json]
 
-The clone is of the last commit, into a temporary folder. Packages come through pip, from its cache where that is warm, so the
-seconds of the first run on a machine depend on its network; run it twice. `make demo` installs no development tools.
-Packages are those in site-packages without hoptrail itself, pip and setuptools; their size is the sum of their files, with
-the encoder's weights (91 MB).
+Clones the last commit into a temporary folder. pip uses its cache if that is warm, so the seconds of the first run on a
+machine depend on its network; run it twice. `make demo` installs no development tools. Packages are those in site-packages
+without hoptrail, pip and setuptools; their size is the sum of their files, including the encoder's weights (91 MB).
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ LARGEST = 10
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """Seconds, and what lies in site-packages afterwards."""
+    """Seconds, and the contents of site-packages afterwards."""
 
     demo_seconds: float
     second_demo_seconds: float

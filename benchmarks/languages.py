@@ -1,11 +1,11 @@
-"""What works in languages other than English: keywords, two encoders, and what the reader answers or shows.
+"""Measures languages other than English: keywords, two encoders, and what the reader answers or shows.
 
     python -m benchmarks.languages [--encoder NAME] [--out FILE.json]
 
-Eight short documents and eight questions a language, written for this, the same facts in each. Every language has an index of its
-own. `first` and `three`: the settling statement is in the first hit, or in the first three. Of the default mode: questions that
-are answered rightly, wrongly, or not, and then with a closest statement that settles them. Every citation is compared with its
-document.
+Eight short documents and eight questions per language, written for this benchmark, with the same facts in each. Every language
+has a separate index. `first` and `three`: the settling statement is in the first hit, or in the first three. For the default
+mode: questions answered correctly, wrongly, or not, and in that case with a closest statement that settles them. Every citation
+is compared with its document.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ Le chœur chante le jeudi dans la vieille chapelle. Les invités sont les bienve
 คณะประสานเสียงร้องเพลงวันพฤหัสบดีในโบสถ์เก่า ยินดีต้อนรับแขก|คณะประสานเสียงร้องเพลงวันไหน|วันพฤหัสบดี
 """,
 }
-"""A line each: a document's text, a question, what settles it."""
+"""Lines of a document's text, a question, and the words that settle it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ def outcome(answer: Answer, row: Row) -> str:
 
 
 def check_citations(index: Index, answer: Answer) -> int:
-    """How many citations there are; each has to stand in its document."""
+    """The number of citations; checks that each occurs in its document."""
     cited = (*answer.evidence, *answer.closest)
     documents = index.corpus().documents({one.document for one in cited})
     for one in cited:

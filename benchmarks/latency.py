@@ -1,15 +1,15 @@
-"""How long a search takes: our keyword and dense search beside bm25s and a plain NumPy product, and what opening costs.
+"""Measures search latency: our keyword and dense search beside bm25s and a plain NumPy product, and the cost of opening.
 
     python -m benchmarks.latency [--units N,N] [--questions N] [--out FILE.json]
 
-Indexes of 6,119 units (the corpus of 2wiki) and of 100,000 (all corpora beside the repository, each passage once as it is,
-then mixtures of two until there are enough, so that words keep their frequencies). Vectors are random unit vectors put
-through the store's writer: search does not care where they come from, and nothing needs encoding. Questions are those of the
-development sets; a dense question is a random vector too, since encoding a question is measured by `encoders.py`.
+Indexes of 6,119 units (the corpus of 2wiki) and of 100,000 (all corpora beside the repository, each passage once unchanged,
+then mixtures of two until there are enough, so that words keep their frequencies). Vectors are random unit vectors written
+through the store: search does not depend on their origin, and nothing is encoded. Questions are those of the
+development sets; a dense question is a random vector too, since `encoders.py` measures the encoding of questions.
 
-Ours and the peer take turns, question by question, in one process, so that other work on the machine hits both; `ratio` is of
-medians. CPU time counts all threads. Ours gives units with texts and sources read from disk, the peers positions in a list.
-Opening is measured in a process of its own for each kind of search, whose peak memory stands beside it.
+Ours and the peer alternate, question by question, in one process, so that other load affects both; `ratio` is of
+medians. CPU time counts all threads. Ours returns units with texts and sources read from disk, the peers positions in a list.
+Opening is measured in a separate process for each kind of search, together with its peak memory.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ QUESTION_SETS = ("2wiki", "hotpotqa", "musique")
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """One search over one index, in milliseconds a question."""
+    """One search over one index, in milliseconds per question."""
 
     units: int
     search: str
@@ -73,7 +73,7 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """A process that opens an index and asks one question, in seconds; `imports` comes before all."""
+    """A process that opens an index and asks one question, in seconds; `imports` comes first."""
 
     units: int
     search: str
@@ -106,7 +106,7 @@ def make_vectors(number: int, seed: int) -> Matrix:
 
 
 def make_index(passages: Sequence[Passage], vectors: Matrix, folder: Path) -> float:
-    """Write and publish; gives the seconds. Documents are left out: searching does not look at them."""
+    """Write and publish; returns the seconds. Documents are left out: searching does not read them."""
     units = [
         Unit(one.id, Kind.PASSAGE, one.title, one.text, (Span(f"d{one.id}", 0, len(one.text)),)) for one in passages
     ]
@@ -119,7 +119,7 @@ def make_index(passages: Sequence[Passage], vectors: Matrix, folder: Path) -> fl
 
 
 def questions(number: int) -> list[str]:
-    """The first of each set in turn."""
+    """Questions from each set in turn."""
     sets = [load_dataset(data_folder(name)).questions for name in QUESTION_SETS]
     return [question.question for together in zip(*sets, strict=False) for question in together][:number]
 
@@ -132,7 +132,7 @@ Timed = tuple[list[float], float]
 
 
 def take_turns(ours: Callable[[int], object], peer: Callable[[int], object], number: int) -> tuple[Timed, Timed]:
-    """Milliseconds of each call, and of CPU a call. The first twentieth warms up and is not counted."""
+    """Milliseconds of each call, and CPU milliseconds per call. The first twentieth is warm-up and not counted."""
     warm = max(3, number // 20)
     results: tuple[Timed, Timed] = ([], 0.0), ([], 0.0)
     for place in range(number):
@@ -186,7 +186,7 @@ def measure_search(passages: Sequence[Passage], vectors: Matrix, folder: Path, n
 
 
 def open_once(search: str, folder: Path) -> None:
-    """In a process of its own: import what is needed, open, ask twice, print the seconds of each."""
+    """Runs in a separate process: import what is needed, open, ask twice, print the seconds of each."""
     started = time.perf_counter()
     for module in ("apsw",):
         import_module(module)

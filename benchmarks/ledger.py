@@ -1,11 +1,11 @@
-"""The server's bill against our ledger: 1,000 calls with random faults while the client is killed, again and again.
+"""Compares the server's bill with our ledger: 1,000 calls with random faults while the client is killed again and again.
 
     python -m benchmarks.ledger [--calls N] [--kills N] [--seed N] [--out FILE.json]
 
 A local server answers over HTTP, misbehaves at random (errors, resets before and inside the reply, silence, a login page, 429)
-and bills every call for which its model ran. The client, a process of its own with four threads, is killed and started again
+and bills every call for which its model ran. The client, a separate process with four threads, is killed and restarted
 until every question is answered. The run fails if a reply was paid twice, if the ledger says less than the bill, or if the
-server saw another number of calls than lies between those that certainly went out and those that perhaps did.
+number of calls at the server is not between those that certainly went out and those that may have.
 """
 
 from __future__ import annotations

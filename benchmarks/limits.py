@@ -1,8 +1,9 @@
-"""The tables of docs/limits.md, from what `hoptrail evaluate FOLDER --recipes trail --out FILE.json` wrote of own documents.
+"""Writes the tables of docs/limits.md from the output of `hoptrail evaluate FOLDER --recipes trail --out FILE.json` for own
+documents.
 
     python -m benchmarks.limits REPORT.json...
 
-Every report has to have outcomes of the recipe `trail`. Two tables are written: what became of all questions, a row each folder,
+Every report must have outcomes of the recipe `trail`. There are two tables: outcomes of all questions, one row per folder,
 with 95 % intervals, and the same by type, pooled over the folders.
 """
 
@@ -27,7 +28,7 @@ TYPES = ("type", "questions", *Outcome)
 
 
 def by_folder(reports: Sequence[dict[str, Any]]) -> str:
-    """A row each folder: shares of its questions, with 95 % intervals of the right and of the wrong ones."""
+    """One row per folder: shares of its questions, with 95 % intervals of right and wrong answers."""
     rows = []
     for report in reports:
         found = report["recipes"][RECIPE]
@@ -42,7 +43,7 @@ def by_folder(reports: Sequence[dict[str, Any]]) -> str:
 
 
 def by_type(reports: Sequence[dict[str, Any]]) -> str:
-    """A row each type, over all folders."""
+    """One row per type, over all folders."""
     asked: Counter[str] = Counter()
     became: Counter[tuple[str, str]] = Counter()
     for report in reports:

@@ -1,14 +1,14 @@
-"""Every recipe on every data set, by rules and by the oracle: the figures of the README and of docs/results.md.
+"""Measures every recipe on every data set, by rules and by the oracle: the figures of the README and of docs/results.md.
 
     python -m benchmarks.matrix --work DIR [--data A,B] [--recipes A,B] [--limit N] [--oracle-limit N]
     python -m benchmarks.matrix --tables
     python -m benchmarks.matrix --check
 
-The first measures, one process a data set and language, and enters the rows into `results/matrix.json`; rows of the same recipe,
-data, language and number of questions are replaced, and what `hoptrail evaluate` has measured before in DIR/NAME is not
-measured again. The second writes the tables of the two documents anew from that file, and those of `results/ladder.json`
-(`ladder.py --out`) under them; the third fails where they are others. The oracle gives a gold answer exactly where what was
-found supports it: the share it answers is what a perfect reader could answer.
+The first measures, in one process per data set and language, and enters the rows into `results/matrix.json`. It replaces rows of
+the same recipe, data, language and number of questions, and reuses what `hoptrail evaluate` has measured in DIR/NAME. The second
+writes the tables of the two documents from that file and, below them, those of `results/ladder.json` (`ladder.py --out`); the
+third fails if the documents have other tables. The oracle gives a gold answer exactly where the retrieved evidence supports it:
+the share it answers is what a perfect reader could answer.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ BEGIN, END = "<!-- table from results/ -->", "<!-- end of table -->"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One recipe on one data set: shares of 1, means a question; None where nothing of the kind is measured. `answerable` is
-    the share that the oracle answered of the questions with gold passages. `by_hops` are recall@5 and full@5 of questions of so
-    many hops; rows measured before these were kept have none, and no origin (`of`).
+    """One recipe on one data set: shares of 1, means per question; None for what is not measured. `answerable` is
+    the share that the oracle answered of the questions with gold passages. `by_hops` has recall@5 and full@5 by number of hops;
+    rows from before these were recorded have none, and no origin (`of`).
     """
 
     data: str
@@ -71,7 +71,7 @@ class Row:
 
 
 def measure(name: str, recipes: str, language: str, limit: int, work: Path) -> list[Row]:
-    """By `hoptrail evaluate` in a process of its own; ends the program where that fails."""
+    """Run `hoptrail evaluate` in a separate process; exits if it fails."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "report.json")
         given = ["--recipes", recipes, "--language", language, "--limit", str(limit)]
@@ -118,7 +118,7 @@ def stored() -> list[Row]:
 
 
 def enter(new: Iterable[Row]) -> None:
-    """Put rows into the results, in the order of DATA and RECIPES, in place of earlier ones."""
+    """Enter rows into the results, in the order of DATA and RECIPES, replacing earlier ones."""
     rows = {row.place: row for row in (*stored(), *new)}
     order = sorted(rows.values(), key=lambda one: (*_rank(one), one.language, one.questions))
     RESULTS.parent.mkdir(exist_ok=True)
@@ -131,7 +131,7 @@ def _rank(row: Row) -> tuple[int, int, str]:
 
 
 def summary(rows: Sequence[Row], data: Iterable[str] = DATA[:3]) -> str:
-    """The one table of the README: recall@5, F1 by rules, oracle share (* for fewer questions), tasks a question."""
+    """The table of the README: recall@5, F1 by rules, oracle share (* for fewer questions), tasks per question."""
     data = tuple(data)
     header = ["recall@5 / F1 / oracle", *data, "tasks a question"]
     lines = [
@@ -158,7 +158,7 @@ def _tasks(rows: Sequence[Row], data: Sequence[str], recipe: str) -> str:
 
 
 def full(rows: Sequence[Row], name: str) -> str:
-    """All figures of one data set."""
+    """The table with all figures of one data set."""
     header = [
         "recipe",
         "questions",
@@ -196,7 +196,7 @@ def full(rows: Sequence[Row], name: str) -> str:
 
 
 def by_hops(rows: Sequence[Row], name: str) -> str:
-    """Recall@5 / full@5 of one data set by number of hops; empty where no row has more than one number."""
+    """Recall@5 / full@5 of one data set by number of hops; empty if all questions have the same number."""
     split = [row for row in rows if row.data == name and row.language == "offline" and len(row.by_hops) > 1]
     hops = sorted({one for row in split for one in row.by_hops})
     lines = [
@@ -217,7 +217,7 @@ def with_tables(text: str, tables: Iterator[str]) -> str:
 
 
 def largest(rows: Iterable[Row]) -> list[Row]:
-    """Of rows that differ in their number of questions alone, the one of most."""
+    """Of rows that differ only in their number of questions, the one with the most."""
     found: dict[tuple[str, str, str], Row] = {}
     for row in rows:
         known = found.setdefault((row.data, row.recipe, row.language), row)
@@ -227,7 +227,7 @@ def largest(rows: Iterable[Row]) -> list[Row]:
 
 
 def documents() -> Iterator[tuple[Path, str]]:
-    """The documents with tables, as the results have them."""
+    """The documents with the tables of the results."""
     rows = largest(stored())
     recipes = ["\n\n".join(filter(None, (full(rows, name), by_hops(rows, name)))) for name in DATA]
     parts = ladder.tables(ladder.stored())

@@ -1,23 +1,23 @@
-"""Cuts the power after every write operation of `hoptrail index`, an update, `remove`, `repair`, and of a server that takes
-documents and removes one: is anything lost?
+"""Cuts the power after every write operation of `hoptrail index`, an update, `remove`, `repair`, and of a server that accepts and
+removes documents: is anything lost?
 
     python -m benchmarks.power_cuts [--seeds N] [--states N] [--of commands|server] [--out FILE.json]
 
-The operations of each command are recorded (`operations`). For each of them the folder is made as a disk may hold it when the
-power goes right after it:
+Records the operations of each command (`operations`). For each of them it rebuilds the folder as a disk may hold it when the
+power fails right after it:
 
     all         everything is on the disk
-    synced      only what was synced: contents of files, and names in folders, each by itself
-    torn        of contents that were not synced, some writes are there, the last of them up to a sector
-    reordered   of names that were not synced, some are there, later ones without earlier ones
+    synced      only synced data: contents of files, and names in folders, separately
+    torn        of unsynced contents, some writes are there, the last of them up to a sector
+    reordered   of unsynced names, some are there, later ones possibly without earlier ones
 
-A server's requests are acknowledged before they are done (`served_world`): what was acknowledged is looked for once a server
-has started on the state and done what was left.
+A server's requests are acknowledged before they are executed (`served_world`): what was acknowledged must be there once a server
+has started on the state and done the remaining work.
 
-What was not synced when a command ended stays so while the next one runs. Each state must open and hold every document that was
-acknowledged; files that do not belong, and in a repair the damage that it is to mend, must be mended by `repair` without losing a
-document, and there must be no other damage; and the text of a document whose removal was
-acknowledged must be in no file. States with the same bytes are looked at once. Linux, with `cc`.
+What is unsynced when a command ends stays unsynced while the next one runs. Each state must open and hold every acknowledged
+document. `repair` must remove stray files, and after a repair command the damage that it was to repair, without losing a
+document; there must be no other damage; and the text of a document whose removal was
+acknowledged must be in no file. States with the same bytes are checked once. Linux, with `cc`.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ from hoptrail.index import Index
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """Texts of documents before a command, and what a reader sees after it."""
+    """The document texts before a command, and those that a reader sees after it."""
 
     before: Mapping[str, str]
     after: Seen
 
     def fault(self, seen: Seen, *, ended: bool) -> str:
-        """What is wrong with what a reader sees; empty where nothing is. `ended`: the command was acknowledged."""
+        """The problems in what a reader sees; empty if there are none. `ended`: the command was acknowledged."""
         if ended:
             return "" if seen == self.after else "not the state that was acknowledged"
         now, then, found = self.before, self.after.documents, set(seen.documents.values())
@@ -96,12 +96,12 @@ class Results:
 
 
 Check = Callable[[Path, Results, bool], str]
-"""What is wrong with a state that is laid out in a folder, after or before it was acknowledged; empty where nothing is."""
+"""The problems of a state in a folder, before or after the acknowledgement; empty if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What a command did to a disk. From the operation `acknowledged` on its outcome must last."""
+    """The effects of a command on a disk. From the operation `acknowledged` on, its outcome must be durable."""
 
     name: str
     disk: Disk
@@ -127,7 +127,7 @@ def main() -> None:
          results.mended[name], sum(one.step == name for one in results.failures))
         for name, operations in results.operations.items()
     ]  # fmt: skip
-    print_table(("command", "operations", *KINDS, "mended by repair", "failures"), rows)
+    print_table(("command", "operations", *KINDS, "fixed by repair", "failures"), rows)
     print(f"{results.states.total():,} states, {len(results.failures)} failures")
     for one in results.failures[:40]:
         print(f"{one.step}, operation {one.operation} ({one.after}), {one.kind}, seed {one.seed}: {one.what}")
@@ -136,7 +136,7 @@ def main() -> None:
 
 
 def cut_everywhere(ground: Path, seeds: int, most: int, of: str | None) -> Results:
-    """Run all steps, recording them, and look at the states that a power cut may leave."""
+    """Run and record all steps, and check the states that a power cut may leave."""
     results = Results()
     recorded = list(_record(ground)) if of != "server" else []
     recorded += _record_server(ground / "server") if of != "commands" else ()
@@ -219,7 +219,7 @@ def _mark(state: dict[str, bytes | None], *, ended: bool) -> bytes:
 
 
 def _look(step: Step, expected: Expected, folder: Path, results: Results, ended: bool) -> str:
-    """What is wrong with a state; empty where nothing is."""
+    """The problems of a state; empty if there are none."""
     if (ended and step.gone) or step.starts_with_removed:
         found = files_with(folder, REMOVED)
         if found:
@@ -253,7 +253,7 @@ def _look(step: Step, expected: Expected, folder: Path, results: Results, ended:
 
 
 def _lay_out(state: dict[str, bytes | None], folder: Path) -> None:
-    """A state as files."""
+    """Write a state as files."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     for path, content in state.items():

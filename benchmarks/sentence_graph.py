@@ -1,17 +1,17 @@
-"""The sentence graph: what building it costs, how large it gets, what cells miss, and how fast it is walked.
+"""Measures the sentence graph: the cost of building it, its size, what cells miss, and the speed of walking it.
 
     python -m benchmarks.sentence_graph --work DIR [--data A,B,C] [--sizes N,N] [--out FILE.json]
 
-DIR/NAME/index/NAME is the index of a data set, as `hoptrail evaluate --work DIR/NAME` keeps it; passages, extractions by rules
-and sentences that are not there yet are made first (encoding the sentences of three corpora takes an hour on two cores), which is
-no part of the figures. Then, each in a process of its own:
+DIR/NAME/index/NAME is the index of a data set, as `hoptrail evaluate --work DIR/NAME` keeps it; missing passages, extractions by
+rules and sentences are built first (encoding the sentences of three corpora takes an hour on two cores) and not measured.
+Then, each in a separate process:
 
-    stored   the first data set: links made and written in a copy of its index, one document removed, and the same one added
-    scaled   links made in memory over N sentences: those of all data sets, and again under other names until there are enough.
-             Vectors of repeats are turned a little (cosine about .9), so that no sentence has dozens of twins.
+    stored   the first data set: links built and written in a copy of its index, one document removed, and the same one added
+    scaled   links built in memory over N sentences: those of all data sets, repeated under other names until there are enough.
+             Vectors of repeats are rotated a little (cosine about .9), so that no sentence has dozens of twins.
 
-Recall is the share of exact mutual pairs that the cells find too, at 2,000 sentences drawn by chance. Says nothing about
-whether the graph helps to answer: that is the affair of the recipe that walks it.
+Recall is the share of exact mutual pairs that the cells find too, at 2,000 random sentences. Whether the graph helps to answer
+is not measured here: that depends on the recipe that walks it.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ FOUNDATIONS: list[Structure] = [Passages(PassageLimits()), Extractions(), Senten
 ENTIRE = 10**9
 JUDGED = 2000
 TURN = 0.48
-"""Length of the chance vector that turns a repeat: the cosine with the original is about .9."""
+"""Length of the random vector that rotates a repeat: the cosine with the original is about .9."""
 
 
 @dataclass(frozen=True, slots=True)
 class KindFigures:
-    """Links of one kind: how many, seconds of making them, links a sentence has."""
+    """Links of one kind: their number, seconds of building them, links per sentence."""
 
     kind: str
     links: int
@@ -76,7 +76,7 @@ class KindFigures:
 
 @dataclass(frozen=True, slots=True)
 class Scaled:
-    """`recall`: of exact mutual pairs, by cells; `seconds` of all kinds together, with a kind's own in `kinds`."""
+    """`recall` of exact mutual pairs, by cells; `seconds` of all kinds together, with those of each kind in `kinds`."""
 
     sentences: int
     seconds: float
@@ -87,7 +87,7 @@ class Scaled:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """Seconds of making and writing links, of `publish`, of updates; milliseconds of neighbours of 3 sentences."""
+    """Seconds of building and writing links, of `publish`, of updates; milliseconds of finding the neighbours of 3 sentences."""
 
     sentences: int
     update: float
@@ -139,7 +139,7 @@ def prepare(folder: Path, name: str) -> None:
 
 
 def run_all(chosen: Namespace) -> dict[str, Any]:
-    """Children one after the other; their figures as tables."""
+    """Run children one after the other; print their figures as tables."""
     own = ["--work", str(chosen.work), "--data", chosen.data]
     kept, memory = child("stored", own)
     kept["peak_megabytes"] = memory
@@ -212,7 +212,7 @@ def figures(kind: str, pairs: Directed, seconds: float, size: int) -> KindFigure
 
 
 def recall(nodes: Nodes) -> float:
-    """Of the exact mutual pairs at some rows."""
+    """The recall of exact mutual pairs at some rows."""
     size, settings = len(nodes), nodes.settings
     rows = np.sort(np.random.default_rng(1).choice(size, min(size, JUDGED), replace=False)).astype(np.int32)
 
@@ -225,7 +225,7 @@ def recall(nodes: Nodes) -> float:
 
 
 def repeated(parts: list[Nodes], size: int) -> Nodes:
-    """The rows of all parts, over and over, up to `size` of them."""
+    """The rows of all parts, repeated, up to `size` of them."""
     chance = np.random.default_rng(0)
     passages: list[NDArray[np.int32]] = []
     starts: list[NDArray[np.int64]] = []
@@ -255,7 +255,7 @@ def turned(vectors: FloatMatrix, chance: np.random.Generator) -> FloatMatrix:
 
 
 def merged(named: Iterable[tuple[Mentions, int]], size: int) -> Mentions:
-    """Mentions of rows that stand one after the other; the same entity in several parts is one."""
+    """Mentions of consecutive rows; the same entity in several parts counts as one."""
     parts = list(named)
     digests = np.unique(np.concatenate([mentions.digests for mentions, _ in parts]))
     rows = np.concatenate([mentions.rows + np.int32(offset) for mentions, offset in parts])
@@ -288,12 +288,12 @@ def stored(folder: Path) -> Stored:
 
 
 def context(writer: Writer) -> BuildContext:
-    """Without an encoder: nothing is left to encode here."""
+    """A build context; nothing is left to encode here."""
     return BuildContext(writer, open_encoder("minilm"), report_nothing, writer.checkpoint)
 
 
 def add_again(writer: Writer, links: SentenceLinks) -> float:
-    """Seconds of linking one document's sentences, after their links have been taken away."""
+    """Seconds of linking one document's sentences, after their links have been removed."""
     snapshot = writer.snapshot()
     document = snapshot.register.entries[len(snapshot.register.entries) // 2].id
     vectors = snapshot.search.vectors(Kind.SENTENCE)

@@ -1,13 +1,13 @@
-"""What the server does under load: requests a second and their times at 1, 8 and 32 clients, memory, time to be answerable.
+"""Measures the server under load: requests per second and their times with 1, 8 and 32 clients, memory, time until answerable.
 
     python -m benchmarks.serving INDEX [--servers N] [--object-store] [--requests N] [--soak N] [--recipe NAME] [--questions DATA]
-        [--out FILE.json]
+                                       [--out FILE.json]
 
-INDEX is copied, with `--object-store` into a bucket of a server of this process (moto's), served by processes of their own and
-asked by threads of this one, on the same cores: all count. Requests go to the servers in turn. `search` and `ask` (language of
-the rules) take the questions of DATA in turn. Memory is the first server's resident size before and after `--soak` searches. At
-last one new document of about ten pages is uploaded: `answerable` is the time until a question about it is answered from it,
-and `first hop` the time from a question's sending to the first hop of its stream.
+INDEX is copied, with `--object-store` into a bucket of a server in this process (moto's), served by separate processes and
+queried by threads of this one, all on the same cores. Requests go to the servers in turn. `search` and `ask` (language of
+the rules) take the questions of DATA in turn. Memory is the first server's resident size before and after `--soak` searches.
+Finally one new document of about ten pages is uploaded: `answerable` is the time until a question about it is answered from it,
+and `first hop` the time from sending a question to the first hop of its stream.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ FACT = "The lighthouse of Varnholt was designed by Agda Torvik. "
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Some clients that ask one after the other; times in milliseconds."""
+    """Clients that each ask one question after the other; times in milliseconds."""
 
     verb: str
     clients: int
@@ -56,7 +56,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Of one server: megabytes resident before and after the soak, seconds."""
+    """One server: resident megabytes before and after the soak, seconds."""
 
     soak: int
     megabytes_before: float
@@ -74,7 +74,7 @@ def copied(index: Path) -> Iterator[str]:
 
 @contextmanager
 def uploaded(index: Path) -> Iterator[str]:
-    """The address of a copy in a bucket; the environment names its server."""
+    """The address of a copy in a bucket, with the environment set to its server."""
     import obstore
     from obstore.store import from_url
 
@@ -138,7 +138,7 @@ def megabytes(process: int) -> float:
 
 
 def first_hop(client: httpx.Client, question: str, recipe: str) -> float:
-    """Seconds until a stream tells of the first hop."""
+    """Seconds until a stream reports the first hop."""
     started = time.perf_counter()
     body = {"question": question, "recipe": recipe}
     with client.stream("POST", "/api/ask", json=body, headers={"Accept": "text/event-stream"}) as answer:
@@ -149,7 +149,7 @@ def first_hop(client: httpx.Client, question: str, recipe: str) -> float:
 
 
 def answerable(client: httpx.Client) -> float:
-    """Seconds from sending ten pages to an answer that stands in them only."""
+    """Seconds from uploading ten pages to an answer that only they contain."""
     paragraphs = [PARAGRAPH.format(year=1800 + number, times=number) for number in range(300)]
     paragraphs[150] += FACT
     files = {"files": ("Varnholt.txt", "\n\n".join(paragraphs).encode())}

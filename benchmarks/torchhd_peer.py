@@ -1,10 +1,10 @@
-"""torchhd's holographic vectors, for `benchmarks.triples` to be measured against; runs in an interpreter that has torch-hd.
+"""torchhd's holographic vectors, as the peer of `benchmarks.triples`; runs in an interpreter that has torch-hd.
 
     python -m benchmarks.torchhd_peer algebra FOLDER            FOLDER/given.npz to FOLDER/made.npz
     python -m benchmarks.torchhd_peer time METHOD TRIPLES DIMENSION      figures as JSON
 
-Knows nothing of hoptrail. Triples are bound pair by pair (`HRRTensor.bind`); what its own `multibind` makes of three at once is
-among what `algebra` writes, apart. One thread, as on our side.
+Independent of hoptrail. Triples are bound pair by pair (`HRRTensor.bind`); `algebra` also writes, separately, the result of
+`multibind` on three at once. One thread, as on our side.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def algebra(folder: Path) -> None:
 
 
 def timed(method: str, triples: int, dimension: int) -> dict[str, float]:
-    """Seconds of composing so many triples, milliseconds of finding the ten nearest to one of them."""
+    """Seconds of composing this many triples, milliseconds of finding the ten nearest to one of them."""
     import torch
     from torchhd import HRRTensor
 

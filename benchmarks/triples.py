@@ -1,16 +1,16 @@
-"""Composing triples and searching them: seconds and memory of each composition beside a plain NumPy product, and torchhd.
+"""Measures composing triples and searching them: seconds and memory of each composition, a plain NumPy product, and torchhd.
 
     python -m benchmarks.triples [--triples N] [--dimension D] [--peer-python PYTHON] [--out FILE.json]
 
-Slots are random vectors of length 1, as many as a real corpus has for so many triples (nine distinct slots for ten triples), so
-nothing is read and no encoder is needed; each composition runs in a process of its own. Composing and searching are those of
-`composition.py` and `space.py` in `retrieval/triples`: in blocks, then one product with all composed vectors. The ratio is
-the time of a search (with the choice of the ten best) to that of the bare product of one question with a matrix of one vector
-of D numbers a triple. Says nothing about what is found.
+Slots are random vectors of length 1, in a realistic number (nine distinct slots for ten triples), so nothing is read and no
+encoder is needed; each composition runs in a separate process. Composing and searching are those of `composition.py` and
+`space.py` in `retrieval/triples`: in blocks, then one product with all composed vectors. The ratio is the time of a search
+(including the choice of the ten best) to that of the bare product of one question with a matrix of one vector of D numbers per
+triple. It says nothing about the quality of the results.
 
-With `--peer-python`, an interpreter that has torch-hd (pip install torch-hd, and torch, which is why it is no dependency), the
-same by torchhd for the compositions that it has; and before that, how far the vectors of both lie apart, and the figures that
-the algebra promises, from either.
+With `--peer-python`, an interpreter that has torch-hd (pip install torch-hd, and torch, which is why it is no dependency), it
+measures torchhd's compositions too; before that, the differences between the vectors of both, and the values that
+the algebra predicts, from either.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ PEER = "benchmarks.torchhd_peer"
 SEARCHES = 50
 DISTINCT = 0.9
 COMPARED = 1000
-"""Triples whose vectors are compared one by one."""
+"""Number of triples whose vectors are compared one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class PeerRow:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """The `largest` difference of a number of our vectors and the peer's."""
+    """The `largest` difference between a number of our vectors and the peer's."""
 
     operation: str
     largest: float
@@ -86,7 +86,7 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A mean cosine that the algebra promises."""
+    """A mean cosine that the algebra predicts."""
 
     what: str
     promised: float
@@ -109,7 +109,7 @@ def median_milliseconds(times: list[float]) -> float:
 
 
 def measure(method: Method, triples: int, dimension: int) -> dict[str, float]:
-    """What one process finds out."""
+    """The measurements of one process."""
     chance = np.random.default_rng(0)
     slots = unit_length(chance.standard_normal((int(DISTINCT * triples), dimension), dtype=np.float32))
     places = chance.integers(0, len(slots), (triples, SLOTS))
@@ -149,7 +149,7 @@ def peer_row(method: str, given: Namespace) -> PeerRow | None:
 
 
 def compare_algebra(python: str, dimension: int) -> tuple[list[Agreement], list[Identity]]:
-    """The same vectors through both libraries."""
+    """Pass the same vectors through both libraries."""
     chance = np.random.default_rng(1)
     slots = unit_length(chance.standard_normal((COMPARED, SLOTS, dimension)).astype(np.float32))
     keys = role_vectors(dimension, 0)
@@ -172,7 +172,7 @@ Chosen = Callable[[Made], FloatMatrix]
 
 
 def promises(slots: FloatMatrix) -> list[tuple[str, float, Chosen, Chosen]]:
-    """What is compared, the cosine to expect, and the two sides."""
+    """What is compared, the expected cosine, and the two sides."""
 
     def of(given: str, name: str) -> Chosen:
         return lambda made: made[given][name]
@@ -189,7 +189,7 @@ def promises(slots: FloatMatrix) -> list[tuple[str, float, Chosen, Chosen]]:
 
 
 def by_us(slots: FloatMatrix) -> dict[str, FloatMatrix]:
-    """Under the names of the peer; not scaled to length 1, which it does not do either."""
+    """Compositions under the peer's names; not scaled to length 1, which the peer does not do either."""
     keys = role_vectors(slots.shape[2], 0)
     bound = bind(slots, keys)
     return {

@@ -1,12 +1,12 @@
-"""From a MediaWiki dump to documents and profiles: pages a second and peak memory, on a generated dump.
+"""Measures converting a generated MediaWiki dump to documents and profiles: pages per second and peak memory.
 
     python -m benchmarks.wikipedia [--pages N] [--workers N] [--work DIR] [--out FILE.json]
 
-The dump is bzip2, its words are drawn by Zipf's law, and its pages are like those of an encyclopaedia in kind: articles of 2 to
-60 sentences with links and references, two thirds with an infobox and one in ten with a table, three redirects for ten articles,
-disambiguation pages, talk pages, and some with missing end tags. They are shorter and plainer than Wikipedia's own, so expect
-fewer pages a second there. The peak is that of the command's main process; the processes that parse are measured by `--parsing`,
-which converts pages in one process and nothing else. CPU seconds are those of all processes: on a busy machine compare these.
+The dump is bzip2, its words follow Zipf's law, and its pages are of the kinds of an encyclopaedia: articles of 2 to
+60 sentences with links and references, two thirds with an infobox and one in ten with a table, three redirects per ten articles,
+disambiguation pages, talk pages, and some with missing end tags. They are shorter and simpler than Wikipedia's, so expect
+fewer pages per second there. The peak is that of the command's main process; `--parsing` measures the parsing processes
+by converting pages in one process and nothing else. CPU seconds are those of all processes: on a busy machine compare these.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SYLLABLES = (
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What the run cost. Megabytes are those of the dump as packed and of the files that it became."""
+    """The cost of the run. Megabytes are those of the compressed dump and of the resulting files."""
 
     pages: int
     documents: int

@@ -1,14 +1,14 @@
-"""Trains the reader; goes on where it stopped.
+"""Trains the reader; continues where it stopped.
 
     python -m training.reader [--work DIR] [--data DIR] [--minutes N] [--cool-minutes N] [--rate R] [--budget N] [--longest N]
-        [--frozen N] [--seed N] [--threads N]
+                              [--frozen N] [--seed N] [--threads N]
 
-Learns at an even rate for `--minutes`, then at a falling one for `--cool-minutes`. `DIR/even.pt` is kept every few minutes
-and is what the next run goes on from; `DIR/cooled.pt` is what is exported (`python -m training.export`). Learning again from
-an even checkpoint for longer needs no new schedule (Hu et al. 2024, MiniCPM, section 4: warm up, stay, decay). The first
-`--frozen` layers stay as they are, which makes a step cheaper (two of six: by a fifth); another run may free them.
+Trains at a constant rate for `--minutes`, then at a falling one for `--cool-minutes`. `DIR/even.pt` is saved every few minutes,
+and the next run continues from it; `DIR/cooled.pt` is the one to export (`python -m training.export`). Continuing from
+an even checkpoint needs no new schedule (Hu et al. 2024, MiniCPM, section 4: warm up, stay, decay). The first
+`--frozen` layers are not trained, which makes a step cheaper (two of six: by a fifth); another run may train them.
 
-An accelerator is used when there is one.
+An accelerator is used if there is one.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _TOLD_EVERY = 20  # steps
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How the reader learns. `budget` is the word pieces of a batch, with padding, `longest` those of a text."""
+    """Training settings. `budget` is the word pieces of a batch, with padding, `longest` those of a text."""
 
     rate: float = 1.5e-4
     budget: int = 2048
@@ -55,7 +55,7 @@ class Settings:
 
 @dataclass(slots=True)
 class Progress:
-    """How far learning has come: rounds finished, steps, examples and word pieces seen."""
+    """The progress of training: rounds finished, steps, examples and word pieces seen."""
 
     round: int = 0
     step: int = 0
@@ -65,7 +65,7 @@ class Progress:
 
 @dataclass(slots=True)
 class Run:
-    """A reader that learns."""
+    """A reader in training."""
 
     reader: Reader
     optimiser: torch.optim.Optimizer
@@ -74,7 +74,7 @@ class Run:
     progress: Progress
 
     def learn(self, batch: Batch, rate: float) -> float:
-        """One step; returns the loss."""
+        """Make one step; returns the loss."""
         for group in self.optimiser.param_groups:
             group["lr"] = rate * min(1.0, (self.progress.step + 1) / _WARM_UP)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=has_bfloat16(self.device)):
@@ -89,7 +89,7 @@ class Run:
         return float(loss.detach())
 
     def save(self, path: Path) -> None:
-        """All that is needed to go on, without the word embeddings, which are the encoder's."""
+        """The state needed to continue, without the word embeddings, which are the encoder's."""
         weights = {name: values for name, values in self.reader.state_dict().items() if name != WORDS}
         kept = {
             "reader": weights,
@@ -102,7 +102,7 @@ class Run:
         unfinished.replace(path)
 
     def load(self, path: Path) -> None:
-        """Go on from a checkpoint; the rounds that it had begun are begun again."""
+        """Continue from a checkpoint; unfinished rounds start again."""
         kept: dict[str, Any] = torch.load(path, map_location=self.device, weights_only=True)
         self.reader.load_state_dict(kept["reader"], strict=False)
         self.optimiser.load_state_dict(kept["optimiser"])
@@ -110,18 +110,18 @@ class Run:
 
 
 def has_bfloat16(device: torch.device) -> bool:
-    """Whether products of numbers of sixteen bits are faster there: a third, on processors that have them."""
+    """Whether sixteen-bit products are faster on this device: by a third, on processors that support them."""
     return device.type == "cuda" or bool(torch.cpu.get_capabilities().get("avx512_bf16"))
 
 
 def new_reader() -> Reader:
-    """A reader with the encoder's trunk and heads that know nothing."""
+    """A reader with the encoder's trunk and untrained heads."""
     model = read_folder(packaged_folder())
     return Reader(model.sizes, read_weights(model.weights))
 
 
 def tokenizer() -> Tokenizer:
-    """The encoder's tokeniser, without a limit of its own."""
+    """The encoder's tokeniser, without its length limit."""
     found = Tokenizer.from_file(str(read_folder(packaged_folder()).tokenizer))
     found.no_truncation()
     found.no_padding()
@@ -129,7 +129,7 @@ def tokenizer() -> Tokenizer:
 
 
 def start_run(settings: Settings) -> Run:
-    """A run that has learned nothing yet."""
+    """A new run."""
     torch.manual_seed(settings.seed)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     reader = new_reader().to(device)
@@ -141,7 +141,7 @@ def start_run(settings: Settings) -> Run:
 
 
 def rounds(run: Run, pools: Pools, pieces: Tokenizer) -> Iterator[Batch]:
-    """Batches of one round after another, from where the run stands, without end."""
+    """Endless batches, round after round, from the current state of the run."""
     while True:
         number = run.progress.round
         draw = random.Random(f"{run.settings.seed}:{number}:batches")
@@ -151,7 +151,7 @@ def rounds(run: Run, pools: Pools, pieces: Tokenizer) -> Iterator[Batch]:
 
 
 def train(run: Run, supply: Iterator[Batch], work: Path, minutes: float, cool_minutes: float) -> None:
-    """Learn for as long as said; the checkpoints are the result."""
+    """Train for the given time; the checkpoints are the result."""
     began = saved = time.monotonic()
     cooling_from, until = began + 60 * minutes, began + 60 * (minutes + cool_minutes)
     losses: list[float] = []

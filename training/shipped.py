@@ -1,9 +1,9 @@
-"""Turns the weights that ship into a checkpoint, so that learning can go on without the checkpoints they were made from.
+"""Turns the shipped weights into a checkpoint, so that training can continue without the original checkpoints.
 
     python -m training.shipped [--work DIR]
 
-What eight bits lost stays lost, and the optimiser begins anew. Writes `even.pt`, from where `training.reader` goes on, and
-`shipped.pt`, which `training.export` can average with what is learned next.
+The precision lost to eight bits stays lost, and the optimiser starts afresh. Writes `even.pt`, from which `training.reader`
+continues, and `shipped.pt`, which `training.export` can average with later weights.
 """
 
 from __future__ import annotations

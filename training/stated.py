@@ -1,6 +1,6 @@
-"""Questions made from what passages state in a fixed form: dates of birth and death, and who directed, wrote, founded … what.
+"""Makes questions about facts stated in a fixed form: dates of birth and death, and who directed, wrote, founded … what.
 
-The other date of a life, and the same question of somebody else, teach what does not answer.
+The other date of a life, and the same question about somebody else, are negative examples.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _BARE = re.compile(r" \(.*\)$")
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What a text says of its title at characters `start` to `end`; `forms` are questions for it, with `{}` for a name."""
+    """A statement about a text's title at `text[start:end]`; `forms` are questions for it, with `{}` for a name."""
 
     title: str
     text: str
@@ -75,7 +75,7 @@ def facts(data: MultiHop) -> Iterator[Fact]:
 
 
 def stated(fact: Fact, others: Sequence[Fact], draw: random.Random) -> Example:
-    """A question about a fact; in a quarter of all cases about another title, or for what its text does not say."""
+    """A question about a fact; in a quarter of all cases about another title, or about something that its text does not state."""
     form = draw.choice(fact.forms)
     fate = draw.random()
     if fate < 0.13:

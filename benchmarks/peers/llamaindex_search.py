@@ -2,8 +2,8 @@
 
     python -m benchmarks.peers.llamaindex_search JOB.json FOUND.json
 
-Vectors of texts and questions are handed to it, so it searches the same vectors as we do, and encoding is in nobody's time. No
-question is put in other words (`num_queries=1`): that would want a language model.
+It gets the vectors of texts and questions, so it searches the same vectors as we do, and no measured time includes encoding.
+Questions are not reworded (`num_queries=1`), which would need a language model.
 """
 
 from __future__ import annotations
