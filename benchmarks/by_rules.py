@@ -80,15 +80,15 @@ def cells_by_rules(table: Table) -> list[Cell]:
 def small_set(name: str, work: Path, limit: int) -> Dataset:
     """The first questions that come with passages, over these passages; the whole set if none does."""
     whole = load_dataset(data_folder(name))
-    asked = [question for question in whole.questions if question.candidates][:limit]
-    if not asked:
+    chosen = [question for question in whole.questions if question.candidates][:limit]
+    if not chosen:
         return load_dataset(data_folder(name), None, limit)
     folder = work / "data" / name
     folder.mkdir(parents=True, exist_ok=True)
-    wanted = set[str]().union(*(question.passages for question in asked))
-    passages = (line.content for line in read_lines(whole.corpus) if line.content["id"] in wanted)
+    passage_ids = set[str]().union(*(question.passages for question in chosen))
+    passages = (line.content for line in read_lines(whole.corpus) if line.content["id"] in passage_ids)
     _write(folder / "corpus.jsonl", passages)
-    _write(folder / "questions.jsonl", (asdict(question) for question in asked))
+    _write(folder / "questions.jsonl", (asdict(question) for question in chosen))
     return load_dataset(folder)
 
 
@@ -100,11 +100,17 @@ def measure(run: Run, recipes: Sequence[str], work: Path, limit: int) -> None:
     """Run `hoptrail evaluate` in a separate process; exits if it fails."""
     dataset = small_set(run.data, work, limit)
     out = work / "latest.json"
-    given = ["--recipes", ",".join(recipes), "--language", "offline", "--limit", str(limit), *run.flags]
+    command_options = ["--recipes", ",".join(recipes), "--language", "offline", "--limit", str(limit), *run.flags]
     if run.settings:
-        given += ["--settings", f"{PREFIX}{run.settings}"]
-    kept = ["--work", str(work / (run.settings or "default")), "--out", str(out)]
-    command = [str(Path(sys.executable).with_name("hoptrail")), "evaluate", str(dataset.corpus.parent), *given, *kept]
+        command_options += ["--settings", f"{PREFIX}{run.settings}"]
+    output_options = ["--work", str(work / (run.settings or "default")), "--out", str(out)]
+    command = [
+        str(Path(sys.executable).with_name("hoptrail")),
+        "evaluate",
+        str(dataset.corpus.parent),
+        *command_options,
+        *output_options,
+    ]
     if (done := subprocess.run(command, cwd=ROOT, check=False)).returncode:
         sys.exit(f"{' '.join(command)} ended with {done.returncode}")
     reports = {**measured(run, work), **json.loads(out.read_text(encoding="utf-8"))["recipes"]}
@@ -142,19 +148,19 @@ def rules_of(table: Table, row: Row, cells: Sequence[Cell], work: Path, limit: i
         return {}, ""
     command = f"; `python -m benchmarks.by_rules --tables {table.id} --limit {limit}`"
     same = _parts(row.rules_by, command)
-    kept = [cell for cell in cells if cell.data not in over and cell.column in row.rules]
-    found |= {cell.column: row.rules[cell.column] for cell in kept}
-    over |= {cell.data: same[run_of(cell).data] for cell in kept if run_of(cell).data in same}
-    older = dict.fromkeys(cell.data for cell in kept if cell.data not in over)
+    unchanged = [cell for cell in cells if cell.data not in over and cell.column in row.rules]
+    found |= {cell.column: row.rules[cell.column] for cell in unchanged}
+    over |= {cell.data: same[run_of(cell).data] for cell in unchanged if run_of(cell).data in same}
+    older = dict.fromkeys(cell.data for cell in unchanged if cell.data not in over)
     for measure in () if older else SHARES:
         column, parts = f"{AVERAGE} {measure}", [one for one in table.columns if one.endswith(f" {measure}")]
         if column in parts and all(one in found for one in parts if one != column):
             values = [found[one] for one in parts if one != column]
             found[column] = round(sum(values) / len(values), 2)
-    told = f"{BY_RULES}{'; '.join(dict.fromkeys(over.values()))}{command}"
+    note = f"{BY_RULES}{'; '.join(dict.fromkeys(over.values()))}{command}"
     if older:
-        told += f"; {', '.join(older)}{BEFORE}{row.rules_by.rpartition(BEFORE)[2]}"
-    return dict(sorted(found.items(), key=lambda one: table.columns.index(one[0]))), told
+        note += f"; {', '.join(older)}{BEFORE}{row.rules_by.rpartition(BEFORE)[2]}"
+    return dict(sorted(found.items(), key=lambda one: table.columns.index(one[0]))), note
 
 
 def _parts(rules_by: str, command: str) -> dict[str, str]:
@@ -176,10 +182,10 @@ def entered(text: str, table: str, row: str, rules: Mapping[str, float], rules_b
     lines = text.split("\n")
     start = lines.index(f'name = "{row}"', lines.index(f'id = "{table}"'))
     end = lines.index("", start)
-    kept = [line for line in lines[start:end] if not line.startswith(("rules = ", "rules_by = "))]
+    other_lines = [line for line in lines[start:end] if not line.startswith(("rules = ", "rules_by = "))]
     values = ", ".join(f'"{column}" = {value:.2f}' for column, value in rules.items())
-    kept += [f"rules = {{ {values} }}", f"rules_by = {json.dumps(rules_by)}"]
-    return "\n".join([*lines[:start], *kept, *lines[end:]])
+    other_lines += [f"rules = {{ {values} }}", f"rules_by = {json.dumps(rules_by)}"]
+    return "\n".join([*lines[:start], *other_lines, *lines[end:]])
 
 
 def main() -> None:
@@ -189,23 +195,23 @@ def main() -> None:
     arguments.add_argument("--data", default="", metavar="A,B", help="measure these data sets alone")
     arguments.add_argument("--limit", type=int, default=50, metavar="N", help="so many questions of each data set")
     arguments.add_argument("--no-run", action="store_true", help="enter what was measured, and measure nothing")
-    given = arguments.parse_args()
-    tables = tables_named(given.tables.split(","))
+    options = arguments.parse_args()
+    tables = tables_named(options.tables.split(","))
     cells = {table.id: cells_by_rules(table) for table in tables}
     runs: dict[Run, dict[str, None]] = {}
     for cell in (cell for own in cells.values() for cell in own):
         runs.setdefault(run_of(cell), {})[cell.recipe] = None
-    if not given.no_run:
-        given.work.mkdir(parents=True, exist_ok=True)
+    if not options.no_run:
+        options.work.mkdir(parents=True, exist_ok=True)
         for run, recipes in runs.items():
-            if given.data and run.data not in given.data.split(","):
+            if options.data and run.data not in options.data.split(","):
                 continue
-            measure(run, tuple(recipes), given.work, given.limit)
+            measure(run, tuple(recipes), options.work, options.limit)
     text = PUBLISHED.read_text(encoding="utf-8")
     for table in tables:
         for row in table.row:
             own = [cell for cell in cells[table.id] if cell.row == row.name]
-            values, told = rules_of(table, row, own, given.work, given.limit)
+            values, told = rules_of(table, row, own, options.work, options.limit)
             if values:
                 text = entered(text, table.id, row.name, values, told)
     PUBLISHED.write_text(text, encoding="utf-8")

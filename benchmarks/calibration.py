@@ -60,14 +60,14 @@ def run_of(folder: Path, recipe: str, limit: int | None, work: Path) -> Run:
     """Run `hoptrail evaluate` in a separate process; exits if it fails."""
     with tempfile.TemporaryDirectory() as temporary:
         out = Path(temporary, "report.json")
-        kept = work / folder.resolve().name
-        given = ["--recipes", recipe, "--work", str(kept), "--out", str(out)]
-        given += ["--limit", str(limit)] if limit else []
-        command = [str(Path(sys.executable).with_name("hoptrail")), "evaluate", str(folder), *given]
+        run_folder = work / folder.resolve().name
+        command_options = ["--recipes", recipe, "--work", str(run_folder), "--out", str(out)]
+        command_options += ["--limit", str(limit)] if limit else []
+        command = [str(Path(sys.executable).with_name("hoptrail")), "evaluate", str(folder), *command_options]
         if (code := subprocess.run(command, cwd=ROOT, check=False).returncode) not in (0, INCOMPLETE):
             sys.exit(f"{recipe} on {folder} ended with {code}")
         report = json.loads(out.read_text(encoding="utf-8"))
-    return open_run(kept / RUNS_FOLDER / report["recipes"][recipe]["run"])
+    return open_run(run_folder / RUNS_FOLDER / report["recipes"][recipe]["run"])
 
 
 def timed_source(folder: Path, recipe: str, limit: int | None, work: Path) -> Source:
@@ -161,12 +161,12 @@ def main() -> None:
     arguments.add_argument("--recipe", default=RECIPE, metavar="NAME", help=f"with a preset ({RECIPE})")
     arguments.add_argument("--limit", type=int, metavar="N", help="only the first N questions of each folder")
     arguments.add_argument("--html", type=Path, metavar="FILE.html", help="write a page with plots")
-    given = arguments.parse_args()
+    options = arguments.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        work = given.work or Path(temporary)
-        sources = [timed_source(folder, given.recipe, given.limit, work) for folder in given.folders]
+        work = options.work or Path(temporary)
+        sources = [timed_source(folder, options.recipe, options.limit, work) for folder in options.folders]
     calibrated = held_out(sources)
-    found = measured(given.recipe, sources, calibrated)
+    found = measured(options.recipe, sources, calibrated)
     for title, qualities in ((RAW, found.raw), (f"{CALIBRATED}, by the other folders", found.calibrated)):
         print(title)
         print_table(HEADER, map(cells, qualities))
@@ -178,9 +178,9 @@ def main() -> None:
             for point in curve
         ),
     )
-    write_results(given.out, found)
-    if given.html:
-        given.html.write_text(page(found, sources, calibrated), encoding="utf-8")
+    write_results(options.out, found)
+    if options.html:
+        options.html.write_text(page(found, sources, calibrated), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -65,16 +65,16 @@ def runs_in(places: Iterable[Path]) -> Iterator[Run]:
 def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("runs", nargs="+", type=Path, metavar="RUN")
-    given = arguments.parse_args()
+    options = arguments.parse_args()
     try:
-        rows = [row(run) for run in runs_in(given.runs)]
+        rows = [row(run) for run in runs_in(options.runs)]
     except UsageError as error:
         sys.exit(str(error))
     rows.sort(key=lambda one: (one.data, one.language, -one.right))
     print("Wrong answers + abstentions, by the first cause on the way to the answer.\n")
     header = ("data", "recipe", "language", "questions", *(cause.value for cause in Cause), "failed")
     print_table((*header, "right", "wrong", "abstained"), [one.cells() for one in rows])
-    write_results(given.out, rows)
+    write_results(options.out, rows)
 
 
 if __name__ == "__main__":

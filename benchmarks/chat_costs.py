@@ -121,12 +121,16 @@ def _in_words(task: object, value: object) -> str:
 def small_data(name: str, limit: int, corpus_of: int, folder: Path) -> Path:
     """The first `limit` questions of a data set, over the passages of the first `corpus_of`."""
     source = data_folder(name)
-    told = next(place for place in (source / "questions.dev.jsonl", source / "questions.jsonl") if place.exists())
-    lines = told.read_text(encoding="utf-8").splitlines()[:corpus_of]
-    wanted = {passage for line in lines for key in ("candidates", "supporting") for passage in json.loads(line)[key]}
+    questions_file = next(
+        place for place in (source / "questions.dev.jsonl", source / "questions.jsonl") if place.exists()
+    )
+    lines = questions_file.read_text(encoding="utf-8").splitlines()[:corpus_of]
+    passage_ids = {
+        passage for line in lines for key in ("candidates", "supporting") for passage in json.loads(line)[key]
+    }
     (folder / "questions.jsonl").write_text("\n".join(lines[:limit]) + "\n", encoding="utf-8")
     with (source / "corpus.jsonl").open(encoding="utf-8") as corpus, (folder / "corpus.jsonl").open("w") as kept:
-        kept.writelines(line for line in corpus if json.loads(line)["id"] in wanted)
+        kept.writelines(line for line in corpus if json.loads(line)["id"] in passage_ids)
     return folder
 
 
@@ -189,16 +193,16 @@ def main() -> None:
     )
     arguments.add_argument("--recipes", default="", help="all, with the presets of their papers, if none is named")
     arguments.add_argument("--several", choices=("yes", "no"), default="yes", help="whether the server knows `n`")
-    given = arguments.parse_args()
+    options = arguments.parse_args()
     from hoptrail.evaluation.datasets import load_dataset
 
     echo = Echo()
     measured = []
-    with tempfile.TemporaryDirectory() as folder, serving(FakeAI(echo, several=given.several == "yes")) as fake:
-        data = Path(folder) / given.data
+    with tempfile.TemporaryDirectory() as folder, serving(FakeAI(echo, several=options.several == "yes")) as fake:
+        data = Path(folder) / options.data
         data.mkdir()
-        dataset = load_dataset(small_data(given.data, given.questions, given.corpus, data))
-        for cost in costs(dataset, _recipes(given.recipes), fake, echo, Path(folder) / "index"):
+        dataset = load_dataset(small_data(options.data, options.questions, options.corpus, data))
+        for cost in costs(dataset, _recipes(options.recipes), fake, echo, Path(folder) / "index"):
             measured.append(cost)
             print(cost, flush=True)
     print_table(
@@ -208,7 +212,7 @@ def main() -> None:
             for one in measured
         ],
     )
-    write_results(given.out, measured)
+    write_results(options.out, measured)
 
 
 if __name__ == "__main__":

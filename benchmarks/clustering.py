@@ -189,14 +189,14 @@ def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("--work", type=Path, metavar="DIR", help="keep indexes here")
     arguments.add_argument("--data", default=",".join(DATA), metavar="A,B")
-    given = arguments.parse_args()
+    options = arguments.parse_args()
     rows: list[Row] = []
     compiling: tuple[float, float] | None = None
     if not HAS_RAPTOR:
         print("the extra raptor is not installed: our clustering alone", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory() as temporary:
-        for name in given.data.split(","):
-            corpus = read_corpus(name, given.work or Path(temporary))
+        for name in options.data.split(","):
+            corpus = read_corpus(name, options.work or Path(temporary))
             if HAS_RAPTOR and compiling is None:
                 compiling = compile_raptor(corpus)
             rows += measure_all(corpus)
@@ -208,7 +208,7 @@ def main() -> None:
     if compiling is not None:
         print_table(("beside raptor (1)", "method", "pairs", "coverage", "CPU s", "s"), ratios(rows))
         print_table(("", "CPU s", "s"), [("raptor compiles first", *compiling)])
-    write_results(given.out, {"rows": rows, "raptor_compiles": compiling})
+    write_results(options.out, {"rows": rows, "raptor_compiles": compiling})
 
 
 if __name__ == "__main__":

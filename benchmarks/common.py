@@ -103,8 +103,8 @@ def _measured(command: Sequence[str | Path], errors: int | None) -> Measured | F
         launched = [sys.executable, "-I", "-S", "-c", _LAUNCH, report.name, *map(str, command)]
         done = subprocess.run(launched, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=ROOT, check=False)
         if done.returncode != 0:
-            said = (done.stderr or "").strip().splitlines()
-            return Failed(done.returncode, said[-1] if said else f"ended with {done.returncode}")
+            error_lines = (done.stderr or "").strip().splitlines()
+            return Failed(done.returncode, error_lines[-1] if error_lines else f"ended with {done.returncode}")
         seconds, cpu_seconds, kilobytes, own = map(float, report.read().split())
         return Measured(seconds, cpu_seconds, kilobytes / 1024, own / 1024, done.stdout)
 
@@ -203,9 +203,9 @@ def shown(value: object) -> str:
 
 def parser(description: str | None) -> argparse.ArgumentParser:
     """An argument parser with `--out`, which every benchmark has."""
-    made = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    made.add_argument("--out", type=Path, metavar="FILE.json", help="write the results there as JSON")
-    return made
+    new_parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    new_parser.add_argument("--out", type=Path, metavar="FILE.json", help="write the results there as JSON")
+    return new_parser
 
 
 @dataclass(frozen=True, slots=True)

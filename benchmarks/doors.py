@@ -95,11 +95,12 @@ def views(folder: Path, documents: int, rounds: int) -> list[dict[str, Any]]:
     lines = []
     for name, view in (("as_of 2012", index.view("2012")), ("label of half", index.view(labels=["half"]))):
         started = time.process_time()
-        seen = index.corpus(view)
-        keyword_search(seen, WORDS[0], 10)
+        view_corpus = index.corpus(view)
+        keyword_search(view_corpus, WORDS[0], 10)
         first = 1000 * (time.process_time() - started)
         pair: dict[str, tuple[str, Door]] = {
-            one: ("", partial(keyword_search, corpus, WORDS[0], 10)) for one, corpus in (("plain", plain), (name, seen))
+            one: ("", partial(keyword_search, corpus, WORDS[0], 10))
+            for one, corpus in (("plain", plain), (name, view_corpus))
         }
         medians = {one: statistics.median(taken) for one, taken in measured(pair, rounds, time.process_time).items()}
         ratio = round(medians[name] / medians["plain"], 2)
@@ -109,11 +110,11 @@ def views(folder: Path, documents: int, rounds: int) -> list[dict[str, Any]]:
 
 def made_notes(folder: Path, documents: int) -> Path:
     for number in range(documents):
-        said = [
+        sentences = [
             f"The {WORDS[(number + part) % 10]} is {WORDS[(number * 7 + part) % 10]} {number}." for part in range(3)
         ]
         parts = ("", f"## {2000 + number % 26}-05-01\n\n", "## More\n\n")
-        text = "\n\n".join(f"{head}{one}" for head, one in zip(parts, said, strict=True))
+        text = "\n\n".join(f"{head}{one}" for head, one in zip(parts, sentences, strict=True))
         file = folder / f"{number % 10}" / f"{number}.md"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"# Note {number}\n\n{text}\n", encoding="utf-8")
@@ -145,7 +146,7 @@ def main() -> None:
         with served(str(index.folder)) as (client, _):
             opened = doors(index, client)
             times = measured(opened, chosen.rounds)
-        seen = views(Path(folder), chosen.documents, chosen.rounds)
+        view_rows = views(Path(folder), chosen.documents, chosen.rounds)
     medians = {name: statistics.median(taken) for name, taken in times.items()}
     rows = [
         {
@@ -161,11 +162,11 @@ def main() -> None:
         print(
             f"{row['door']:28} {row['milliseconds']:8} ms  adds {row['adds']:7} ms  ratio {row['ratio']:5}  of {row['beside']}"
         )
-    for line in seen:
+    for line in view_rows:
         print(
             f"{line['view']:28} of {line['documents']} documents: first {line['first']} ms, then ratio {line['ratio']}"
         )
-    write_results(chosen.out, {"rounds": chosen.rounds, "doors": rows, "views": seen})
+    write_results(chosen.out, {"rounds": chosen.rounds, "doors": rows, "views": view_rows})
 
 
 if __name__ == "__main__":

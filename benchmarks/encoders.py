@@ -71,8 +71,8 @@ class NumpyOperations:
         return np.asarray(flat.reshape(*left.shape[:-1], right.shape[-1]))
 
     def reshape(self, tensor: NDArray[Any], shape: Sequence[int]) -> NDArray[Any]:
-        kept = [tensor.shape[axis] if size == 0 else size for axis, size in enumerate(shape)]
-        return tensor.reshape(kept)
+        new_shape = [tensor.shape[axis] if size == 0 else size for axis, size in enumerate(shape)]
+        return tensor.reshape(new_shape)
 
     def transpose(self, tensor: NDArray[Any], axes: Sequence[int]) -> NDArray[Any]:
         return tensor.transpose(axes)

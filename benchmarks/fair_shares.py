@@ -139,8 +139,10 @@ def main() -> None:
     print(f"p99 beside the same server's clients: {crowded.p99 / alone.p99:.2f} times that of alone,")
     print(f"{crowded.p99 / elsewhere.p99:.2f} times that beside another server's;")
     print(f"by the server's clock {crowded.server_p99 / alone.server_p99:.2f} times that of alone")
-    told = origin((arguments.index.name, QUESTIONS))
-    write_results(arguments.out, {"of": told, "verb": arguments.verb, "recipe": arguments.recipe, "times": rows})
+    measured_with = origin((arguments.index.name, QUESTIONS))
+    write_results(
+        arguments.out, {"of": measured_with, "verb": arguments.verb, "recipe": arguments.recipe, "times": rows}
+    )
 
 
 def busy(other: Asked, server: Server) -> Asked:

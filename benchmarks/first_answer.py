@@ -65,11 +65,11 @@ def first_answer(corpus: Path, how: str) -> FirstAnswer:
                 time.sleep(0.02)
             kept, kept_cpu = time.perf_counter() - begun, _seconds_of(indexing.pid)
             before = _children()
-            asked = subprocess.run(
+            ended = subprocess.run(
                 [*HOPTRAIL, how, QUESTION, "--index", index], capture_output=True, text=True, check=True
             )
             answered = time.perf_counter() - begun
-            return FirstAnswer(how, kept, kept_cpu, answered, _children() - before, " ".join(asked.stderr.split()))
+            return FirstAnswer(how, kept, kept_cpu, answered, _children() - before, " ".join(ended.stderr.split()))
         finally:
             indexing.send_signal(signal.SIGTERM)
             indexing.wait()

@@ -58,26 +58,26 @@ def reply_to(body: dict[str, Any]) -> str:
     """The model's reply, which depends only on prompt and seed."""
     from fakeai.brains import task_of
 
-    given = body["messages"][-1]["content"]
+    prompt = body["messages"][-1]["content"]
     task = task_of(body)
     if task == "entail":
-        first, second = re.findall(r"^(?:First|Second) answer: (.*)$", given, re.MULTILINE)
+        first, second = re.findall(r"^(?:First|Second) answer: (.*)$", prompt, re.MULTILINE)
         return json.dumps({"relation": "entailment" if first.split()[:1] == second.split()[:1] else "neutral"})
-    asked = re.findall(r"^Question(?: to rewrite)?: (.*)$", given, re.MULTILINE)[-1]
+    question = re.findall(r"^Question(?: to rewrite)?: (.*)$", prompt, re.MULTILINE)[-1]
     if task == "decompose_next":
-        found = len(FINDING.findall(given))
-        left = found <= number_of(asked) % MOST_HOPS
-        return json.dumps({"questions": [f"Step {found + 1} of this: {asked}"] if left else []})
+        found = len(FINDING.findall(prompt))
+        has_more = found <= number_of(question) % MOST_HOPS
+        return json.dumps({"questions": [f"Step {found + 1} of this: {question}"] if has_more else []})
     if task == "complete":
-        return json.dumps({"question": asked})
+        return json.dumps({"question": question})
     if task == "sample":
-        place = number_of(f"{given}{body.get('seed')}") % MEANINGS
-        return json.dumps({"reasoning": "The evidence names it.", "answer": named(given, place)})
+        place = number_of(f"{prompt}{body.get('seed')}") % MEANINGS
+        return json.dumps({"reasoning": "The evidence names it.", "answer": named(prompt, place)})
     if task in {"assess", "verify", "equate"}:
-        said = ("yes", "no")[number_of(given) % 2]
-        return json.dumps({"enough": said, "supports": said, "same": said})
-    answer = named(given, number_of(given))
-    step = {"question": asked, "answer": answer, "evidence": [1], "quote": ""}
+        verdict = ("yes", "no")[number_of(prompt) % 2]
+        return json.dumps({"enough": verdict, "supports": verdict, "same": verdict})
+    answer = named(prompt, number_of(prompt))
+    step = {"question": question, "answer": answer, "evidence": [1], "quote": ""}
     return json.dumps({"steps": [step], "answer": answer, "confidence": 0.5})
 
 
@@ -121,10 +121,10 @@ def main() -> None:
     options.add_argument("--data", default="2wiki", metavar="NAME")
     options.add_argument("--recipes", default=RECIPES, metavar="A,B")
     options.add_argument("--limit", type=int, default=10, metavar="N")
-    given = options.parse_args()
+    chosen = options.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        work = given.work or Path(temporary)
-        rows = [measure(name, data_folder(given.data), work, given.limit) for name in given.recipes.split(",")]
+        work = chosen.work or Path(temporary)
+        rows = [measure(name, data_folder(chosen.data), work, chosen.limit) for name in chosen.recipes.split(",")]
     tasks = sorted({task for row in rows for task in row.by_task})
     print_table(
         ("recipe", "questions", "failed", "calls, ours", "server's", "tokens", *tasks),
@@ -141,7 +141,7 @@ def main() -> None:
             for row in rows
         ],
     )
-    write_results(given.out, rows)
+    write_results(chosen.out, rows)
 
 
 if __name__ == "__main__":

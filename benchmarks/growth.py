@@ -117,8 +117,8 @@ def build(structure: str, folder: Path) -> None:
 
 def measure_building(size: int, structures: Iterable[str], folder: Path, limit: int) -> list[Built]:
     """Measured once and kept beside the index. `limit`: memory limit in MB, 0 for none."""
-    kept = folder / "built.json"
-    rows = [Built(**row) for row in json.loads(kept.read_text())] if kept.exists() else []
+    figures_file = folder / "built.json"
+    rows = [Built(**row) for row in json.loads(figures_file.read_text())] if figures_file.exists() else []
     if any(row.limit != limit for row in rows):
         sys.exit(f"{folder} was built with another --limit: give that, or another --work")
     folder.mkdir(parents=True, exist_ok=True)
@@ -145,7 +145,7 @@ def measure_building(size: int, structures: Iterable[str], folder: Path, limit: 
                 limit,
             )
         )
-        kept.write_text(json.dumps([asdict(row) for row in rows], indent=1), encoding="utf-8")
+        figures_file.write_text(json.dumps([asdict(row) for row in rows], indent=1), encoding="utf-8")
     return rows
 
 
@@ -168,8 +168,8 @@ def ask(recipe: str, folder: Path, size: int, number: int) -> None:
         started = time.perf_counter()
         ranking = opened.retrieve(question.question)
         times.append(1000 * (time.perf_counter() - started))
-        wanted = {titles[name] for name in question.supporting}
-        found.append(len(wanted & {hit.unit.title for hit in ranking[:LIMIT]}) / len(wanted))
+        gold = {titles[name] for name in question.supporting}
+        found.append(len(gold & {hit.unit.title for hit in ranking[:LIMIT]}) / len(gold))
     cpu = 1000 * (time.process_time() - processor) / number
     print(json.dumps([first, percentile(times, 0.5), percentile(times, 0.95), cpu, sum(found) / number]))
 
@@ -191,24 +191,24 @@ def measure_asking(size: int, recipes: Iterable[str], folder: Path, number: int)
 
 def measure_peers(size: int, folder: Path, number: int, python: Path, asked: Sequence[Asked]) -> Iterator[Peer]:
     """Vectors and questions are passed as files; each library prints seconds of building and milliseconds per question."""
-    given = folder / "peers"
-    given.mkdir(exist_ok=True)
+    inputs = folder / "peers"
+    inputs.mkdir(exist_ok=True)
     questions = [question.question for question in MadeCorpus(size).questions(number)]
-    (given / "questions.json").write_text(json.dumps(questions), encoding="utf-8")
-    np.save(given / "questions.npy", WordHashes().encode(questions))
-    vectors = np.lib.format.open_memmap(given / "vectors.npy", "w+", np.float32, (size, WordHashes().dimension))
+    (inputs / "questions.json").write_text(json.dumps(questions), encoding="utf-8")
+    np.save(inputs / "questions.npy", WordHashes().encode(questions))
+    vectors = np.lib.format.open_memmap(inputs / "vectors.npy", "w+", np.float32, (size, WordHashes().dimension))
     for start in range(0, size, BLOCK):
         texts = [MadeCorpus(size).passage(at).searchable for at in range(start, min(size, start + BLOCK))]
         vectors[start : start + BLOCK] = WordHashes().encode(texts)
     vectors.flush()
     for name, channel in (("faiss Flat", "dense"), ("faiss HNSW", "dense"), ("tantivy", "bm25")):
-        done = run_measured([python, "-m", "benchmarks.growth_peers", name, given, folder / "corpus.jsonl"])
+        done = run_measured([python, "-m", "benchmarks.growth_peers", name, inputs, folder / "corpus.jsonl"])
         if done.output.strip():
             built, times = json.loads(done.output)
             median = percentile(times, 0.5)
             ours = next((row.median for row in asked if row.recipe == channel and row.passages == size), math.nan)
             yield Peer(size, name, built, median, percentile(times, 0.95), channel, ours / median)
-    (given / "vectors.npy").unlink()
+    (inputs / "vectors.npy").unlink()
 
 
 def exponents(built: Sequence[Built], asked: Sequence[Asked]) -> Iterator[Exponent]:
@@ -263,26 +263,26 @@ def main() -> None:
     arguments.add_argument("--limit", type=int, default=0, metavar="MB", help="what building gets from the system")
     arguments.add_argument("--build", nargs=2, metavar=("STRUCTURE", "FOLDER"), help="build one and say nothing")
     arguments.add_argument("--ask", nargs=4, metavar=("RECIPE", "FOLDER", "SIZE", "N"), help="ask, print what it took")
-    given = arguments.parse_args()
-    if given.build:
-        build(given.build[0], Path(given.build[1]))
+    options = arguments.parse_args()
+    if options.build:
+        build(options.build[0], Path(options.build[1]))
         return
-    if given.ask:
-        ask(given.ask[0], Path(given.ask[1]), int(given.ask[2]), int(given.ask[3]))
+    if options.ask:
+        ask(options.ask[0], Path(options.ask[1]), int(options.ask[2]), int(options.ask[3]))
         return
-    if given.work is None:
+    if options.work is None:
         arguments.error("--work DIR says where the corpora and indexes are kept")
     built: list[Built] = []
     asked: list[Asked] = []
     peers: list[Peer] = []
-    for size in map(int, given.sizes.split(",")):
-        folder = given.work.resolve() / str(size)
-        built += measure_building(size, given.structures.split(","), folder, given.limit)
-        asked += measure_asking(size, given.recipes.split(","), folder, given.questions)
-        for python in given.peer_python:
-            peers += measure_peers(size, folder, given.questions, python, asked)
+    for size in map(int, options.sizes.split(",")):
+        folder = options.work.resolve() / str(size)
+        built += measure_building(size, options.structures.split(","), folder, options.limit)
+        asked += measure_asking(size, options.recipes.split(","), folder, options.questions)
+        for python in options.peer_python:
+            peers += measure_peers(size, folder, options.questions, python, asked)
     show(built, asked, peers)
-    write_results(given.out, {"built": built, "asked": asked, "peers": peers})
+    write_results(options.out, {"built": built, "asked": asked, "peers": peers})
 
 
 if __name__ == "__main__":

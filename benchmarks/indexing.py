@@ -143,14 +143,16 @@ def main() -> None:
     arguments.add_argument(
         "--peer-python", type=Path, metavar="PYTHON", help="an interpreter with sentence-transformers"
     )
-    given = arguments.parse_args()
-    if given.peer_python is None:
+    options = arguments.parse_args()
+    if options.peer_python is None:
         print("sentence-transformers is left out: no --peer-python", file=sys.stderr)
-    passages = read_passages(given.data)[: given.passages]
+    passages = read_passages(options.data)[: options.passages]
     with tempfile.TemporaryDirectory() as folder:
-        rows = measure_building(passages, Path(folder), given.peer_python, given.recipe) + measure_changes(Path(folder))
+        rows = measure_building(passages, Path(folder), options.peer_python, options.recipe) + measure_changes(
+            Path(folder)
+        )
     show(rows, len(passages))
-    write_results(given.out, rows)
+    write_results(options.out, rows)
 
 
 if __name__ == "__main__":

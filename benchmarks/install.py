@@ -51,12 +51,12 @@ def installed(site: Path) -> list[str]:
 def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("--python", default="python3", metavar="PYTHON", help="makes the virtual environment")
-    given = arguments.parse_args()
+    options = arguments.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        installation, largest = measure(Path(folder) / "hoptrail", given.python)
+        installation, largest = measure(Path(folder) / "hoptrail", options.python)
     print_table([field.name.replace("_", " ") for field in fields(installation)], [astuple(installation)])
     print_table(("largest folders in site-packages", "MB"), largest)
-    write_results(given.out, installation)
+    write_results(options.out, installation)
 
 
 if __name__ == "__main__":

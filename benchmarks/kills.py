@@ -166,8 +166,8 @@ def _kept(ground: Ground, ended: Ended) -> str:
     """Whether a reader sees the state before the command or the state after it."""
     if ground.before is None or ground.step.name.startswith("repair"):
         return ""
-    seen = look(ground.folder / "index")
-    texts, now, then = set(seen.documents.values()), ground.before.documents, ground.after.documents
+    view = look(ground.folder / "index")
+    texts, now, then = set(view.documents.values()), ground.before.documents, ground.after.documents
     if not texts <= {*now.values(), *then.values()}:
         return "a text that was never written"
     for title, text in now.items():

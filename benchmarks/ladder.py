@@ -137,17 +137,19 @@ def main() -> None:
     arguments.add_argument("--language", default="offline", metavar="NAME")
     arguments.add_argument("--limit", type=int, metavar="N", help="only the first N questions")
     arguments.add_argument("--rungs", metavar="A,B", help="only these recipes")
-    given = arguments.parse_args()
-    wanted = given.rungs.split(",") if given.rungs else [rung.recipe for rung in LADDER]
+    options = arguments.parse_args()
+    wanted = options.rungs.split(",") if options.rungs else [rung.recipe for rung in LADDER]
     rungs = [rung for rung in LADDER if rung.recipe in wanted]
     if len(rungs) < 2:
         arguments.error("name at least two rungs: each is compared with another")
     reached = [
-        one for name in given.data.split(",") for one in climb(name, rungs, given.work, given.language, given.limit)
+        one
+        for name in options.data.split(",")
+        for one in climb(name, rungs, options.work, options.language, options.limit)
     ]
-    for name, table in zip(given.data.split(","), tables(reached), strict=True):
-        print(f"\n{name}, language {given.language}\n\n{table}")
-    write_results(given.out, reached)
+    for name, table in zip(options.data.split(","), tables(reached), strict=True):
+        print(f"\n{name}, language {options.language}\n\n{table}")
+    write_results(options.out, reached)
 
 
 def stored() -> list[Reached]:

@@ -132,8 +132,8 @@ def found(index: Index, recipe: str, rows: list[Row]) -> dict[str, int]:
 def outcome(answer: Answer, row: Row) -> str:
     if answer.text is None:
         return "shown" if any(row.settles in one.text for one in answer.closest) else "missed"
-    said = any(row.settles in one.text for one in answer.evidence)
-    return "right" if said and (row.settles in answer.text or answer.text in row.settles) else "wrong"
+    is_cited = any(row.settles in one.text for one in answer.evidence)
+    return "right" if is_cited and (row.settles in answer.text or answer.text in row.settles) else "wrong"
 
 
 def check_citations(index: Index, answer: Answer) -> int:
@@ -150,7 +150,7 @@ def main() -> None:
     options.add_argument("--encoder", default="", help="a second encoder, as in the setting `encoder`")
     chosen = options.parse_args()
     report: dict[str, object] = {"questions": len(rows_of("English")), "encoder": chosen.encoder, "languages": {}}
-    told: dict[str, object] = {}
+    results: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as folder:
         for language in TEXTS:
             rows = rows_of(language)
@@ -162,9 +162,9 @@ def main() -> None:
                 other = index_of(Path(folder) / f"{language}-other", language, chosen.encoder)
                 one["encoder"] = found(other, "dense", rows)
             one |= {"outcomes": dict(outcomes), "citations": sum(check_citations(index, answer) for answer in answers)}
-            told[language] = one
+            results[language] = one
             print(language, json.dumps(one, ensure_ascii=False), flush=True)
-    report["languages"] = told
+    report["languages"] = results
     write_results(chosen.out, report)
 
 

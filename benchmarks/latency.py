@@ -228,21 +228,21 @@ def main() -> None:
     arguments.add_argument("--units", default="6119,100000", metavar="N,N")
     arguments.add_argument("--questions", type=int, default=300, metavar="N")
     arguments.add_argument("--opening", nargs=2, metavar=("SEARCH", "FOLDER"), help="measure one opening and print it")
-    given = arguments.parse_args()
-    if given.opening:
-        open_once(given.opening[0], Path(given.opening[1]))
+    options = arguments.parse_args()
+    if options.opening:
+        open_once(options.opening[0], Path(options.opening[1]))
         return
     latencies: list[Latency] = []
     openings: list[Opening] = []
-    for units in map(int, given.units.split(",")):
+    for units in map(int, options.units.split(",")):
         passages, vectors = make_passages(units), make_vectors(units, SEED)
         with tempfile.TemporaryDirectory() as folder:
             seconds = make_index(passages, vectors, Path(folder))
             print(f"{units:,} units were written in {seconds:.1f} s, without encoding", file=sys.stderr)
-            latencies += measure_search(passages, vectors, Path(folder), given.questions)
+            latencies += measure_search(passages, vectors, Path(folder), options.questions)
             openings += measure_opening(units, Path(folder))
     show(latencies, openings)
-    write_results(given.out, {"searches": latencies, "openings": openings})
+    write_results(options.out, {"searches": latencies, "openings": openings})
 
 
 if __name__ == "__main__":

@@ -27,16 +27,16 @@ def main() -> None:
     options.add_argument("--kills", type=int, default=40)
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--seconds", type=float, default=0.1, help="what the model takes for a reply")
-    given = options.parse_args()
+    chosen = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        outcome = run_with_kills(Path(folder), given.calls, given.kills, given.seed, given.seconds)
+        outcome = run_with_kills(Path(folder), chosen.calls, chosen.kills, chosen.seed, chosen.seconds)
     rows = [(name.replace("_", " "), getattr(outcome, name)) for name in outcome.__dataclass_fields__]
     print_table(("", "count"), [*rows, ("turned down unheard", outcome.unheard)])
     print(
         f"Calls that reached the server, less those that it was heard to refuse: {outcome.bill_calls + outcome.unheard:,}. By "
         f"the ledger {outcome.certain:,} certainly went out, and {outcome.perhaps:,} more perhaps did."
     )
-    write_results(given.out, outcome)
+    write_results(chosen.out, outcome)
     if faults := outcome.faults_of_the_ledger():
         sys.exit("; ".join(faults))
 

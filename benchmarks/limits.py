@@ -44,16 +44,16 @@ def by_folder(reports: Sequence[dict[str, Any]]) -> str:
 
 def by_type(reports: Sequence[dict[str, Any]]) -> str:
     """One row per type, over all folders."""
-    asked: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
     became: Counter[tuple[str, str]] = Counter()
     for report in reports:
         found = report["recipes"][RECIPE]
         for kind, number in found["questions_by_type"].items():
-            asked[kind] += number
+            totals[kind] += number
             for outcome, share in found["by_type"][kind].items():
                 became[kind, outcome] += round(share * number)
     rows = []
-    for kind, number in asked.most_common():
+    for kind, number in totals.most_common():
         shares = [Share(became[kind, outcome], number) for outcome in Outcome]
         rows.append([kind, str(number), *(_share(one.value) for one in shares)])
     return markdown(TYPES, rows)
@@ -70,8 +70,8 @@ def _with_ends(value: float, ends: Sequence[float]) -> str:
 def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("reports", nargs="+", type=Path, metavar="REPORT.json")
-    given = arguments.parse_args()
-    reports = [json.loads(path.read_text(encoding="utf-8")) for path in given.reports]
+    options = arguments.parse_args()
+    reports = [json.loads(path.read_text(encoding="utf-8")) for path in options.reports]
     text = DOCUMENT.read_text(encoding="utf-8")
     DOCUMENT.write_text(with_tables(text, iter((by_folder(reports), by_type(reports)))), encoding="utf-8")
 

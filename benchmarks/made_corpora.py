@@ -92,24 +92,24 @@ class MadeCorpus:
     def questions(self, number: int) -> Iterator[MadeQuestion]:
         """Questions of one, two and three hops in turn."""
         chance = random.Random(f"{self.seed} {self.size} questions")
-        made = 0
-        while made < number:
-            question = self._question(f"q{made}", made % 3 + 1, chance)
+        count = 0
+        while count < number:
+            question = self._question(f"q{count}", count % 3 + 1, chance)
             if question is not None:
                 yield question
-                made += 1
+                count += 1
 
     def _question(self, name: str, hops: int, chance: random.Random) -> MadeQuestion | None:
         """A question; None if the path returns to a thing that it has passed."""
         way = [chance.randrange(self.size)]
-        asked = _name(way[0])
+        subject = _name(way[0])
         for _ in range(hops):
             relation, other = chance.choice(list(self._named(way[-1]).items()))
-            asked = f"the {relation} of {asked}"
+            subject = f"the {relation} of {subject}"
             way.append(other)
         if len(set(way)) < len(way):
             return None
-        return MadeQuestion(name, f"Who is {asked}?", _name(way[-1]), tuple(_id(number) for number in way[:-1]))
+        return MadeQuestion(name, f"Who is {subject}?", _name(way[-1]), tuple(_id(number) for number in way[:-1]))
 
     def _named(self, number: int, chance: random.Random | None = None) -> dict[str, int]:
         """The things that a passage names, by relation: its first random choices."""
@@ -251,11 +251,11 @@ def main() -> None:
     arguments.add_argument("passages", type=int)
     arguments.add_argument("corpus", type=Path)
     arguments.add_argument("--questions", nargs=2, metavar=("N", "QUESTIONS.jsonl"))
-    given = arguments.parse_args()
-    corpus = MadeCorpus(given.passages)
-    write_corpus(corpus, given.corpus)
-    if given.questions:
-        write_questions(corpus, int(given.questions[0]), Path(given.questions[1]))
+    options = arguments.parse_args()
+    corpus = MadeCorpus(options.passages)
+    write_corpus(corpus, options.corpus)
+    if options.questions:
+        write_questions(corpus, int(options.questions[0]), Path(options.questions[1]))
 
 
 if __name__ == "__main__":

@@ -74,9 +74,15 @@ def measure(name: str, recipes: str, language: str, limit: int, work: Path) -> l
     """Run `hoptrail evaluate` in a separate process; exits if it fails."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "report.json")
-        given = ["--recipes", recipes, "--language", language, "--limit", str(limit)]
-        kept = ["--work", str(work / name), "--out", str(out)]
-        command = [str(Path(sys.executable).with_name("hoptrail")), "evaluate", str(data_folder(name)), *given, *kept]
+        command_options = ["--recipes", recipes, "--language", language, "--limit", str(limit)]
+        output_options = ["--work", str(work / name), "--out", str(out)]
+        command = [
+            str(Path(sys.executable).with_name("hoptrail")),
+            "evaluate",
+            str(data_folder(name)),
+            *command_options,
+            *output_options,
+        ]
         if (done := subprocess.run(command, cwd=ROOT, check=False)).returncode:
             sys.exit(f"{recipes} on {name} by {language} ended with {done.returncode}")
         report = json.loads(out.read_text(encoding="utf-8"))
@@ -84,14 +90,14 @@ def measure(name: str, recipes: str, language: str, limit: int, work: Path) -> l
 
 
 def _row(name: str, recipe: str, language: str, found: Mapping[str, Any]) -> Row:
-    asked = found["n"]
+    questions = found["n"]
     retrieval = found.get("retrieval") or {}
     low, high = found["intervals"]["f1"]
     return Row(
         data=name,
         recipe=recipe,
         language=language,
-        questions=asked,
+        questions=questions,
         failed=found["failed"],
         abstained=found["abstained"],
         recall_5=retrieval.get("recall@5"),
@@ -101,9 +107,9 @@ def _row(name: str, recipe: str, language: str, found: Mapping[str, Any]) -> Row
         f1=found["f1"],
         f1_low=low,
         f1_high=high,
-        calls=found["calls"] / asked,
-        tokens=found["tokens"] / asked,
-        tasks=found["tasks"] / asked,
+        calls=found["calls"] / questions,
+        tokens=found["tokens"] / questions,
+        tasks=found["tasks"] / questions,
         seconds=sum(found["seconds_per_question"].values()),
         answerable=found.get("oracle_answerable"),
         by_hops={hops: (one["recall@5"], one["full@5"]) for hops, one in found["by_hops"].items()},
@@ -248,19 +254,19 @@ def main() -> None:
         "--tables", action="store_true", help="write the tables of README.md and docs/results.md anew"
     )
     arguments.add_argument("--check", action="store_true", help="fail where these tables are not those of the results")
-    given = arguments.parse_args()
-    if given.check:
+    options = arguments.parse_args()
+    if options.check:
         stale = [path.name for path, text in documents() if path.read_text(encoding="utf-8") != text]
         sys.exit(
             f"{', '.join(stale)}: tables of other results; run `python -m benchmarks.matrix --tables`" if stale else 0
         )
-    if given.work is None and not given.tables:
+    if options.work is None and not options.tables:
         sys.exit("say --work DIR to measure, or --tables to write the tables of what was measured")
-    for name in given.data.split(",") if given.work else ():
-        for language, limit in (("offline", given.limit), ("oracle", given.oracle_limit)):
+    for name in options.data.split(",") if options.work else ():
+        for language, limit in (("offline", options.limit), ("oracle", options.oracle_limit)):
             if limit:
-                enter(measure(name, given.recipes, language, limit, given.work))
-    if given.tables:
+                enter(measure(name, options.recipes, language, limit, options.work))
+    if options.tables:
         for path, text in list(documents()):
             path.write_text(text, encoding="utf-8")
 

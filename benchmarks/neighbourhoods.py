@@ -204,7 +204,7 @@ def stored(chosen: Namespace) -> list[Stored]:
 
 def measure_graph(writer: Writer, graph: DenseNeighbours | Bm25Neighbours) -> Stored:
     graph.discard(writer)
-    made = seconds_of(lambda: graph.update(context(writer)))
+    seconds = seconds_of(lambda: graph.update(context(writer)))
     nothing = seconds_of(lambda: graph.update(context(writer)))
     snapshot = writer.snapshot()
     units = sorted(snapshot.units(Kind.PASSAGE), key=lambda unit: unit.id)
@@ -213,7 +213,7 @@ def measure_graph(writer: Writer, graph: DenseNeighbours | Bm25Neighbours) -> St
     removed = seconds_of(lambda: graph.update(context(writer)))
     writer.put_units([units[at]], vectors.matrix[[at]])
     added = seconds_of(lambda: graph.update(context(writer)))
-    return Stored(graph.name, len(units), made, nothing, removed, added)
+    return Stored(graph.name, len(units), seconds, nothing, removed, added)
 
 
 def scaled(chosen: Namespace) -> list[Scaled]:

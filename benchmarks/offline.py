@@ -130,8 +130,8 @@ def _answers(given: Evidence, rule: Rule) -> Iterator[Answered]:
 
 def _risk(answered: Sequence[Answered], coverage: float) -> float:
     ordered = sorted(answered, key=lambda one: -one.confidence)
-    kept = ordered[: max(1, round(coverage * len(ordered)))]
-    return mean(one.f1 < 0.5 for one in kept)
+    confident = ordered[: max(1, round(coverage * len(ordered)))]
+    return mean(one.f1 < 0.5 for one in confident)
 
 
 def decomposed(dataset: Dataset) -> Decomposed | None:
@@ -166,19 +166,19 @@ def main() -> None:
     arguments.add_argument("--work", type=Path, metavar="DIR", help="keep indexes here")
     arguments.add_argument("--data", default=",".join(DATA), metavar="A,B")
     arguments.add_argument("--without-search", action="store_true", help="gold passages only: no index is needed")
-    given = arguments.parse_args()
+    options = arguments.parse_args()
     rows: list[Row] = []
     plans: list[Decomposed] = []
     with tempfile.TemporaryDirectory() as temporary:
-        for name in given.data.split(","):
+        for name in options.data.split(","):
             dataset = load_dataset(data_folder(name))
             units = {
                 one.id: Unit(one.id, Kind.PASSAGE, one.title, one.text, (Span(one.id, 0, len(one.text)),))
                 for one in read_passages(name)
             }
             rows.append(measure(name, "gold", with_gold(dataset, units)))
-            if not given.without_search:
-                rows.append(measure(name, "hybrid", with_search(dataset, given.work or Path(temporary))))
+            if not options.without_search:
+                rows.append(measure(name, "hybrid", with_search(dataset, options.work or Path(temporary))))
             plan = decomposed(dataset)
             plans += [plan] if plan else []
             print(name, "done", file=sys.stderr, flush=True)
@@ -191,7 +191,7 @@ def main() -> None:
         ("data", "questions", "same number of hops", "same first entity", "both"),
         [(one.data, one.questions, one.same_hops, one.same_entity, one.both) for one in plans],
     )
-    write_results(given.out, {"answers": rows, "decomposition": plans})
+    write_results(options.out, {"answers": rows, "decomposition": plans})
 
 
 if __name__ == "__main__":

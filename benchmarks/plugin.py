@@ -142,11 +142,11 @@ def outcomes(
 
 def measure(name: str, work: Path, limit: int | None) -> list[Row]:
     dataset = load_dataset(data_folder(name))
-    asked = sub_questions(dataset)[:limit]
+    steps = sub_questions(dataset)[:limit]
     language = CountingReads()
     found: dict[str, list[Outcome]] = {}
     for way, recipe in ways(Index(index_of(work, name)), language):
-        found[way] = list(outcomes(recipe, language, dataset, asked))
+        found[way] = list(outcomes(recipe, language, dataset, steps))
         print(f"{name}: {way} done", flush=True)
     return [row(dataset.name, way, own, found[BASELINE]) for way, own in found.items()]
 
@@ -170,11 +170,11 @@ def main() -> None:
     arguments.add_argument("--work", type=Path, required=True, metavar="DIR")
     arguments.add_argument("--data", default="2wiki,musique", metavar="A,B")
     arguments.add_argument("--limit", type=int, metavar="N", help="only the first N sub-questions")
-    given = arguments.parse_args()
-    rows = [row for name in given.data.split(",") for row in measure(name, given.work, given.limit)]
+    options = arguments.parse_args()
+    rows = [row for name in options.data.split(",") for row in measure(name, options.work, options.limit)]
     names = list(Row.__dataclass_fields__)
     print_table([name.replace("_", " ") for name in names], [[getattr(row, name) for name in names] for row in rows])
-    write_results(given.out, rows)
+    write_results(options.out, rows)
 
 
 if __name__ == "__main__":

@@ -59,8 +59,8 @@ class Expected:
         if not found <= {*now.values(), *then.values()}:
             return "a text that was never written"
         for title, text in now.items():
-            wanted = {text, then[title]} if title in then else None
-            if wanted and not (found & wanted and wanted & set(seen.passages.values())):
+            expected = {text, then[title]} if title in then else None
+            if expected and not (found & expected and expected & set(seen.passages.values())):
                 return f"{title} is lost"
         return ""
 
@@ -145,7 +145,7 @@ def cut_everywhere(ground: Path, seeds: int, most: int, of: str | None) -> Resul
     draw = Random(1)
     for one in recorded:
         results.operations[one.name] = len(one.operations)
-        seen = set[bytes]()
+        checked = set[bytes]()
         for number, operation in enumerate(one.operations, 1):
             one.disk.do(operation)
             ended = number >= one.acknowledged
@@ -153,9 +153,9 @@ def cut_everywhere(ground: Path, seeds: int, most: int, of: str | None) -> Resul
                 for kind, state in one.disk.states(Random(f"{one.name} {number} {seed}")).items():
                     mark = _mark(state, ended=ended)
                     last = number == len(one.operations)
-                    if mark in seen or (not last and draw.random() > share):
+                    if mark in checked or (not last and draw.random() > share):
                         continue
-                    seen.add(mark)
+                    checked.add(mark)
                     results.states[f"{one.name}: {kind}"] += 1
                     _lay_out(state, ground / "cut")
                     if what := one.check(ground / "cut", results, ended):
@@ -237,9 +237,9 @@ def _look(step: Step, expected: Expected, folder: Path, results: Results, ended:
         if found:
             results.mended[step.name] += 1
             Index(index).repair()
-            left = damage(index)
+            remaining = damage(index)
             repairing = step.name.startswith("repair")  # its outcome is that of the command
-            return f"repair leaves: {left[0]}" if left else _fault(index, expected, ended=ended or repairing)
+            return f"repair leaves: {remaining[0]}" if remaining else _fault(index, expected, ended=ended or repairing)
     except HoptrailError as error:
         if (
             isinstance(error, IndexUnavailable)

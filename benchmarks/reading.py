@@ -269,9 +269,9 @@ def measure_mutations(form: str, files: Sequence[bytes], number: int, seed: int)
     slowest = 0.0
     whole, text = smallest(form, files)
     for start in range(0, number, FOLDER):
-        made = [mutated(chance.choice(files), files, chance) for _ in range(min(FOLDER, number - start))]
+        mutations = [mutated(chance.choice(files), files, chance) for _ in range(min(FOLDER, number - start))]
         with tempfile.TemporaryDirectory() as folder:
-            outcomes, waited = outcomes_in(Path(folder), BY_NAME[form].endings[0], made, whole, text)
+            outcomes, waited = outcomes_in(Path(folder), BY_NAME[form].endings[0], mutations, whole, text)
         counts.update(outcomes)
         slowest = max(slowest, waited)
     for what, times in counts.items():

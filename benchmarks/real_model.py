@@ -140,16 +140,16 @@ class _Passing(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
-        said = self.rfile.read(int(self.headers["Content-Length"]))
+        body = self.rfile.read(int(self.headers["Content-Length"]))
         asked = urllib.request.Request(  # noqa: S310 - the server that was named
-            f"{self.server.server_url}/chat/completions", said, {"Content-Type": "application/json"}
+            f"{self.server.server_url}/chat/completions", body, {"Content-Type": "application/json"}
         )
         try:
             with urllib.request.urlopen(asked, timeout=DEADLINE) as replied:  # noqa: S310
                 status, content = replied.status, replied.read()
         except urllib.error.HTTPError as error:
             status, content = error.code, error.read()
-        self.server.note(json.loads(said), status, content)
+        self.server.note(json.loads(body), status, content)
         self.send_response(status)
         for name, value in {"Content-Type": "application/json", "Content-Length": str(len(content))}.items():
             self.send_header(name, value)
@@ -179,10 +179,12 @@ def _is_usable(body: dict[str, Any], rung: str, reply: bytes) -> bool:
     from hoptrail.models.completion import read_completion
 
     messages = tuple(Message(message["role"], message["content"]) for message in body["messages"])
-    told = [load_prompt(name) for name in known_prompts()]
-    said = messages[0].text
+    prompts = [load_prompt(name) for name in known_prompts()]
+    system_text = messages[0].text
     prompt = next(
-        one for one in told if said.startswith(one.instructions) or (one.short and said.startswith(one.short))
+        one
+        for one in prompts
+        if system_text.startswith(one.instructions) or (one.short and system_text.startswith(one.short))
     )
     request = ChatRequest("", "", prompt.name, messages, Rung(rung), "", 0.0, 0)
     try:
@@ -228,12 +230,12 @@ def measure(counting: Counting, recipe: str, question: str, index: Sequence[str 
     if done.returncode:
         print(done.stderr[-600:], file=sys.stderr)
     try:
-        said = json.loads(done.stdout)
+        answer = json.loads(done.stdout)
     except ValueError:
-        said = {"abstained": True, "usage": {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0}}
-    usage = said["usage"]
+        answer = {"abstained": True, "usage": {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0}}
+    usage = answer["usage"]
     return Asked(
-        *(recipe, question, done.returncode != 0, not said["abstained"]),
+        *(recipe, question, done.returncode != 0, not answer["abstained"]),
         *(bill.calls, bill.prompt_tokens + bill.completion_tokens),
         our_calls=usage["calls"],
         our_tokens=usage["prompt_tokens"] + usage["completion_tokens"],
@@ -262,10 +264,10 @@ def earlier(out: Path | None, conditions: dict[str, object]) -> list[Asked]:
     """The results of an earlier run in `out`; exits if that run had other conditions."""
     if out is None or not out.exists():
         return []
-    kept = json.loads(out.read_text(encoding="utf-8"))
-    if kept["conditions"] != conditions:
-        sys.exit(f"{out} is of a run with {kept['conditions']}: name another file with --out")
-    return [Asked(**one) for one in kept["questions"] if not one["failed"]]
+    stored_results = json.loads(out.read_text(encoding="utf-8"))
+    if stored_results["conditions"] != conditions:
+        sys.exit(f"{out} is of a run with {stored_results['conditions']}: name another file with --out")
+    return [Asked(**one) for one in stored_results["questions"] if not one["failed"]]
 
 
 def run(url: str, given: argparse.Namespace) -> None:
@@ -310,12 +312,12 @@ def main() -> None:
     arguments.add_argument("--window", type=int, default=WINDOW, metavar="TOKENS")
     arguments.add_argument("--log", type=Path)
     arguments.add_argument("--no-doctor", action="store_true", help="ask at once, without trying every rung first")
-    given = arguments.parse_args()
-    if given.url:
-        run(given.url, given)
+    options = arguments.parse_args()
+    if options.url:
+        run(options.url, options)
         return
-    with serving(given.python or Path(sys.executable), given.server) as url:
-        run(url, given)
+    with serving(options.python or Path(sys.executable), options.server) as url:
+        run(url, options)
 
 
 if __name__ == "__main__":

@@ -113,12 +113,12 @@ def main() -> None:
         "--peer-python", type=Path, metavar="PYTHON", help="an interpreter with sentence-transformers"
     )
     arguments.add_argument("--data", default="2wiki,hotpotqa,musique", metavar="A,B")
-    given = arguments.parse_args()
-    if given.peer_python is None:
+    options = arguments.parse_args()
+    if options.peer_python is None:
         print("sentence-transformers is left out: no --peer-python", file=sys.stderr)
     with tempfile.TemporaryDirectory() as temporary:
-        work = given.work or Path(temporary)
-        rows = [row for name in given.data.split(",") for row in measure(name, work / name, given.peer_python)]
+        work = options.work or Path(temporary)
+        rows = [row for name in options.data.split(",") for row in measure(name, work / name, options.peer_python)]
     print_table(
         ("data", "system", "questions", *MEASURES),
         [(one.data, one.system, one.questions, *(f"{one.scores[name]:.1f}" for name in MEASURES)) for one in rows],
@@ -131,7 +131,7 @@ def main() -> None:
             for hops, scores in one.by_hops.items()
         ],
     )
-    write_results(given.out, rows)
+    write_results(options.out, rows)
 
 
 if __name__ == "__main__":

@@ -191,9 +191,9 @@ def scaled(work: Path, names: list[str], size: int) -> Scaled:
     nodes = repeated([read_nodes(index_of(work, name)) for name in names], size)
     kinds = []
     for kind in KINDS:
-        made: list[Directed] = []
-        seconds = seconds_of(lambda kind=kind, made=made: made.append(nodes.all_pairs(kind)))  # type: ignore[misc]
-        kinds.append(figures(kind, made[0], seconds, size))
+        links: list[Directed] = []
+        seconds = seconds_of(lambda kind=kind, links=links: links.append(nodes.all_pairs(kind)))  # type: ignore[misc]
+        kinds.append(figures(kind, links[0], seconds, size))
     total = sum(kind.seconds for kind in kinds)
     return Scaled(len(nodes), total, 0.0, recall(nodes), tuple(kinds))
 

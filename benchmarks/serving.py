@@ -122,10 +122,10 @@ def load(
         client.post(f"/api/{verb}", json={"question": question, "recipe": recipe}).raise_for_status()
         return 1000 * (time.perf_counter() - started)
 
-    asked = list(itertools.islice(itertools.cycle(questions), requests))
+    repeated = list(itertools.islice(itertools.cycle(questions), requests))
     started = time.perf_counter()
     with ThreadPoolExecutor(clients) as threads:
-        times = list(threads.map(one, itertools.cycle(servers), asked))
+        times = list(threads.map(one, itertools.cycle(servers), repeated))
     spent = time.perf_counter() - started
     shares = [percentile(times, share) for share in (0.5, 0.95, 0.99)]
     return Load(verb, clients, requests, requests / spent, *shares)
@@ -174,25 +174,25 @@ def main() -> None:
     options.add_argument("--soak", type=int, default=10_000)
     options.add_argument("--recipe", default="hybrid")
     options.add_argument("--questions", default="2wiki")
-    given = options.parse_args()
-    questions = [one.question for one in load_dataset(data_folder(given.questions)).questions]
-    with (uploaded if given.object_store else copied)(given.index) as index, ExitStack() as running:
-        found = [running.enter_context(served(index)) for _ in range(given.servers)]
+    chosen = options.parse_args()
+    questions = [one.question for one in load_dataset(data_folder(chosen.questions)).questions]
+    with (uploaded if chosen.object_store else copied)(chosen.index) as index, ExitStack() as running:
+        found = [running.enter_context(served(index)) for _ in range(chosen.servers)]
         servers = [client for client, _ in found]
         client, process = found[0]
-        load(servers, "ask", questions, 1, 10 * given.servers, given.recipe)
+        load(servers, "ask", questions, 1, 10 * chosen.servers, chosen.recipe)
         loads = []
         for verb, clients in itertools.product(("search", "ask"), CLIENTS):
-            loads.append(load(servers, verb, questions, clients, given.requests, given.recipe))
+            loads.append(load(servers, verb, questions, clients, chosen.requests, chosen.recipe))
             print(loads[-1], file=sys.stderr, flush=True)
         before = megabytes(process)
-        load(servers, "search", questions, 8, given.soak, given.recipe)
+        load(servers, "search", questions, 8, chosen.soak, chosen.recipe)
         after = megabytes(process)
-        waits = [first_hop(client, question, given.recipe) for question in questions[:TRIES]]
-        figures = Figures(given.soak, before, after, answerable(client), median(waits))
+        waits = [first_hop(client, question, chosen.recipe) for question in questions[:TRIES]]
+        figures = Figures(chosen.soak, before, after, answerable(client), median(waits))
     print_table([field.name for field in fields(Load)], [astuple(one) for one in loads])
     print_table([field.name for field in fields(Figures)], [astuple(figures)])
-    write_results(given.out, {"recipe": given.recipe, "loads": loads, "figures": figures})
+    write_results(chosen.out, {"recipe": chosen.recipe, "loads": loads, "figures": figures})
 
 
 if __name__ == "__main__":

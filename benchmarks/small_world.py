@@ -202,11 +202,11 @@ def look(folder: Path) -> Seen:
 
 def files_with(folder: Path, text: str) -> list[str]:
     """The files of a folder that contain a text, ignoring case."""
-    wanted = text.lower().encode()
+    pattern = text.lower().encode()
     return [
         str(path.relative_to(folder))
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and wanted in path.read_bytes().lower()
+        if path.is_file() and pattern in path.read_bytes().lower()
     ]
 
 

@@ -77,13 +77,13 @@ def measured(corpus: Path, lines: int, recipe: str) -> TimeLeft:
         watcher = ByProcessor()
         index.add(source, recipe, watcher)
         seconds = time.process_time() - watcher.began
-    told = watcher.told
+    reports = watcher.told
     errors = []
     for part in PARTS:
-        now, left = min(told, key=lambda one: abs(one[0] - part * seconds))
+        now, left = min(reports, key=lambda one: abs(one[0] - part * seconds))
         errors.append((left - (seconds - now)) / (seconds - now))
     name = corpus.parent.name if corpus.suffix == ".jsonl" else corpus.name
-    return TimeLeft(name, seconds, told[0][0] / seconds, tuple(errors))
+    return TimeLeft(name, seconds, reports[0][0] / seconds, tuple(errors))
 
 
 if __name__ == "__main__":

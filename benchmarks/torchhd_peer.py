@@ -48,7 +48,7 @@ def algebra(folder: Path) -> None:
     with np.load(folder / "given.npz") as given:
         slots, keys = (torch.from_numpy(given[name]).as_subclass(HRRTensor) for name in ("slots", "keys"))
     bound = slots[:, 0].bind(keys[0])
-    made = {
+    results = {
         "bind": bound,
         "unbind": bound.bind(keys[0].inverse()),
         "roles": roles(slots, keys),
@@ -57,7 +57,7 @@ def algebra(folder: Path) -> None:
         "filler": roles(slots, keys).bind(keys[2].inverse()),
         "multibind": slots.multibind(),
     }
-    np.savez(folder / "made.npz", **{name: vectors.numpy() for name, vectors in made.items()})
+    np.savez(folder / "made.npz", **{name: vectors.numpy() for name, vectors in results.items()})
 
 
 def timed(method: str, triples: int, dimension: int) -> dict[str, float]:
@@ -74,8 +74,8 @@ def timed(method: str, triples: int, dimension: int) -> dict[str, float]:
     matrix = torch.empty(triples, dimension)
     started, busy = time.perf_counter(), time.process_time()
     for start in range(0, triples, BLOCK):
-        made = METHODS[method](slots[places[start : start + BLOCK]], keys)
-        matrix[start : start + BLOCK] = made / made.norm(dim=1, keepdim=True)
+        composed = METHODS[method](slots[places[start : start + BLOCK]], keys)
+        matrix[start : start + BLOCK] = composed / composed.norm(dim=1, keepdim=True)
     seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - busy
     searches = []
     for row in range(SEARCHES):

@@ -69,8 +69,8 @@ def examples(folder: Path, work: Path, model: TextReader) -> Iterator[Example]:
         bare = unsettled(question, found) if kind is AnswerKind.YES_NO else without(question.answers, found)
         for answerable, units in ((True, found[:READ]), (False, bare[:READ])):
             evidence = open_evidence(units, settings)
-            asked = corrected(question.question, units)
-            offered = options(study(asked, evidence, Reader(evidence, model, settings), settings))
+            question_text = corrected(question.question, units)
+            offered = options(study(question_text, evidence, Reader(evidence, model, settings), settings))
             known = answerable and not question.unanswerable
             right = tuple(known and is_right(question, one.answer) for one in offered)
             f1 = tuple(
@@ -82,8 +82,8 @@ def examples(folder: Path, work: Path, model: TextReader) -> Iterator[Example]:
 
 def without(answers: Sequence[str], units: Sequence[Unit]) -> list[Unit]:
     """The units that name none of the answers."""
-    said = [answer.lower() for answer in answers if answer]
-    return [unit for unit in units if not any(answer in unit.searchable.lower() for answer in said)]
+    spellings = [answer.lower() for answer in answers if answer]
+    return [unit for unit in units if not any(answer in unit.searchable.lower() for answer in spellings)]
 
 
 def unsettled(question: Question, units: Sequence[Unit]) -> list[Unit]:
@@ -166,9 +166,9 @@ def main() -> None:
     arguments.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
     arguments.add_argument("--work", type=Path, required=True, metavar="DIR")
     arguments.add_argument("--folds-only", action="store_true", help="report, but write no weights")
-    given = arguments.parse_args()
+    options = arguments.parse_args()
     model = Remembered(installed_reader())
-    found = [one for folder in given.folders for one in examples(folder, given.work, model)]
+    found = [one for folder in options.folders for one in examples(folder, options.work, model)]
     names = sorted({one.folder for one in found})
     judged = []
     for name in names:
@@ -177,7 +177,7 @@ def main() -> None:
     report(judged)
     judge = fit(found)
     print_table(("value", "weight"), zip(NAMES, judge.weights, strict=True))
-    if not given.folds_only:
+    if not options.folds_only:
         path = Path(judging.__file__).parent / "weights" / "judge.json"
         path.write_text(write_judge(judge.weights, judge.constant), encoding="utf-8")
 

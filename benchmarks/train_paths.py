@@ -142,8 +142,8 @@ def learn(
     """The held-out predictions of a stage for each question, as probabilities; and the trees of all folds."""
     predicted = [np.zeros(0, dtype=np.float32)] * len(values)
     for fold in range(FOLDS):
-        seen = [at for at, own in enumerate(folds) if own != fold]
-        trees = gathered(names, fitted(stage, *_together(values, wanted, seen), [seed]))
+        others = [at for at, own in enumerate(folds) if own != fold]
+        trees = gathered(names, fitted(stage, *_together(values, wanted, others), [seed]))
         for at, own in enumerate(folds):
             if own == fold:
                 predicted[at] = trees.probabilities(values[at])
@@ -252,8 +252,8 @@ def measured(data: str, judged: Sequence[Example], orders: Sequence[Sequence[int
         among = [example for example in judged if example.data == data and hops in (0, example.hops)]
         found = [example.supporting <= {name for names in example.passages for name in names} for example in among]
         named = means.scores.named()
-        kept = [f"{named[name]:.3f}" for name in MEASURES]
-        yield [data, str(hops or "all"), means.questions, f"{np.mean(found):.3f}", *kept]
+        cells = [f"{named[name]:.3f}" for name in MEASURES]
+        yield [data, str(hops or "all"), means.questions, f"{np.mean(found):.3f}", *cells]
 
 
 MEASURES = ("recall@2", "recall@5", "recall@10", "full@5", "full@10")
@@ -274,18 +274,18 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, metavar="N")
     parser.add_argument("--folds-only", action="store_true", help="measure, and leave the package's trees as they are")
     parser.add_argument("--judge", default="", metavar="A,B", help="data sets to measure the finished scorer on")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        work = given.work or Path(temporary)
-        trained = [one for name in TRAINING for one in examples(name, work, given.seed)]
-        scorer, scores = train(trained, given.seed)
+        work = options.work or Path(temporary)
+        trained = [one for name in TRAINING for one in examples(name, work, options.seed)]
+        scorer, scores = train(trained, options.seed)
         rows = [row for name in TRAINING for row in measured(name, trained, [_by_score(one) for one in scores])]
-        for name in filter(None, given.judge.split(",")):
-            judged = examples(name, work, given.seed)
+        for name in filter(None, options.judge.split(",")):
+            judged = examples(name, work, options.seed)
             orders = [in_order(one.described, scorer.judge(one.described), PathSettings().sure) for one in judged]
             rows += measured(name, judged, orders)
     print_table(("data", "hops", "questions", "all found", *MEASURES), rows)
-    if not given.folds_only:
+    if not options.folds_only:
         target = Path(path_scoring.__file__).parent / "weights" / "paths.npz"
         target.parent.mkdir(exist_ok=True)
         content = written(scorer)

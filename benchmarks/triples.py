@@ -97,11 +97,11 @@ class Identity:
 def composed(slots: FloatMatrix, places: np.ndarray[tuple[int, int], np.dtype[np.intp]], method: Method) -> FloatMatrix:
     settings = CompositionSettings(method)
     known = np.ones((BLOCK, SLOTS), dtype=bool)
-    made = np.empty((len(places), length_of(slots.shape[1], settings)), dtype=np.float32)
+    composed = np.empty((len(places), length_of(slots.shape[1], settings)), dtype=np.float32)
     for start in range(0, len(places), BLOCK):
         block = slots[places[start : start + BLOCK]]
-        made[start : start + BLOCK] = compose(block, known[: len(block)], settings)
-    return made
+        composed[start : start + BLOCK] = compose(block, known[: len(block)], settings)
+    return composed
 
 
 def median_milliseconds(times: list[float]) -> float:
@@ -155,9 +155,9 @@ def compare_algebra(python: str, dimension: int) -> tuple[list[Agreement], list[
     keys = role_vectors(dimension, 0)
     noise = unit_length(chance.standard_normal(slots.shape).astype(np.float32))
     noise = unit_length(noise - (noise * slots).sum(axis=2, keepdims=True) * slots)
-    given = {"": slots, "swapped": slots[:, ::-1], "alike": 0.8 * slots + 0.6 * noise}
-    ours = {name: by_us(of) for name, of in given.items()}
-    peer = {name: by_peer(python, of, keys) for name, of in given.items()}
+    inputs = {"": slots, "swapped": slots[:, ::-1], "alike": 0.8 * slots + 0.6 * noise}
+    ours = {name: by_us(of) for name, of in inputs.items()}
+    peer = {name: by_peer(python, of, keys) for name, of in inputs.items()}
     agreements = [Agreement(name, float(np.abs(peer[""][name] - of).max())) for name, of in ours[""].items()]
     identities = [
         Identity(what, promised, *(cosine(first(made), second(made)) for made in (ours, peer)))
@@ -251,19 +251,19 @@ def main() -> None:
     arguments.add_argument("--dimension", type=int, default=384, metavar="D")
     arguments.add_argument("--method", choices=METHODS, help="this one only, in this process, as JSON")
     arguments.add_argument("--peer-python", metavar="PYTHON", help="an interpreter that has torch-hd")
-    given = arguments.parse_args()
-    if given.method:
-        print(json.dumps(measure(given.method, given.triples, given.dimension)))
+    options = arguments.parse_args()
+    if options.method:
+        print(json.dumps(measure(options.method, options.triples, options.dimension)))
         return
     agreements: list[Agreement] = []
     identities: list[Identity] = []
-    if given.peer_python:
-        agreements, identities = compare_algebra(given.peer_python, given.dimension)
+    if options.peer_python:
+        agreements, identities = compare_algebra(options.peer_python, options.dimension)
         print_table(("operation", "largest difference"), [tuple(asdict(one).values()) for one in agreements])
         print_table(("mean cosine", "promised", "ours", "torchhd"), [tuple(asdict(one).values()) for one in identities])
-    rows = [measured_row(method, given) for method in METHODS]
+    rows = [measured_row(method, options) for method in METHODS]
     show(rows)
-    write_results(given.out, {"agreements": agreements, "identities": identities, "rows": rows})
+    write_results(options.out, {"agreements": agreements, "identities": identities, "rows": rows})
 
 
 if __name__ == "__main__":

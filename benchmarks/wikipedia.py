@@ -144,11 +144,11 @@ def measured(folder: Path, pages: int, workers: int) -> Figures:
     ran = run_measured([hoptrail, "corpus", "wikipedia", dump, "--out", corpus, "--workers", str(workers)])
     alone = run_measured([sys.executable, "-m", "benchmarks.wikipedia", "--parsing", dump])
     parsed, seconds, peak = map(float, alone.output.split())
-    made = json.loads((corpus / "corpus.json").read_bytes())
+    manifest = json.loads((corpus / "corpus.json").read_bytes())
     return Figures(
         pages=pages,
-        documents=made["documents"],
-        words=made["words"],
+        documents=manifest["documents"],
+        words=manifest["words"],
         workers=workers,
         seconds=ran.seconds,
         cpu_seconds=ran.cpu_seconds,
@@ -170,18 +170,18 @@ def main() -> None:
     options.add_argument(
         "--parsing", type=Path, metavar="DUMP", help="only parse the first 10,000 pages of this dump, here"
     )
-    given = options.parse_args()
-    if given.parsing:
-        print(*parse_only(given.parsing, 10_000))
+    chosen = options.parse_args()
+    if chosen.parsing:
+        print(*parse_only(chosen.parsing, 10_000))
         return
     with tempfile.TemporaryDirectory() as temporary:
-        folder = given.work or Path(temporary)
+        folder = chosen.work or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        figures = measured(folder, given.pages, given.workers)
+        figures = measured(folder, chosen.pages, chosen.workers)
     print_table(
         ("", "value"), [(name.replace("_", " "), getattr(figures, name)) for name in figures.__dataclass_fields__]
     )
-    write_results(given.out, figures)
+    write_results(chosen.out, figures)
 
 
 if __name__ == "__main__":

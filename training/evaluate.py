@@ -146,8 +146,8 @@ def figures(weights: Path, data: Path, limit: int) -> Iterable[Figure]:
         one for one in sources.whole_questions(sources.read_multi_hop(data / "hotpotqa")) if one.verdict is not None
     ]
     strategyqa = strategy_questions(data / "strategyqa")[: limit or None]
-    asked = [*(example for example, _ in steps), *hotpotqa, *strategyqa]
-    trained.refuse((example.question for example in asked), (example.text for example in asked))
+    examples = [*(example for example, _ in steps), *hotpotqa, *strategyqa]
+    trained.refuse((example.question for example in examples), (example.text for example in examples))
     yield answers_f1(reader, "musique sub-questions, gold passage", steps)
     in_words = [one for one in steps if ">>" not in one[0].question]
     yield answers_f1(reader, "musique sub-questions in words, gold passage", in_words)
@@ -163,15 +163,15 @@ def main() -> int:
     arguments.add_argument("--data", type=Path, default=DATA)
     arguments.add_argument("--limit", type=int, default=0, help="examples of each kind at most")
     arguments.add_argument("--out", type=Path)
-    given = arguments.parse_args()
+    options = arguments.parse_args()
     began, found = time.monotonic(), []
-    for figure in figures(given.weights, given.data, given.limit):
+    for figure in figures(options.weights, options.data, options.limit):
         found.append(figure)
         print(
             f"{time.monotonic() - began:5.0f} s  {figure.value:.3f}  {figure.measure}, {figure.what} ({figure.count})"
         )
-    if given.out:
-        given.out.write_text(json.dumps([asdict(figure) for figure in found], indent=1) + "\n", "utf-8")
+    if options.out:
+        options.out.write_text(json.dumps([asdict(figure) for figure in found], indent=1) + "\n", "utf-8")
     return 0
 
 

@@ -103,9 +103,9 @@ def main() -> int:
     arguments.add_argument("--checkpoint", type=Path, action="append", help=f"work/reader/{COOLED} if not given")
     arguments.add_argument("--out", type=Path, default=PACKAGE)
     arguments.add_argument("--data", type=Path, default=DATA)
-    given = arguments.parse_args()
-    manifest = export(given.checkpoint or [Path("work") / "reader" / COOLED], given.out, given.data)
-    print(f"{given.out}: {manifest.steps} steps, {manifest.examples} examples, {manifest.pieces} word pieces")
+    options = arguments.parse_args()
+    manifest = export(options.checkpoint or [Path("work") / "reader" / COOLED], options.out, options.data)
+    print(f"{options.out}: {manifest.steps} steps, {manifest.examples} examples, {manifest.pieces} word pieces")
     return 0
 
 

@@ -81,25 +81,25 @@ def links_of(examples: Iterable[Example]) -> Links:
         if found := _describe(example):
             described[found.name].append(found)
         named += _names_in(example)
-    kept = {name: tuple(found) for name, found in described.items()}
-    bridged = tuple(one for one in named if one.name in kept)
-    return Links(kept, tuple(named), bridged, tuple(sorted(kept)))
+    descriptions = {name: tuple(found) for name, found in described.items()}
+    bridged = tuple(one for one in named if one.name in descriptions)
+    return Links(descriptions, tuple(named), bridged, tuple(sorted(descriptions)))
 
 
 def linked(links: Links, kinds: Kinds, distractors: Distractors, draw: random.Random) -> Example:
     """A question that needs a statement, read before, and a text; in two of five cases one of them belongs to another name."""
-    asked = _about_a_row(links, kinds, draw) if draw.random() < _ROWS else _about_a_text(links, draw)
-    known = links.described.get(asked.name)
-    described = draw.choice(known) if known and draw.random() < _REAL else described_by_row(asked.name, kinds, draw)
-    question = asked.asked_of(_worded(described.phrase, draw))
-    example = replace(asked.example, source="made.linked", question=question, before=described.statement)
+    linked = _about_a_row(links, kinds, draw) if draw.random() < _ROWS else _about_a_text(links, draw)
+    known = links.described.get(linked.name)
+    described = draw.choice(known) if known and draw.random() < _REAL else described_by_row(linked.name, kinds, draw)
+    question = linked.asked_of(_worded(described.phrase, draw))
+    example = replace(linked.example, source="made.linked", question=question, before=described.statement)
     fate = draw.random()
     if fate < _OTHER_STATEMENT:
         other = draw.choice(links.described[draw.choice(links.names)]).statement
-        if asked.name not in other:
+        if linked.name not in other:
             return replace(example, before=other, answered=False, start=0, end=0, helps=None)
     elif fate < _OTHER_STATEMENT + _OTHER_TEXT:
-        near = distractors.near(asked.example)[:3]
+        near = distractors.near(linked.example)[:3]
         return replace(
             example, text=draw.choice(near or distractors.texts), answered=False, start=0, end=0, helps=False
         )

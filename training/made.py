@@ -120,8 +120,8 @@ def _beside(cells: Mapping[str, str], kinds: Kinds, draw: random.Random) -> dict
 
 def headers(kinds: Kinds, count: int, draw: random.Random) -> list[str]:
     """Headers of this many other, different columns."""
-    asked = [kind.capitalize() for kind in draw.sample(sorted(kinds.values), min(count, len(kinds.values)))]
-    return draw.sample(asked + draw.sample(list(_COLUMNS), count), count)
+    headers = [kind.capitalize() for kind in draw.sample(sorted(kinds.values), min(count, len(kinds.values)))]
+    return draw.sample(headers + draw.sample(list(_COLUMNS), count), count)
 
 
 def key_header(draw: random.Random) -> str:
@@ -147,5 +147,5 @@ def unanswerable(example: Example, distractors: Distractors, draw: random.Random
 def without_answer(example: Example) -> Example | None:
     """The question with its text without the sentences that name the answer; None if too little is left."""
     sentences = re.split(r"(?<=[.!?]) +", example.text)
-    left = " ".join(sentence for sentence in sentences if example.answer.lower() not in sentence.lower())
-    return example.unanswered_by(left, "made.without_answer") if len(left) >= 80 else None
+    remaining = " ".join(sentence for sentence in sentences if example.answer.lower() not in sentence.lower())
+    return example.unanswered_by(remaining, "made.without_answer") if len(remaining) >= 80 else None

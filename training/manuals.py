@@ -224,13 +224,13 @@ def _written(entry: _Entry, line: str, tool: str, draw: random.Random) -> _Block
     forms = {"do": entry.do, "Do": entry.do.capitalize(), "does": entry.does, "Does": entry.does.capitalize()}
     text = line.format(name=entry.name, kind=entry.kind, tool=tool, what=entry.said, when=draw.choice(_WHEN), **forms)
     name = text.index(entry.name)
-    said = text.index(entry.said)
-    begin = max(text.rfind(f"{form} ", 0, said) for form in forms.values())
+    start = text.index(entry.said)
+    begin = max(text.rfind(f"{form} ", 0, start) for form in forms.values())
     text, default = _with(text, ("", "", " The default is ", " Defaults to "), entry.default, ".", draw)
     text, since = _with(text, ("", "", "", " Added in version ", " New in "), entry.since, ".", draw)
     if draw.random() < 0.15:
         text += f"\n$ {tool} {entry.name} {draw.choice(_VALUES)}"
-    return _Block(text, (name, name + len(entry.name)), (begin, said + len(entry.said)), default, since)
+    return _Block(text, (name, name + len(entry.name)), (begin, start + len(entry.said)), default, since)
 
 
 def _with(

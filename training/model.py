@@ -71,8 +71,8 @@ class Reader(nn.Module):
         self.span = nn.Linear(sizes.width, 2)
         self.verdict = nn.Linear(sizes.width, VERDICTS)
         self.helps = nn.Linear(sizes.width, 1)
-        given = {name: torch.from_numpy(np.array(values)) for name, values in weights.items()}
-        missing = self.load_state_dict(given, strict=False).missing_keys
+        tensors = {name: torch.from_numpy(np.array(values)) for name, values in weights.items()}
+        missing = self.load_state_dict(tensors, strict=False).missing_keys
         if surplus := [name for name in missing if not name.startswith(("span.", "verdict.", "helps."))]:
             raise ValueError(f"the encoder's weights lack {', '.join(surplus)}")
         self.embeddings["word_embeddings"].requires_grad_(requires_grad=False)

@@ -91,22 +91,22 @@ class Run:
     def save(self, path: Path) -> None:
         """The state needed to continue, without the word embeddings, which are the encoder's."""
         weights = {name: values for name, values in self.reader.state_dict().items() if name != WORDS}
-        kept = {
+        state = {
             "reader": weights,
             "optimiser": self.optimiser.state_dict(),
             "progress": asdict(self.progress),
             "settings": asdict(self.settings),
         }
         unfinished = path.with_suffix(".unfinished")
-        torch.save(kept, unfinished)
+        torch.save(state, unfinished)
         unfinished.replace(path)
 
     def load(self, path: Path) -> None:
         """Continue from a checkpoint; unfinished rounds start again."""
-        kept: dict[str, Any] = torch.load(path, map_location=self.device, weights_only=True)
-        self.reader.load_state_dict(kept["reader"], strict=False)
-        self.optimiser.load_state_dict(kept["optimiser"])
-        self.progress = Progress(**kept["progress"])
+        state: dict[str, Any] = torch.load(path, map_location=self.device, weights_only=True)
+        self.reader.load_state_dict(state["reader"], strict=False)
+        self.optimiser.load_state_dict(state["optimiser"])
+        self.progress = Progress(**state["progress"])
 
 
 def has_bfloat16(device: torch.device) -> bool:
@@ -160,13 +160,13 @@ def train(run: Run, supply: Iterator[Batch], work: Path, minutes: float, cool_mi
         if not cooling and (now >= cooling_from or now - saved > _SAVED_EVERY):
             run.save(work / EVEN)
             saved, cooling = now, now >= cooling_from
-        left = min(1.0, (until - now) / (until - cooling_from)) if cooling else 1.0
-        losses.append(run.learn(next(supply), run.settings.rate * left))
+        rate_share = min(1.0, (until - now) / (until - cooling_from)) if cooling else 1.0
+        losses.append(run.learn(next(supply), run.settings.rate * rate_share))
         if run.progress.step % _TOLD_EVERY == 0:
             speed = run.progress
             print(
                 f"{now - began:6.0f} s  step {speed.step}  round {speed.round}  examples {speed.examples}  "
-                f"pieces {speed.pieces}  rate {left:.2f}  loss {sum(losses) / len(losses):.3f}",
+                f"pieces {speed.pieces}  rate {rate_share:.2f}  loss {sum(losses) / len(losses):.3f}",
                 flush=True,
             )
             losses.clear()
@@ -186,15 +186,15 @@ def main() -> int:
     arguments.add_argument("--frozen", type=int, default=0, help="layers from the lowest on that are not learned")
     arguments.add_argument("--seed", type=int, default=0)
     arguments.add_argument("--threads", type=int, default=0, help="0: one for each core")
-    given = arguments.parse_args()
-    if given.threads:
-        torch.set_num_threads(given.threads)
-    given.work.mkdir(parents=True, exist_ok=True)
-    run = start_run(Settings(given.rate, given.budget, given.longest, given.seed, frozen=given.frozen))
-    if (given.work / EVEN).exists():
-        run.load(given.work / EVEN)
-    supply = rounds(run, read_pools(given.data, given.seed), tokenizer())
-    train(run, supply, given.work, given.minutes, given.cool_minutes)
+    options = arguments.parse_args()
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    options.work.mkdir(parents=True, exist_ok=True)
+    run = start_run(Settings(options.rate, options.budget, options.longest, options.seed, frozen=options.frozen))
+    if (options.work / EVEN).exists():
+        run.load(options.work / EVEN)
+    supply = rounds(run, read_pools(options.data, options.seed), tokenizer())
+    train(run, supply, options.work, options.minutes, options.cool_minutes)
     return 0
 
 

@@ -26,8 +26,8 @@ def main() -> int:
     """See the module."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--work", type=Path, default=Path("work") / "reader")
-    given = arguments.parse_args()
-    given.work.mkdir(parents=True, exist_ok=True)
+    options = arguments.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
     manifest = Manifest.model_validate_json((PACKAGE / MANIFEST).read_text("utf-8"))
     run = start_run(Settings(manifest.rate, manifest.budget, manifest.longest, manifest.seed))
     weights = {name: torch.from_numpy(values) for name, values in read_reader_weights(PACKAGE).items()}
@@ -35,8 +35,8 @@ def main() -> int:
     if unknown:
         raise ValueError(f"weights that the reader does not have: {', '.join(unknown)}")
     run.progress = Progress(manifest.rounds, manifest.steps, manifest.examples, manifest.pieces)
-    run.save(given.work / SHIPPED)
-    shutil.copyfile(given.work / SHIPPED, given.work / EVEN)
+    run.save(options.work / SHIPPED)
+    shutil.copyfile(options.work / SHIPPED, options.work / EVEN)
     return 0
 
 

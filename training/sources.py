@@ -144,8 +144,8 @@ def _gold_parts(line: Mapping[str, Any], data: MultiHop) -> Iterator[str]:
     for passage in line["supporting"]:
         chosen = [number for name, number in line["supporting_sentences"] if name == passage]
         sentences = data.passages[passage].get("sentences") or []
-        said = " ".join(sentences[number] for number in chosen if number < len(sentences))
-        yield under_title(data.passages[passage]["title"], said) if said else data.shown(passage)
+        statements = " ".join(sentences[number] for number in chosen if number < len(sentences))
+        yield under_title(data.passages[passage]["title"], statements) if statements else data.shown(passage)
 
 
 def helping(data: MultiHop) -> Iterator[Example]:
@@ -171,8 +171,8 @@ def after_others(data: MultiHop) -> Iterator[Example]:
         answer, parts = line["answers"][0], list(_gold_parts(line, data))
         if _verdict(answer) or len(parts) < 2:
             continue
-        said = [step["answer"] or "" for step in line["decomposition"]]
-        parts = [_naming(part, said) if len(part) > _STATEMENT else part for part in parts]
+        answers = [step["answer"] or "" for step in line["decomposition"]]
+        parts = [_naming(part, answers) if len(part) > _STATEMENT else part for part in parts]
         shown = [data.shown(passage) for passage in line["supporting"]]
         at = next((at for at in reversed(range(len(shown))) if find_answer(shown[at], answer)), None)
         if at is None:

@@ -66,12 +66,12 @@ def facts(data: MultiHop) -> Iterator[Fact]:
             yield Fact(title, shown, at + life.start("born"), at + life.end("born"), _BORN)
             if life["died"]:
                 yield Fact(title, shown, at + life.start("died"), at + life.end("died"), _DIED)
-        made = _MADE_BY.search(text)
-        if made and made.start() < 200:
-            verb = made["verb"]
+        creation = _MADE_BY.search(text)
+        if creation and creation.start() < 200:
+            verb = creation["verb"]
             words = {"past": _PAST.get(verb, verb), "maker": _MAKERS[verb], "verb": verb, "title": "{}"}
             forms = tuple(form.format(**words) for form in _MADE)
-            yield Fact(title, shown, at + made.start("who"), at + made.end("who"), forms)
+            yield Fact(title, shown, at + creation.start("who"), at + creation.end("who"), forms)
 
 
 def stated(fact: Fact, others: Sequence[Fact], draw: random.Random) -> Example:
@@ -85,6 +85,6 @@ def stated(fact: Fact, others: Sequence[Fact], draw: random.Random) -> Example:
     if fate > 0.88:
         maker = draw.choice([maker for verb, maker in _MAKERS.items() if verb not in fact.text])
         if maker not in fact.text:
-            asked = f"Who is the {maker} of {fact.title}?"
-            return Example("made.stated", asked, fact.text, answered=False, helps=False)
+            question = f"Who is the {maker} of {fact.title}?"
+            return Example("made.stated", question, fact.text, answered=False, helps=False)
     return answered_at("made.stated", form.format(fact.title), fact.text, fact.start, fact.end)

@@ -109,8 +109,8 @@ def ours(recipe: str, passages: list[Passage], folder: Path) -> Row | str:
         measured = try_measured([sys.executable, "-c", BUILD, corpus, folder / "index", recipe, language])
         if isinstance(measured, Failed):
             return measured.why
-        told = json.loads(measured.output)
-        return row(Built(f"hoptrail {recipe}", version("hoptrail"), told["seconds"], told["made"]), measured, fake)
+        report = json.loads(measured.output)
+        return row(Built(f"hoptrail {recipe}", version("hoptrail"), report["seconds"], report["made"]), measured, fake)
 
 
 def peer(module: str, environments: Path, passages: list[Passage], folder: Path) -> Row | str:
@@ -144,10 +144,10 @@ def main() -> None:
     arguments.add_argument("--data", default="2wiki", metavar="NAME")
     arguments.add_argument("--documents", type=int, default=50, metavar="N")
     arguments.add_argument("--ours", default=OURS, metavar="A,B")
-    given = arguments.parse_args()
-    passages = read_passages(given.data)[: given.documents]
-    rows = list(measure(given.ours.split(","), passages, given.environments))
-    print(f"The first {len(passages)} documents of {given.data}:\n")
+    options = arguments.parse_args()
+    passages = read_passages(options.data)[: options.documents]
+    rows = list(measure(options.ours.split(","), passages, options.environments))
+    print(f"The first {len(passages)} documents of {options.data}:\n")
     print_table(
         ("system", "version", "seconds", "CPU s", "peak MB", "calls", "prompt tokens", "completion tokens", "made"),
         [
@@ -159,7 +159,7 @@ def main() -> None:
             for one in rows
         ],
     )
-    write_results(given.out, rows)
+    write_results(options.out, rows)
 
 
 if __name__ == "__main__":

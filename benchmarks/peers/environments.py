@@ -45,12 +45,12 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("folder", type=Path, metavar="DIR")
     arguments.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}; all where none is named")
-    given = arguments.parse_args()
-    if unknown := set(given.names) - set(NAMES):
+    options = arguments.parse_args()
+    if unknown := set(options.names) - set(NAMES):
         sys.exit(f"there is no environment {', '.join(sorted(unknown))}. There are: {', '.join(NAMES)}.")
     failed = False
-    for name in given.names or NAMES:
-        why = make(given.folder, name)
+    for name in options.names or NAMES:
+        why = make(options.folder, name)
         print(f"{name}: {why or 'ready'}", flush=True)
         failed = failed or why is not None
     sys.exit(failed)

@@ -69,19 +69,19 @@ def nano_graphrag_records(first: str, last: str) -> str:
 
 
 def community_report(prompt: str) -> str:
-    said = summary_of(prompt)
-    finding = {"summary": said, "explanation": said}
-    report = {"title": "Names", "summary": said, "rating": 5.0, "rating_explanation": "", "findings": [finding]}
+    summary = summary_of(prompt)
+    finding = {"summary": summary, "explanation": summary}
+    report = {"title": "Names", "summary": summary, "rating": 5.0, "rating_explanation": "", "findings": [finding]}
     return json.dumps(report)
 
 
 def our_reply(body: Body) -> str:
     from fakeai.brains import task_of
 
-    given = body["messages"][-1]["content"]
+    prompt = body["messages"][-1]["content"]
     if task_of(body) != "extract":
-        return json.dumps({"summary": summary_of(given)})
-    names = names_in(given.rpartition("The sentences, numbered by us:")[2])
+        return json.dumps({"summary": summary_of(prompt)})
+    names = names_in(prompt.rpartition("The sentences, numbered by us:")[2])
     facts = [
         {"text": f"{one} and {other} are named together.", "entities": [one, other], "sentence": 1}
         for one, other in pairwise(names)

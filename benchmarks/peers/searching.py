@@ -170,11 +170,11 @@ def main() -> None:
     arguments.add_argument("--work", type=Path, metavar="DIR", help="keep indexes here")
     arguments.add_argument("--data", default="2wiki,hotpotqa,musique", metavar="A,B")
     arguments.add_argument("--recipes", default=RECIPES, metavar="A,B", help="of ours, those that rank passages")
-    given = arguments.parse_args()
+    options = arguments.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        work = given.work or Path(temporary)
-        names, recipes = given.data.split(","), given.recipes.split(",")
-        rows = [row for name in names for row in measure(name, recipes, work, given.environments)]
+        work = options.work or Path(temporary)
+        names, recipes = options.data.split(","), options.recipes.split(",")
+        rows = [row for name in names for row in measure(name, recipes, work, options.environments)]
     print_table(
         ("data", "system", "version", "seconds to build", *MEASURES, "p50 ms", "p95 ms", "p50 CPU ms"),
         [
@@ -194,7 +194,7 @@ def main() -> None:
             for hops, scores in row.by_hops.items()
         ],
     )
-    write_results(given.out, rows)
+    write_results(options.out, rows)
 
 
 if __name__ == "__main__":

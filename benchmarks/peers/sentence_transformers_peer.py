@@ -53,11 +53,11 @@ def encode_with_sentence_transformers(python: Path, texts: Sequence[str], folder
 def remembered_vectors(python: Path, texts: Sequence[str], folder: Path) -> Matrix:
     """The peer's vectors, kept in `folder` under a hash of the texts, because computing them takes many minutes."""
     digest = hashlib.sha256("\x1f".join(texts).encode()).hexdigest()[:12]
-    kept = folder / f"sentence-transformers-{digest}.npy"
-    if not kept.exists():
+    cache = folder / f"sentence-transformers-{digest}.npy"
+    if not cache.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        np.save(kept, encode_with_sentence_transformers(python, texts, folder).vectors)
-    vectors: Matrix = np.load(kept)
+        np.save(cache, encode_with_sentence_transformers(python, texts, folder).vectors)
+    vectors: Matrix = np.load(cache)
     return vectors
 
 

@@ -33,21 +33,21 @@ TRAIL = [
 
 def three_hops(body: Body) -> str:
     """A model that knows the three sub-questions and finds each answer in the evidence, wherever it stands."""
-    given = body["messages"][1]["content"]
+    prompt = body["messages"][1]["content"]
     task = task_of(body)
     if task == "decompose_next":
-        asked = given.count(" -> ")
+        asked = prompt.count(" -> ")
         following = ["Who designed the Tallow Bridge?", "Where was that person born?", "Which river flows through #2?"]
         return json.dumps({"questions": following[asked : asked + 1]})
     if task == "complete":
-        return json.dumps({"question": TRAIL[given.count(" -> ")][0]})
+        return json.dumps({"question": TRAIL[prompt.count(" -> ")][0]})
     if task == "integrate_evidence":
         return json.dumps({"steps": [], "answer": "the Isk", "confidence": 0.9})
-    question = given.rsplit("Question: ", 1)[1].splitlines()[0]
+    question = prompt.rsplit("Question: ", 1)[1].splitlines()[0]
     for asked, title, answer, quote in TRAIL:
         if asked == question:
-            place = re.search(rf'<passage n="(\d+)"><title>{title}</title>', given)
-            assert place, given
+            place = re.search(rf'<passage n="(\d+)"><title>{title}</title>', prompt)
+            assert place, prompt
             step = {"question": asked, "answer": answer, "evidence": [int(place[1])], "quote": quote}
             return json.dumps({"steps": [step], "answer": answer, "confidence": 0.9})
     return json.dumps({"steps": [], "answer": None, "confidence": 0.1})
@@ -297,16 +297,16 @@ def test_money_without_a_price_is_wrong_usage(
 
 def data_folder(folder: Path) -> Path:
     """Six passages and four questions, one of them with three hops."""
-    made = folder / "data"
-    made.mkdir()
+    data = folder / "data"
+    data.mkdir()
     passages = [{"id": title, "title": title, "text": text} for title, text in FACTS.items()]
-    (made / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in passages), encoding="utf-8")
+    (data / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in passages), encoding="utf-8")
     questions = [
         {"id": f"q{number}", "question": asked, "answers": [answer], "supporting": [title]}
         for number, (asked, title, answer, _) in enumerate(TRAIL)
     ]
-    (made / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in questions), encoding="utf-8")
-    return made
+    (data / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in questions), encoding="utf-8")
+    return data
 
 
 def test_evaluate_keeps_what_it_paid_for(hoptrail: Hoptrail, fake: FakeAI, tiny: Path, tmp_path: Path) -> None:

@@ -86,19 +86,19 @@ ASKED = [
 def test_ask(hoptrail: Hoptrail, harbour: Path, texts: dict[str, str], recipe: str, row: dict[str, Any]) -> None:
     ended = hoptrail("ask", row["question"], "--index", harbour, "--recipe", recipe, "--json")
     assert (ended.code, ended.err) == (0, "")
-    given = ended.json
-    assert list(given) == ANSWER
-    assert (given["question"], given["recipe"], given["language"]) == (row["question"], recipe, "offline")
-    assert given["abstained"] is (given["answer"] is None)
-    assert list(given["usage"]) == USAGE
-    check_closest(given, texts, recipe)
-    assert given["usage"]["seconds"] > 0
-    assert given["trail"]
-    check_trail(given)
-    for item in given["evidence"]:
+    answer = ended.json
+    assert list(answer) == ANSWER
+    assert (answer["question"], answer["recipe"], answer["language"]) == (row["question"], recipe, "offline")
+    assert answer["abstained"] is (answer["answer"] is None)
+    assert list(answer["usage"]) == USAGE
+    check_closest(answer, texts, recipe)
+    assert answer["usage"]["seconds"] > 0
+    assert answer["trail"]
+    check_trail(answer)
+    for item in answer["evidence"]:
         assert list(item) == EVIDENCE
         assert texts[item["document"]][item["start"] : item["end"]] == item["text"] != ""
-        assert item["unit"] in {hit["unit"] for hit in given["trail"][item["hop"]]["hits"]}
+        assert item["unit"] in {hit["unit"] for hit in answer["trail"][item["hop"]]["hits"]}
 
 
 def check_trail(given: dict[str, Any]) -> None:
@@ -113,9 +113,9 @@ def check_trail(given: dict[str, Any]) -> None:
 
 
 def test_the_sample_question_is_answered_over_three_documents(hoptrail: Hoptrail, harbour: Path) -> None:
-    given = hoptrail("ask", QUESTION, "--index", harbour, "--json").json
-    assert given["answer"] in QUESTIONS[0]["answers"]
-    assert [item["title"] for item in given["evidence"]] == QUESTIONS[0]["supporting"]
+    answer = hoptrail("ask", QUESTION, "--index", harbour, "--json").json
+    assert answer["answer"] in QUESTIONS[0]["answers"]
+    assert [item["title"] for item in answer["evidence"]] == QUESTIONS[0]["supporting"]
 
 
 def test_an_abstention_has_no_answer(hoptrail: Hoptrail, harbour: Path) -> None:
@@ -159,16 +159,16 @@ def test_search_finds_nothing_where_nothing_is(hoptrail: Hoptrail, harbour: Path
 def test_show(hoptrail: Hoptrail, harbour: Path) -> None:
     ended = hoptrail("show", "--index", harbour, "--json")
     assert (ended.code, ended.err) == (0, "")
-    given = ended.json
-    assert list(given) == CONTENTS
-    assert list(given["usage"]) == USAGE
-    assert given["encoder"]["name"] == "minilm"
-    assert list(given["encoder"]) == ["name", "digest", "dimension"]
-    assert all(list(document) == DOCUMENT for document in given["documents"])
-    assert {document["source"] for document in given["documents"]} == set(originals())
-    assert given["units"]["passage"] == sum(document["passages"] for document in given["documents"])
-    assert set(given["units"]) == {"passage", "sentence", "aggregate", "summary", "profile", "triple", "slot"}
-    assert set(given["links"]) == {
+    answer = ended.json
+    assert list(answer) == CONTENTS
+    assert list(answer["usage"]) == USAGE
+    assert answer["encoder"]["name"] == "minilm"
+    assert list(answer["encoder"]) == ["name", "digest", "dimension"]
+    assert all(list(document) == DOCUMENT for document in answer["documents"])
+    assert {document["source"] for document in answer["documents"]} == set(originals())
+    assert answer["units"]["passage"] == sum(document["passages"] for document in answer["documents"])
+    assert set(answer["units"]) == {"passage", "sentence", "aggregate", "summary", "profile", "triple", "slot"}
+    assert set(answer["links"]) == {
         "EC",
         "SS",
         "SA",
@@ -180,7 +180,7 @@ def test_show(hoptrail: Hoptrail, harbour: Path) -> None:
         "triple-stated",
     }
     own_names = {"EC", "SS", "SA", "triple-end", "triple-stated"}
-    assert set(given["links"]) - own_names < set(given["structures"])
+    assert set(answer["links"]) - own_names < set(answer["structures"])
 
 
 def test_recipes(hoptrail: Hoptrail) -> None:

@@ -75,8 +75,8 @@ def test_a_synchronised_folder_has_its_index_elsewhere(
         (tmp_path / name / mark).mkdir()
     (folder / "isk.txt").write_text((notes / "isk.txt").read_text(), encoding="utf-8")
     monkeypatch.chdir(folder)
-    said = hoptrail("index", ".").err
-    assert "because the folder is synchronised" in said
+    message = hoptrail("index", ".").err
+    assert "because the folder is synchronised" in message
     assert names(folder) == ["isk.txt"]
     found = find_index(folder)
     assert found is not None

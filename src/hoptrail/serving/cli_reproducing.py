@@ -25,12 +25,10 @@ if TYPE_CHECKING:
 
 def reproduce(
     tables: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="TABLE...", help="Its cells; default: count all cells."),
+        list[str] | None, typer.Argument(metavar="TABLE...", help="Its cells; default: count all cells.")
     ] = None,
     run: Annotated[
-        bool,
-        typer.Option("--run", help="Make possible runs; with an endpoint, also those that call it."),
+        bool, typer.Option("--run", help="Make possible runs; with an endpoint, also those that call it.")
     ] = False,
     data: Annotated[Path | None, typer.Option("--data", metavar="DIR", help="The folder of the data sets.")] = None,
     work: Annotated[

@@ -41,9 +41,9 @@ class Server:
     def stop(self) -> str:
         """Stop it as an operator does; returns its output."""
         self.process.send_signal(signal.SIGTERM)
-        said = self.process.communicate(timeout=PATIENCE)[1] or ""
-        assert self.process.returncode in {0, -signal.SIGTERM}, said
-        return said
+        output = self.process.communicate(timeout=PATIENCE)[1] or ""
+        assert self.process.returncode in {0, -signal.SIGTERM}, output
+        return output
 
 
 @contextmanager

@@ -118,16 +118,16 @@ def test_questions_have_bounds(client: TestClient, question: str) -> None:
     for verb in ("ask", "search"):
         answer = client.post(f"/api/{verb}", json={"question": question})
         assert answer.status_code == 400
-        told = answer.json()["error"]
-        assert (told["code"], told["message"].startswith("question: ")) == ("not_valid", True)
+        error = answer.json()["error"]
+        assert (error["code"], error["message"].startswith("question: ")) == ("not_valid", True)
 
 
 def test_a_body_that_does_not_say_what_it_is_is_told_how_to(client: TestClient) -> None:
     body = json.dumps({"question": QUESTION}).encode()
     for verb in ("api/ask", "api/search", "v1/chat/completions"):
-        told = client.post(f"/{verb}", content=body)
-        assert (told.status_code, told.json()["error"]["code"]) == (415, "wrong_type")
-        assert "Set Content-Type: application/json" in told.json()["error"]["what_to_do"]
+        response = client.post(f"/{verb}", content=body)
+        assert (response.status_code, response.json()["error"]["code"]) == (415, "wrong_type")
+        assert "Set Content-Type: application/json" in response.json()["error"]["what_to_do"]
 
 
 @pytest.mark.parametrize("question", ['"', "* OR NEAR(", "who " * 1500, "它在哪里？", "\ud800 who?", "{{7*7}} ${x}"])
@@ -348,7 +348,7 @@ def test_while_indexing_has_not_ended_answers_say_so(client: TestClient, tmp_pat
     with writing_to(tmp_path / "north", HashingEncoder().identity) as writer:
         writer.put_documents([make_document("Ulm", "Ulm is a town on the Isk.")])
         writer.checkpoint()
-    said = client.post("/api/ask", json=asked).json()["indexing"]
-    assert said == {"documents": 7, "searchable": 6, "passages": 6, "encoded": 6, "goes_on": False}
-    assert client.post("/api/search", json=asked).json()["indexing"] == said
-    assert client.get("/api/show").json()["indexing"] == said
+    indexing = client.post("/api/ask", json=asked).json()["indexing"]
+    assert indexing == {"documents": 7, "searchable": 6, "passages": 6, "encoded": 6, "goes_on": False}
+    assert client.post("/api/search", json=asked).json()["indexing"] == indexing
+    assert client.get("/api/show").json()["indexing"] == indexing

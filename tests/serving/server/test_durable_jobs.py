@@ -44,8 +44,8 @@ def test_what_was_acknowledged_is_done_after_a_kill(tmp_path: Path, tiny: Path) 
         assert [*jobs, cancelled] == [job for job in reversed(listed) if job in {*jobs, cancelled}]
         assert listed[cancelled] in {"stopped", "done"}, "it may have been indexed before it was cancelled"
         names = {one["title"] for one in client.get("/api/documents").json()["documents"]}
-        wanted = {f"{bird} {n}" for bird in ("bittern", "crake") for n in range(3)}
-        assert names - {"dunlin"} == wanted
+        titles_expected = {f"{bird} {n}" for bird in ("bittern", "crake") for n in range(3)}
+        assert names - {"dunlin"} == titles_expected
         assert ("dunlin" in names) == (listed[cancelled] == "done")
         server.stop()
 

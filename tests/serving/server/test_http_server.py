@@ -116,10 +116,10 @@ def test_garbage_is_refused_and_the_server_lives(port: int, garbage: bytes) -> N
         connection.settimeout(5)
         try:
             connection.sendall(garbage)
-            said = connection.recv(4096)
+            received = connection.recv(4096)
         except ConnectionError:
-            said = b""
-        assert not said or re.match(rb"HTTP/1.1 4\d\d ", said)
+            received = b""
+        assert not received or re.match(rb"HTTP/1.1 4\d\d ", received)
     assert httpx.get(f"http://127.0.0.1:{port}/health").status_code == 200
 
 
@@ -151,7 +151,7 @@ def test_loopback_is_told_from_other_addresses() -> None:
         (["--workspace", "north"], "name what to serve"),
         (["--workspace", "a=x", "--workspace", "a=y"], "same name"),
         (["--workspace", "a=x", "--workspace", "b=./x"], "same folder"),
-        (["--workspace", "../a=x"], "no name of a workspace"),
+        (["--workspace", "../a=x"], "not a valid workspace name"),
         (["--index", "x", "--key-file", "absent"], "cannot read the key file"),
         (["--index", "x", "--recipe", "bm25"], ""),
     ],
@@ -229,7 +229,7 @@ def test_an_old_key_opens_beside_the_new_one(tmp_path: Path) -> None:
         [],
     ]
     file.write_text(f"a {KEY}\na short\n")
-    with pytest.raises(UsageError, match="workspace a is not one"):
+    with pytest.raises(UsageError, match="workspace a is not valid"):
         find_keys(["a"], file)
 
 

@@ -276,13 +276,13 @@ def test_documents_are_listed_in_pages(client: TestClient) -> None:
 def test_documents_are_put_in_order_once_for_each_state(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
 
-    in_order: Callable[[Snapshot], Sequence[DocumentSummary]] = inspect.unwrap(workspaces._in_order)
+    in_order: Callable[[Snapshot], Sequence[DocumentSummary]] = inspect.unwrap(workspaces._by_title)
 
     def counted(snapshot: Snapshot) -> Sequence[DocumentSummary]:
         made.append(len(snapshot.register))
         return in_order(snapshot)
 
-    monkeypatch.setattr(workspaces, "_in_order", made_once(counted))
+    monkeypatch.setattr(workspaces, "_by_title", made_once(counted))
     for start in range(4):
         client.get("/api/documents", params={"start": start, "limit": 1, "title": "in" if start == 3 else ""})
     upload(client, ("Avocet.txt", b"The avocet wades."))

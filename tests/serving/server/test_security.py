@@ -167,13 +167,13 @@ def test_guessed_and_foreign_ids_are_not_found(app: FastAPI, client: TestClient,
 
 
 def test_nothing_of_another_workspace_is_ever_seen(client: TestClient) -> None:
-    seen = [send(client, route).text for route in OF_WORKSPACES]
+    answers = [send(client, route).text for route in OF_WORKSPACES]
     question = {"question": "When does the zanzibar vault open?"}
-    seen += [client.post(f"/api/{verb}", json=question).text for verb in ("ask", "search")]
-    told = "".join(seen).replace(question["question"], "")
-    assert "Vault" not in told
-    assert "noon" not in told
-    assert SECRET not in told
+    answers += [client.post(f"/api/{verb}", json=question).text for verb in ("ask", "search")]
+    text = "".join(answers).replace(question["question"], "")
+    assert "Vault" not in text
+    assert "noon" not in text
+    assert SECRET not in text
 
 
 @pytest.mark.parametrize("route", sorted(REQUESTS))
@@ -244,8 +244,8 @@ def test_a_body_beyond_the_limit_is_refused(make_app: MakeApp, keys: Any, route:
     parts = (b"x" * 500 for _ in range(100))
     with client_of(app, NORTH) as client:
         method, path = route
-        told = client.request(method, path.format(name="x"), content=b"x" * 3000)
-        assert (told.status_code, told.json()["error"]["code"]) == (413, "too_large")
+        response = client.request(method, path.format(name="x"), content=b"x" * 3000)
+        assert (response.status_code, response.json()["error"]["code"]) == (413, "too_large")
         if method == "POST" and "{name}" not in path:
             kind = {"Content-Type": "application/json"}
             untold = client.request(method, path.format(name="x"), content=parts, headers=kind)
@@ -441,11 +441,11 @@ def test_markup_in_documents_is_text_everywhere(client: TestClient) -> None:
     hostile = "<script>alert(1)</script> The petrel <b>sleeps</b> in Marn.\n\nevent: answer\ndata: {}\n\n"
     upload(client, ("<svg onload=alert(1)>.txt", hostile.encode()))
     question = {"question": "Where does the petrel sleep? <script>alert(2)</script>\n\ndata: x"}
-    told = client.post("/api/ask", json=question, headers={"Accept": "text/event-stream"})
-    names = [line for line in told.text.split("\n") if line.startswith("event: ")]
+    response = client.post("/api/ask", json=question, headers={"Accept": "text/event-stream"})
+    names = [line for line in response.text.split("\n") if line.startswith("event: ")]
     assert names[0] == "event: question"
     assert names.count("event: answer") == 1
-    for line in told.text.split("\n"):
+    for line in response.text.split("\n"):
         assert line == "" or line.startswith(("event: ", "data: {"))
     for route in OF_WORKSPACES:
         answer = send(client, route)
@@ -459,9 +459,9 @@ def test_logs_hold_no_question_and_no_key(app: FastAPI, client: TestClient, capl
         send(client_of(app), route, headers={"Authorization": "Bearer a-wrong-key-that-is-long"})
     ours = [record for record in caplog.records if record.name.startswith(("hoptrail", "uvicorn"))]
     assert len(ours) >= 2 * len(REQUESTS)
-    told = "\n".join(f"{record.getMessage()} {record.exc_text or ''}" for record in ours)
+    log_text = "\n".join(f"{record.getMessage()} {record.exc_text or ''}" for record in ours)
     for secret in (NORTH, SOUTH, "a-wrong-key", "Tallow", "petrel-in-query"):
-        assert secret not in told
+        assert secret not in log_text
 
 
 def test_an_unforeseen_failure_is_told_without_its_message(

@@ -223,8 +223,8 @@ def _is_open(path: str) -> bool:
 
 
 def _check_host(headers: Headers, hosts: Collection[str]) -> None:
-    given = headers.getlist("host")
-    if len(given) != 1 or _name_of(f"//{given[0]}") not in hosts:
+    hosts_given = headers.getlist("host")
+    if len(hosts_given) != 1 or _name_of(f"//{hosts_given[0]}") not in hosts:
         raise Refusal(
             421, "wrong_host", "This server does not answer to that name.", "Use the name it was started for."
         )

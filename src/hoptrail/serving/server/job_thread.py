@@ -80,7 +80,7 @@ class JobThread:
         if self._closed:
             return True
         try:
-            return self._workspace.is_empty or self._workspace.index.clean()
+            return self._workspace.clean()
         except HoptrailError:  # another process is writing: its commit sweeps, too
             return True
         except Exception as error:  # noqa: BLE001 - the border of the thread: later jobs must not wait forever

@@ -87,12 +87,12 @@ class Performer:
 
     def _remove(self, job: Job) -> None:
         """Remove documents. Missing ones were already removed by the process that accepted the job."""
-        left = [item for item in job.items if item.state is State.WAITING]
-        existing = self._workspace.existing_ids([item.id for item in left])
+        waiting = [item for item in job.items if item.state is State.WAITING]
+        existing = self._workspace.existing_ids([item.id for item in waiting])
         with suppress(StillRead):  # done; the text leaves the files once `clean` succeeds
             if existing:
                 self._workspace.index.remove(sorted(existing))
-        for item in left:
+        for item in waiting:
             item.state = State.DONE
 
     def _build(self, job: Job) -> None:

@@ -36,14 +36,14 @@ class Keys:
 
     def opened_by(self, key: str) -> frozenset[str]:
         """The workspaces that a key opens. A wrong key takes as many comparisons as a right one."""
-        given = _hash(key)
+        digest = _hash(key)
         pairs = [(name, stored) for name, hashes in self.hashes.items() for stored in hashes]
-        return frozenset(name for name, stored in pairs if hmac.compare_digest(given, stored))
+        return frozenset(name for name, stored in pairs if hmac.compare_digest(digest, stored))
 
     def labels_of(self, key: str) -> dict[str, frozenset[str]]:
         """The labels that a key is limited to, by workspace; without workspaces where it is not limited."""
-        given = _hash(key)
-        return {name: labels for (name, stored), labels in self.limits.items() if hmac.compare_digest(given, stored)}
+        digest = _hash(key)
+        return {name: labels for (name, stored), labels in self.limits.items() if hmac.compare_digest(digest, stored)}
 
     def mark_of(self, key: str) -> str:
         """A fingerprint that identifies a key without revealing it; empty without keys."""

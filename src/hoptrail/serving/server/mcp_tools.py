@@ -30,7 +30,7 @@ from hoptrail.serving.server.services import Place, Services
 from hoptrail.serving.server.streaming import answering
 from hoptrail.serving.server.uploads import Upload
 from hoptrail.serving.server.wire import Question, Search, Text, as_line, contents_json, question_of
-from hoptrail.serving.server.workspaces import Workspace
+from hoptrail.serving.server.workspaces import Workspace, computes_here
 from hoptrail.types import Answer, Ranking, content_id
 
 T = TypeVar("T")
@@ -99,7 +99,7 @@ class Caller:
         Raises:
             Refusal: too many questions at once, the caller disconnected, or it took too long.
         """
-        desk, computes = self.served.desk, self.place.workspace.computes(language)
+        desk, computes = self.served.desk, computes_here(self.place.workspace, language)
         if self.request is not None:
             return await desk.wait_for(self.request, work, computes=computes)
         future, patience = desk.hand_in(work, computes=computes)

@@ -18,7 +18,7 @@ from hoptrail.serving.server.refusals import OPENAI, Refusal
 from hoptrail.serving.server.services import Here, Place, Served, Services
 from hoptrail.serving.server.streaming import answering, stream
 from hoptrail.serving.server.wire import Question
-from hoptrail.serving.server.workspaces import Workspace
+from hoptrail.serving.server.workspaces import Workspace, computes_here
 
 router = APIRouter(prefix=OPENAI.rstrip("/"), tags=["OpenAI"])
 
@@ -68,7 +68,7 @@ async def _answer(
         return StreamingResponse(events, media_type=EVENTS)
     served.desk.check(here.client)
     work = await asyncio.to_thread(answering, workspace, asked, metrics, lambda _name, _content: None)
-    answer = await served.desk.wait_for(request, work, computes=workspace.computes(None))
+    answer = await served.desk.wait_for(request, work, computes=computes_here(workspace, None))
     return JSONResponse(shape.whole(contract.answer_json(answer)))
 
 

@@ -18,7 +18,7 @@ from hoptrail.serving.server.services import Here, Place, Served
 from hoptrail.serving.server.streaming import answering, stream
 from hoptrail.serving.server.suggesting import suggested
 from hoptrail.serving.server.wire import Question, Search, question_of
-from hoptrail.serving.server.workspaces import indexing_of
+from hoptrail.serving.server.workspaces import computes_here, indexing_of
 from hoptrail.types import Ranking
 
 router = APIRouter(prefix="/api", tags=["answering"])
@@ -34,7 +34,7 @@ async def ask(request: Request, here: Here, served: Served, asked: Question) -> 
         return StreamingResponse(events, media_type=EVENTS)
     served.desk.check(here.client)
     work = await asyncio.to_thread(answering, here.workspace, asked, served.metrics, lambda _name, _content: None)
-    answer = await served.desk.wait_for(request, work, computes=here.workspace.computes(asked.language))
+    answer = await served.desk.wait_for(request, work, computes=computes_here(here.workspace, asked.language))
     return JSONResponse(contract.answer_json(answer) | indexing_of(here.workspace))
 
 
@@ -49,7 +49,7 @@ async def search(request: Request, here: Here, served: Served, asked: Search) ->
         requested = asked.recipe or workspace.index.settings.recipe
         return told_name(requested, recipe), recipe.retrieve(question)
 
-    name, ranking = await served.desk.wait_for(request, work, computes=workspace.computes(None))
+    name, ranking = await served.desk.wait_for(request, work, computes=computes_here(workspace, None))
     return JSONResponse(contract.search_json(question, name, ranking) | indexing_of(workspace))
 
 

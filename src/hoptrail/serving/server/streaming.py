@@ -29,7 +29,7 @@ from hoptrail.serving.server.question_threads import Desk, Patience, result_of
 from hoptrail.serving.server.refusals import as_refusal
 from hoptrail.serving.server.services import Place
 from hoptrail.serving.server.wire import Question, hop_json, question_of
-from hoptrail.serving.server.workspaces import Workspace, indexing_of
+from hoptrail.serving.server.workspaces import Workspace, computes_here, indexing_of
 from hoptrail.types import Answer, Hop, Span
 
 SILENCE_SECONDS = 10.0
@@ -129,7 +129,7 @@ async def stream(
         "language": asked.language or workspace.index.settings.language,
     }
     first = format_event("question", {"question": asked.question, **names})  # before a thread formats the next
-    future, patience = desk.hand_in(work, place.client, computes=workspace.computes(asked.language))
+    future, patience = desk.hand_in(work, place.client, computes=computes_here(workspace, asked.language))
     future.add_done_callback(lambda _: events.put_nowait(None))
     return _events(first, events, future, patience, format_event, workspace)
 

@@ -60,8 +60,8 @@ class Turns:
         client = turn.client
         self._waiting.setdefault(client, deque()).append(turn)
         while not self._may_begin(turn):
-            left = self._since + self._patience - time.monotonic()
-            turn.comes.wait(left if self._holder and left > 0 else self._patience)
+            remaining = self._since + self._patience - time.monotonic()
+            turn.comes.wait(remaining if self._holder and remaining > 0 else self._patience)
         self._waiting[client].popleft()
         if not self._waiting[client]:
             del self._waiting[client]

@@ -101,6 +101,14 @@ class Workspace:
                 "Change the index that it is published from, and publish that again.",
             )
 
+    def clean(self) -> bool:
+        """Erase removed text from every file. Returns False while another process still reads an earlier state.
+
+        Raises:
+            IndexBusy: another process is writing.
+        """
+        return self.is_empty or self.index.clean()
+
     def warm(self) -> None:
         """Load what the default recipe needs into memory, by a search that costs nothing.
 
@@ -131,10 +139,6 @@ class Workspace:
     def language_names(self) -> tuple[str, ...]:
         """The permitted languages, the default first."""
         return tuple(dict.fromkeys((self.index.settings.language, OFFLINE)))
-
-    def computes(self, language: str | None) -> bool:
-        """Whether a language (default: that of the settings) computes on this machine instead of waiting for a model."""
-        return (language or self.index.settings.language) == OFFLINE
 
     def recipe(
         self,
@@ -202,6 +206,11 @@ class Workspace:
     def document(self, name: str) -> Document | None:
         """The document with this id, or None."""
         return None if self.is_empty else self.corpus().documents({name}).get(name)
+
+
+def computes_here(workspace: Workspace, language: str | None) -> bool:
+    """Whether a language (default: that of the settings) computes on this machine instead of waiting for a model."""
+    return (language or workspace.index.settings.language) == OFFLINE
 
 
 _contents = made_once(contents_of)

@@ -86,8 +86,8 @@ def answer(
     question: str, text: str | None, evidence: Sequence[Evidence] = (), hops: Sequence[Hop] = (), **more: Any
 ) -> dict[str, Any]:
     trail = Trail(tuple(hops) or (hop(question, text),))
-    given = {"confidence": 0.9, "usage": Usage(seconds=0.4), **more}
-    return contract.answer_json(Answer(question, text, "trail", "offline", tuple(evidence), trail, **given))
+    fields = {"confidence": 0.9, "usage": Usage(seconds=0.4), **more}
+    return contract.answer_json(Answer(question, text, "trail", "offline", tuple(evidence), trail, **fields))
 
 
 def answers(told: Told) -> dict[str, dict[str, Any]]:

@@ -95,8 +95,8 @@ def test_two_recipes_stand_side_by_side_and_history_keeps_both(page: Page) -> No
 def test_an_abstention_and_an_error_are_said_plainly(page: Page) -> None:
     ask(page, "Who painted the ceiling in Vienna?")
     assert page.locator(".answer .label").inner_text().lower() == "no answer"
-    told = {"code": "too_many", "message": "Too many questions at once.", "what_to_do": "Ask again in 5 seconds."}
-    page.route("**/api/ask*", lambda route: route.fulfill(status=429, json={"error": told}))
+    error = {"code": "too_many", "message": "Too many questions at once.", "what_to_do": "Ask again in 5 seconds."}
+    page.route("**/api/ask*", lambda route: route.fulfill(status=429, json={"error": error}))
     page.get_by_role("button", name="Ask", exact=True).click()
     alert = page.get_by_role("alert").filter(has_text="Too many questions at once.")
     alert.wait_for()

@@ -107,8 +107,8 @@ def test_an_answer_of_each_kind(asking: Page, told: Told, kind: str) -> None:
     page = asking
     answer = answered(page, told, kind)
     look(page, f"answer {kind}")
-    seen = page.locator(".answer").inner_text()
-    assert all(item in seen for item in answer["items"] or filter(None, [answer["answer"]]))
+    shown_text = page.locator(".answer").inner_text()
+    assert all(item in shown_text for item in answer["items"] or filter(None, [answer["answer"]]))
     assert page.locator(".picture").count() == (kind == "several hops")
     assert page.locator(".steps[open]").count() == (kind == "several hops")
     assert page.locator(".settling .quote").count() == min(2, len(answer["evidence"])) - (kind == "several hops")
