@@ -103,6 +103,7 @@ def _right(question: Question, result: QuestionResult) -> bool:
 
 
 def measured(recipe: str, sources: Sequence[Source], calibrated: Sequence[Source]) -> Measured:
+    """The qualities of all folders, raw and calibrated, with the pooled ones."""
     everything, fitted = together("all", sources), together("all", calibrated)
     return Measured(
         recipe,
@@ -120,6 +121,7 @@ def _thinned(source: Source) -> list[RiskAt]:
 
 
 def cells(quality: Quality) -> tuple[object, ...]:
+    """One row of the table."""
     ends = "{:.2f}-{:.2f}".format(*quality.sure.ends()) if quality.sure else "-"
     values = (quality.right, quality.brier, quality.calibration_error, quality.area_under_risk)
     precision = quality.sure.value if quality.sure else None

@@ -35,6 +35,7 @@ class Row:
     abstained: dict[str, int]
 
     def cells(self) -> tuple[object, ...]:
+        """The row of the table."""
         counts = (f"{self.wrong[cause]} + {self.abstained[cause]}" for cause in Cause)
         wrong, abstained = sum(self.wrong.values()), sum(self.abstained.values())
         shares = (f"{count / self.questions:.1%}" for count in (self.right, wrong, abstained))
@@ -42,6 +43,7 @@ class Row:
 
 
 def row(run: Run) -> Row:
+    """The causes of one run, counted."""
     found = analyse_errors(run)
     wrong = {cause.value: found.count(cause, abstained=False) for cause in Cause}
     abstained = {cause.value: found.count(cause, abstained=True) for cause in Cause}

@@ -93,6 +93,7 @@ def timed(cluster: Cluster, vectors: FloatMatrix, words: Sequence[int]) -> tuple
 
 
 def measure(corpus: Corpus, method: str, cluster: Cluster) -> Row:
+    """Measure one clustering of a corpus."""
     groups, cpu_seconds, seconds = timed(cluster, corpus.vectors, corpus.words)
     print(f"{corpus.dataset.name}: {method}, {cpu_seconds:.1f} CPU seconds", file=sys.stderr, flush=True)
     predicted = predicted_pairs(corpus, groups)
@@ -114,6 +115,7 @@ def measure(corpus: Corpus, method: str, cluster: Cluster) -> Row:
 
 
 def predicted_pairs(corpus: Corpus, groups: Iterable[Sequence[int]]) -> frozenset[Pair]:
+    """The pairs of passages that share a group."""
     return pairs_of([corpus.ids[row] for row in group] for group in groups)
 
 
@@ -158,6 +160,7 @@ def compile_raptor(corpus: Corpus) -> tuple[float, float]:
 
 
 def measure_all(corpus: Corpus) -> list[Row]:
+    """All methods on one corpus."""
     rows = [measure(corpus, "leiden (default)", open_clusterer(LEIDEN))]
     rows.append(measure(corpus, "leiden, one membership", open_clusterer(replace(LEIDEN, memberships=1))))
     if not HAS_RAPTOR:

@@ -192,10 +192,12 @@ def markdown(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
 
 
 def in_hundredths(scores: Mapping[str, float]) -> dict[str, float]:
+    """Shares as percentages."""
     return {name: 100 * value for name, value in scores.items()}
 
 
 def shown(value: object) -> str:
+    """A table cell: floats with three significant digits, integers with thousands separators."""
     if isinstance(value, float):
         return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -109,6 +109,7 @@ def views(folder: Path, documents: int, rounds: int) -> list[dict[str, Any]]:
 
 
 def made_notes(folder: Path, documents: int) -> Path:
+    """Write generated notes with dated and undated sections."""
     for number in range(documents):
         sentences = [
             f"The {WORDS[(number + part) % 10]} is {WORDS[(number * 7 + part) % 10]} {number}." for part in range(3)

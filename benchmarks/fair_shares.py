@@ -61,6 +61,7 @@ class Taken:
         return Taken(self.seconds + other.seconds, self.used + other.used, self.codes + other.codes)
 
     def times(self, beside: str) -> Times:
+        """The row of these requests; `beside` names the other load."""
         requests = len(self.seconds)
         figures = (1000 * of(times) for times in (self.seconds, self.used) for of in (median, slowest))
         return Times(beside, requests, requests - self.codes[200], *figures)
@@ -93,10 +94,12 @@ class Asked:
     key: str
 
     def client(self) -> httpx.Client:
+        """An HTTP client with the key."""
         headers = {"Authorization": f"Bearer {self.key}"}
         return httpx.Client(base_url=f"http://127.0.0.1:{self.server.port}", headers=headers, timeout=300, verify=False)
 
     def ask(self, client: httpx.Client, number: int) -> int:
+        """Ask question `number`; returns the status code."""
         body = {"question": QUESTIONS[number % len(QUESTIONS)], "recipe": self.recipe}
         return client.post(f"/api/{self.verb}", json=body).status_code
 
@@ -146,6 +149,7 @@ def main() -> None:
 
 
 def busy(other: Asked, server: Server) -> Asked:
+    """The same requests with the busy key, to another server."""
     return replace(other, server=server, key=KEYS["busy"])
 
 
@@ -192,6 +196,7 @@ def served(index: Path, ground: Path) -> Iterator[Server]:
 
 
 def timed(asked: Asked, requests: int) -> Taken:
+    """Make requests one after the other."""
     taken = Taken()
     with asked.client() as client:
         for number in range(requests):
@@ -205,6 +210,8 @@ def timed(asked: Asked, requests: int) -> Taken:
 def keep_asking(
     asked: Asked, clients: int, stop: multiprocessing.synchronize.Event, begun: multiprocessing.synchronize.Semaphore
 ) -> None:
+    """Ask with many clients until `stop` is set; each releases `begun` after its first answer."""
+
     def ask_on(number: int) -> None:
         with asked.client() as client:
             asked.ask(client, number)

@@ -54,6 +54,7 @@ def main() -> None:
 
 
 def first_answer(corpus: Path, how: str) -> FirstAnswer:
+    """Index a corpus, and ask as soon as there is a commit."""
     with tempfile.TemporaryDirectory(prefix="hoptrail-first-") as ground:
         index = Path(ground, "index")
         begun = time.perf_counter()

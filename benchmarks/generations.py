@@ -51,6 +51,7 @@ class Row:
 
 
 def number_of(text: str) -> int:
+    """A number that depends only on the text."""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
 
 
@@ -88,6 +89,7 @@ def named(text: str, place: int) -> str:
 
 
 def measure(recipe: str, data: Path, work: Path, limit: int) -> Row:
+    """Run one recipe and compare both counts."""
     from fakeai.brains import task_of
     from fakeai.server import FakeAI, serving
     from hoptrail.models.remembered import FILE

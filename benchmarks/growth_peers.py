@@ -23,6 +23,7 @@ WARM = 3
 
 
 def faiss_index(name: str, folder: Path) -> Callable[[int], object]:
+    """Build faiss over the vectors; returns a search by question number."""
     import faiss  # type: ignore[import-not-found, unused-ignore]
     import numpy as np
 
@@ -39,6 +40,7 @@ def faiss_index(name: str, folder: Path) -> Callable[[int], object]:
 
 
 def tantivy_index(folder: Path, corpus: Path, place: str) -> Callable[[int], object]:
+    """Build tantivy over the texts; returns a search by question number."""
     import tantivy  # type: ignore[import-not-found, unused-ignore]
 
     builder = tantivy.SchemaBuilder()

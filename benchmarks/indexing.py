@@ -71,17 +71,20 @@ class Row:
 
 
 def row(what: str, measured: Measured, index: Path | None = None) -> Row:
+    """The row of a finished process."""
     disk = size_of(index) / 1e6 if index else None
     encoding = float(measured.output) if measured.output else None
     return Row(what, measured.seconds, measured.cpu_seconds, measured.peak_megabytes, encoding, disk)
 
 
 def write_corpus(passages: list[Passage], path: Path) -> None:
+    """Write passages as a JSONL corpus."""
     lines = (json.dumps({"id": one.id, "title": one.title, "text": one.text}) for one in passages)
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def measure_building(passages: list[Passage], folder: Path, peer: Path | None, recipe: str | None) -> list[Row]:
+    """Measure encoding alone, and the first index run."""
     corpus, index, texts = folder / "corpus.jsonl", folder / "index", folder / "ours.json"
     searchable = [passage.searchable for passage in passages]
     write_corpus(passages, corpus)
@@ -101,6 +104,7 @@ def measure_building(passages: list[Passage], folder: Path, peer: Path | None, r
 
 
 def measure_changes(folder: Path) -> list[Row]:
+    """Measure runs with nothing changed, one document more, and one less."""
     corpus, index = folder / "corpus.jsonl", folder / "index"
     note = folder / "one more.txt"
     note.write_text(
@@ -115,6 +119,7 @@ def measure_changes(folder: Path) -> list[Row]:
 
 
 def show(rows: list[Row], passages: int) -> None:
+    """Print the table, with ratios to our encoder alone."""
     alone = rows[0]
     print(f"{passages:,} passages; ratios are to {alone.what}:\n")
     print_table(

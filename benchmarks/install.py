@@ -32,6 +32,7 @@ class Installation:
 
 
 def measure(clone: Path, python: str) -> tuple[Installation, list[tuple[str, float]]]:
+    """Clone, and run `make demo` twice."""
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
     command: list[str | Path] = ["make", "--no-print-directory", "-C", clone, "demo", f"PYTHON={python}"]
     first, second = run_measured(command), run_measured(command)

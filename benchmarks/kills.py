@@ -63,6 +63,8 @@ class Ground:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
+    """A trial whose outcome was wrong."""
+
     step: str
     fault: str
     operation: int
@@ -79,6 +81,7 @@ class Results:
     failures: list[Failure] = field(default_factory=list)
 
     def plain(self) -> dict[str, object]:
+        """The results as JSON."""
         return {
             "of": origin((TEXTS, NEW, LATER)),
             "operations": self.operations,

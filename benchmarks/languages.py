@@ -106,10 +106,12 @@ class Row:
 
 
 def rows_of(language: str) -> list[Row]:
+    """The documents and questions of a language."""
     return [Row(*line.split("|")) for line in TEXTS[language].strip().splitlines()]
 
 
 def index_of(folder: Path, language: str, encoder: str) -> Index:
+    """An index of a language's documents."""
     sources = folder / "documents"
     sources.mkdir(parents=True)
     for number, row in enumerate(rows_of(language)):
@@ -120,6 +122,7 @@ def index_of(folder: Path, language: str, encoder: str) -> Index:
 
 
 def found(index: Index, recipe: str, rows: list[Row]) -> dict[str, int]:
+    """How many settling statements are in the first hit, and in the first three."""
     ranks = [
         next(
             (place for place, hit in enumerate(index.search(row.question, recipe)) if row.settles in hit.unit.text), 99
@@ -130,6 +133,7 @@ def found(index: Index, recipe: str, rows: list[Row]) -> dict[str, int]:
 
 
 def outcome(answer: Answer, row: Row) -> str:
+    """The outcome of an answer: right, shown, missed or wrong."""
     if answer.text is None:
         return "shown" if any(row.settles in one.text for one in answer.closest) else "missed"
     is_cited = any(row.settles in one.text for one in answer.evidence)

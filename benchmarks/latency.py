@@ -100,6 +100,7 @@ def make_passages(number: int) -> list[Passage]:
 
 
 def make_vectors(number: int, seed: int) -> Matrix:
+    """Random unit vectors, shape (number, DIMENSION)."""
     vectors = np.random.default_rng(seed).standard_normal((number, DIMENSION), dtype=np.float32)
     scaled: Matrix = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     return scaled
@@ -125,6 +126,7 @@ def questions(number: int) -> list[str]:
 
 
 def no_encoder() -> Encoder:
+    """Fails: no encoder may be opened."""
     raise AssertionError("vectors are given here")
 
 
@@ -154,6 +156,7 @@ def _timed(work: Callable[[int], object], place: int) -> tuple[float, float]:
 
 
 def latency(units: int, search: str, ours: Timed, peer: str, theirs: Timed) -> Latency:
+    """The row of one search and its peer."""
     (one, one_cpu), (other, other_cpu) = ours, theirs
     return Latency(
         units,
@@ -169,6 +172,7 @@ def latency(units: int, search: str, ours: Timed, peer: str, theirs: Timed) -> L
 
 
 def measure_search(passages: Sequence[Passage], vectors: Matrix, folder: Path, number: int) -> Iterator[Latency]:
+    """Measure keyword and dense search beside their peers."""
     asked, corpus = questions(number), Corpus(Snapshot.open(folder), no_encoder)
     asked_vectors, bm25s = make_vectors(len(asked), SEED + 1), Bm25s([one.searchable for one in passages])
     turns = take_turns(
@@ -204,6 +208,7 @@ def open_once(search: str, folder: Path) -> None:
 
 
 def measure_opening(units: int, folder: Path) -> Iterator[Opening]:
+    """Measure opening in separate processes."""
     for search in ("keyword", "dense"):
         done = run_measured([sys.executable, "-m", "benchmarks.latency", "--opening", search, str(folder)])
         imports, opening, first, second = json.loads(done.output)
@@ -211,6 +216,7 @@ def measure_opening(units: int, folder: Path) -> Iterator[Opening]:
 
 
 def show(latencies: Sequence[Latency], openings: Sequence[Opening]) -> None:
+    """Print both tables."""
     print("Milliseconds a question:\n")
     print_table(
         ("units", "search", "median", "p95", "CPU", "peer", "its median", "its p95", "its CPU", "ratio"),

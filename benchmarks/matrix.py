@@ -213,6 +213,7 @@ def by_hops(rows: Sequence[Row], name: str) -> str:
 
 
 def percent(share: float | None) -> str:
+    """A share as a percentage with one decimal."""
     return "–" if share is None else f"{100 * share:.1f}"
 
 

@@ -128,6 +128,7 @@ def ways(index: Index, language: Language) -> Iterator[tuple[str, Recipe]]:
 def outcomes(
     recipe: Recipe, language: CountingReads, dataset: Dataset, asked: Sequence[SubQuestion]
 ) -> Iterator[Outcome]:
+    """Answer all sub-questions with one recipe."""
     rule = ANSWER_RULES.get(dataset.name, Rule.HOTPOTQA)
     passages_of = partial(corpus_ids, ids=corpus_ids_by_document(recipe.corpus.snapshot, dataset))
     for one in asked:
@@ -141,6 +142,7 @@ def outcomes(
 
 
 def measure(name: str, work: Path, limit: int | None) -> list[Row]:
+    """All methods on one data set."""
     dataset = load_dataset(data_folder(name))
     steps = sub_questions(dataset)[:limit]
     language = CountingReads()
@@ -152,6 +154,8 @@ def measure(name: str, work: Path, limit: int | None) -> list[Row]:
 
 
 def row(data: str, way: str, own: Sequence[Outcome], baseline: Sequence[Outcome]) -> Row:
+    """The means of one method, with tests against the baseline."""
+
     def means(*names: str) -> list[float]:
         return [mean([getattr(one, name) for one in own]) for name in names]
 

@@ -67,6 +67,8 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
+    """A state with a problem."""
+
     step: str
     operation: int
     after: str
@@ -85,6 +87,7 @@ class Results:
     failures: list[Failure] = field(default_factory=list)
 
     def plain(self) -> dict[str, object]:
+        """The results as JSON."""
         return {
             "of": origin((TEXTS, NEW, LATER)),
             "operations": self.operations,

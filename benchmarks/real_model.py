@@ -117,6 +117,7 @@ class Counting(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}/v1"
 
     def note(self, body: dict[str, Any], status: int, reply: bytes) -> None:
+        """Count one request and its reply."""
         rung = _rung_of(body)
         with self.lock:
             if self.log:
@@ -216,6 +217,7 @@ def serving(python: Path, server: str) -> Iterator[str]:
 
 
 def hoptrail(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a separate process."""
     command = [sys.executable, "-m", "hoptrail.serving.cli", *map(str, arguments)]
     return subprocess.run(
         command, capture_output=True, text=True, cwd=ROOT, check=False, env=os.environ | {"OPENAI_API_KEY": ""}

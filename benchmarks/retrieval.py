@@ -60,6 +60,7 @@ class Row:
 
 
 def row(dataset: Dataset, system: str, summary: RetrievalSummary) -> Row:
+    """The row of one system."""
     assert summary.overall is not None
     scores = in_hundredths(summary.overall.scores.named())
     by_hops = {hops: in_hundredths(means.scores.named()) for hops, means in summary.by_hops}
@@ -75,6 +76,7 @@ def ours(dataset: Dataset, work: Path) -> list[Row]:
 
 
 def judged(dataset: Dataset, system: str, search: Search) -> Row:
+    """Score the rankings of a search."""
     rankings = [
         JudgedRanking(tuple(search(question)), frozenset(question.supporting), question.hops)
         for question in dataset.questions
@@ -83,11 +85,13 @@ def judged(dataset: Dataset, system: str, search: Search) -> Row:
 
 
 def by_bm25s(passages: list[Passage]) -> Search:
+    """A search with bm25s."""
     peer = Bm25s([passage.searchable for passage in passages])
     return lambda question: [passages[place].id for place in peer.search(question.question, DEEPEST_CUTOFF)]
 
 
 def by_sentence_transformers(dataset: Dataset, passages: list[Passage], python: Path, work: Path) -> Search:
+    """Exact cosine search over the vectors of sentence-transformers."""
     asked = [question.question for question in dataset.questions]
     vectors = remembered_vectors(python, [*(passage.searchable for passage in passages), *asked], work)
     matrix, questions = vectors[: len(passages)], vectors[len(passages) :]
@@ -98,6 +102,7 @@ def by_sentence_transformers(dataset: Dataset, passages: list[Passage], python: 
 
 
 def measure(name: str, work: Path, python: Path | None) -> list[Row]:
+    """All systems on one data set."""
     dataset, passages = load_dataset(data_folder(name)), read_passages(name)
     rows = [*ours(dataset, work), judged(dataset, "bm25s", by_bm25s(passages))]
     if python is not None:

@@ -127,10 +127,12 @@ def main() -> None:
 
 
 def index_of(work: Path, name: str) -> Path:
+    """The index folder of a data set."""
     return work / name / INDEX_FOLDER / name
 
 
 def prepare(folder: Path, name: str) -> None:
+    """Build missing passages, extractions and sentences."""
     if Snapshot.exists(folder) and Snapshot.open(folder).count(Kind.SENTENCE):
         return
     corpus = load_dataset(data_folder(name)).corpus
@@ -177,17 +179,20 @@ def run_all(chosen: Namespace) -> dict[str, Any]:
 
 
 def child(mode: str, own: list[str]) -> tuple[dict[str, Any], float]:
+    """Run one measurement in a separate process; returns its figures and peak memory."""
     done = run_measured([sys.executable, "-m", "benchmarks.sentence_graph", "--child", mode, *own])
     return json.loads(done.output), done.peak_megabytes
 
 
 def seconds_of(act: Callable[[], object]) -> float:
+    """Wall clock seconds of a call."""
     started = time.perf_counter()
     act()
     return time.perf_counter() - started
 
 
 def scaled(work: Path, names: list[str], size: int) -> Scaled:
+    """Measure linking `size` sentences in memory."""
     nodes = repeated([read_nodes(index_of(work, name)) for name in names], size)
     kinds = []
     for kind in KINDS:
@@ -199,11 +204,13 @@ def scaled(work: Path, names: list[str], size: int) -> Scaled:
 
 
 def read_nodes(folder: Path) -> Nodes:
+    """The sentences of an index, ready for linking."""
     snapshot = Snapshot.open(folder)
     return nodes_of(snapshot, sentence_places(snapshot), SentenceGraphSettings())
 
 
 def figures(kind: str, pairs: Directed, seconds: float, size: int) -> KindFigures:
+    """The figures of one kind of link."""
     degrees = np.bincount(pairs.sources, minlength=size) + np.bincount(pairs.targets, minlength=size)
     median, high = np.percentile(degrees, [50, 90])
     return KindFigures(
@@ -248,6 +255,7 @@ def repeated(parts: list[Nodes], size: int) -> Nodes:
 
 
 def turned(vectors: FloatMatrix, chance: np.random.Generator) -> FloatMatrix:
+    """Vectors rotated a little in random directions."""
     noise = chance.normal(size=vectors.shape).astype(np.float32)
     moved = vectors + TURN * noise / np.linalg.norm(noise, axis=1, keepdims=True)
     unit: FloatMatrix = moved / np.linalg.norm(moved, axis=1, keepdims=True)
@@ -268,6 +276,7 @@ def merged(named: Iterable[tuple[Mentions, int]], size: int) -> Mentions:
 
 
 def stored(folder: Path) -> Stored:
+    """Measure building, writing and updating links in a copy of an index."""
     with tempfile.TemporaryDirectory() as temporary:
         copy = Path(temporary, "index")
         shutil.copytree(folder, copy)
@@ -305,6 +314,7 @@ def add_again(writer: Writer, links: SentenceLinks) -> float:
 
 
 def walked(partly: Stored, snapshot: Snapshot) -> Stored:
+    """The same with the times of opening and walking the graph."""
     opening = seconds_of(lambda: SentenceGraph.of(snapshot))
     graph = SentenceGraph.of(snapshot)
     chance = np.random.default_rng(2)

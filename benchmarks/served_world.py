@@ -55,6 +55,7 @@ class Told:
         return run
 
     def after(self, before: dict[str, str]) -> dict[str, str]:
+        """The texts after this request, by title."""
         return {title: text for title, text in {**before, **self.texts}.items() if title != self.removed}
 
 

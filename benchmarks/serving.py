@@ -67,6 +67,7 @@ class Figures:
 
 @contextmanager
 def copied(index: Path) -> Iterator[str]:
+    """A copy of the index folder."""
     with tempfile.TemporaryDirectory() as temporary:
         shutil.copytree(index, Path(temporary, "index"))
         yield str(Path(temporary, "index"))
@@ -105,6 +106,7 @@ def served(index: str) -> Iterator[tuple[httpx.Client, int]]:
 
 
 def wait_for(client: httpx.Client) -> None:
+    """Wait until the server answers."""
     while True:
         try:
             client.get("/health")
@@ -117,6 +119,8 @@ def wait_for(client: httpx.Client) -> None:
 def load(
     servers: list[httpx.Client], verb: str, questions: list[str], clients: int, requests: int, recipe: str
 ) -> Load:
+    """Measure one verb with a number of clients."""
+
     def one(client: httpx.Client, question: str) -> float:
         started = time.perf_counter()
         client.post(f"/api/{verb}", json={"question": question, "recipe": recipe}).raise_for_status()

@@ -81,6 +81,7 @@ class Step:
     """Whether removed text is already gone when it starts."""
 
     def command(self, world: Path, index: Path) -> Callable[[], int]:
+        """The command of this step as a function that returns its exit code."""
         return command_line(self.arguments(world, index))
 
 

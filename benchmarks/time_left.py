@@ -66,6 +66,7 @@ def main() -> None:
 
 
 def measured(corpus: Path, lines: int, recipe: str) -> TimeLeft:
+    """Index one corpus and compare the reported times with the true ones."""
     with tempfile.TemporaryDirectory(prefix="hoptrail-left-") as ground:
         source = corpus
         if corpus.suffix == ".jsonl":

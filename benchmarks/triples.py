@@ -95,6 +95,7 @@ class Identity:
 
 
 def composed(slots: FloatMatrix, places: np.ndarray[tuple[int, int], np.dtype[np.intp]], method: Method) -> FloatMatrix:
+    """The composed vectors of all triples, in blocks."""
     settings = CompositionSettings(method)
     known = np.ones((BLOCK, SLOTS), dtype=bool)
     composed = np.empty((len(places), length_of(slots.shape[1], settings)), dtype=np.float32)
@@ -105,6 +106,7 @@ def composed(slots: FloatMatrix, places: np.ndarray[tuple[int, int], np.dtype[np
 
 
 def median_milliseconds(times: list[float]) -> float:
+    """The median of times in seconds, as milliseconds."""
     return 1000 * sorted(times)[len(times) // 2]
 
 
@@ -135,6 +137,7 @@ def measure(method: Method, triples: int, dimension: int) -> dict[str, float]:
 
 
 def measured_row(method: Method, given: Namespace) -> Row:
+    """Measure one composition in a separate process."""
     sizes = ["--triples", str(given.triples), "--dimension", str(given.dimension)]
     done = run_measured([sys.executable, "-m", "benchmarks.triples", "--method", method, *sizes])
     own = json.loads(done.output)
@@ -142,6 +145,7 @@ def measured_row(method: Method, given: Namespace) -> Row:
 
 
 def peer_row(method: str, given: Namespace) -> PeerRow | None:
+    """The same by the peer; None if there is none for this composition."""
     if given.peer_python is None or method not in PEER_METHODS:
         return None
     done = run_measured([given.peer_python, "-m", PEER, "time", method, str(given.triples), str(given.dimension)])
@@ -203,6 +207,7 @@ def by_us(slots: FloatMatrix) -> dict[str, FloatMatrix]:
 
 
 def by_peer(python: str, slots: FloatMatrix, keys: FloatMatrix) -> dict[str, FloatMatrix]:
+    """The peer's compositions of the same vectors."""
     with tempfile.TemporaryDirectory() as folder:
         np.savez(Path(folder, "given.npz"), slots=np.ascontiguousarray(slots, dtype=np.float32), keys=keys)
         run_measured([python, "-m", PEER, "algebra", folder])
@@ -216,6 +221,7 @@ def cosine(one: FloatMatrix, other: FloatMatrix) -> float:
 
 
 def show(rows: list[Row]) -> None:
+    """Print the table."""
     header = ("composition", "composing s", "CPU s", "vectors MiB", "peak MiB", "search ms", "product ms", "ratio")
     print_table(
         (*header, "torchhd: s", "CPU s", "peak MiB", "search ms"),

@@ -62,9 +62,11 @@ class Wiki:
         self.weights = list(accumulate(1 / (rank + 2) for rank in range(len(self.words))))
 
     def said(self, count: int) -> str:
+        """`count` random words."""
         return " ".join(self.random.choices(self.words, cum_weights=self.weights, k=count))
 
     def sentence(self, number: int) -> str:
+        """A sentence with a link and sometimes a reference."""
         link = f"[[Article {self.random.randint(1, number)}|{self.said(2)}]]"
         cite = (
             f"<ref>{{{{cite web|url=http://example.org/{number}|title={self.said(6)}|publisher={self.said(2)}}}}}</ref>"
@@ -72,10 +74,12 @@ class Wiki:
         return f"{self.said(9).capitalize()} {link} {self.said(6)}.{cite if self.random.random() < 0.4 else ''} "
 
     def infobox(self, number: int) -> str:
+        """An infobox of 3 to 15 rows."""
         rows = "".join(f"| {self.said(1)}_{row} = [[{self.said(2)}]]\n" for row in range(self.random.randint(3, 15)))
         return f"{{{{Infobox thing\n| name = Article {number}\n{rows}| area = {{{{convert|{number}|km2}}}}\n}}}}\n"
 
     def article(self, number: int) -> str:
+        """The wikitext of an article."""
         box = self.infobox(number) if self.random.random() < 0.66 else ""
         parts = [box, f"'''Article {number}''' is a {self.said(3)}. "]
         for section in range(self.random.randint(1, 4)):
@@ -102,6 +106,7 @@ class Wiki:
         return f"Article {number}", odd.get(self.random.randrange(1000), "") + text, 0, ""
 
     def xml(self, number: int) -> str:
+        """The page as XML."""
         title, text, namespace, redirect = self.page(number)
         lead = f'<redirect title="{redirect}" />' if redirect else ""
         return (
@@ -111,6 +116,7 @@ class Wiki:
 
 
 def write_dump(path: Path, pages: int) -> None:
+    """Write a compressed dump."""
     wiki = Wiki()
     with bz2.open(path, "wt", encoding="utf-8", compresslevel=1) as stream:
         stream.write('<mediawiki xml:lang="en">\n  <siteinfo><case>first-letter</case></siteinfo>\n')
@@ -137,6 +143,7 @@ def parse_only(dump: Path, most: int) -> tuple[int, float, float]:
 
 
 def measured(folder: Path, pages: int, workers: int) -> Figures:
+    """Convert a generated dump."""
     dump, corpus = folder / f"generated-{pages}.xml.bz2", folder / f"corpus-{pages}-{workers}"
     if not dump.exists():
         write_dump(dump, pages)

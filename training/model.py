@@ -43,6 +43,7 @@ class Layer(nn.Module):
         )
 
     def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """Hidden states after this layer, shape as before."""
         inner, outer = self.attention["self"], self.attention["output"]
         query, key, value = (
             inner[name](hidden).unflatten(-1, (self.heads, -1)).transpose(1, 2) for name in ("query", "key", "value")

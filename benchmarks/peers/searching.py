@@ -141,6 +141,7 @@ def ours(pieces: Pieces, recipes: Sequence[str], job: SearchJob) -> Iterator[Sea
 
 
 def peers(job: SearchJob, environments: Path, folder: Path) -> Iterator[Searched]:
+    """The results of all peers, each in its environment."""
     given, made = folder / "job.json", folder / "found.json"
     job.write(given)
     for module, environment in PEERS.items():
@@ -156,6 +157,7 @@ def peers(job: SearchJob, environments: Path, folder: Path) -> Iterator[Searched
 
 
 def measure(name: str, recipes: Sequence[str], work: Path, environments: Path) -> Iterator[Row]:
+    """All systems on one data set."""
     pieces = open_pieces(name, work)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)

@@ -33,6 +33,7 @@ def searching(job: SearchJob, vectors: Mapping[str, Any], settings: Mapping[str,
 
 
 def systems(job: SearchJob) -> Iterator[Searched]:
+    """Every kind of index, searched."""
     import numpy as np
 
     rows = np.load(job.vectors)

@@ -50,6 +50,7 @@ class HoptrailRetriever:
         return {"documents": documents}
 
     def to_dict(self) -> dict[str, Any]:
+        """The component as a pipeline stores it."""
         stored: dict[str, Any] = default_to_dict(
             self,
             index=str(self.index.folder),
@@ -86,6 +87,7 @@ class HoptrailAnswerer:
         return {"answers": [GeneratedAnswer(answer.text or text, query, documents, content)]}
 
     def to_dict(self) -> dict[str, Any]:
+        """The component as a pipeline stores it."""
         stored: dict[str, Any] = default_to_dict(
             self, index=str(self.index.folder), recipe=self.recipe, settings=to_toml(self.index.settings)
         )

@@ -67,21 +67,27 @@ class PublishedIndex(Index):
         self._copy.close()
 
     def add(self, *_: Any, **__: Any) -> NoReturn:
+        """Raises: UsageError: a published index is read-only."""
         self._refuse()
 
     def estimate(self, *_: Any, **__: Any) -> NoReturn:
+        """Raises: UsageError: a published index is read-only."""
         self._refuse()
 
     def withdraw(self, *_: Any, **__: Any) -> NoReturn:
+        """Raises: UsageError: a published index is read-only."""
         self._refuse()
 
     def clean(self) -> NoReturn:
+        """Raises: UsageError: a published index is read-only."""
         self._refuse()
 
     def verify(self) -> NoReturn:
+        """Raises: UsageError: a published index is read-only."""
         self._refuse()
 
     def repair(self, *_: Any, **__: Any) -> NoReturn:
+        """Raises: UsageError: a published index is read-only."""
         self._refuse()
 
     def _refuse(self) -> NoReturn:
