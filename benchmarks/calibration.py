@@ -14,7 +14,6 @@ calibration does not improve them, the raw confidences are calibrated already. `
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -22,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.common import ROOT, parser, print_table, write_results
+from benchmarks.common import ROOT, cpu_seconds_of_children, parser, print_table, write_results
 
 from hoptrail.evaluation.calibration import Quality, Source, held_out, quality_of, together
 from hoptrail.evaluation.comparison_tables import TextTable
@@ -78,12 +77,6 @@ def timed_source(folder: Path, recipe: str, limit: int | None, work: Path) -> So
     answers = f"{len(source.judged):,} answers to {source.questions:,} questions"
     print(f"{source.name}: {answers}, {spent:,.0f} CPU s", file=sys.stderr, flush=True)
     return source
-
-
-def cpu_seconds_of_children() -> float:
-    """CPU seconds of all finished child processes."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def source_of(run: Run) -> Source:

@@ -9,7 +9,6 @@ those of indexing until its first commit, and those of asking.
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -18,7 +17,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.common import parser, print_table, write_results
+from benchmarks.common import cpu_seconds_of_children, parser, print_table, write_results
 
 from hoptrail.corpus.snapshot import Snapshot
 
@@ -65,12 +64,14 @@ def first_answer(corpus: Path, how: str) -> FirstAnswer:
                     raise SystemExit("indexing failed")
                 time.sleep(0.02)
             kept, kept_cpu = time.perf_counter() - begun, _seconds_of(indexing.pid)
-            before = _children()
+            before = cpu_seconds_of_children()
             ended = subprocess.run(
                 [*HOPTRAIL, how, QUESTION, "--index", index], capture_output=True, text=True, check=True
             )
             answered = time.perf_counter() - begun
-            return FirstAnswer(how, kept, kept_cpu, answered, _children() - before, " ".join(ended.stderr.split()))
+            return FirstAnswer(
+                how, kept, kept_cpu, answered, cpu_seconds_of_children() - before, " ".join(ended.stderr.split())
+            )
         finally:
             indexing.send_signal(signal.SIGTERM)
             indexing.wait()
@@ -79,12 +80,6 @@ def first_answer(corpus: Path, how: str) -> FirstAnswer:
 def _seconds_of(process: int) -> float:
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def _children() -> float:
-    """CPU seconds of finished child processes."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 if __name__ == "__main__":

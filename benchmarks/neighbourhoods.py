@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.common import data_folder, parser, percentile, print_table, run_measured, write_results
+from benchmarks.common import data_folder, parser, percentile, print_table, run_measured, seconds_of, write_results
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer, writing_to
@@ -181,12 +181,6 @@ def prepare(folder: Path, name: str) -> None:
     if not Snapshot.exists(folder):
         corpus = load_dataset(data_folder(name)).corpus
         update_index(folder, [corpus], open_encoder("minilm"), [Passages(PassageLimits())], ReadingLimits(), Watcher())
-
-
-def seconds_of(act: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    act()
-    return time.perf_counter() - started
 
 
 def context(writer: Writer) -> BuildContext:

@@ -20,15 +20,23 @@ import json
 import shutil
 import sys
 import tempfile
-import time
 from argparse import Namespace
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.common import data_folder, parser, percentile, print_table, run_measured, size_of, write_results
+from benchmarks.common import (
+    data_folder,
+    parser,
+    percentile,
+    print_table,
+    run_measured,
+    seconds_of,
+    size_of,
+    write_results,
+)
 from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Directed
@@ -182,13 +190,6 @@ def child(mode: str, own: list[str]) -> tuple[dict[str, Any], float]:
     """Run one measurement in a separate process; returns its figures and peak memory."""
     done = run_measured([sys.executable, "-m", "benchmarks.sentence_graph", "--child", mode, *own])
     return json.loads(done.output), done.peak_megabytes
-
-
-def seconds_of(act: Callable[[], object]) -> float:
-    """Wall clock seconds of a call."""
-    started = time.perf_counter()
-    act()
-    return time.perf_counter() - started
 
 
 def scaled(work: Path, names: list[str], size: int) -> Scaled:
