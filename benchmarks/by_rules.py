@@ -192,9 +192,9 @@ def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("--work", type=Path, required=True, metavar="DIR", help="corpora, indexes and results")
     arguments.add_argument("--tables", default=TABLES, metavar="A,B")
-    arguments.add_argument("--data", default="", metavar="A,B", help="measure these data sets alone")
-    arguments.add_argument("--limit", type=int, default=50, metavar="N", help="so many questions of each data set")
-    arguments.add_argument("--no-run", action="store_true", help="enter what was measured, and measure nothing")
+    arguments.add_argument("--data", default="", metavar="A,B", help="measure only these data sets")
+    arguments.add_argument("--limit", type=int, default=50, metavar="N", help="number of questions of each data set")
+    arguments.add_argument("--no-run", action="store_true", help="enter stored results, and measure nothing")
     options = arguments.parse_args()
     tables = tables_named(options.tables.split(","))
     cells = {table.id: cells_by_rules(table) for table in tables}

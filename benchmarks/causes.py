@@ -73,7 +73,7 @@ def main() -> None:
     except UsageError as error:
         sys.exit(str(error))
     rows.sort(key=lambda one: (one.data, one.language, -one.right))
-    print("Wrong answers + abstentions, by the first cause on the way to the answer.\n")
+    print("Wrong answers + abstentions, by first cause.\n")
     header = ("data", "recipe", "language", "questions", *(cause.value for cause in Cause), "failed")
     print_table((*header, "right", "wrong", "abstained"), [one.cells() for one in rows])
     write_results(options.out, rows)

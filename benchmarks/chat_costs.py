@@ -189,10 +189,10 @@ def main() -> None:
     arguments.add_argument("--data", default="musique_train")
     arguments.add_argument("--questions", type=int, default=10, metavar="N")
     arguments.add_argument(
-        "--corpus", type=int, default=30, metavar="M", help="how many questions' passages are searched"
+        "--corpus", type=int, default=30, metavar="M", help="number of questions whose passages are searched"
     )
-    arguments.add_argument("--recipes", default="", help="all, with the presets of their papers, if none is named")
-    arguments.add_argument("--several", choices=("yes", "no"), default="yes", help="whether the server knows `n`")
+    arguments.add_argument("--recipes", default="", help="default: all, with the presets of their papers")
+    arguments.add_argument("--several", choices=("yes", "no"), default="yes", help="whether the server supports `n`")
     options = arguments.parse_args()
     from hoptrail.evaluation.datasets import load_dataset
 

@@ -196,7 +196,7 @@ def main() -> None:
     rows: list[Row] = []
     compiling: tuple[float, float] | None = None
     if not HAS_RAPTOR:
-        print("the extra raptor is not installed: our clustering alone", file=sys.stderr, flush=True)
+        print("the extra raptor is not installed: only our clustering is measured", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory() as temporary:
         for name in options.data.split(","):
             corpus = read_corpus(name, options.work or Path(temporary))

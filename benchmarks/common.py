@@ -70,7 +70,9 @@ def data_folder(name: str) -> Path:
     """The folder of a data set; exits if it is missing."""
     folder = DATA / name
     if not folder.is_dir():
-        sys.exit(f"there is no data at {folder}: this benchmark reads evaluation data from beside the repository")
+        sys.exit(
+            f"there is no data at {folder}: this benchmark reads evaluation data from a folder beside the repository"
+        )
     return folder
 
 
@@ -221,7 +223,7 @@ def shown(value: object) -> str:
 def parser(description: str | None) -> argparse.ArgumentParser:
     """An argument parser with `--out`, which every benchmark has."""
     new_parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    new_parser.add_argument("--out", type=Path, metavar="FILE.json", help="write the results there as JSON")
+    new_parser.add_argument("--out", type=Path, metavar="FILE.json", help="write the results as JSON")
     return new_parser
 
 

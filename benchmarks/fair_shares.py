@@ -110,7 +110,7 @@ def main() -> None:
     options.add_argument("--clients", type=int, default=100)
     options.add_argument("--requests", type=int, default=100)
     options.add_argument(
-        "--turns", type=int, default=3, help="how often each comes; the requests are shared among them"
+        "--turns", type=int, default=3, help="number of turns of each; the requests are divided among them"
     )
     options.add_argument("--verb", choices=("search", "ask"), default="search")
     options.add_argument("--recipe", default="hybrid")
@@ -139,9 +139,9 @@ def main() -> None:
         [(one.beside, one.requests, one.refused, one.p50, one.p99, one.server_p50, one.server_p99) for one in rows],
     )
     alone, elsewhere, crowded = rows
-    print(f"p99 beside the same server's clients: {crowded.p99 / alone.p99:.2f} times that of alone,")
-    print(f"{crowded.p99 / elsewhere.p99:.2f} times that beside another server's;")
-    print(f"by the server's clock {crowded.server_p99 / alone.server_p99:.2f} times that of alone")
+    print(f"p99 beside the same server's clients: {crowded.p99 / alone.p99:.2f} times as long as alone,")
+    print(f"{crowded.p99 / elsewhere.p99:.2f} times as long as beside another server's;")
+    print(f"by the server's clock {crowded.server_p99 / alone.server_p99:.2f} times as long as alone")
     measured_with = origin((arguments.index.name, QUESTIONS))
     write_results(
         arguments.out, {"of": measured_with, "verb": arguments.verb, "recipe": arguments.recipe, "times": rows}

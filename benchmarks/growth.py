@@ -120,7 +120,7 @@ def measure_building(size: int, structures: Iterable[str], folder: Path, limit: 
     figures_file = folder / "built.json"
     rows = [Built(**row) for row in json.loads(figures_file.read_text())] if figures_file.exists() else []
     if any(row.limit != limit for row in rows):
-        sys.exit(f"{folder} was built with another --limit: give that, or another --work")
+        sys.exit(f"{folder} was built with another --limit: use that one, or another --work")
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "corpus.jsonl").exists():
         write_corpus(MadeCorpus(size), folder / "corpus.part")
@@ -242,16 +242,16 @@ def _exponent(what: str, quantity: str, points: Sequence[tuple[int, float]]) -> 
 
 def show(built: Sequence[Built], asked: Sequence[Asked], peers: Sequence[Peer]) -> None:
     """Print all tables."""
-    print("Building, each structure on what it stands on:\n")
+    print("Building, each structure on top of those it needs:\n")
     header = ("passages", "structure", "seconds", "CPU seconds", "peak MB", "own MB", "disk MB", "limit")
     print_table(header, [tuple(asdict(row).values()) for row in built])
-    print("Searching, milliseconds a question:\n")
+    print("Searching, milliseconds per question:\n")
     header_asked = ("passages", "recipe", "first (s)", "median", "p95", "CPU", "recall of gold@10", "peak MB", "own MB")
     print_table(header_asked, [tuple(asdict(row).values()) for row in asked])
     print("Exponents:\n")
     print_table(("what", "quantity", "exponent"), [tuple(asdict(row).values()) for row in exponents(built, asked)])
     if peers:
-        print("Other libraries, milliseconds a question:\n")
+        print("Other libraries, milliseconds per question:\n")
         header_peers = ("passages", "library", "built (s)", "median", "p95", "beside our", "ours to theirs")
         print_table(header_peers, [tuple(asdict(row).values()) for row in peers])
 
@@ -260,13 +260,13 @@ def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("--work", type=Path, metavar="DIR")
     arguments.add_argument("--sizes", default="10000,100000", metavar="N,N")
-    arguments.add_argument("--structures", default="passages", metavar="A,B", help="in the order they are built")
+    arguments.add_argument("--structures", default="passages", metavar="A,B", help="in the order of building")
     arguments.add_argument("--recipes", default="bm25,dense,hybrid", metavar="A,B")
     arguments.add_argument("--questions", type=int, default=100, metavar="N")
     arguments.add_argument("--peer-python", type=Path, metavar="PYTHON", action="append", default=[])
-    arguments.add_argument("--limit", type=int, default=0, metavar="MB", help="what building gets from the system")
-    arguments.add_argument("--build", nargs=2, metavar=("STRUCTURE", "FOLDER"), help="build one and say nothing")
-    arguments.add_argument("--ask", nargs=4, metavar=("RECIPE", "FOLDER", "SIZE", "N"), help="ask, print what it took")
+    arguments.add_argument("--limit", type=int, default=0, metavar="MB", help="memory limit of building")
+    arguments.add_argument("--build", nargs=2, metavar=("STRUCTURE", "FOLDER"), help="build one silently")
+    arguments.add_argument("--ask", nargs=4, metavar=("RECIPE", "FOLDER", "SIZE", "N"), help="ask, and print the times")
     options = arguments.parse_args()
     if options.build:
         build(options.build[0], Path(options.build[1]))

@@ -51,7 +51,7 @@ def installed(site: Path) -> list[str]:
 
 def main() -> None:
     arguments = parser(__doc__)
-    arguments.add_argument("--python", default="python3", metavar="PYTHON", help="makes the virtual environment")
+    arguments.add_argument("--python", default="python3", metavar="PYTHON", help="creates the virtual environment")
     options = arguments.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         installation, largest = measure(Path(folder) / "hoptrail", options.python)

@@ -94,7 +94,7 @@ class Results:
 
 def main() -> None:
     options = parser(__doc__)
-    options.add_argument("--trials", type=int, default=600, help="how many in all")
+    options.add_argument("--trials", type=int, default=600, help="total number")
     arguments = options.parse_args()
     preload()
     use_hashed_words()

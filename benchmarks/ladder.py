@@ -133,7 +133,7 @@ def compared(name: str, rung: Rung, runs: Mapping[str, Run]) -> Iterator[Reached
 def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("--data", default="2wiki,hotpotqa,musique", metavar="A,B")
-    arguments.add_argument("--work", type=Path, required=True, metavar="DIR", help="indexes and results are kept there")
+    arguments.add_argument("--work", type=Path, required=True, metavar="DIR", help="keep indexes and results here")
     arguments.add_argument("--language", default="offline", metavar="NAME")
     arguments.add_argument("--limit", type=int, metavar="N", help="only the first N questions")
     arguments.add_argument("--rungs", metavar="A,B", help="only these recipes")

@@ -217,7 +217,7 @@ def measure_opening(units: int, folder: Path) -> Iterator[Opening]:
 
 def show(latencies: Sequence[Latency], openings: Sequence[Opening]) -> None:
     """Print both tables."""
-    print("Milliseconds a question:\n")
+    print("Milliseconds per question:\n")
     print_table(
         ("units", "search", "median", "p95", "CPU", "peer", "its median", "its p95", "its CPU", "ratio"),
         [(*astuple(one), one.median / one.peer_median) for one in latencies],

@@ -26,7 +26,7 @@ def main() -> None:
     options.add_argument("--calls", type=int, default=1000)
     options.add_argument("--kills", type=int, default=40)
     options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--seconds", type=float, default=0.1, help="what the model takes for a reply")
+    options.add_argument("--seconds", type=float, default=0.1, help="time of the model for a reply")
     chosen = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         outcome = run_with_kills(Path(folder), chosen.calls, chosen.kills, chosen.seed, chosen.seconds)

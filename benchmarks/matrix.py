@@ -251,18 +251,18 @@ def main() -> None:
     arguments.add_argument(
         "--oracle-limit", type=int, default=ORACLE_QUESTIONS, metavar="N", help="0: leave the oracle out"
     )
-    arguments.add_argument(
-        "--tables", action="store_true", help="write the tables of README.md and docs/results.md anew"
-    )
-    arguments.add_argument("--check", action="store_true", help="fail where these tables are not those of the results")
+    arguments.add_argument("--tables", action="store_true", help="write the tables of README.md and docs/results.md")
+    arguments.add_argument("--check", action="store_true", help="fail if these tables differ from the results")
     options = arguments.parse_args()
     if options.check:
         stale = [path.name for path, text in documents() if path.read_text(encoding="utf-8") != text]
         sys.exit(
-            f"{', '.join(stale)}: tables of other results; run `python -m benchmarks.matrix --tables`" if stale else 0
+            f"{', '.join(stale)}: tables differ from the results; run `python -m benchmarks.matrix --tables`"
+            if stale
+            else 0
         )
     if options.work is None and not options.tables:
-        sys.exit("say --work DIR to measure, or --tables to write the tables of what was measured")
+        sys.exit("use --work DIR to measure, or --tables to write the tables of stored results")
     for name in options.data.split(",") if options.work else ():
         for language, limit in (("offline", options.limit), ("oracle", options.oracle_limit)):
             if limit:

@@ -115,11 +115,9 @@ class Recorded:
 
 def main() -> None:
     options = parser(__doc__)
-    options.add_argument(
-        "--seeds", type=int, default=3, help="states of each kind that are drawn by lot, after each operation"
-    )
+    options.add_argument("--seeds", type=int, default=3, help="random states of each kind after each operation")
     options.add_argument("--of", choices=("commands", "server"), help="only the commands, or only the server")
-    options.add_argument("--states", type=int, default=0, help="look at about so many only, evenly spread (0: at all)")
+    options.add_argument("--states", type=int, default=0, help="check only about this many, evenly spread (0: all)")
     arguments = options.parse_args()
     preload()
     use_hashed_words()

@@ -293,7 +293,7 @@ def smallest(form: str, files: Sequence[bytes]) -> tuple[bytes, str]:
     for data in sorted(files, key=len):
         with suppress(Unreadable):
             return data, cleaned(parser_of(form)(data, LIMITS).text).text
-    sys.exit(f"no file of the form {form} can be read")
+    sys.exit(f"no file of the format {form} can be read")
 
 
 def outcomes_in(folder: Path, ending: str, made: Sequence[bytes], whole: bytes, text: str) -> tuple[list[str], float]:
@@ -334,7 +334,7 @@ def main() -> None:
     """Print the tables."""
     arguments = parser(__doc__)
     arguments.add_argument("--only", default="speed,mutations", help="speed, mutations or both")
-    arguments.add_argument("--mutated", type=int, default=2000, metavar="N", help="mutated files, over all forms")
+    arguments.add_argument("--mutated", type=int, default=2000, metavar="N", help="mutated files, over all formats")
     arguments.add_argument("--seed", type=int, default=0)
     arguments.add_argument("--files", type=Path, default=FILES, metavar="FOLDER")
     chosen = arguments.parse_args()

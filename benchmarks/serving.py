@@ -165,7 +165,7 @@ def answerable(client: httpx.Client) -> float:
         "/api/ask", json={"question": "Who designed the lighthouse of Varnholt?", "recipe": "hybrid"}
     ).json()
     if answer["answer"] != "Agda Torvik":
-        sys.exit(f"the new document was not answered from: {answer['answer']!r}")
+        sys.exit(f"the new document was not used in the answer: {answer['answer']!r}")
     return time.perf_counter() - started
 
 

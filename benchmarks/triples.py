@@ -255,7 +255,7 @@ def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("--triples", type=int, default=100_000, metavar="N")
     arguments.add_argument("--dimension", type=int, default=384, metavar="D")
-    arguments.add_argument("--method", choices=METHODS, help="this one only, in this process, as JSON")
+    arguments.add_argument("--method", choices=METHODS, help="only this one, in this process, as JSON")
     arguments.add_argument("--peer-python", metavar="PYTHON", help="an interpreter that has torch-hd")
     options = arguments.parse_args()
     if options.method:

@@ -173,7 +173,7 @@ def main() -> None:
     options = parser(__doc__)
     options.add_argument("--pages", type=int, default=200_000)
     options.add_argument("--workers", type=int, default=1)
-    options.add_argument("--work", type=Path, metavar="DIR", help="keep dump and corpus there")
+    options.add_argument("--work", type=Path, metavar="DIR", help="keep dump and corpus here")
     options.add_argument(
         "--parsing", type=Path, metavar="DUMP", help="only parse the first 10,000 pages of this dump, here"
     )

@@ -161,7 +161,7 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--weights", type=Path, default=PACKAGE)
     arguments.add_argument("--data", type=Path, default=DATA)
-    arguments.add_argument("--limit", type=int, default=0, help="examples of each kind at most")
+    arguments.add_argument("--limit", type=int, default=0, help="maximum number of examples of each kind")
     arguments.add_argument("--out", type=Path)
     options = arguments.parse_args()
     began, found = time.monotonic(), []

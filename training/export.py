@@ -100,7 +100,7 @@ def export(checkpoints: Sequence[Path], out: Path, data: Path) -> Manifest:
 def main() -> int:
     """See the module."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--checkpoint", type=Path, action="append", help=f"work/reader/{COOLED} if not given")
+    arguments.add_argument("--checkpoint", type=Path, action="append", help=f"work/reader/{COOLED} by default")
     arguments.add_argument("--out", type=Path, default=PACKAGE)
     arguments.add_argument("--data", type=Path, default=DATA)
     options = arguments.parse_args()

@@ -183,9 +183,9 @@ def main() -> int:
     arguments.add_argument("--rate", type=float, default=Settings().rate)
     arguments.add_argument("--budget", type=int, default=Settings().budget)
     arguments.add_argument("--longest", type=int, default=Settings().longest)
-    arguments.add_argument("--frozen", type=int, default=0, help="layers from the lowest on that are not learned")
+    arguments.add_argument("--frozen", type=int, default=0, help="number of lowest layers that are not trained")
     arguments.add_argument("--seed", type=int, default=0)
-    arguments.add_argument("--threads", type=int, default=0, help="0: one for each core")
+    arguments.add_argument("--threads", type=int, default=0, help="0: one per core")
     options = arguments.parse_args()
     if options.threads:
         torch.set_num_threads(options.threads)

@@ -44,10 +44,10 @@ def make(folder: Path, name: str) -> str | None:
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("folder", type=Path, metavar="DIR")
-    arguments.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}; all where none is named")
+    arguments.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}; default: all")
     options = arguments.parse_args()
     if unknown := set(options.names) - set(NAMES):
-        sys.exit(f"there is no environment {', '.join(sorted(unknown))}. There are: {', '.join(NAMES)}.")
+        sys.exit(f"there is no environment {', '.join(sorted(unknown))}. Environments: {', '.join(NAMES)}.")
     failed = False
     for name in options.names or NAMES:
         why = make(options.folder, name)

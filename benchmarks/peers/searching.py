@@ -171,7 +171,7 @@ def main() -> None:
     arguments.add_argument("--environments", type=Path, metavar="DIR", required=True)
     arguments.add_argument("--work", type=Path, metavar="DIR", help="keep indexes here")
     arguments.add_argument("--data", default="2wiki,hotpotqa,musique", metavar="A,B")
-    arguments.add_argument("--recipes", default=RECIPES, metavar="A,B", help="of ours, those that rank passages")
+    arguments.add_argument("--recipes", default=RECIPES, metavar="A,B", help="our recipes, those that rank passages")
     options = arguments.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         work = options.work or Path(temporary)
