@@ -27,7 +27,7 @@ from hoptrail.serving.server.keys import Keys
 from hoptrail.serving.server.turns import Turns
 from hoptrail.types import Ranking
 from serving.server.served import NORTH, OPERATOR, QUESTION, SOUTH, MakeApp, client_of, ended
-from serving.server.test_jobs import Held, texts
+from serving.server.test_jobs import HoldingEncoder, texts
 from world import FACTS
 
 SECONDS = 0.2
@@ -247,7 +247,7 @@ def test_a_key_that_waits_goes_before_what_another_has_waiting(make_app: MakeApp
     """For jobs in one workspace that two keys open."""
     app = make_app(keys)
 
-    class Noted(Held):
+    class Noted(HoldingEncoder):
         def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
             order.extend(word for text in texts for word in text.split() if word in birds)
             return super().encode(texts, progress)

@@ -36,7 +36,7 @@ from serving.server.served import OPERATOR, MakeApp, client_of, ended, upload, w
 from world import FACTS, HashingEncoder
 
 
-class Held(HashingEncoder):
+class HoldingEncoder(HashingEncoder):
     """An encoder that waits at a text with a certain word until released."""
 
     def __init__(self, word: str) -> None:
@@ -53,7 +53,7 @@ class Held(HashingEncoder):
 
 
 def hold(app: FastAPI, word: str) -> Any:
-    held = Held(word)
+    held = HoldingEncoder(word)
     app.state.services.workspaces.get("north").index.encoder = held
     return held
 

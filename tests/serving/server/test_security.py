@@ -334,19 +334,21 @@ HOSTILE_NAMES = [
 ]
 
 
-_noting: list[list[Path]] = []
+_recordings: list[list[Path]] = []
 """Paths that this process opened for writing, created, moved or removed, for the tests that record them."""
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
 def _note_writing(event: str, arguments: tuple[object, ...]) -> None:
-    if not _noting:
+    if not _recordings:
         return
     moved = event in {"os.mkdir", "os.rename", "os.link", "os.symlink", "os.remove", "os.rmdir"}
     if moved or (event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITING):
         paths = arguments if moved else arguments[:1]
-        _noting[-1].extend(Path(os.fsdecode(one)).absolute() for one in paths if isinstance(one, str | bytes | Path))
+        _recordings[-1].extend(
+            Path(os.fsdecode(one)).absolute() for one in paths if isinstance(one, str | bytes | Path)
+        )
 
 
 sys.addaudithook(_note_writing)
@@ -354,9 +356,9 @@ sys.addaudithook(_note_writing)
 
 @pytest.fixture
 def written() -> Iterator[list[Path]]:
-    _noting.append([])
-    yield _noting[-1]
-    _noting.pop()
+    _recordings.append([])
+    yield _recordings[-1]
+    _recordings.pop()
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES, ids=range(len(HOSTILE_NAMES)))

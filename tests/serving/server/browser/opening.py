@@ -32,7 +32,7 @@ SECONDS = 60
 """Timeout for actions that are instantaneous on an idle machine."""
 
 
-class Told:
+class PageLog:
     """The requests, console errors and dialogs of a page."""
 
     def __init__(self, page: Page) -> None:
@@ -65,13 +65,13 @@ def opened(browser: Browser, address: str, key: str, **how: Any) -> Iterator[Pag
     context.grant_permissions(["clipboard-read", "clipboard-write"], origin=address)
     page = context.new_page()
     page.set_default_timeout(SECONDS * 1000)
-    told = Told(page)
+    log = PageLog(page)
     page.goto(address)
     page.get_by_label("Key", exact=True).fill(key)
     page.get_by_role("button", name="Open", exact=True).click()
     page.locator(".welcome").wait_for()
     yield page
-    told.check(address)
+    log.check(address)
     context.close()
 
 
@@ -95,7 +95,7 @@ def ask(page: Page, question: str, recipe: str = "selfask") -> None:
     page.locator(".answer").first.wait_for()
 
 
-def told_by_server(page: Page, answer: dict[str, Any]) -> None:
+def answer_from_server(page: Page, answer: dict[str, Any]) -> None:
     """Have the server return this answer to the next questions."""
     body = f"event: answer\ndata: {json.dumps(answer)}\n\n"
     page.route("**/api/ask*", lambda route: route.fulfill(body=body, content_type="text/event-stream"))
