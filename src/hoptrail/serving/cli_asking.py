@@ -66,9 +66,8 @@ def _dialogue(index: Index, recipe: str | None, language: str | None, as_of: str
     """Answer line by line. A follow-up is completed from the previous answer; a refused question does not end the dialogue."""
     from hoptrail.language.following import stand_alone
 
-    index.recipe(
-        recipe, language, view=index.view(as_of)
-    )  # raises for an unusable index or recipe before the first question
+    # Raises for an unusable index or recipe before the first question.
+    index.recipe(recipe, language, view=index.view(as_of))
     before: Answer | None = None
     for line in _lines():
         try:
