@@ -1,12 +1,12 @@
-"""What the papers' tables come to without a model: their rows run by rules, and entered into `published.toml`.
+"""Runs the rows of the papers' tables without a model, by rules, and enters the results into `published.toml`.
 
     python -m benchmarks.by_rules --work DIR [--tables A,B] [--data A,B] [--limit N] [--no-run]
 
-Every row with a recipe that is of no particular model is run with the language `offline` and the settings of its paper, over the
-first N development questions that come with passages of their own. These passages are one corpus, or each question has its own
-where the paper does that; MultiHop-RAG, which has none, is searched whole. So small a corpus is easier to search than the
-papers': rows of one table compare with each other. SiReRAG's need the extra `raptor`. What is in DIR is not measured again;
-`--no-run` enters what is there and measures nothing. Data sets that were not measured keep the values that a row has.
+Runs every row whose recipe does not depend on a particular model, with the language `offline` and the settings of its paper,
+over the first N development questions that come with passages. These passages form one corpus, or one per question where the
+paper does that; MultiHop-RAG, which has none, is searched whole. So small a corpus is easier to search than the papers': compare
+only rows of one table. SiReRAG's rows need the extra `raptor`. Results in DIR are not measured again; `--no-run` enters them and
+measures nothing. Values of data sets that were not measured stay.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ TABLES = (
     "sirerag-4,sirerag-5,sirerag-6,sirerag-8,sirerag-9,sirerag-11-single,sirerag-11,chainrag-main,chainrag-ablation,"
     "hirag-2,hirag-4,hirag-6,hirag-7,comprag"
 )
-"""Those that compare systems by their answers, but for `hirag-5`, which compares two corpora that are not at hand."""
+"""Tables that compare systems by their answers, except `hirag-5`, which compares two corpora that are not available."""
 WITH_PASSAGES = {"2wiki": "2wiki_context"}
-"""Where the questions of a set come with their passages, if not in its own folder."""
+"""The folder where the questions of a set come with their passages, if it is not the set's own."""
 BY_RULES = "offline rules and the local encoder; "
 BEFORE = " before: "
-"""What stands before how the values were made that a row had already."""
+"""Separates the note from that on earlier values."""
 SHARES = ("em", "f1", "precision", "recall")
 FLAGS = ("--own-context", "--single-hops")
 PUBLISHED = ROOT / "src" / "hoptrail" / "evaluation" / "published.toml"
@@ -44,7 +44,7 @@ PUBLISHED = ROOT / "src" / "hoptrail" / "evaluation" / "published.toml"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one process evaluates, but for the recipes: a data set under a paper's settings, in one way of asking."""
+    """One evaluation process, without its recipes: a data set, a paper's settings, and flags."""
 
     data: str
     settings: str
@@ -63,7 +63,7 @@ def run_of(cell: Cell) -> Run:
 
 
 def cells_by_rules(table: Table) -> list[Cell]:
-    """Those that a run by rules has a value for; the averages are means of these."""
+    """The cells that a run by rules can fill; averages are means of these."""
     return [
         cell
         for cell in cells_of(table)
@@ -78,17 +78,17 @@ def cells_by_rules(table: Table) -> list[Cell]:
 
 
 def small_set(name: str, work: Path, limit: int) -> Dataset:
-    """The first questions of a data set that come with passages, over these; all of it where none does."""
+    """The first questions that come with passages, over these passages; the whole set if none does."""
     whole = load_dataset(data_folder(name))
-    asked = [question for question in whole.questions if question.candidates][:limit]
-    if not asked:
+    chosen = [question for question in whole.questions if question.candidates][:limit]
+    if not chosen:
         return load_dataset(data_folder(name), None, limit)
     folder = work / "data" / name
     folder.mkdir(parents=True, exist_ok=True)
-    wanted = set[str]().union(*(question.passages for question in asked))
-    passages = (line.content for line in read_lines(whole.corpus) if line.content["id"] in wanted)
+    passage_ids = set[str]().union(*(question.passages for question in chosen))
+    passages = (line.content for line in read_lines(whole.corpus) if line.content["id"] in passage_ids)
     _write(folder / "corpus.jsonl", passages)
-    _write(folder / "questions.jsonl", (asdict(question) for question in asked))
+    _write(folder / "questions.jsonl", (asdict(question) for question in chosen))
     return load_dataset(folder)
 
 
@@ -97,14 +97,20 @@ def _write(path: Path, lines: Iterable[object]) -> None:
 
 
 def measure(run: Run, recipes: Sequence[str], work: Path, limit: int) -> None:
-    """By `hoptrail evaluate`, in a process of its own; ends the program where that fails."""
+    """Run `hoptrail evaluate` in a separate process; exits if it fails."""
     dataset = small_set(run.data, work, limit)
     out = work / "latest.json"
-    given = ["--recipes", ",".join(recipes), "--language", "offline", "--limit", str(limit), *run.flags]
+    command_options = ["--recipes", ",".join(recipes), "--language", "offline", "--limit", str(limit), *run.flags]
     if run.settings:
-        given += ["--settings", f"{PREFIX}{run.settings}"]
-    kept = ["--work", str(work / (run.settings or "default")), "--out", str(out)]
-    command = [str(Path(sys.executable).with_name("hoptrail")), "evaluate", str(dataset.corpus.parent), *given, *kept]
+        command_options += ["--settings", f"{PREFIX}{run.settings}"]
+    output_options = ["--work", str(work / (run.settings or "default")), "--out", str(out)]
+    command = [
+        str(Path(sys.executable).with_name("hoptrail")),
+        "evaluate",
+        str(dataset.corpus.parent),
+        *command_options,
+        *output_options,
+    ]
     if (done := subprocess.run(command, cwd=ROOT, check=False)).returncode:
         sys.exit(f"{' '.join(command)} ended with {done.returncode}")
     reports = {**measured(run, work), **json.loads(out.read_text(encoding="utf-8"))["recipes"]}
@@ -112,14 +118,14 @@ def measure(run: Run, recipes: Sequence[str], work: Path, limit: int) -> None:
 
 
 def measured(run: Run, work: Path) -> dict[str, Any]:
-    """What a run has given so far, by recipe."""
+    """The results of a run so far, by recipe."""
     file = work / f"{run.name}.json"
     found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     return found
 
 
 def value_of(cell: Cell, report: Mapping[str, Any]) -> float | None:
-    """In percent; None where no question had so many turns."""
+    """In percent; None if no question had this many turns."""
     if cell.column.isdecimal():
         turns = report.get("answers_by_turns", {}).get(cell.column)
         return None if turns is None else 100 * float(turns["em"])
@@ -127,8 +133,8 @@ def value_of(cell: Cell, report: Mapping[str, Any]) -> float | None:
 
 
 def rules_of(table: Table, row: Row, cells: Sequence[Cell], work: Path, limit: int) -> tuple[dict[str, float], str]:
-    """The values of the cells of a row by column, and how they were made; nothing where nothing was measured. Data sets that were
-    not measured keep the values that the row has; there is no average over values of two origins.
+    """The values of a row's cells by column, and a note on how they were made; empty if nothing was measured. Values of data sets
+    that were not measured stay; values of two origins are not averaged.
     """
     found: dict[str, float] = {}
     over: dict[str, str] = {}
@@ -142,23 +148,23 @@ def rules_of(table: Table, row: Row, cells: Sequence[Cell], work: Path, limit: i
         return {}, ""
     command = f"; `python -m benchmarks.by_rules --tables {table.id} --limit {limit}`"
     same = _parts(row.rules_by, command)
-    kept = [cell for cell in cells if cell.data not in over and cell.column in row.rules]
-    found |= {cell.column: row.rules[cell.column] for cell in kept}
-    over |= {cell.data: same[run_of(cell).data] for cell in kept if run_of(cell).data in same}
-    older = dict.fromkeys(cell.data for cell in kept if cell.data not in over)
+    unchanged = [cell for cell in cells if cell.data not in over and cell.column in row.rules]
+    found |= {cell.column: row.rules[cell.column] for cell in unchanged}
+    over |= {cell.data: same[run_of(cell).data] for cell in unchanged if run_of(cell).data in same}
+    older = dict.fromkeys(cell.data for cell in unchanged if cell.data not in over)
     for measure in () if older else SHARES:
         column, parts = f"{AVERAGE} {measure}", [one for one in table.columns if one.endswith(f" {measure}")]
         if column in parts and all(one in found for one in parts if one != column):
             values = [found[one] for one in parts if one != column]
             found[column] = round(sum(values) / len(values), 2)
-    told = f"{BY_RULES}{'; '.join(dict.fromkeys(over.values()))}{command}"
+    note = f"{BY_RULES}{'; '.join(dict.fromkeys(over.values()))}{command}"
     if older:
-        told += f"; {', '.join(older)}{BEFORE}{row.rules_by.rpartition(BEFORE)[2]}"
-    return dict(sorted(found.items(), key=lambda one: table.columns.index(one[0]))), told
+        note += f"; {', '.join(older)}{BEFORE}{row.rules_by.rpartition(BEFORE)[2]}"
+    return dict(sorted(found.items(), key=lambda one: table.columns.index(one[0]))), note
 
 
 def _parts(rules_by: str, command: str) -> dict[str, str]:
-    """What `rules_by` says of each data set that the command measured earlier."""
+    """The notes in `rules_by` on data sets that were measured earlier."""
     own, known, _ = rules_by.partition(command)
     parts = own.removeprefix(BY_RULES).split("; ") if known else []
     return {part.partition(": ")[0]: part for part in parts}
@@ -172,40 +178,40 @@ def _told(run: Run, asked: int, work: Path, limit: int) -> str:
 
 
 def entered(text: str, table: str, row: str, rules: Mapping[str, float], rules_by: str) -> str:
-    """The text of `published.toml` with the values of a row by rules in place of those it had."""
+    """The text of `published.toml` with new values by rules in one row."""
     lines = text.split("\n")
     start = lines.index(f'name = "{row}"', lines.index(f'id = "{table}"'))
     end = lines.index("", start)
-    kept = [line for line in lines[start:end] if not line.startswith(("rules = ", "rules_by = "))]
+    other_lines = [line for line in lines[start:end] if not line.startswith(("rules = ", "rules_by = "))]
     values = ", ".join(f'"{column}" = {value:.2f}' for column, value in rules.items())
-    kept += [f"rules = {{ {values} }}", f"rules_by = {json.dumps(rules_by)}"]
-    return "\n".join([*lines[:start], *kept, *lines[end:]])
+    other_lines += [f"rules = {{ {values} }}", f"rules_by = {json.dumps(rules_by)}"]
+    return "\n".join([*lines[:start], *other_lines, *lines[end:]])
 
 
 def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("--work", type=Path, required=True, metavar="DIR", help="corpora, indexes and results")
     arguments.add_argument("--tables", default=TABLES, metavar="A,B")
-    arguments.add_argument("--data", default="", metavar="A,B", help="measure these data sets alone")
-    arguments.add_argument("--limit", type=int, default=50, metavar="N", help="so many questions of each data set")
-    arguments.add_argument("--no-run", action="store_true", help="enter what was measured, and measure nothing")
-    given = arguments.parse_args()
-    tables = tables_named(given.tables.split(","))
+    arguments.add_argument("--data", default="", metavar="A,B", help="measure only these data sets")
+    arguments.add_argument("--limit", type=int, default=50, metavar="N", help="number of questions of each data set")
+    arguments.add_argument("--no-run", action="store_true", help="enter stored results, and measure nothing")
+    options = arguments.parse_args()
+    tables = tables_named(options.tables.split(","))
     cells = {table.id: cells_by_rules(table) for table in tables}
     runs: dict[Run, dict[str, None]] = {}
     for cell in (cell for own in cells.values() for cell in own):
         runs.setdefault(run_of(cell), {})[cell.recipe] = None
-    if not given.no_run:
-        given.work.mkdir(parents=True, exist_ok=True)
+    if not options.no_run:
+        options.work.mkdir(parents=True, exist_ok=True)
         for run, recipes in runs.items():
-            if given.data and run.data not in given.data.split(","):
+            if options.data and run.data not in options.data.split(","):
                 continue
-            measure(run, tuple(recipes), given.work, given.limit)
+            measure(run, tuple(recipes), options.work, options.limit)
     text = PUBLISHED.read_text(encoding="utf-8")
     for table in tables:
         for row in table.row:
             own = [cell for cell in cells[table.id] if cell.row == row.name]
-            values, told = rules_of(table, row, own, given.work, given.limit)
+            values, told = rules_of(table, row, own, options.work, options.limit)
             if values:
                 text = entered(text, table.id, row.name, values, told)
     PUBLISHED.write_text(text, encoding="utf-8")

@@ -1,21 +1,19 @@
-"""What confidences are worth: are answers given at .8 right four times in five, also on folders that nothing was fitted on?
+"""Measures confidences: are answers given at .8 right four times in five, also on folders that nothing was fitted on?
 
     python -m benchmarks.calibration FOLDER... [--work DIR] [--recipe NAME] [--limit N] [--out FILE.json] [--html FILE.html]
 
-FOLDER is what `hoptrail evaluate` takes: a data set or somebody's own documents. Each is evaluated with a preset that holds no
-answer back, and kept in DIR/NAME: the same command goes on after the last question of a run that was stopped, and asks nothing
-again. Standard error says after each folder how many CPU seconds it took in this run, indexing included. An answer is right by
-the rule for own documents: of a data set too, an accepted answer's words with at most three more. Then every folder's
-confidences are calibrated by a monotone map that was fitted on all the others (`hoptrail.evaluation.calibration`), and the
-answers pooled: Brier score, calibration error, risk against coverage, reliability, and how right and how many the answers of
-confidence .5 or more are, raw beside calibrated. Where calibrated ones are no better, raw ones say what they mean. `--html`
-writes a page of plots (extra `plots`).
+FOLDER is a folder for `hoptrail evaluate`: a data set or people's own documents. Each is evaluated with a preset without a
+threshold, and kept in DIR/NAME: the same command continues a stopped run after its last question. After each folder, standard
+error reports the CPU seconds of this run, indexing included. An answer is right by the rule for own documents, for a data set
+too: the words of an accepted answer with at most three more. Then every folder's confidences are calibrated by a monotone map
+fitted on all the others (`hoptrail.evaluation.calibration`), and the answers are pooled: Brier score, calibration error, risk
+against coverage, reliability, and the accuracy and number of answers with a confidence of .5 or more, raw beside calibrated. If
+calibration does not improve them, the raw confidences are calibrated already. `--html` writes a page of plots (extra `plots`).
 """
 
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -23,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.common import ROOT, parser, print_table, write_results
+from benchmarks.common import ROOT, cpu_seconds_of_children, parser, print_table, write_results
 
 from hoptrail.evaluation.calibration import Quality, Source, held_out, quality_of, together
 from hoptrail.evaluation.comparison_tables import TextTable
@@ -37,7 +35,7 @@ from hoptrail.evaluation.run_folder import RUNS_FOLDER, Run, open_run
 
 RECIPE = "trail:guessing"
 INCOMPLETE = 4
-"""What `hoptrail evaluate` ends with where some documents could not be read."""
+"""Exit code of `hoptrail evaluate` if some documents could not be read."""
 
 RAW, CALIBRATED = "raw", "calibrated"
 COVERAGES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
@@ -49,7 +47,7 @@ HEADER = (
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The same folders with confidences as they come, and with calibrated ones (each by a map of the others)."""
+    """The same folders with raw confidences, and with calibrated ones (each by a map of the others)."""
 
     recipe: str
     raw: tuple[Quality, ...]
@@ -58,21 +56,21 @@ class Measured:
 
 
 def run_of(folder: Path, recipe: str, limit: int | None, work: Path) -> Run:
-    """The run of `hoptrail evaluate` in a process of its own; ends the program where that fails."""
+    """Run `hoptrail evaluate` in a separate process; exits if it fails."""
     with tempfile.TemporaryDirectory() as temporary:
         out = Path(temporary, "report.json")
-        kept = work / folder.resolve().name
-        given = ["--recipes", recipe, "--work", str(kept), "--out", str(out)]
-        given += ["--limit", str(limit)] if limit else []
-        command = [str(Path(sys.executable).with_name("hoptrail")), "evaluate", str(folder), *given]
+        run_folder = work / folder.resolve().name
+        command_options = ["--recipes", recipe, "--work", str(run_folder), "--out", str(out)]
+        command_options += ["--limit", str(limit)] if limit else []
+        command = [str(Path(sys.executable).with_name("hoptrail")), "evaluate", str(folder), *command_options]
         if (code := subprocess.run(command, cwd=ROOT, check=False).returncode) not in (0, INCOMPLETE):
             sys.exit(f"{recipe} on {folder} ended with {code}")
         report = json.loads(out.read_text(encoding="utf-8"))
-    return open_run(kept / RUNS_FOLDER / report["recipes"][recipe]["run"])
+    return open_run(run_folder / RUNS_FOLDER / report["recipes"][recipe]["run"])
 
 
 def timed_source(folder: Path, recipe: str, limit: int | None, work: Path) -> Source:
-    """The answers of a folder; says what they cost in this run."""
+    """The answers of a folder; reports their cost in this run."""
     before = cpu_seconds_of_children()
     source = source_of(run_of(folder, recipe, limit, work))
     spent = cpu_seconds_of_children() - before
@@ -81,14 +79,8 @@ def timed_source(folder: Path, recipe: str, limit: int | None, work: Path) -> So
     return source
 
 
-def cpu_seconds_of_children() -> float:
-    """Of all processes that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
 def source_of(run: Run) -> Source:
-    """The answers of a run that say how sure they are."""
+    """The answers of a run that have a confidence."""
     pairs = [(question, run.results.get(question.id)) for question in run.questions]
     judged = [
         Judged(result.confidence, _right(question, result))
@@ -99,11 +91,12 @@ def source_of(run: Run) -> Source:
 
 
 def _right(question: Question, result: QuestionResult) -> bool:
-    """By its outcome where it has one: that knows what kind of answer was given."""
+    """Judge by the outcome if there is one, since it depends on the kind of answer."""
     return bool(result.right) if result.outcome is not None else is_right(question, result.prediction)
 
 
 def measured(recipe: str, sources: Sequence[Source], calibrated: Sequence[Source]) -> Measured:
+    """The qualities of all folders, raw and calibrated, with the pooled ones."""
     everything, fitted = together("all", sources), together("all", calibrated)
     return Measured(
         recipe,
@@ -114,13 +107,14 @@ def measured(recipe: str, sources: Sequence[Source], calibrated: Sequence[Source
 
 
 def _thinned(source: Source) -> list[RiskAt]:
-    """The points of the curve that are the first to reach each of COVERAGES."""
+    """The first points of the curve to reach each of COVERAGES."""
     curve = risk_coverage_curve(source.judged, source.questions)
     reached = (next((point for point in curve if point.coverage >= coverage), None) for coverage in COVERAGES)
     return list(dict.fromkeys(point for point in reached if point is not None))
 
 
 def cells(quality: Quality) -> tuple[object, ...]:
+    """One row of the table."""
     ends = "{:.2f}-{:.2f}".format(*quality.sure.ends()) if quality.sure else "-"
     values = (quality.right, quality.brier, quality.calibration_error, quality.area_under_risk)
     precision = quality.sure.value if quality.sure else None
@@ -129,7 +123,7 @@ def cells(quality: Quality) -> tuple[object, ...]:
 
 
 def page(found: Measured, sources: Sequence[Source], calibrated: Sequence[Source]) -> str:
-    """Reliability and risk against coverage, raw beside calibrated, over the tables."""
+    """A page with reliability and risk against coverage, raw beside calibrated, above the tables."""
     both = {RAW: together("all", sources), CALIBRATED: together("all", calibrated)}
     reliability = [
         Point(name, row.confidence, row.accuracy) for name, one in both.items() for row in calibration_table(one.judged)
@@ -162,12 +156,12 @@ def main() -> None:
     arguments.add_argument("--recipe", default=RECIPE, metavar="NAME", help=f"with a preset ({RECIPE})")
     arguments.add_argument("--limit", type=int, metavar="N", help="only the first N questions of each folder")
     arguments.add_argument("--html", type=Path, metavar="FILE.html", help="write a page with plots")
-    given = arguments.parse_args()
+    options = arguments.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        work = given.work or Path(temporary)
-        sources = [timed_source(folder, given.recipe, given.limit, work) for folder in given.folders]
+        work = options.work or Path(temporary)
+        sources = [timed_source(folder, options.recipe, options.limit, work) for folder in options.folders]
     calibrated = held_out(sources)
-    found = measured(given.recipe, sources, calibrated)
+    found = measured(options.recipe, sources, calibrated)
     for title, qualities in ((RAW, found.raw), (f"{CALIBRATED}, by the other folders", found.calibrated)):
         print(title)
         print_table(HEADER, map(cells, qualities))
@@ -179,9 +173,9 @@ def main() -> None:
             for point in curve
         ),
     )
-    write_results(given.out, found)
-    if given.html:
-        given.html.write_text(page(found, sources, calibrated), encoding="utf-8")
+    write_results(options.out, found)
+    if options.html:
+        options.html.write_text(page(found, sources, calibrated), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""Why answers are wrong, recipe by recipe: one table over several runs, a row each, a column for every cause.
+"""Shows why answers are wrong: one table over several runs, with a row per run and a column per cause.
 
     python -m benchmarks.causes RUN... [--out FILE.json]
 
-RUN is a folder that `hoptrail evaluate --work DIR` leaves in DIR/runs, or DIR/runs itself: then every finished run in it that
-has answers. Causes are those of `hoptrail errors` (`evaluation/error_analysis.py`), counted over wrong answers and abstentions;
-the shares at the end of a row are of all its questions. `hoptrail errors RUN --examples N` shows single questions.
+RUN is a folder that `hoptrail evaluate --work DIR` leaves in DIR/runs, or DIR/runs itself, which means every finished run in it
+that has answers. Causes are those of `hoptrail errors` (`evaluation/error_analysis.py`), counted over wrong answers and
+abstentions; the shares at the end of a row are of all its questions. `hoptrail errors RUN --examples N` shows single questions.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class Row:
     abstained: dict[str, int]
 
     def cells(self) -> tuple[object, ...]:
+        """The row of the table."""
         counts = (f"{self.wrong[cause]} + {self.abstained[cause]}" for cause in Cause)
         wrong, abstained = sum(self.wrong.values()), sum(self.abstained.values())
         shares = (f"{count / self.questions:.1%}" for count in (self.right, wrong, abstained))
@@ -42,6 +43,7 @@ class Row:
 
 
 def row(run: Run) -> Row:
+    """The causes of one run, counted."""
     found = analyse_errors(run)
     wrong = {cause.value: found.count(cause, abstained=False) for cause in Cause}
     abstained = {cause.value: found.count(cause, abstained=True) for cause in Cause}
@@ -51,7 +53,7 @@ def row(run: Run) -> Row:
 
 
 def runs_in(places: Iterable[Path]) -> Iterator[Run]:
-    """Every run that was named, and those with answers in the folders that were."""
+    """Every run named, and the runs with answers in the folders named."""
     for place in places:
         inside = sorted(path.parent for path in place.glob(f"*/{RESULTS}"))
         if not inside:
@@ -65,16 +67,16 @@ def runs_in(places: Iterable[Path]) -> Iterator[Run]:
 def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("runs", nargs="+", type=Path, metavar="RUN")
-    given = arguments.parse_args()
+    options = arguments.parse_args()
     try:
-        rows = [row(run) for run in runs_in(given.runs)]
+        rows = [row(run) for run in runs_in(options.runs)]
     except UsageError as error:
         sys.exit(str(error))
     rows.sort(key=lambda one: (one.data, one.language, -one.right))
-    print("Wrong answers + abstentions, by the first cause on the way to the answer.\n")
+    print("Wrong answers + abstentions, by first cause.\n")
     header = ("data", "recipe", "language", "questions", *(cause.value for cause in Cause), "failed")
     print_table((*header, "right", "wrong", "abstained"), [one.cells() for one in rows])
-    write_results(given.out, rows)
+    write_results(options.out, rows)
 
 
 if __name__ == "__main__":

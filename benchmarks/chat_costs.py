@@ -1,11 +1,11 @@
-"""What a question costs by chat: calls and tokens of every recipe and paper preset, as a counting server bills them.
+"""Measures the cost of a question by chat: calls and tokens of every recipe and paper preset, as billed by a counting server.
 
     python -m benchmarks.chat_costs [--data musique_train] [--questions N] [--corpus M] [--recipes A,B] [--several no]
 
-The first N questions are asked over the candidates of the first M. Decisions are the oracle's, so that every recipe goes the
-hops that a good model would; each task goes out as well, over HTTP, and the server's model replies with what the oracle decided,
-in the form asked for, with reasons and quotes of a usual length. So prompts and calls are real, replies are of a usual size. The
-server gives several replies a call (`n`), unless told not to. Indexing is not counted: structures are made by rules.
+The first N questions are asked over the candidates of the first M. Decisions are the oracle's, so that every recipe takes the
+hops that a good model would. Each task is also sent over HTTP, and the server's model replies with the oracle's decision
+in the requested form, with reasons and quotes of a typical length. So prompts and calls are real, and replies have a typical
+size. The server returns several replies per call (`n`) unless told not to. Indexing is not counted: rules make the structures.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 OF_PAPERS = ("paper", "poster")
-"""What presets with a paper's own settings are called."""
+"""Name of the presets with a paper's settings."""
 WHY = "The passages say so in the sentence that is quoted, and nothing else in them says otherwise."
 QUOTE = "It was designed by the engineer whose first two drawings had been refused by the board as too slender for the swell."
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of one recipe: means over the questions, and the most that one of them took."""
+    """The cost of one recipe: means over the questions, and the maximum of one question."""
 
     recipe: str
     questions: int
@@ -63,7 +63,7 @@ class Cost:
 
 
 class Priced(OracleLanguage):
-    """The oracle, each of whose tasks is put to `chat` as well; `brain` is told what to reply."""
+    """The oracle, which also sends each task to `chat`; `brain` is told what to reply."""
 
     def __init__(self, chat: Language, brain: Echo) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class Priced(OracleLanguage):
         self._brain = brain
 
     def perform(self, task: Task[T]) -> Reply[T]:
-        """The oracle's output, at the price of the model's reply."""
+        """Perform a task: the oracle's output, at the price of the model's reply."""
         value = super().perform(task).value
         self._brain.reply = _in_words(task, value)
         return Reply(value, self._chat.perform(task).usage)
@@ -79,7 +79,7 @@ class Priced(OracleLanguage):
 
 @dataclass
 class Echo:
-    """A model that says what it is told to."""
+    """A model that gives prepared replies."""
 
     reply: str = "{}"
 
@@ -88,7 +88,7 @@ class Echo:
 
 
 def _in_words(task: object, value: object) -> str:
-    """The reply that amounts to `value`, with every field that some prompt for the task may ask for."""
+    """A reply equivalent to `value`, with every field that some prompt for the task may require."""
     content: dict[str, Any] = {
         "reasoning": WHY,
         "reason": WHY,
@@ -121,17 +121,21 @@ def _in_words(task: object, value: object) -> str:
 def small_data(name: str, limit: int, corpus_of: int, folder: Path) -> Path:
     """The first `limit` questions of a data set, over the passages of the first `corpus_of`."""
     source = data_folder(name)
-    told = next(place for place in (source / "questions.dev.jsonl", source / "questions.jsonl") if place.exists())
-    lines = told.read_text(encoding="utf-8").splitlines()[:corpus_of]
-    wanted = {passage for line in lines for key in ("candidates", "supporting") for passage in json.loads(line)[key]}
+    questions_file = next(
+        place for place in (source / "questions.dev.jsonl", source / "questions.jsonl") if place.exists()
+    )
+    lines = questions_file.read_text(encoding="utf-8").splitlines()[:corpus_of]
+    passage_ids = {
+        passage for line in lines for key in ("candidates", "supporting") for passage in json.loads(line)[key]
+    }
     (folder / "questions.jsonl").write_text("\n".join(lines[:limit]) + "\n", encoding="utf-8")
     with (source / "corpus.jsonl").open(encoding="utf-8") as corpus, (folder / "corpus.jsonl").open("w") as kept:
-        kept.writelines(line for line in corpus if json.loads(line)["id"] in wanted)
+        kept.writelines(line for line in corpus if json.loads(line)["id"] in passage_ids)
     return folder
 
 
 def costs(dataset: Dataset, recipes: list[str], fake: FakeAI, echo: Echo, work: Path) -> Iterator[Cost]:
-    """Each recipe over all questions."""
+    """Measure each recipe over all questions."""
     from hoptrail import Index
     from hoptrail.evaluation.corpus_sources import corpus_ids_by_document
     from hoptrail.evaluation.packed import Showing
@@ -185,20 +189,20 @@ def main() -> None:
     arguments.add_argument("--data", default="musique_train")
     arguments.add_argument("--questions", type=int, default=10, metavar="N")
     arguments.add_argument(
-        "--corpus", type=int, default=30, metavar="M", help="how many questions' passages are searched"
+        "--corpus", type=int, default=30, metavar="M", help="number of questions whose passages are searched"
     )
-    arguments.add_argument("--recipes", default="", help="all, with the presets of their papers, if none is named")
-    arguments.add_argument("--several", choices=("yes", "no"), default="yes", help="whether the server knows `n`")
-    given = arguments.parse_args()
+    arguments.add_argument("--recipes", default="", help="default: all, with the presets of their papers")
+    arguments.add_argument("--several", choices=("yes", "no"), default="yes", help="whether the server supports `n`")
+    options = arguments.parse_args()
     from hoptrail.evaluation.datasets import load_dataset
 
     echo = Echo()
     measured = []
-    with tempfile.TemporaryDirectory() as folder, serving(FakeAI(echo, several=given.several == "yes")) as fake:
-        data = Path(folder) / given.data
+    with tempfile.TemporaryDirectory() as folder, serving(FakeAI(echo, several=options.several == "yes")) as fake:
+        data = Path(folder) / options.data
         data.mkdir()
-        dataset = load_dataset(small_data(given.data, given.questions, given.corpus, data))
-        for cost in costs(dataset, _recipes(given.recipes), fake, echo, Path(folder) / "index"):
+        dataset = load_dataset(small_data(options.data, options.questions, options.corpus, data))
+        for cost in costs(dataset, _recipes(options.recipes), fake, echo, Path(folder) / "index"):
             measured.append(cost)
             print(cost, flush=True)
     print_table(
@@ -208,7 +212,7 @@ def main() -> None:
             for one in measured
         ],
     )
-    write_results(given.out, measured)
+    write_results(options.out, measured)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,15 @@
-"""Which clustering holds together what a question needs, at which cost: ours beside RAPTOR's and spherical k-means.
+"""Compares clusterings by how well they keep together what a question needs, and their cost: ours, RAPTOR's, spherical k-means.
 
     python -m benchmarks.clustering [--work DIR] [--data A,B] [--out FILE.json]
 
 Over the passages of the corpus and the gold pairs of the development questions: two passages that support the same question, or
-stand in its context where that is given ("all"). Covering pairs is easy with many memberships or large groups, so both are
-printed, with the number of pairs predicted; the last row makes our groups larger until they predict as many pairs as RAPTOR's.
-`leaves a summary` takes all levels above the passages together, as table 3 of the paper (where it is 7.5 to 16), with the mean
+occur in its context if that is given ("all"). Many memberships or large groups cover pairs easily, so the output also has
+the number of pairs predicted; the last row enlarges our groups until they predict as many pairs as RAPTOR's.
+`leaves a summary` counts all levels above the passages together, as table 3 of the paper (there 7.5 to 16), with the mean
 of a group's vectors in place of its summary's: at most three levels, and none above a single group.
 
 RAPTOR's packages come with the extra (`pip install hoptrail[raptor]`); without them its rows and k-means are left out. UMAP
-compiles in every new process: that is a row of its own. Nothing here is summarised or searched.
+compiles in every new process, which is a separate row. Nothing is summarised or searched.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LEIDEN = ClusteringSettings()
 RAPTOR = ClusteringSettings(method="raptor")
 LEVELS = 3
 COMPILED_ON = 4200
-"""Rows: UMAP finds neighbours in another way from 4,096 on, and compiles that too."""
+"""Number of rows: from 4,096 on UMAP finds neighbours in another way, and compiles that too."""
 LARGER = (12, 14, 16, 18, 20, 22, 24, 26, 28, 30)
 HAS_RAPTOR = find_spec("umap") is not None
 Cluster = Callable[[FloatMatrix, Sequence[int]], Groups]
@@ -73,7 +73,7 @@ class Row:
 
 
 def read_corpus(name: str, work: Path) -> Corpus:
-    """Indexes the corpus where it is not indexed yet."""
+    """Read the corpus, indexing it first if necessary."""
     dataset = load_dataset(data_folder(name))
     folder = work / name / INDEX_FOLDER
     Index(folder).add([dataset.corpus], ("dense",))
@@ -93,6 +93,7 @@ def timed(cluster: Cluster, vectors: FloatMatrix, words: Sequence[int]) -> tuple
 
 
 def measure(corpus: Corpus, method: str, cluster: Cluster) -> Row:
+    """Measure one clustering of a corpus."""
     groups, cpu_seconds, seconds = timed(cluster, corpus.vectors, corpus.words)
     print(f"{corpus.dataset.name}: {method}, {cpu_seconds:.1f} CPU seconds", file=sys.stderr, flush=True)
     predicted = predicted_pairs(corpus, groups)
@@ -114,11 +115,12 @@ def measure(corpus: Corpus, method: str, cluster: Cluster) -> Row:
 
 
 def predicted_pairs(corpus: Corpus, groups: Iterable[Sequence[int]]) -> frozenset[Pair]:
+    """The pairs of passages that share a group."""
     return pairs_of([corpus.ids[row] for row in group] for group in groups)
 
 
 def count_summaries(vectors: FloatMatrix, groups: Groups, cluster: Cluster) -> int:
-    """Groups of all levels; words are not counted above the passages, where summaries are short."""
+    """Number of groups on all levels; above the passages, words are not counted, since summaries are short."""
     summaries = len(groups)
     for _ in range(LEVELS - 1):
         if len(groups) == 1:
@@ -131,7 +133,7 @@ def count_summaries(vectors: FloatMatrix, groups: Groups, cluster: Cluster) -> i
 
 
 def spherical_k_means(vectors: FloatMatrix, words: Sequence[int]) -> Groups:
-    """By scikit-learn, as many clusters as our target size asks for; one membership a row, no caps."""
+    """Spherical k-means of scikit-learn with as many clusters as our target size implies; one membership per row, no caps."""
     from sklearn.cluster import KMeans
 
     labels = KMeans(max(1, len(words) // LEIDEN.target), n_init=1, random_state=0).fit_predict(vectors)
@@ -139,7 +141,7 @@ def spherical_k_means(vectors: FloatMatrix, words: Sequence[int]) -> Groups:
 
 
 def as_many_pairs(corpus: Corpus, pairs: int) -> Row | None:
-    """Ours with the largest groups that predict no more than so many pairs; None where already the smallest do."""
+    """Our largest groups that predict at most this many pairs; None if even the smallest predict more."""
     best: ClusteringSettings | None = None
     for target in LARGER:
         wider = replace(LEIDEN, target=target, largest=4 * target)
@@ -150,7 +152,7 @@ def as_many_pairs(corpus: Corpus, pairs: int) -> Row | None:
 
 
 def compile_raptor(corpus: Corpus) -> tuple[float, float]:
-    """CPU seconds and seconds of a first run on part of the rows, less those of the same again; small mixtures will do."""
+    """CPU seconds and seconds of a first run on some of the rows, minus those of a second; small mixtures suffice."""
     cluster = open_clusterer(replace(RAPTOR, components=2))
     vectors, words = corpus.vectors[:COMPILED_ON], corpus.words[:COMPILED_ON]
     (_, cpu, seconds), (_, cpu_again, again) = (timed(cluster, vectors, words) for _ in range(2))
@@ -158,6 +160,7 @@ def compile_raptor(corpus: Corpus) -> tuple[float, float]:
 
 
 def measure_all(corpus: Corpus) -> list[Row]:
+    """All methods on one corpus."""
     rows = [measure(corpus, "leiden (default)", open_clusterer(LEIDEN))]
     rows.append(measure(corpus, "leiden, one membership", open_clusterer(replace(LEIDEN, memberships=1))))
     if not HAS_RAPTOR:
@@ -169,7 +172,7 @@ def measure_all(corpus: Corpus) -> list[Row]:
 
 
 def ratios(rows: Sequence[Row]) -> list[tuple[str, str, float, float, float, float]]:
-    """Each method beside RAPTOR on the same data: pairs, coverage, CPU seconds, seconds."""
+    """Each method relative to RAPTOR on the same data: pairs, coverage, CPU seconds, seconds."""
     raptor = {row.data: row for row in rows if row.method == "raptor"}
     compared = ((one, raptor[one.data]) for one in rows if one.method != "raptor")
     return [
@@ -189,14 +192,14 @@ def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("--work", type=Path, metavar="DIR", help="keep indexes here")
     arguments.add_argument("--data", default=",".join(DATA), metavar="A,B")
-    given = arguments.parse_args()
+    options = arguments.parse_args()
     rows: list[Row] = []
     compiling: tuple[float, float] | None = None
     if not HAS_RAPTOR:
-        print("the extra raptor is not installed: our clustering alone", file=sys.stderr, flush=True)
+        print("the extra raptor is not installed: only our clustering is measured", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory() as temporary:
-        for name in given.data.split(","):
-            corpus = read_corpus(name, given.work or Path(temporary))
+        for name in options.data.split(","):
+            corpus = read_corpus(name, options.work or Path(temporary))
             if HAS_RAPTOR and compiling is None:
                 compiling = compile_raptor(corpus)
             rows += measure_all(corpus)
@@ -208,7 +211,7 @@ def main() -> None:
     if compiling is not None:
         print_table(("beside raptor (1)", "method", "pairs", "coverage", "CPU s", "s"), ratios(rows))
         print_table(("", "CPU s", "s"), [("raptor compiles first", *compiling)])
-    write_results(given.out, {"rows": rows, "raptor_compiles": compiling})
+    write_results(options.out, {"rows": rows, "raptor_compiles": compiling})
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
-"""What the benchmarks share: the evaluation data, processes that are measured from outside, tables, results as JSON.
+"""Shared parts of the benchmarks: evaluation data, measured processes, tables, results as JSON.
 
-Importable without hoptrail, because the peers may live in another interpreter. Times are wall clock and this reads the data
-beside the repository (`../shared/data`); a machine that does other work as well makes times long and uneven, so compare only
-what one run measured side by side.
+Importable without hoptrail, because the peers may run in another interpreter. Reads the data beside the repository
+(`../shared/data`). Times are wall clock, which is long and uneven on a busy machine, so compare only figures of one run.
 """
 
 from __future__ import annotations
@@ -14,11 +13,13 @@ import json
 import math
 import os
 import platform
+import resource
 import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
@@ -38,16 +39,16 @@ class Passage:
 
     @property
     def searchable(self) -> str:
-        """What every search here sees: the title's line, then the text."""
+        """The text that every search sees: the title line, then the text."""
         return f"{self.title}\n{self.text}" if self.title else self.text
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A finished process: wall clock from start to end, CPU time of all its threads, peak resident memory, what it printed.
+    """A finished process: wall clock time, CPU time of all its threads, peak resident memory, output.
 
-    `own_megabytes` is the peak without pages of files, which the system takes back when others need memory: looked at a few
-    times a second, so that a short peak may be missed; not a number where the system does not tell.
+    `own_megabytes` is the peak without file pages, which the system can reclaim. It is sampled a few times a second, so a short
+    peak may be missed; not a number if the system does not report it.
     """
 
     seconds: float
@@ -59,17 +60,19 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A process that failed; `why` is the last line of what it said."""
+    """A process that failed; `why` is the last line of its standard error."""
 
     code: int
     why: str
 
 
 def data_folder(name: str) -> Path:
-    """The folder of a data set; ends the program where it is not there."""
+    """The folder of a data set; exits if it is missing."""
     folder = DATA / name
     if not folder.is_dir():
-        sys.exit(f"there is no data at {folder}: this benchmark reads evaluation data from beside the repository")
+        sys.exit(
+            f"there is no data at {folder}: this benchmark reads evaluation data from a folder beside the repository"
+        )
     return folder
 
 
@@ -83,10 +86,10 @@ def read_passages(name: str) -> list[Passage]:
 
 
 def run_measured(command: Sequence[str | Path]) -> Measured:
-    """Run a process to its end, in the repository's root; its standard error goes where ours goes.
+    """Run a process in the root of the repository; its standard error is passed through.
 
-    The peak is that of the process itself: what it starts is not counted. A small process stands between, because a process
-    begins with the peak of the one that starts it. Ends the program where the command fails.
+    The peak is that of the process itself, without its children. A small process stands between, because a process
+    inherits the peak of its parent. Exits if the command fails.
     """
     done = _measured(command, None)
     if isinstance(done, Failed):
@@ -95,7 +98,7 @@ def run_measured(command: Sequence[str | Path]) -> Measured:
 
 
 def try_measured(command: Sequence[str | Path]) -> Measured | Failed:
-    """The same for a process that may fail; its standard error is kept from the screen."""
+    """The same for a process that may fail; its standard error is captured."""
     return _measured(command, subprocess.PIPE)
 
 
@@ -104,16 +107,17 @@ def _measured(command: Sequence[str | Path], errors: int | None) -> Measured | F
         launched = [sys.executable, "-I", "-S", "-c", _LAUNCH, report.name, *map(str, command)]
         done = subprocess.run(launched, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=ROOT, check=False)
         if done.returncode != 0:
-            said = (done.stderr or "").strip().splitlines()
-            return Failed(done.returncode, said[-1] if said else f"ended with {done.returncode}")
+            error_lines = (done.stderr or "").strip().splitlines()
+            return Failed(done.returncode, error_lines[-1] if error_lines else f"ended with {done.returncode}")
         seconds, cpu_seconds, kilobytes, own = map(float, report.read().split())
         return Measured(seconds, cpu_seconds, kilobytes / 1024, own / 1024, done.stdout)
 
 
 @contextmanager
 def limited_to(megabytes: int) -> Iterator[list[str]]:
-    """What to put before a command so that it gets no more memory than this, pages of files included: a control group of Linux.
-    Nothing for 0. Ends the program where no group may be made (it wants root).
+    """A command prefix that limits memory, file pages included, with a control group of Linux. Empty for 0.
+
+    Exits if the group cannot be created (it needs root).
     """
     if not megabytes:
         yield []
@@ -161,8 +165,21 @@ sys.exit(os.waitstatus_to_exitcode(status) and 1)
 """
 
 
+def seconds_of(act: Callable[[], object]) -> float:
+    """Wall clock seconds of a call."""
+    started = time.perf_counter()
+    act()
+    return time.perf_counter() - started
+
+
+def cpu_seconds_of_children() -> float:
+    """CPU seconds of all finished child processes."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def free_port() -> int:
-    """A port of this machine that nothing listens on."""
+    """A free port of this machine."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
@@ -175,13 +192,13 @@ def size_of(folder: Path) -> int:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The least value that `share` of the values do not exceed."""
+    """The smallest value that a `share` of the values do not exceed."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Floats get three significant digits."""
+    """Print a table; floats get three significant digits."""
     print(markdown(header, ([shown(cell) for cell in row] for row in rows)), end="\n\n", flush=True)
 
 
@@ -192,26 +209,28 @@ def markdown(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
 
 
 def in_hundredths(scores: Mapping[str, float]) -> dict[str, float]:
+    """Shares as percentages."""
     return {name: 100 * value for name, value in scores.items()}
 
 
 def shown(value: object) -> str:
+    """A table cell: floats with three significant digits, integers with thousands separators."""
     if isinstance(value, float):
         return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:
-    """With `--out`, which every benchmark has."""
-    made = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    made.add_argument("--out", type=Path, metavar="FILE.json", help="write the results there as JSON")
-    return made
+    """An argument parser with `--out`, which every benchmark has."""
+    new_parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    new_parser.add_argument("--out", type=Path, metavar="FILE.json", help="write the results as JSON")
+    return new_parser
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What results were measured with: the commit of the code, the fingerprint of the settings, the hash of the data, the day,
-    the machine, and whether settings or weights were chosen by looking at these same questions.
+    """The conditions of a measurement: commit of the code, fingerprint of the settings, hash of the data, day, machine, and
+    whether settings or weights were chosen with these questions in view.
     """
 
     commit: str
@@ -223,7 +242,7 @@ class Origin:
 
 
 def origin(data: object, *, tuned: bool = False) -> Origin:
-    """Of the code in this folder with the settings that commands take here. `data` is given as it is told apart by its `repr`."""
+    """The origin for the code in this folder and the default settings of the commands. `data` is identified by its `repr`."""
     from hoptrail.fingerprints import fingerprint
     from hoptrail.settings import Settings
 
@@ -235,19 +254,19 @@ def origin(data: object, *, tuned: bool = False) -> Origin:
 
 
 def origin_of_data(name: str) -> Origin:
-    """Of results on a data set here, by the bytes of its corpus and questions: its development questions are what is tuned on."""
+    """The origin for a data set, identified by its corpus and questions; its development questions were used for tuning."""
     files = sorted(data_folder(name).glob("*.jsonl*"))
     parts = tuple((path.name, hashlib.sha256(path.read_bytes()).hexdigest()) for path in files)
     return origin((name, parts), tuned=True)
 
 
 def stored_origin(row: Mapping[str, Any]) -> Origin | None:
-    """That of a stored row; None where it was measured before rows carried it."""
+    """The origin of a stored row; None for rows from before origins were recorded."""
     return Origin(**row["of"]) if row.get("of") else None
 
 
 def machine() -> str:
-    """The processor and how many of them this process may use."""
+    """The processor model and the number of processors that this process may use."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -257,7 +276,7 @@ def machine() -> str:
 
 
 def write_results(out: Path | None, results: object) -> None:
-    """Dataclasses and plain values, as JSON."""
+    """Write dataclasses and plain values as JSON, if `out` is given."""
     if out is not None:
         out.write_text(json.dumps(results, default=_plain, indent=1) + "\n", encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""A disk as a power cut may leave it: what was synced is there, what was not may be, in part and in any order."""
+"""A simulated disk after a power cut: synced data is there, unsynced data may be there in part and in any order."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from random import Random
 from benchmarks.operations import Operation
 
 SECTOR = 512
-"""Bytes that a disk writes whole or not at all."""
+"""Number of bytes that a disk writes atomically."""
 
 KINDS = ("all", "synced", "torn", "reordered")
 
 Change = tuple[str, str, int]
-"""Of names in a folder: a name that goes (or nothing), a name that comes (or nothing), and what that stands for."""
+"""A change of names in a folder: the name removed (or empty), the name added (or empty), and the object it refers to."""
 
 
 @dataclass(slots=True)
@@ -65,7 +65,7 @@ def _rename(names: dict[str, int], gone: str, come: str, what: int) -> None:
 
 
 def _apply(operation: Operation, content: bytearray, most: int | None = None) -> None:
-    """A write or a truncation; of a write, so many bytes at the most."""
+    """Apply a write or a truncation; of a write, at most `most` bytes."""
     if operation.kind == "t":
         content.extend(bytes(max(0, operation.number - len(content))))
         del content[operation.number :]
@@ -76,10 +76,10 @@ def _apply(operation: Operation, content: bytearray, most: int | None = None) ->
 
 
 class Disk:
-    """What is known to be on a disk, and what may be."""
+    """The synced and unsynced state of a disk."""
 
     def __init__(self, folder: Path) -> None:
-        """All that is in a folder is on the disk."""
+        """Everything in the folder counts as synced."""
         self._root = str(folder)
         self._things: list[_File | _Folder] = [_Folder()]
         self._open: dict[int, int] = {}
@@ -90,6 +90,7 @@ class Disk:
             thing.sync()
 
     def do(self, operation: Operation) -> None:
+        """Apply one recorded operation."""
         kind = operation.kind
         if kind == "o":
             self._open[operation.file] = self._opened(operation.path, empty=operation.number == 1)
@@ -113,7 +114,7 @@ class Disk:
             folder.change(name, "", 0)
 
     def states(self, draw: Random) -> dict[str, dict[str, bytes | None]]:
-        """Of each kind one state: contents by path, None for a folder."""
+        """One state of each kind: contents by path, None for a folder."""
         return {kind: dict(self._state(kind, draw, 0, "")) for kind in KINDS}
 
     def _state(self, kind: str, draw: Random, number: int, path: str) -> Iterator[tuple[str, bytes | None]]:

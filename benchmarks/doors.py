@@ -1,12 +1,12 @@
-"""What each door adds to a question: the server's addresses, agents, adapters, views, beside the same from Python.
+"""Measures what each interface adds to a question: the server's routes, agents, adapters and views, relative to Python.
 
     python -m benchmarks.doors [--rounds N] [--documents N] [--out FILE.json]
 
-One index (the sample corpus), one server of its own process, one question. All doors take turns, round by round, so that other
-work on the machine hits all; `ratio` is of medians to that of Python in the same run, `adds` their difference in milliseconds.
-Connections are kept open, as clients keep them. Asking is by `hybrid`, searching by `bm25`, both without a language model.
-Then what views cost over `--documents` made documents of three sections, a third of which have a date: the CPU milliseconds until
-the first hit of a view that is new (`first`), and of a search by `bm25` afterwards, in turns with the same without a view.
+One index (the sample corpus), one server in a separate process, one question. All interfaces take turns, round by round, so that
+other load on the machine affects all; `ratio` is of medians to that of Python in the same run, `adds` is the difference in
+milliseconds. Connections stay open, as with real clients. Asking uses `hybrid`, searching `bm25`, both without a language model.
+Then the cost of views over `--documents` generated documents of three sections, a third of which have a date: CPU milliseconds
+until the first hit of a new view (`first`), and of a later search by `bm25`, alternating with the same search without a view.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ QUESTION = "Which river flows through the town where Ilse Marrow was born?"
 LABELS = ("all=*",)
 WORDS = ("harbour", "ferry", "lamp", "rope", "mill", "bridge", "choir", "museum", "pump", "slip")
 ASKING, SEARCHING = "Index.ask", "Index.search"
-"""What doors are compared with."""
+"""The baselines of the interfaces."""
 
 Door = Callable[[], object]
 
 
 def doors(index: Index, client: httpx.Client) -> dict[str, tuple[str, Door]]:
-    """By name what each is compared with, and one question through it."""
+    """For each interface its baseline, and a function that asks one question through it."""
 
     def post(path: str, **body: Any) -> Door:
         return lambda: client.post(path, json=body).raise_for_status()
@@ -87,7 +87,7 @@ def _adapters(index: Index) -> dict[str, tuple[str, Door]]:
 
 
 def views(folder: Path, documents: int, rounds: int) -> list[dict[str, Any]]:
-    """What it costs to ask the past, or with labels, over made documents."""
+    """Measure asking the past, and asking with labels, over generated documents."""
     index = Index(folder / "views", Settings(labels=("half=*/notes/[0-4]/*",)))
     index.encoder = WordHashes()
     index.add(made_notes(folder / "notes", documents), ["bm25"])
@@ -95,11 +95,12 @@ def views(folder: Path, documents: int, rounds: int) -> list[dict[str, Any]]:
     lines = []
     for name, view in (("as_of 2012", index.view("2012")), ("label of half", index.view(labels=["half"]))):
         started = time.process_time()
-        seen = index.corpus(view)
-        keyword_search(seen, WORDS[0], 10)
+        view_corpus = index.corpus(view)
+        keyword_search(view_corpus, WORDS[0], 10)
         first = 1000 * (time.process_time() - started)
         pair: dict[str, tuple[str, Door]] = {
-            one: ("", partial(keyword_search, corpus, WORDS[0], 10)) for one, corpus in (("plain", plain), (name, seen))
+            one: ("", partial(keyword_search, corpus, WORDS[0], 10))
+            for one, corpus in (("plain", plain), (name, view_corpus))
         }
         medians = {one: statistics.median(taken) for one, taken in measured(pair, rounds, time.process_time).items()}
         ratio = round(medians[name] / medians["plain"], 2)
@@ -108,12 +109,13 @@ def views(folder: Path, documents: int, rounds: int) -> list[dict[str, Any]]:
 
 
 def made_notes(folder: Path, documents: int) -> Path:
+    """Write generated notes with dated and undated sections."""
     for number in range(documents):
-        said = [
+        sentences = [
             f"The {WORDS[(number + part) % 10]} is {WORDS[(number * 7 + part) % 10]} {number}." for part in range(3)
         ]
         parts = ("", f"## {2000 + number % 26}-05-01\n\n", "## More\n\n")
-        text = "\n\n".join(f"{head}{one}" for head, one in zip(parts, said, strict=True))
+        text = "\n\n".join(f"{head}{one}" for head, one in zip(parts, sentences, strict=True))
         file = folder / f"{number % 10}" / f"{number}.md"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"# Note {number}\n\n{text}\n", encoding="utf-8")
@@ -123,7 +125,7 @@ def made_notes(folder: Path, documents: int) -> Path:
 def measured(
     opened: dict[str, tuple[str, Door]], rounds: int, clock: Callable[[], float] = time.perf_counter
 ) -> dict[str, list[float]]:
-    """Milliseconds of each door in each round, after one that is not counted."""
+    """Milliseconds of each interface in each round, after a warm-up round."""
     times: dict[str, list[float]] = {name: [] for name in opened}
     for number in range(rounds + 1):
         for name, (_, door) in opened.items():
@@ -145,7 +147,7 @@ def main() -> None:
         with served(str(index.folder)) as (client, _):
             opened = doors(index, client)
             times = measured(opened, chosen.rounds)
-        seen = views(Path(folder), chosen.documents, chosen.rounds)
+        view_rows = views(Path(folder), chosen.documents, chosen.rounds)
     medians = {name: statistics.median(taken) for name, taken in times.items()}
     rows = [
         {
@@ -161,11 +163,11 @@ def main() -> None:
         print(
             f"{row['door']:28} {row['milliseconds']:8} ms  adds {row['adds']:7} ms  ratio {row['ratio']:5}  of {row['beside']}"
         )
-    for line in seen:
+    for line in view_rows:
         print(
             f"{line['view']:28} of {line['documents']} documents: first {line['first']} ms, then ratio {line['ratio']}"
         )
-    write_results(chosen.out, {"rounds": chosen.rounds, "doors": rows, "views": seen})
+    write_results(chosen.out, {"rounds": chosen.rounds, "doors": rows, "views": view_rows})
 
 
 if __name__ == "__main__":

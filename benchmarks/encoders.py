@@ -1,10 +1,10 @@
-"""all-MiniLM-L6-v2 by four runtimes, measured on the same passages in one run: the table behind the choice of onnxruntime.
+"""Measures all-MiniLM-L6-v2 in four runtimes on the same passages in one run: the table behind the choice of onnxruntime.
 
     python benchmarks/encoders.py [--sentence-transformers PYTHON] [--passages N] [--runtimes A,B]
 
-Each runtime works in a process of its own, one after the other. NumPy, OpenVINO and onnxruntime carry out the same
-description (`hoptrail.models.bert`) with the same batching; sentence-transformers (whose interpreter may be another, named
-by the option) uses its own. A runtime that is not installed is left out and said so; OpenVINO needs `pip install openvino`.
+The runtimes run one after the other in separate processes. NumPy, OpenVINO and onnxruntime execute the same
+description (`hoptrail.models.bert`) with the same batching; sentence-transformers (in another interpreter if the option names
+one) uses its own. A runtime that is not installed is reported and left out; OpenVINO needs `pip install openvino`.
 Graphics processors, reduced precision and other models are not covered.
 
 Columns: passages per second and CPU seconds over all passages, seconds from process start to the first vector,
@@ -50,7 +50,7 @@ Encode = Callable[[list[str]], "FloatMatrix"]
 
 
 class NumpyOperations:
-    """Carries out operations at once."""
+    """Executes operations immediately."""
 
     def constant(self, values: NDArray[Any]) -> NDArray[Any]:
         return values
@@ -71,8 +71,8 @@ class NumpyOperations:
         return np.asarray(flat.reshape(*left.shape[:-1], right.shape[-1]))
 
     def reshape(self, tensor: NDArray[Any], shape: Sequence[int]) -> NDArray[Any]:
-        kept = [tensor.shape[axis] if size == 0 else size for axis, size in enumerate(shape)]
-        return tensor.reshape(kept)
+        new_shape = [tensor.shape[axis] if size == 0 else size for axis, size in enumerate(shape)]
+        return tensor.reshape(new_shape)
 
     def transpose(self, tensor: NDArray[Any], axes: Sequence[int]) -> NDArray[Any]:
         return tensor.transpose(axes)
@@ -125,7 +125,7 @@ class NumpyBert:
 
 
 class OpenVinoOperations:
-    """Notes operations down as nodes of an OpenVINO model."""
+    """Records operations as nodes of an OpenVINO model."""
 
     def __init__(self) -> None:
         self._op = silent_openvino().opset15
@@ -193,7 +193,7 @@ class OpenVinoBert:
 
 
 def silent_openvino() -> Any:
-    """The module openvino without its reports: importing it sends one unless its telemetry package cannot be imported."""
+    """The module openvino without telemetry: importing it sends a report unless its telemetry package cannot be imported."""
     sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]  # None: "do not import"
     import openvino
 
@@ -223,7 +223,7 @@ OPENERS: dict[str, Callable[[], Encode]] = {
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What one runtime's process measured. `first` is the time of day at which the first vector was there."""
+    """The measurements of one runtime's process. `first` is the time of day of the first vector."""
 
     passages_per_second: float
     cpu_seconds: float
@@ -259,7 +259,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def installed(runtime: str) -> float:
-    """MB of the distributions that a runtime needs and NumPy and tokenizers do not."""
+    """MB of the distributions that a runtime needs beyond NumPy and tokenizers."""
     needed = closure(PACKAGES[runtime]) - closure(("numpy", "tokenizers"))
     files = [file for name in needed for file in metadata.files(name) or ()]
     paths = [Path(str(file.locate())) for file in files]
@@ -267,7 +267,7 @@ def installed(runtime: str) -> float:
 
 
 def closure(names: Sequence[str]) -> set[str]:
-    """Distributions reached by declared dependencies, without extras, of those that are installed."""
+    """The installed distributions reached by declared dependencies, without extras."""
     from packaging.requirements import Requirement
 
     found: set[str] = set()
@@ -283,7 +283,7 @@ def closure(names: Sequence[str]) -> set[str]:
 
 
 def run_one(runtime: str, python: str, arguments: argparse.Namespace, folder: Path) -> Figures | None:
-    """Measures a runtime in a process of its own; None if it is not installed there."""
+    """Measure a runtime in a separate process; None if it is not installed there."""
     from hoptrail.models.minilm import packaged_folder
 
     module = runtime.replace("-", "_")

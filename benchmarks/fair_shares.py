@@ -1,15 +1,14 @@
-"""How much a busy key slows another: times of one client's questions alone, and beside many clients of another key.
+"""Measures how much a busy key slows another: one client's questions alone, and beside many clients of another key.
 
     python -m benchmarks.fair_shares INDEX [--clients N] [--requests N] [--turns N] [--verb search|ask] [--recipe NAME]
 
-INDEX is copied for two workspaces with a key each, served by a process of its own, and once more so by another. The busy key's
-clients live in a third process and ask again as soon as they are answered or refused: first the other server, which shows what
-the machine's load alone does, then the same one. These
-come in turns, so that other work on the machine falls on all alike. Language of the rules.
+INDEX is copied for two workspaces with a key each, served by one process, and copied again for a second server. The busy key's
+clients run in a third process and ask again as soon as they are answered or refused: first the second server, which shows the
+effect of the machine's load alone, then the same server. These measurements alternate, so that other load affects all. The
+language is that of the rules.
 
-Times are told twice: by the clock on the wall, and by the clock of the server's process, which counts the processor seconds that
-the server has used between a question and its answer, for whomever. The second does not depend on what else the machine does.
-Linux.
+Times are measured twice: by the wall clock, and by the CPU clock of the server's process, which counts the processor seconds that
+the server has used, for all clients, between a question and its answer. The latter does not depend on other load. Linux only.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ KEYS = {"busy": "the-key-of-the-busy-one", "other": "the-key-of-the-other-one"}
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Of one client that asks one question after the other; milliseconds, and those of the server's processors."""
+    """Times of one client that asks one question after the other, in milliseconds, by both clocks."""
 
     beside: str
     requests: int
@@ -52,7 +51,7 @@ class Times:
 
 @dataclass
 class Taken:
-    """Seconds that requests took, those of the server's processors meanwhile, and status codes."""
+    """Seconds of requests, the server's CPU seconds meanwhile, and status codes."""
 
     seconds: list[float] = field(default_factory=list)
     used: list[float] = field(default_factory=list)
@@ -62,6 +61,7 @@ class Taken:
         return Taken(self.seconds + other.seconds, self.used + other.used, self.codes + other.codes)
 
     def times(self, beside: str) -> Times:
+        """The row of these requests; `beside` names the other load."""
         requests = len(self.seconds)
         figures = (1000 * of(times) for times in (self.seconds, self.used) for of in (median, slowest))
         return Times(beside, requests, requests - self.codes[200], *figures)
@@ -74,19 +74,19 @@ def slowest(times: list[float]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server that runs."""
+    """A running server."""
 
     port: int
     process: int
 
     def used(self) -> float:
-        """Seconds of the processors that it has used."""
+        """CPU seconds that it has used."""
         return time.clock_gettime(~self.process << 3 | 2)  # CPUCLOCK_SCHED of another process
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked, and where."""
+    """The request, and its server."""
 
     server: Server
     verb: str
@@ -94,10 +94,12 @@ class Asked:
     key: str
 
     def client(self) -> httpx.Client:
+        """An HTTP client with the key."""
         headers = {"Authorization": f"Bearer {self.key}"}
         return httpx.Client(base_url=f"http://127.0.0.1:{self.server.port}", headers=headers, timeout=300, verify=False)
 
     def ask(self, client: httpx.Client, number: int) -> int:
+        """Ask question `number`; returns the status code."""
         body = {"question": QUESTIONS[number % len(QUESTIONS)], "recipe": self.recipe}
         return client.post(f"/api/{self.verb}", json=body).status_code
 
@@ -108,7 +110,7 @@ def main() -> None:
     options.add_argument("--clients", type=int, default=100)
     options.add_argument("--requests", type=int, default=100)
     options.add_argument(
-        "--turns", type=int, default=3, help="how often each comes; the requests are shared among them"
+        "--turns", type=int, default=3, help="number of turns of each; the requests are divided among them"
     )
     options.add_argument("--verb", choices=("search", "ask"), default="search")
     options.add_argument("--recipe", default="hybrid")
@@ -137,20 +139,23 @@ def main() -> None:
         [(one.beside, one.requests, one.refused, one.p50, one.p99, one.server_p50, one.server_p99) for one in rows],
     )
     alone, elsewhere, crowded = rows
-    print(f"p99 beside the same server's clients: {crowded.p99 / alone.p99:.2f} times that of alone,")
-    print(f"{crowded.p99 / elsewhere.p99:.2f} times that beside another server's;")
-    print(f"by the server's clock {crowded.server_p99 / alone.server_p99:.2f} times that of alone")
-    told = origin((arguments.index.name, QUESTIONS))
-    write_results(arguments.out, {"of": told, "verb": arguments.verb, "recipe": arguments.recipe, "times": rows})
+    print(f"p99 beside the same server's clients: {crowded.p99 / alone.p99:.2f} times as long as alone,")
+    print(f"{crowded.p99 / elsewhere.p99:.2f} times as long as beside another server's;")
+    print(f"by the server's clock {crowded.server_p99 / alone.server_p99:.2f} times as long as alone")
+    measured_with = origin((arguments.index.name, QUESTIONS))
+    write_results(
+        arguments.out, {"of": measured_with, "verb": arguments.verb, "recipe": arguments.recipe, "times": rows}
+    )
 
 
 def busy(other: Asked, server: Server) -> Asked:
+    """The same requests with the busy key, to another server."""
     return replace(other, server=server, key=KEYS["busy"])
 
 
 @contextmanager
 def crowd(asked: Asked, clients: int) -> Iterator[None]:
-    """Clients that ask on, in a process of their own. Each has been answered or refused once before this goes on."""
+    """Clients that ask continuously, in a separate process. Continues once each has been answered or refused."""
     context = multiprocessing.get_context("spawn")
     stop, begun = context.Event(), context.Semaphore(0)
     process = context.Process(target=keep_asking, args=(asked, clients, stop, begun))
@@ -191,6 +196,7 @@ def served(index: Path, ground: Path) -> Iterator[Server]:
 
 
 def timed(asked: Asked, requests: int) -> Taken:
+    """Make requests one after the other."""
     taken = Taken()
     with asked.client() as client:
         for number in range(requests):
@@ -204,6 +210,8 @@ def timed(asked: Asked, requests: int) -> Taken:
 def keep_asking(
     asked: Asked, clients: int, stop: multiprocessing.synchronize.Event, begun: multiprocessing.synchronize.Semaphore
 ) -> None:
+    """Ask with many clients until `stop` is set; each releases `begun` after its first answer."""
+
     def ask_on(number: int) -> None:
         with asked.client() as client:
             asked.ask(client, number)

@@ -1,15 +1,14 @@
-"""How soon something is found after `hoptrail index` begins: seconds to the first commit, and to the first answer.
+"""Measures how soon `hoptrail index` makes something findable: seconds to the first commit, and to the first answer.
 
     python -m benchmarks.first_answer [--corpus FILE] [--turns N] [--out FILE.json]
 
-The question is asked in a process of its own while the other indexes, as somebody would. On a busy machine the seconds of the
-processor count: those of indexing until its first commit, and those of asking.
+A separate process asks the question while the first one indexes, as a user would. On a busy machine trust the CPU seconds:
+those of indexing until its first commit, and those of asking.
 """
 
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -18,7 +17,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.common import parser, print_table, write_results
+from benchmarks.common import cpu_seconds_of_children, parser, print_table, write_results
 
 from hoptrail.corpus.snapshot import Snapshot
 
@@ -28,7 +27,7 @@ QUESTION = "Where was the director of film Ronnie Rocket born?"
 
 @dataclass(frozen=True, slots=True)
 class FirstAnswer:
-    """Seconds since the command began, by the clock and of the processor, and what was said of the state."""
+    """Seconds since the command began, wall clock and CPU, and the reported state."""
 
     asked: str
     kept: float
@@ -54,6 +53,7 @@ def main() -> None:
 
 
 def first_answer(corpus: Path, how: str) -> FirstAnswer:
+    """Index a corpus, and ask as soon as there is a commit."""
     with tempfile.TemporaryDirectory(prefix="hoptrail-first-") as ground:
         index = Path(ground, "index")
         begun = time.perf_counter()
@@ -64,12 +64,14 @@ def first_answer(corpus: Path, how: str) -> FirstAnswer:
                     raise SystemExit("indexing failed")
                 time.sleep(0.02)
             kept, kept_cpu = time.perf_counter() - begun, _seconds_of(indexing.pid)
-            before = _children()
-            asked = subprocess.run(
+            before = cpu_seconds_of_children()
+            ended = subprocess.run(
                 [*HOPTRAIL, how, QUESTION, "--index", index], capture_output=True, text=True, check=True
             )
             answered = time.perf_counter() - begun
-            return FirstAnswer(how, kept, kept_cpu, answered, _children() - before, " ".join(asked.stderr.split()))
+            return FirstAnswer(
+                how, kept, kept_cpu, answered, cpu_seconds_of_children() - before, " ".join(ended.stderr.split())
+            )
         finally:
             indexing.send_signal(signal.SIGTERM)
             indexing.wait()
@@ -78,12 +80,6 @@ def first_answer(corpus: Path, how: str) -> FirstAnswer:
 def _seconds_of(process: int) -> float:
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def _children() -> float:
-    """Seconds of processes that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Seconds that `index FOLDER --sync` takes for a folder of many small text files: the first time, with nothing new, with files
-that changed, with files that are gone, and after a restored backup, in which every file has another time.
+"""Measures `index FOLDER --sync` for a folder of many small text files: the first time, with nothing new, with changed files,
+with deleted files, and after a restored backup, in which every file has another time.
 
     python -m benchmarks.folder_in_step [--files 50000] [--work DIR]
 
-Vectors are hashed words, so that what is measured is reading, comparing and storing. The structures are those of `bm25`.
+Vectors are hashed words, so reading, comparing and storing are measured. The structures are those of `bm25`.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Model calls and sampled generations a question: what a run says it spent beside what the server saw.
+"""Counts model calls and sampled generations per question: our count beside that of the server.
 
     python -m benchmarks.generations [--work DIR] [--data NAME] [--recipes A,B] [--limit N] [--out FILE.json]
 
-`hoptrail evaluate --language chat` over real questions, against the local server of the tests, whose model answers in the right
-shape by rules: a question has one to three sub-questions (by a sum of its text), answers are names from the evidence, ten
-samples say up to three things, and an answer entails another where both begin alike. So it measures traffic and arithmetic,
-never quality. Every recipe begins with nothing remembered. The run fails where the two counts differ; that of samples is the
-server's, by the prompt of each request.
+Runs `hoptrail evaluate --language chat` over real questions against the local server of the tests, whose model answers in the
+right form by rules: a question has one to three sub-questions (by a hash of its text), answers are names from the evidence, ten
+samples have up to three different answers, and an answer entails another if both begin alike. So it measures traffic and
+arithmetic, never quality. Every recipe begins without stored replies. The run fails if the two counts differ; the number of
+samples is the server's, from the prompt of each request.
 
 DIR/index/NAME is the index, as `hoptrail evaluate --work DIR` keeps it; without --work the corpus is indexed first.
 """
@@ -34,12 +34,12 @@ NAMES = re.compile(r"\b[A-Z][\w'-]+(?: [A-Z][\w'-]+)*")
 FINDING = re.compile(r"^#\d+ ", re.MULTILINE)
 MOST_HOPS = 3
 MEANINGS = 3
-"""Things that the samples of one prompt may say."""
+"""Number of different answers among the samples of one prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Per question: `calls` as the run counts them, and those of the server by task (`sample`: generations)."""
+    """Per question: `calls` by our count, and those of the server by task (`sample`: generations)."""
 
     recipe: str
     questions: int
@@ -51,33 +51,34 @@ class Row:
 
 
 def number_of(text: str) -> int:
+    """A number that depends only on the text."""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
 
 
 def reply_to(body: dict[str, Any]) -> str:
-    """What the model says: the same for the same prompt and seed."""
+    """The model's reply, which depends only on prompt and seed."""
     from fakeai.brains import task_of
 
-    given = body["messages"][-1]["content"]
+    prompt = body["messages"][-1]["content"]
     task = task_of(body)
     if task == "entail":
-        first, second = re.findall(r"^(?:First|Second) answer: (.*)$", given, re.MULTILINE)
+        first, second = re.findall(r"^(?:First|Second) answer: (.*)$", prompt, re.MULTILINE)
         return json.dumps({"relation": "entailment" if first.split()[:1] == second.split()[:1] else "neutral"})
-    asked = re.findall(r"^Question(?: to rewrite)?: (.*)$", given, re.MULTILINE)[-1]
+    question = re.findall(r"^Question(?: to rewrite)?: (.*)$", prompt, re.MULTILINE)[-1]
     if task == "decompose_next":
-        found = len(FINDING.findall(given))
-        left = found <= number_of(asked) % MOST_HOPS
-        return json.dumps({"questions": [f"Step {found + 1} of this: {asked}"] if left else []})
+        found = len(FINDING.findall(prompt))
+        has_more = found <= number_of(question) % MOST_HOPS
+        return json.dumps({"questions": [f"Step {found + 1} of this: {question}"] if has_more else []})
     if task == "complete":
-        return json.dumps({"question": asked})
+        return json.dumps({"question": question})
     if task == "sample":
-        place = number_of(f"{given}{body.get('seed')}") % MEANINGS
-        return json.dumps({"reasoning": "The evidence names it.", "answer": named(given, place)})
+        place = number_of(f"{prompt}{body.get('seed')}") % MEANINGS
+        return json.dumps({"reasoning": "The evidence names it.", "answer": named(prompt, place)})
     if task in {"assess", "verify", "equate"}:
-        said = ("yes", "no")[number_of(given) % 2]
-        return json.dumps({"enough": said, "supports": said, "same": said})
-    answer = named(given, number_of(given))
-    step = {"question": asked, "answer": answer, "evidence": [1], "quote": ""}
+        verdict = ("yes", "no")[number_of(prompt) % 2]
+        return json.dumps({"enough": verdict, "supports": verdict, "same": verdict})
+    answer = named(prompt, number_of(prompt))
+    step = {"question": question, "answer": answer, "evidence": [1], "quote": ""}
     return json.dumps({"steps": [step], "answer": answer, "confidence": 0.5})
 
 
@@ -88,6 +89,7 @@ def named(text: str, place: int) -> str:
 
 
 def measure(recipe: str, data: Path, work: Path, limit: int) -> Row:
+    """Run one recipe and compare both counts."""
     from fakeai.brains import task_of
     from fakeai.server import FakeAI, serving
     from hoptrail.models.remembered import FILE
@@ -121,10 +123,10 @@ def main() -> None:
     options.add_argument("--data", default="2wiki", metavar="NAME")
     options.add_argument("--recipes", default=RECIPES, metavar="A,B")
     options.add_argument("--limit", type=int, default=10, metavar="N")
-    given = options.parse_args()
+    chosen = options.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        work = given.work or Path(temporary)
-        rows = [measure(name, data_folder(given.data), work, given.limit) for name in given.recipes.split(",")]
+        work = chosen.work or Path(temporary)
+        rows = [measure(name, data_folder(chosen.data), work, chosen.limit) for name in chosen.recipes.split(",")]
     tasks = sorted({task for row in rows for task in row.by_task})
     print_table(
         ("recipe", "questions", "failed", "calls, ours", "server's", "tokens", *tasks),
@@ -141,7 +143,7 @@ def main() -> None:
             for row in rows
         ],
     )
-    write_results(given.out, rows)
+    write_results(chosen.out, rows)
 
 
 if __name__ == "__main__":

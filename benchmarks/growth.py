@@ -1,22 +1,22 @@
-"""How building and searching grow with the corpus: time, memory and disk by structure, latency by recipe, recall, exponents.
+"""Measures how building and searching grow with the corpus: time, memory and disk by structure, latency by recipe, recall,
+exponents.
 
     python -m benchmarks.growth --work DIR [--sizes N,N] [--structures A,B] [--recipes A,B] [--questions N]
-        [--limit MB] [--peer-python PYTHON] [--out FILE.json]
+                                [--limit MB] [--peer-python PYTHON] [--out FILE.json]
 
-For each size a made corpus (`made_corpora.py`: its encoder hashes words, so that encoding is next to nothing) in DIR/N; what an
-earlier run has built there is not built again, and its figures are kept beside it (DIR/N/built.json). Each in its own process:
+Each size has a generated corpus in DIR/N (`made_corpora.py`: its encoder hashes words, so encoding costs almost nothing). What an
+earlier run has built there is not built again, and its figures are kept beside it (DIR/N/built.json). Separate processes measure:
 
-    built      one structure brought up to what the corpus needs; what it stands on is there before. `disk` is what the index
-               folder has grown by; peak memory is of the whole process, `own` without pages of files. With --limit the system
-               gives the process no more than that, pages of files included
-    asked      a recipe's retrieval for made questions, after three that warm up; `first` contains opening what it reads once;
-               `recall` is the share of the gold passages among its hits
-    peers      with --peer-python (an interpreter with numpy and faiss, tantivy or both; may be given twice): the same vectors
-               by faiss, flat and HNSW, the same texts by tantivy, by one thread; ratios are ours to theirs by medians. Ours
-               give units with texts and sources from disk, faiss and tantivy positions and ids
+    built      one structure built for the corpus, on top of those it needs. `disk` is the growth of the index folder; peak memory
+               is of the whole process, `own` without file pages. --limit limits the memory of the process, file pages included
+    asked      a recipe's retrieval for generated questions, after three warm-up questions; `first` includes opening what it reads
+               once; `recall` is the share of the gold passages among its hits
+    peers      with --peer-python (an interpreter with numpy and faiss, tantivy or both; may be repeated): the same vectors
+               in faiss, flat and HNSW, the same texts in tantivy, with one thread; ratios are ours to theirs by medians. Ours
+               returns units with texts and sources from disk, faiss and tantivy positions and ids
 
 An exponent is the slope of a line through the logarithms: 1 doubles with the corpus, 0 does not grow. Slopes of few and close
-sizes, and of seconds on a machine that does other work, are rough: CPU seconds are steadier. Does not measure answering.
+sizes, and of seconds on a busy machine, are rough; CPU seconds are steadier. Answering is not measured.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ BLOCK = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """One structure over one corpus. `disk_megabytes` is what it added; `limit` is the memory it was given."""
+    """One structure over one corpus. `disk_megabytes` is what it added; `limit` is its memory limit."""
 
     passages: int
     structure: str
@@ -64,7 +64,7 @@ class Built:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One recipe over one corpus; milliseconds a question, `first` in seconds."""
+    """One recipe over one corpus: milliseconds per question, `first` in seconds."""
 
     passages: int
     recipe: str
@@ -79,7 +79,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Another library over the same vectors or texts: milliseconds a question, seconds of building."""
+    """Another library over the same vectors or texts: milliseconds per question, seconds of building."""
 
     passages: int
     peer: str
@@ -92,7 +92,7 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class Exponent:
-    """By how much a quantity grows: its logarithm a unit of the logarithm of the number of passages."""
+    """The growth of a quantity: slope of its logarithm over the logarithm of the number of passages."""
 
     what: str
     quantity: str
@@ -100,7 +100,7 @@ class Exponent:
 
 
 def build(structure: str, folder: Path) -> None:
-    """In a process of its own."""
+    """Runs in a separate process."""
     from hoptrail.documents.read_sources import ReadingLimits
     from hoptrail.documents.splitting import PassageLimits
     from hoptrail.indexing import Performer, Watcher, update_index
@@ -116,11 +116,11 @@ def build(structure: str, folder: Path) -> None:
 
 
 def measure_building(size: int, structures: Iterable[str], folder: Path, limit: int) -> list[Built]:
-    """Kept beside the index, and measured only once. `limit`: MB that the system gives, 0 for all there are."""
-    kept = folder / "built.json"
-    rows = [Built(**row) for row in json.loads(kept.read_text())] if kept.exists() else []
+    """Measured once and kept beside the index. `limit`: memory limit in MB, 0 for none."""
+    figures_file = folder / "built.json"
+    rows = [Built(**row) for row in json.loads(figures_file.read_text())] if figures_file.exists() else []
     if any(row.limit != limit for row in rows):
-        sys.exit(f"{folder} was built with another --limit: give that, or another --work")
+        sys.exit(f"{folder} was built with another --limit: use that one, or another --work")
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "corpus.jsonl").exists():
         write_corpus(MadeCorpus(size), folder / "corpus.part")
@@ -145,12 +145,12 @@ def measure_building(size: int, structures: Iterable[str], folder: Path, limit: 
                 limit,
             )
         )
-        kept.write_text(json.dumps([asdict(row) for row in rows], indent=1), encoding="utf-8")
+        figures_file.write_text(json.dumps([asdict(row) for row in rows], indent=1), encoding="utf-8")
     return rows
 
 
 def ask(recipe: str, folder: Path, size: int, number: int) -> None:
-    """In a process of its own: prints seconds of the first question, milliseconds of each other one, CPU of all, recall."""
+    """Runs in a separate process: prints seconds of the first question, milliseconds of each other one, CPU of all, recall."""
     from hoptrail.index import Index
 
     index = Index(folder / "index")
@@ -168,17 +168,19 @@ def ask(recipe: str, folder: Path, size: int, number: int) -> None:
         started = time.perf_counter()
         ranking = opened.retrieve(question.question)
         times.append(1000 * (time.perf_counter() - started))
-        wanted = {titles[name] for name in question.supporting}
-        found.append(len(wanted & {hit.unit.title for hit in ranking[:LIMIT]}) / len(wanted))
+        gold = {titles[name] for name in question.supporting}
+        found.append(len(gold & {hit.unit.title for hit in ranking[:LIMIT]}) / len(gold))
     cpu = 1000 * (time.process_time() - processor) / number
     print(json.dumps([first, percentile(times, 0.5), percentile(times, 0.95), cpu, sum(found) / number]))
 
 
 def numbers(question: MadeQuestion) -> list[int]:
+    """The numbers of a question's gold passages."""
     return [int(name[1:]) for name in question.supporting]
 
 
 def measure_asking(size: int, recipes: Iterable[str], folder: Path, number: int) -> Iterator[Asked]:
+    """Measure each recipe in a separate process."""
     for recipe in recipes:
         command = [sys.executable, "-m", "benchmarks.growth", "--ask", recipe, folder, size, number]
         done = try_measured([str(part) for part in command])
@@ -190,28 +192,29 @@ def measure_asking(size: int, recipes: Iterable[str], folder: Path, number: int)
 
 
 def measure_peers(size: int, folder: Path, number: int, python: Path, asked: Sequence[Asked]) -> Iterator[Peer]:
-    """Vectors and questions go out as files; each library prints seconds of building and milliseconds a question."""
-    given = folder / "peers"
-    given.mkdir(exist_ok=True)
+    """Vectors and questions are passed as files; each library prints seconds of building and milliseconds per question."""
+    inputs = folder / "peers"
+    inputs.mkdir(exist_ok=True)
     questions = [question.question for question in MadeCorpus(size).questions(number)]
-    (given / "questions.json").write_text(json.dumps(questions), encoding="utf-8")
-    np.save(given / "questions.npy", WordHashes().encode(questions))
-    vectors = np.lib.format.open_memmap(given / "vectors.npy", "w+", np.float32, (size, WordHashes().dimension))
+    (inputs / "questions.json").write_text(json.dumps(questions), encoding="utf-8")
+    np.save(inputs / "questions.npy", WordHashes().encode(questions))
+    vectors = np.lib.format.open_memmap(inputs / "vectors.npy", "w+", np.float32, (size, WordHashes().dimension))
     for start in range(0, size, BLOCK):
         texts = [MadeCorpus(size).passage(at).searchable for at in range(start, min(size, start + BLOCK))]
         vectors[start : start + BLOCK] = WordHashes().encode(texts)
     vectors.flush()
     for name, channel in (("faiss Flat", "dense"), ("faiss HNSW", "dense"), ("tantivy", "bm25")):
-        done = run_measured([python, "-m", "benchmarks.growth_peers", name, given, folder / "corpus.jsonl"])
+        done = run_measured([python, "-m", "benchmarks.growth_peers", name, inputs, folder / "corpus.jsonl"])
         if done.output.strip():
             built, times = json.loads(done.output)
             median = percentile(times, 0.5)
             ours = next((row.median for row in asked if row.recipe == channel and row.passages == size), math.nan)
             yield Peer(size, name, built, median, percentile(times, 0.95), channel, ours / median)
-    (given / "vectors.npy").unlink()
+    (inputs / "vectors.npy").unlink()
 
 
 def exponents(built: Sequence[Built], asked: Sequence[Asked]) -> Iterator[Exponent]:
+    """The growth exponents of all quantities."""
     quantities: dict[str, Callable[[Built], float]] = {
         "seconds": lambda row: row.seconds,
         "CPU seconds": lambda row: row.cpu_seconds,
@@ -238,16 +241,17 @@ def _exponent(what: str, quantity: str, points: Sequence[tuple[int, float]]) -> 
 
 
 def show(built: Sequence[Built], asked: Sequence[Asked], peers: Sequence[Peer]) -> None:
-    print("Building, each structure on what it stands on:\n")
+    """Print all tables."""
+    print("Building, each structure on top of those it needs:\n")
     header = ("passages", "structure", "seconds", "CPU seconds", "peak MB", "own MB", "disk MB", "limit")
     print_table(header, [tuple(asdict(row).values()) for row in built])
-    print("Searching, milliseconds a question:\n")
+    print("Searching, milliseconds per question:\n")
     header_asked = ("passages", "recipe", "first (s)", "median", "p95", "CPU", "recall of gold@10", "peak MB", "own MB")
     print_table(header_asked, [tuple(asdict(row).values()) for row in asked])
     print("Exponents:\n")
     print_table(("what", "quantity", "exponent"), [tuple(asdict(row).values()) for row in exponents(built, asked)])
     if peers:
-        print("Other libraries, milliseconds a question:\n")
+        print("Other libraries, milliseconds per question:\n")
         header_peers = ("passages", "library", "built (s)", "median", "p95", "beside our", "ours to theirs")
         print_table(header_peers, [tuple(asdict(row).values()) for row in peers])
 
@@ -256,33 +260,33 @@ def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("--work", type=Path, metavar="DIR")
     arguments.add_argument("--sizes", default="10000,100000", metavar="N,N")
-    arguments.add_argument("--structures", default="passages", metavar="A,B", help="in the order they are built")
+    arguments.add_argument("--structures", default="passages", metavar="A,B", help="in the order of building")
     arguments.add_argument("--recipes", default="bm25,dense,hybrid", metavar="A,B")
     arguments.add_argument("--questions", type=int, default=100, metavar="N")
     arguments.add_argument("--peer-python", type=Path, metavar="PYTHON", action="append", default=[])
-    arguments.add_argument("--limit", type=int, default=0, metavar="MB", help="what building gets from the system")
-    arguments.add_argument("--build", nargs=2, metavar=("STRUCTURE", "FOLDER"), help="build one and say nothing")
-    arguments.add_argument("--ask", nargs=4, metavar=("RECIPE", "FOLDER", "SIZE", "N"), help="ask, print what it took")
-    given = arguments.parse_args()
-    if given.build:
-        build(given.build[0], Path(given.build[1]))
+    arguments.add_argument("--limit", type=int, default=0, metavar="MB", help="memory limit of building")
+    arguments.add_argument("--build", nargs=2, metavar=("STRUCTURE", "FOLDER"), help="build one silently")
+    arguments.add_argument("--ask", nargs=4, metavar=("RECIPE", "FOLDER", "SIZE", "N"), help="ask, and print the times")
+    options = arguments.parse_args()
+    if options.build:
+        build(options.build[0], Path(options.build[1]))
         return
-    if given.ask:
-        ask(given.ask[0], Path(given.ask[1]), int(given.ask[2]), int(given.ask[3]))
+    if options.ask:
+        ask(options.ask[0], Path(options.ask[1]), int(options.ask[2]), int(options.ask[3]))
         return
-    if given.work is None:
+    if options.work is None:
         arguments.error("--work DIR says where the corpora and indexes are kept")
     built: list[Built] = []
     asked: list[Asked] = []
     peers: list[Peer] = []
-    for size in map(int, given.sizes.split(",")):
-        folder = given.work.resolve() / str(size)
-        built += measure_building(size, given.structures.split(","), folder, given.limit)
-        asked += measure_asking(size, given.recipes.split(","), folder, given.questions)
-        for python in given.peer_python:
-            peers += measure_peers(size, folder, given.questions, python, asked)
+    for size in map(int, options.sizes.split(",")):
+        folder = options.work.resolve() / str(size)
+        built += measure_building(size, options.structures.split(","), folder, options.limit)
+        asked += measure_asking(size, options.recipes.split(","), folder, options.questions)
+        for python in options.peer_python:
+            peers += measure_peers(size, folder, options.questions, python, asked)
     show(built, asked, peers)
-    write_results(given.out, {"built": built, "asked": asked, "peers": peers})
+    write_results(options.out, {"built": built, "asked": asked, "peers": peers})
 
 
 if __name__ == "__main__":

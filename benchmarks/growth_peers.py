@@ -1,10 +1,10 @@
-"""The libraries that `growth.py` stands beside: faiss over vectors, tantivy over texts. Runs in an interpreter that has them.
+"""The libraries that `growth.py` compares with: faiss over vectors, tantivy over texts. Runs in an interpreter that has them.
 
     python -m benchmarks.growth_peers "faiss Flat"|"faiss HNSW"|tantivy FOLDER CORPUS.jsonl
 
-FOLDER holds `vectors.npy`, `questions.npy` and `questions.json`. Prints JSON: seconds of building, milliseconds a
-question. Nothing where the library is not there. One thread each; HNSW with 32 links and, as faiss has it by itself, 40
-candidates while building; 128 while searching.
+FOLDER holds `vectors.npy`, `questions.npy` and `questions.json`. Prints JSON: seconds of building, milliseconds per
+question; nothing if the library is missing. One thread each. HNSW has 32 links, 40 candidates while building (the default of
+faiss) and 128 while searching.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ WARM = 3
 
 
 def faiss_index(name: str, folder: Path) -> Callable[[int], object]:
+    """Build faiss over the vectors; returns a search by question number."""
     import faiss  # type: ignore[import-not-found, unused-ignore]
     import numpy as np
 
@@ -39,6 +40,7 @@ def faiss_index(name: str, folder: Path) -> Callable[[int], object]:
 
 
 def tantivy_index(folder: Path, corpus: Path, place: str) -> Callable[[int], object]:
+    """Build tantivy over the texts; returns a search by question number."""
     import tantivy  # type: ignore[import-not-found, unused-ignore]
 
     builder = tantivy.SchemaBuilder()

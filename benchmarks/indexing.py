@@ -1,15 +1,15 @@
-"""What indexing costs beyond encoding: seconds, memory and disk of `hoptrail index`, beside the encoding of the same texts.
+"""Measures the cost of indexing beyond encoding: seconds, memory and disk of `hoptrail index`, and of encoding the same texts.
 
     python -m benchmarks.indexing [--data NAME] [--passages N] [--for RECIPE] [--peer-python PYTHON] [--out FILE.json]
 
-Each row is a process of its own, one after the other, so start-up is in all of them: our encoder alone, `hoptrail index` of the
+Each row is a separate process, one after the other, so all include start-up: our encoder alone, `hoptrail index` of the
 corpus, sentence-transformers alone (its defaults: 32 texts a batch). The target is that indexing takes at most 1.25 times our
-encoder alone; where other work shares the machine, the CPU seconds of all threads, and the seconds that the same process spent
-encoding, tell more than the clock. Then, on the same index: the same again with nothing changed, one document more, one
-document less, beside a process that only imports what they need. With `--for RECIPE`, what that recipe needs is built before,
-by the offline language, and is then kept up to date.
+encoder alone. On a busy machine, the CPU seconds of all threads, and the seconds that the same process spent encoding, tell more
+than the clock. Then, on the same index: again with nothing changed, one document more, one document less, and a process that
+only imports what they need. `--for RECIPE` first builds what that recipe needs, with the offline language; it is then kept up
+to date.
 
-`--passages N` takes the first N only; the texts of the encoding rows are the corpus's, which hoptrail splits where they are long.
+`--passages N` uses only the first N; the encoding rows use the texts of the corpus, which hoptrail splits if they are long.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ IMPORT = "import hoptrail.serving.cli, apsw"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One process. `encoding` is how many of its seconds it encoded; `disk_megabytes` is what it left in the index folder."""
+    """One process. `encoding` is its seconds of encoding; `disk_megabytes` is what it left in the index folder."""
 
     what: str
     seconds: float
@@ -71,17 +71,20 @@ class Row:
 
 
 def row(what: str, measured: Measured, index: Path | None = None) -> Row:
+    """The row of a finished process."""
     disk = size_of(index) / 1e6 if index else None
     encoding = float(measured.output) if measured.output else None
     return Row(what, measured.seconds, measured.cpu_seconds, measured.peak_megabytes, encoding, disk)
 
 
 def write_corpus(passages: list[Passage], path: Path) -> None:
+    """Write passages as a JSONL corpus."""
     lines = (json.dumps({"id": one.id, "title": one.title, "text": one.text}) for one in passages)
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def measure_building(passages: list[Passage], folder: Path, peer: Path | None, recipe: str | None) -> list[Row]:
+    """Measure encoding alone, and the first index run."""
     corpus, index, texts = folder / "corpus.jsonl", folder / "index", folder / "ours.json"
     searchable = [passage.searchable for passage in passages]
     write_corpus(passages, corpus)
@@ -101,6 +104,7 @@ def measure_building(passages: list[Passage], folder: Path, peer: Path | None, r
 
 
 def measure_changes(folder: Path) -> list[Row]:
+    """Measure runs with nothing changed, one document more, and one less."""
     corpus, index = folder / "corpus.jsonl", folder / "index"
     note = folder / "one more.txt"
     note.write_text(
@@ -115,6 +119,7 @@ def measure_changes(folder: Path) -> list[Row]:
 
 
 def show(rows: list[Row], passages: int) -> None:
+    """Print the table, with ratios to our encoder alone."""
     alone = rows[0]
     print(f"{passages:,} passages; ratios are to {alone.what}:\n")
     print_table(
@@ -143,14 +148,16 @@ def main() -> None:
     arguments.add_argument(
         "--peer-python", type=Path, metavar="PYTHON", help="an interpreter with sentence-transformers"
     )
-    given = arguments.parse_args()
-    if given.peer_python is None:
+    options = arguments.parse_args()
+    if options.peer_python is None:
         print("sentence-transformers is left out: no --peer-python", file=sys.stderr)
-    passages = read_passages(given.data)[: given.passages]
+    passages = read_passages(options.data)[: options.passages]
     with tempfile.TemporaryDirectory() as folder:
-        rows = measure_building(passages, Path(folder), given.peer_python, given.recipe) + measure_changes(Path(folder))
+        rows = measure_building(passages, Path(folder), options.peer_python, options.recipe) + measure_changes(
+            Path(folder)
+        )
     show(rows, len(passages))
-    write_results(given.out, rows)
+    write_results(options.out, rows)
 
 
 if __name__ == "__main__":

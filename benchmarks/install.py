@@ -1,11 +1,10 @@
-"""What a newcomer waits for: a fresh clone, `make demo` from nothing to the first answer, and what that installed.
+"""Measures the wait of a newcomer: a fresh clone, `make demo` to the first answer, and what it installed.
 
     python -m benchmarks.install [--python PYTHON] [--out FILE.json]
 
-The clone is of the last commit, into a temporary folder. Packages come through pip, from its cache where that is warm, so the
-seconds of the first run on a machine depend on its network; run it twice. `make demo` installs no development tools.
-Packages are those in site-packages without hoptrail itself, pip and setuptools; their size is the sum of their files, with
-the encoder's weights (91 MB).
+Clones the last commit into a temporary folder. pip uses its cache if that is warm, so the seconds of the first run on a
+machine depend on its network; run it twice. `make demo` installs no development tools. Packages are those in site-packages
+without hoptrail, pip and setuptools; their size is the sum of their files, including the encoder's weights (91 MB).
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ LARGEST = 10
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """Seconds, and what lies in site-packages afterwards."""
+    """Seconds, and the contents of site-packages afterwards."""
 
     demo_seconds: float
     second_demo_seconds: float
@@ -33,6 +32,7 @@ class Installation:
 
 
 def measure(clone: Path, python: str) -> tuple[Installation, list[tuple[str, float]]]:
+    """Clone, and run `make demo` twice."""
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
     command: list[str | Path] = ["make", "--no-print-directory", "-C", clone, "demo", f"PYTHON={python}"]
     first, second = run_measured(command), run_measured(command)
@@ -51,13 +51,13 @@ def installed(site: Path) -> list[str]:
 
 def main() -> None:
     arguments = parser(__doc__)
-    arguments.add_argument("--python", default="python3", metavar="PYTHON", help="makes the virtual environment")
-    given = arguments.parse_args()
+    arguments.add_argument("--python", default="python3", metavar="PYTHON", help="creates the virtual environment")
+    options = arguments.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        installation, largest = measure(Path(folder) / "hoptrail", given.python)
+        installation, largest = measure(Path(folder) / "hoptrail", options.python)
     print_table([field.name.replace("_", " ") for field in fields(installation)], [astuple(installation)])
     print_table(("largest folders in site-packages", "MB"), largest)
-    write_results(given.out, installation)
+    write_results(options.out, installation)
 
 
 if __name__ == "__main__":

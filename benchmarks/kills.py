@@ -2,17 +2,17 @@
 
     python -m benchmarks.kills [--trials N] [--seed N] [--out FILE.json]
 
-The operations by which a command changes the index folder are counted (`operations`). In one trial, one of them does not happen:
+Counts the operations by which a command changes the index folder (`operations`). In each trial, one of them does not happen:
 
     killed      the process is killed before it
     torn        the process is killed in the middle of the next write, half of which is done
     refused     it fails with EIO
     full        it and all later ones that need space fail with ENOSPC
 
-Then every document that was acknowledged is still there, and the same command again ends with 0 and leaves what an undisturbed
-run leaves: documents, units, links, rankings; no damage, no file that does not belong, no text of a removed document in any file.
-Trials are spread evenly over the operations of a command. Commands that change nothing on disk have nothing to be tried.
-Linux, with `cc`.
+Afterwards every acknowledged document must still be there, and the same command, run again, must end with 0 and leave the same
+state as an undisturbed run: documents, units, links, rankings; no damage, no stray file, no text of a removed document in any
+file. Trials are spread evenly over the operations of a command. Commands that write nothing cannot be tested this way. Linux,
+with `cc`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ FAULTS = (Fault.KILLED, Fault.TORN, Fault.REFUSED, Fault.FULL)
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """One step: the folder before it, what a reader saw before and sees after it, how many operations it has."""
+    """One step: the folder before it, what a reader sees before and after it, its number of operations."""
 
     step: Step
     world: Path
@@ -63,6 +63,8 @@ class Ground:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
+    """A trial whose outcome was wrong."""
+
     step: str
     fault: str
     operation: int
@@ -71,7 +73,7 @@ class Failure:
 
 @dataclass
 class Results:
-    """`trials` and `finished` (the fault was none, or the command got over it) count by step and fault."""
+    """`trials` and `finished` (the fault had no effect, or the command recovered) count by step and fault."""
 
     operations: dict[str, int] = field(default_factory=dict)
     trials: Counter[str] = field(default_factory=Counter)
@@ -79,6 +81,7 @@ class Results:
     failures: list[Failure] = field(default_factory=list)
 
     def plain(self) -> dict[str, object]:
+        """The results as JSON."""
         return {
             "of": origin((TEXTS, NEW, LATER)),
             "operations": self.operations,
@@ -91,7 +94,7 @@ class Results:
 
 def main() -> None:
     options = parser(__doc__)
-    options.add_argument("--trials", type=int, default=600, help="how many in all")
+    options.add_argument("--trials", type=int, default=600, help="total number")
     arguments = options.parse_args()
     preload()
     use_hashed_words()
@@ -114,7 +117,7 @@ def main() -> None:
 
 
 def _grounds(ground: Path) -> Iterator[Ground]:
-    """Each step with the folders before it: what it is to leave is what it leaves undisturbed."""
+    """Each step with the folder before it and the result of an undisturbed run."""
     world, folder, template = ground / "world", ground / "disk", ground / "template"
     folder.mkdir()
     before = None
@@ -148,7 +151,7 @@ def _try(ground: Ground, count: int, results: Results) -> None:
 
 
 def _trial(ground: Ground, fault: Fault, at: int, results: Results) -> str:
-    """What is wrong after one fault; empty where nothing is."""
+    """The problems after one fault; empty if there are none."""
     copy(ground.template, ground.folder)
     index = ground.folder / "index"
     command = ground.step.command(ground.world, index)
@@ -163,11 +166,11 @@ def _trial(ground: Ground, fault: Fault, at: int, results: Results) -> str:
 
 
 def _kept(ground: Ground, ended: Ended) -> str:
-    """Whether a reader finds what it found before the command or finds after it."""
+    """Whether a reader sees the state before the command or the state after it."""
     if ground.before is None or ground.step.name.startswith("repair"):
         return ""
-    seen = look(ground.folder / "index")
-    texts, now, then = set(seen.documents.values()), ground.before.documents, ground.after.documents
+    view = look(ground.folder / "index")
+    texts, now, then = set(view.documents.values()), ground.before.documents, ground.after.documents
     if not texts <= {*now.values(), *then.values()}:
         return "a text that was never written"
     for title, text in now.items():
@@ -179,7 +182,7 @@ def _kept(ground: Ground, ended: Ended) -> str:
 
 
 def _again(ground: Ground, ended: Ended) -> str:
-    """Whether the same command, once more, leaves what it is to leave."""
+    """Whether running the same command again leaves the expected state."""
     index = ground.folder / "index"
     if ground.step.gone and ended.code == 0 and files_with(ground.folder, REMOVED):
         return f"the command ended with 0 and removed text is in {files_with(ground.folder, REMOVED)}"

@@ -1,10 +1,10 @@
-"""The ablation ladder: what every part adds to the recipe it is put on, question by question, with paired tests.
+"""The ablation ladder: what every part adds to a simpler recipe, question by question, with paired tests.
 
     python -m benchmarks.ladder --data 2wiki,hotpotqa,musique --work DIR [--language oracle] [--limit N] [--out FILE.json]
 
-A rung names the rung below it, because parts stand on different ones; all rungs of a data set share an index in `--work`, and
-what was measured before is not measured again. Recall, full support and F1 are means over the same questions; `p` is that of a
-randomisation test of the difference to the rung below, uncorrected.
+A rung names the rung below it, because parts build on different ones. All rungs of a data set share an index in `--work`, and
+earlier measurements are reused. Recall, full support and F1 are means over the same questions; `p` is that of a
+randomisation test of the difference from the rung below, uncorrected.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ RESULTS = ROOT / "results" / "ladder.json"
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """A recipe, what it adds, and the recipe that it adds it to (empty for the lowest)."""
+    """A recipe, what it adds, and the recipe to which it adds that (empty for the lowest)."""
 
     recipe: str
     adds: str
@@ -67,9 +67,9 @@ LADDER = (
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """The mean of one measure on a rung; what that adds to the rung below, its 95 % interval and p (None for the lowest).
+    """The mean of one measure on a rung; its difference from the rung below, with 95 % interval and p (None for the lowest).
 
-    `hops` says of which questions, "" for all. `of` is None where it was measured before results carried it.
+    `hops` selects questions by number of hops, "" for all. `of` is None for results from before origins were recorded.
     """
 
     data: str
@@ -105,7 +105,7 @@ def climb(name: str, rungs: Sequence[Rung], work: Path, language: str, limit: in
 
 
 def compared(name: str, rung: Rung, runs: Mapping[str, Run]) -> Iterator[Reached]:
-    """A rung's means over all questions and by hops, and what they are above those of the rung below, if that was run."""
+    """A rung's means over all questions and by hops, and their differences from the rung below, if that was run."""
     from hoptrail.evaluation.run_comparison import Breakdown, compare
 
     of = origin_of_data(name)
@@ -133,31 +133,33 @@ def compared(name: str, rung: Rung, runs: Mapping[str, Run]) -> Iterator[Reached
 def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("--data", default="2wiki,hotpotqa,musique", metavar="A,B")
-    arguments.add_argument("--work", type=Path, required=True, metavar="DIR", help="indexes and results are kept there")
+    arguments.add_argument("--work", type=Path, required=True, metavar="DIR", help="keep indexes and results here")
     arguments.add_argument("--language", default="offline", metavar="NAME")
     arguments.add_argument("--limit", type=int, metavar="N", help="only the first N questions")
     arguments.add_argument("--rungs", metavar="A,B", help="only these recipes")
-    given = arguments.parse_args()
-    wanted = given.rungs.split(",") if given.rungs else [rung.recipe for rung in LADDER]
+    options = arguments.parse_args()
+    wanted = options.rungs.split(",") if options.rungs else [rung.recipe for rung in LADDER]
     rungs = [rung for rung in LADDER if rung.recipe in wanted]
     if len(rungs) < 2:
         arguments.error("name at least two rungs: each is compared with another")
     reached = [
-        one for name in given.data.split(",") for one in climb(name, rungs, given.work, given.language, given.limit)
+        one
+        for name in options.data.split(",")
+        for one in climb(name, rungs, options.work, options.language, options.limit)
     ]
-    for name, table in zip(given.data.split(","), tables(reached), strict=True):
-        print(f"\n{name}, language {given.language}\n\n{table}")
-    write_results(given.out, reached)
+    for name, table in zip(options.data.split(","), tables(reached), strict=True):
+        print(f"\n{name}, language {options.language}\n\n{table}")
+    write_results(options.out, reached)
 
 
 def stored() -> list[Reached]:
-    """What was measured for docs/results.md."""
+    """The stored results for docs/results.md."""
     rows = json.loads(RESULTS.read_text(encoding="utf-8"))
     return [Reached(**{**one, "of": stored_origin(one)}) for one in rows]
 
 
 def tables(reached: Sequence[Reached]) -> Iterator[str]:
-    """One a data set, in their order; under it the same by number of hops, where that was measured."""
+    """One table per data set, in order, each followed by the same by number of hops if measured."""
     for name in dict.fromkeys(one.data for one in reached):
         among = [one for one in reached if one.data == name]
         whole = markdown(("recipe", "adds", "to", *MEASURES), map(_line, _rungs(among, "")))

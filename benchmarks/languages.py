@@ -1,11 +1,11 @@
-"""What works in languages other than English: keywords, two encoders, and what the reader answers or shows.
+"""Measures languages other than English: keywords, two encoders, and what the reader answers or shows.
 
     python -m benchmarks.languages [--encoder NAME] [--out FILE.json]
 
-Eight short documents and eight questions a language, written for this, the same facts in each. Every language has an index of its
-own. `first` and `three`: the settling statement is in the first hit, or in the first three. Of the default mode: questions that
-are answered rightly, wrongly, or not, and then with a closest statement that settles them. Every citation is compared with its
-document.
+Eight short documents and eight questions per language, written for this benchmark, with the same facts in each. Every language
+has a separate index. `first` and `three`: the settling statement is in the first hit, or in the first three. For the default
+mode: questions answered correctly, wrongly, or not, and in that case with a closest statement that settles them. Every citation
+is compared with its document.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ Le chœur chante le jeudi dans la vieille chapelle. Les invités sont les bienve
 คณะประสานเสียงร้องเพลงวันพฤหัสบดีในโบสถ์เก่า ยินดีต้อนรับแขก|คณะประสานเสียงร้องเพลงวันไหน|วันพฤหัสบดี
 """,
 }
-"""A line each: a document's text, a question, what settles it."""
+"""Lines of a document's text, a question, and the words that settle it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +106,12 @@ class Row:
 
 
 def rows_of(language: str) -> list[Row]:
+    """The documents and questions of a language."""
     return [Row(*line.split("|")) for line in TEXTS[language].strip().splitlines()]
 
 
 def index_of(folder: Path, language: str, encoder: str) -> Index:
+    """An index of a language's documents."""
     sources = folder / "documents"
     sources.mkdir(parents=True)
     for number, row in enumerate(rows_of(language)):
@@ -120,6 +122,7 @@ def index_of(folder: Path, language: str, encoder: str) -> Index:
 
 
 def found(index: Index, recipe: str, rows: list[Row]) -> dict[str, int]:
+    """How many settling statements are in the first hit, and in the first three."""
     ranks = [
         next(
             (place for place, hit in enumerate(index.search(row.question, recipe)) if row.settles in hit.unit.text), 99
@@ -130,14 +133,15 @@ def found(index: Index, recipe: str, rows: list[Row]) -> dict[str, int]:
 
 
 def outcome(answer: Answer, row: Row) -> str:
+    """The outcome of an answer: right, shown, missed or wrong."""
     if answer.text is None:
         return "shown" if any(row.settles in one.text for one in answer.closest) else "missed"
-    said = any(row.settles in one.text for one in answer.evidence)
-    return "right" if said and (row.settles in answer.text or answer.text in row.settles) else "wrong"
+    is_cited = any(row.settles in one.text for one in answer.evidence)
+    return "right" if is_cited and (row.settles in answer.text or answer.text in row.settles) else "wrong"
 
 
 def check_citations(index: Index, answer: Answer) -> int:
-    """How many citations there are; each has to stand in its document."""
+    """The number of citations; checks that each occurs in its document."""
     cited = (*answer.evidence, *answer.closest)
     documents = index.corpus().documents({one.document for one in cited})
     for one in cited:
@@ -150,7 +154,7 @@ def main() -> None:
     options.add_argument("--encoder", default="", help="a second encoder, as in the setting `encoder`")
     chosen = options.parse_args()
     report: dict[str, object] = {"questions": len(rows_of("English")), "encoder": chosen.encoder, "languages": {}}
-    told: dict[str, object] = {}
+    results: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as folder:
         for language in TEXTS:
             rows = rows_of(language)
@@ -162,9 +166,9 @@ def main() -> None:
                 other = index_of(Path(folder) / f"{language}-other", language, chosen.encoder)
                 one["encoder"] = found(other, "dense", rows)
             one |= {"outcomes": dict(outcomes), "citations": sum(check_citations(index, answer) for answer in answers)}
-            told[language] = one
+            results[language] = one
             print(language, json.dumps(one, ensure_ascii=False), flush=True)
-    report["languages"] = told
+    report["languages"] = results
     write_results(chosen.out, report)
 
 

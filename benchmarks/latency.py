@@ -1,15 +1,15 @@
-"""How long a search takes: our keyword and dense search beside bm25s and a plain NumPy product, and what opening costs.
+"""Measures search latency: our keyword and dense search beside bm25s and a plain NumPy product, and the cost of opening.
 
     python -m benchmarks.latency [--units N,N] [--questions N] [--out FILE.json]
 
-Indexes of 6,119 units (the corpus of 2wiki) and of 100,000 (all corpora beside the repository, each passage once as it is,
-then mixtures of two until there are enough, so that words keep their frequencies). Vectors are random unit vectors put
-through the store's writer: search does not care where they come from, and nothing needs encoding. Questions are those of the
-development sets; a dense question is a random vector too, since encoding a question is measured by `encoders.py`.
+Indexes of 6,119 units (the corpus of 2wiki) and of 100,000 (all corpora beside the repository, each passage once unchanged,
+then mixtures of two until there are enough, so that words keep their frequencies). Vectors are random unit vectors written
+through the store: search does not depend on their origin, and nothing is encoded. Questions are those of the
+development sets; a dense question is a random vector too, since `encoders.py` measures the encoding of questions.
 
-Ours and the peer take turns, question by question, in one process, so that other work on the machine hits both; `ratio` is of
-medians. CPU time counts all threads. Ours gives units with texts and sources read from disk, the peers positions in a list.
-Opening is measured in a process of its own for each kind of search, whose peak memory stands beside it.
+Ours and the peer alternate, question by question, in one process, so that other load affects both; `ratio` is of
+medians. CPU time counts all threads. Ours returns units with texts and sources read from disk, the peers positions in a list.
+Opening is measured in a separate process for each kind of search, together with its peak memory.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ QUESTION_SETS = ("2wiki", "hotpotqa", "musique")
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """One search over one index, in milliseconds a question."""
+    """One search over one index, in milliseconds per question."""
 
     units: int
     search: str
@@ -73,7 +73,7 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """A process that opens an index and asks one question, in seconds; `imports` comes before all."""
+    """A process that opens an index and asks one question, in seconds; `imports` comes first."""
 
     units: int
     search: str
@@ -100,13 +100,14 @@ def make_passages(number: int) -> list[Passage]:
 
 
 def make_vectors(number: int, seed: int) -> Matrix:
+    """Random unit vectors, shape (number, DIMENSION)."""
     vectors = np.random.default_rng(seed).standard_normal((number, DIMENSION), dtype=np.float32)
     scaled: Matrix = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     return scaled
 
 
 def make_index(passages: Sequence[Passage], vectors: Matrix, folder: Path) -> float:
-    """Write and publish; gives the seconds. Documents are left out: searching does not look at them."""
+    """Write and publish; returns the seconds. Documents are left out: searching does not read them."""
     units = [
         Unit(one.id, Kind.PASSAGE, one.title, one.text, (Span(f"d{one.id}", 0, len(one.text)),)) for one in passages
     ]
@@ -119,12 +120,13 @@ def make_index(passages: Sequence[Passage], vectors: Matrix, folder: Path) -> fl
 
 
 def questions(number: int) -> list[str]:
-    """The first of each set in turn."""
+    """Questions from each set in turn."""
     sets = [load_dataset(data_folder(name)).questions for name in QUESTION_SETS]
     return [question.question for together in zip(*sets, strict=False) for question in together][:number]
 
 
 def no_encoder() -> Encoder:
+    """Fails: no encoder may be opened."""
     raise AssertionError("vectors are given here")
 
 
@@ -132,7 +134,7 @@ Timed = tuple[list[float], float]
 
 
 def take_turns(ours: Callable[[int], object], peer: Callable[[int], object], number: int) -> tuple[Timed, Timed]:
-    """Milliseconds of each call, and of CPU a call. The first twentieth warms up and is not counted."""
+    """Milliseconds of each call, and CPU milliseconds per call. The first twentieth is warm-up and not counted."""
     warm = max(3, number // 20)
     results: tuple[Timed, Timed] = ([], 0.0), ([], 0.0)
     for place in range(number):
@@ -154,6 +156,7 @@ def _timed(work: Callable[[int], object], place: int) -> tuple[float, float]:
 
 
 def latency(units: int, search: str, ours: Timed, peer: str, theirs: Timed) -> Latency:
+    """The row of one search and its peer."""
     (one, one_cpu), (other, other_cpu) = ours, theirs
     return Latency(
         units,
@@ -169,6 +172,7 @@ def latency(units: int, search: str, ours: Timed, peer: str, theirs: Timed) -> L
 
 
 def measure_search(passages: Sequence[Passage], vectors: Matrix, folder: Path, number: int) -> Iterator[Latency]:
+    """Measure keyword and dense search beside their peers."""
     asked, corpus = questions(number), Corpus(Snapshot.open(folder), no_encoder)
     asked_vectors, bm25s = make_vectors(len(asked), SEED + 1), Bm25s([one.searchable for one in passages])
     turns = take_turns(
@@ -186,7 +190,7 @@ def measure_search(passages: Sequence[Passage], vectors: Matrix, folder: Path, n
 
 
 def open_once(search: str, folder: Path) -> None:
-    """In a process of its own: import what is needed, open, ask twice, print the seconds of each."""
+    """Runs in a separate process: import what is needed, open, ask twice, print the seconds of each."""
     started = time.perf_counter()
     for module in ("apsw",):
         import_module(module)
@@ -204,6 +208,7 @@ def open_once(search: str, folder: Path) -> None:
 
 
 def measure_opening(units: int, folder: Path) -> Iterator[Opening]:
+    """Measure opening in separate processes."""
     for search in ("keyword", "dense"):
         done = run_measured([sys.executable, "-m", "benchmarks.latency", "--opening", search, str(folder)])
         imports, opening, first, second = json.loads(done.output)
@@ -211,7 +216,8 @@ def measure_opening(units: int, folder: Path) -> Iterator[Opening]:
 
 
 def show(latencies: Sequence[Latency], openings: Sequence[Opening]) -> None:
-    print("Milliseconds a question:\n")
+    """Print both tables."""
+    print("Milliseconds per question:\n")
     print_table(
         ("units", "search", "median", "p95", "CPU", "peer", "its median", "its p95", "its CPU", "ratio"),
         [(*astuple(one), one.median / one.peer_median) for one in latencies],
@@ -228,21 +234,21 @@ def main() -> None:
     arguments.add_argument("--units", default="6119,100000", metavar="N,N")
     arguments.add_argument("--questions", type=int, default=300, metavar="N")
     arguments.add_argument("--opening", nargs=2, metavar=("SEARCH", "FOLDER"), help="measure one opening and print it")
-    given = arguments.parse_args()
-    if given.opening:
-        open_once(given.opening[0], Path(given.opening[1]))
+    options = arguments.parse_args()
+    if options.opening:
+        open_once(options.opening[0], Path(options.opening[1]))
         return
     latencies: list[Latency] = []
     openings: list[Opening] = []
-    for units in map(int, given.units.split(",")):
+    for units in map(int, options.units.split(",")):
         passages, vectors = make_passages(units), make_vectors(units, SEED)
         with tempfile.TemporaryDirectory() as folder:
             seconds = make_index(passages, vectors, Path(folder))
             print(f"{units:,} units were written in {seconds:.1f} s, without encoding", file=sys.stderr)
-            latencies += measure_search(passages, vectors, Path(folder), given.questions)
+            latencies += measure_search(passages, vectors, Path(folder), options.questions)
             openings += measure_opening(units, Path(folder))
     show(latencies, openings)
-    write_results(given.out, {"searches": latencies, "openings": openings})
+    write_results(options.out, {"searches": latencies, "openings": openings})
 
 
 if __name__ == "__main__":

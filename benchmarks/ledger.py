@@ -1,11 +1,11 @@
-"""The server's bill against our ledger: 1,000 calls with random faults while the client is killed, again and again.
+"""Compares the server's bill with our ledger: 1,000 calls with random faults while the client is killed again and again.
 
     python -m benchmarks.ledger [--calls N] [--kills N] [--seed N] [--out FILE.json]
 
 A local server answers over HTTP, misbehaves at random (errors, resets before and inside the reply, silence, a login page, 429)
-and bills every call for which its model ran. The client, a process of its own with four threads, is killed and started again
+and bills every call for which its model ran. The client, a separate process with four threads, is killed and restarted
 until every question is answered. The run fails if a reply was paid twice, if the ledger says less than the bill, or if the
-server saw another number of calls than lies between those that certainly went out and those that perhaps did.
+number of calls at the server is not between those that certainly went out and those that may have.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ def main() -> None:
     options.add_argument("--calls", type=int, default=1000)
     options.add_argument("--kills", type=int, default=40)
     options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--seconds", type=float, default=0.1, help="what the model takes for a reply")
-    given = options.parse_args()
+    options.add_argument("--seconds", type=float, default=0.1, help="time of the model for a reply")
+    chosen = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        outcome = run_with_kills(Path(folder), given.calls, given.kills, given.seed, given.seconds)
+        outcome = run_with_kills(Path(folder), chosen.calls, chosen.kills, chosen.seed, chosen.seconds)
     rows = [(name.replace("_", " "), getattr(outcome, name)) for name in outcome.__dataclass_fields__]
     print_table(("", "count"), [*rows, ("turned down unheard", outcome.unheard)])
     print(
         f"Calls that reached the server, less those that it was heard to refuse: {outcome.bill_calls + outcome.unheard:,}. By "
         f"the ledger {outcome.certain:,} certainly went out, and {outcome.perhaps:,} more perhaps did."
     )
-    write_results(given.out, outcome)
+    write_results(chosen.out, outcome)
     if faults := outcome.faults_of_the_ledger():
         sys.exit("; ".join(faults))
 

@@ -1,8 +1,9 @@
-"""The tables of docs/limits.md, from what `hoptrail evaluate FOLDER --recipes trail --out FILE.json` wrote of own documents.
+"""Writes the tables of docs/limits.md from the output of `hoptrail evaluate FOLDER --recipes trail --out FILE.json` for own
+documents.
 
     python -m benchmarks.limits REPORT.json...
 
-Every report has to have outcomes of the recipe `trail`. Two tables are written: what became of all questions, a row each folder,
+Every report must have outcomes of the recipe `trail`. There are two tables: outcomes of all questions, one row per folder,
 with 95 % intervals, and the same by type, pooled over the folders.
 """
 
@@ -27,7 +28,7 @@ TYPES = ("type", "questions", *Outcome)
 
 
 def by_folder(reports: Sequence[dict[str, Any]]) -> str:
-    """A row each folder: shares of its questions, with 95 % intervals of the right and of the wrong ones."""
+    """One row per folder: shares of its questions, with 95 % intervals of right and wrong answers."""
     rows = []
     for report in reports:
         found = report["recipes"][RECIPE]
@@ -42,17 +43,17 @@ def by_folder(reports: Sequence[dict[str, Any]]) -> str:
 
 
 def by_type(reports: Sequence[dict[str, Any]]) -> str:
-    """A row each type, over all folders."""
-    asked: Counter[str] = Counter()
+    """One row per type, over all folders."""
+    totals: Counter[str] = Counter()
     became: Counter[tuple[str, str]] = Counter()
     for report in reports:
         found = report["recipes"][RECIPE]
         for kind, number in found["questions_by_type"].items():
-            asked[kind] += number
+            totals[kind] += number
             for outcome, share in found["by_type"][kind].items():
                 became[kind, outcome] += round(share * number)
     rows = []
-    for kind, number in asked.most_common():
+    for kind, number in totals.most_common():
         shares = [Share(became[kind, outcome], number) for outcome in Outcome]
         rows.append([kind, str(number), *(_share(one.value) for one in shares)])
     return markdown(TYPES, rows)
@@ -69,8 +70,8 @@ def _with_ends(value: float, ends: Sequence[float]) -> str:
 def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("reports", nargs="+", type=Path, metavar="REPORT.json")
-    given = arguments.parse_args()
-    reports = [json.loads(path.read_text(encoding="utf-8")) for path in given.reports]
+    options = arguments.parse_args()
+    reports = [json.loads(path.read_text(encoding="utf-8")) for path in options.reports]
     text = DOCUMENT.read_text(encoding="utf-8")
     DOCUMENT.write_text(with_tables(text, iter((by_folder(reports), by_type(reports)))), encoding="utf-8")
 

@@ -1,14 +1,14 @@
-"""Corpora of any size for measuring growth, with questions whose passages are known, and an encoder that costs next to nothing.
+"""Generates corpora of any size for measuring growth, with questions whose passages are known, and an encoder at almost no cost.
 
     python -m benchmarks.made_corpora PASSAGES CORPUS.jsonl [--questions N QUESTIONS.jsonl]
 
-Passage number i is about thing number i. Its name, its sentences and the things that those name follow from the seed and i
-alone, so that a corpus of any size streams in constant memory, and a chain of questions can be worked out without it. What is
-made to be like real text: words by Zipf's law, most of them those of a topic; names of recurring parts; things that nearly every
-page names and things that hardly any does (the number of a named thing is log-uniform in half of the sentences that name one,
-and close by in the others). What is not: grammar, and that a word means anything.
+Passage number i is about thing number i. Its name, its sentences and the things that they name depend only on the seed and i,
+so a corpus of any size streams in constant memory, and a chain of questions can be computed without it. Like real text:
+words follow Zipf's law, and most belong to a topic; parts of names recur; nearly every page names some things, and hardly any
+page others (the number of a named thing is log-uniform in half of the sentences that name one,
+and close by in the others). Unlike real text: there is no grammar, and words mean nothing.
 
-The encoder hashes words and knows nothing of meaning or of how frequent a word is; its identity says so.
+The encoder hashes words and knows neither meaning nor frequency; its identity says so.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ VOCABULARY = 50_000
 TOPICS = 400
 TOPIC_WORDS = 150
 WORDS = (35, 65)
-"""Words of a passage besides those of the sentences that name things: at least and at most."""
+"""Minimum and maximum number of words in a passage besides those of sentences that name things."""
 NEAR = 1000
-"""How far the number of a thing lies at most that is named because it is close by."""
+"""Maximum distance between the numbers of a thing and one named because it is close by."""
 
 RELATIONS = {
     "founder": "{s} was founded by {v}.",
@@ -50,12 +50,12 @@ RELATIONS = {
     "maker": "{s} was made by {v}.",
     "patron": "{v} paid for {s}.",
 }
-"""What a sentence says of a thing and another one."""
+"""Relations that a sentence states between two things."""
 
 
 @dataclass(frozen=True, slots=True)
 class MadeQuestion:
-    """`answer` is the name of a thing; `supporting` are ids of the passages on the way, in the order of the hops."""
+    """`answer` is the name of a thing; `supporting` are the ids of the passages of the hops, in order."""
 
     id: str
     question: str
@@ -65,15 +65,17 @@ class MadeQuestion:
 
 @dataclass(frozen=True)
 class MadeCorpus:
-    """`size` passages; those of a larger corpus are other ones, because any thing may be named in any passage."""
+    """`size` passages. Those of a larger corpus differ, because any thing may be named in any passage."""
 
     size: int
     seed: int = SEED
 
     def passages(self) -> Iterator[Passage]:
+        """All passages, in order."""
         return (self.passage(number) for number in range(self.size))
 
     def passage(self, number: int) -> Passage:
+        """Passage number `number`."""
         chance = random.Random(f"{self.seed} {self.size} {number}")
         named = self._named(number, chance)
         sentences = [f"{_name(number)} is a {_word(chance.randrange(200))} of {_word(chance.randrange(2000))}."]
@@ -87,32 +89,33 @@ class MadeCorpus:
         return Passage(_id(number), _name(number), " ".join(sentences))
 
     def title(self, number: int) -> str:
+        """The title of passage number `number`."""
         return _name(number)
 
     def questions(self, number: int) -> Iterator[MadeQuestion]:
-        """Of one, two and three hops by turns."""
+        """Questions of one, two and three hops in turn."""
         chance = random.Random(f"{self.seed} {self.size} questions")
-        made = 0
-        while made < number:
-            question = self._question(f"q{made}", made % 3 + 1, chance)
+        count = 0
+        while count < number:
+            question = self._question(f"q{count}", count % 3 + 1, chance)
             if question is not None:
                 yield question
-                made += 1
+                count += 1
 
     def _question(self, name: str, hops: int, chance: random.Random) -> MadeQuestion | None:
-        """None where the way comes back to a thing that it has passed."""
+        """A question; None if the path returns to a thing that it has passed."""
         way = [chance.randrange(self.size)]
-        asked = _name(way[0])
+        subject = _name(way[0])
         for _ in range(hops):
             relation, other = chance.choice(list(self._named(way[-1]).items()))
-            asked = f"the {relation} of {asked}"
+            subject = f"the {relation} of {subject}"
             way.append(other)
         if len(set(way)) < len(way):
             return None
-        return MadeQuestion(name, f"Who is {asked}?", _name(way[-1]), tuple(_id(number) for number in way[:-1]))
+        return MadeQuestion(name, f"Who is {subject}?", _name(way[-1]), tuple(_id(number) for number in way[:-1]))
 
     def _named(self, number: int, chance: random.Random | None = None) -> dict[str, int]:
-        """The things that a passage names, by relation: the first that its chance decides."""
+        """The things that a passage names, by relation: its first random choices."""
         chance = chance or random.Random(f"{self.seed} {self.size} {number}")
         relations = chance.sample(sorted(RELATIONS), chance.randint(2, 4))
         return {relation: self._other(number, chance) for relation in relations}
@@ -136,9 +139,9 @@ class MadeCorpus:
 
 @dataclass(frozen=True)
 class WordHashes:
-    """Encodes a text as the sum of its words' vectors; each has FEATURES places that its hash tells, with signs.
+    """Encodes a text as the sum of its words' vectors; each has FEATURES entries, chosen with signs by its hash.
 
-    Words of fewer than three letters are left out, since nothing else says that they mean little.
+    Words of fewer than three letters are left out, since nothing else reduces their weight.
     """
 
     dimension: int = DIMENSION
@@ -163,7 +166,7 @@ class WordHashes:
         return unit
 
     def _of(self, word: str) -> NDArray[np.int64]:
-        """Places of a word; those above the dimension count negative."""
+        """Entries of a word; those above the dimension count negative."""
         if word not in self._places:
             digest = np.frombuffer(hashlib.blake2b(word.encode(), digest_size=4 * FEATURES).digest(), dtype=np.uint32)
             self._places[word] = (digest % (2 * self.dimension)).astype(np.int64)
@@ -171,7 +174,7 @@ class WordHashes:
 
 
 FEATURES = 4
-"""Places of a word in a vector: enough to tell words apart that share some."""
+"""Entries of a word in a vector: enough to distinguish words that share some."""
 
 
 def write_corpus(corpus: MadeCorpus, path: Path) -> None:
@@ -241,7 +244,7 @@ def _topic_weights() -> list[float]:
 
 
 def _zipf(size: int) -> list[float]:
-    """Shares of words of rank 0, 1, ... added up."""
+    """Cumulative shares of the words of rank 0, 1, ..."""
     shares = list(accumulate(1 / (rank + 2) ** 1.05 for rank in range(size)))
     return [share / shares[-1] for share in shares]
 
@@ -251,11 +254,11 @@ def main() -> None:
     arguments.add_argument("passages", type=int)
     arguments.add_argument("corpus", type=Path)
     arguments.add_argument("--questions", nargs=2, metavar=("N", "QUESTIONS.jsonl"))
-    given = arguments.parse_args()
-    corpus = MadeCorpus(given.passages)
-    write_corpus(corpus, given.corpus)
-    if given.questions:
-        write_questions(corpus, int(given.questions[0]), Path(given.questions[1]))
+    options = arguments.parse_args()
+    corpus = MadeCorpus(options.passages)
+    write_corpus(corpus, options.corpus)
+    if options.questions:
+        write_questions(corpus, int(options.questions[0]), Path(options.questions[1]))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""One file of each form, some hundred kilobytes of text: sections with a heading, two paragraphs, a list and a table.
+"""Generates one file of each format, a few hundred kilobytes of text: sections with a heading, two paragraphs, a list and a
+table.
 
-PDF is not among them: nothing that the benchmarks need can write it.
+PDF is missing: no requirement of the benchmarks can write it.
 """
 
 from __future__ import annotations
@@ -29,17 +30,17 @@ WORDS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What each form puts its own way."""
+    """The content that each format represents in its way."""
 
     heading: str
     paragraphs: tuple[str, str]
     items: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    """The first holds the headers."""
+    """Table rows; the first holds the headers."""
 
 
 def sections() -> Iterator[Section]:
-    """The same ones every time."""
+    """Sections, the same in every run."""
     chance = random.Random(7)
 
     def sentence(words: int) -> str:
@@ -57,7 +58,7 @@ def sections() -> Iterator[Section]:
 
 
 def made_files() -> dict[str, bytes]:
-    """A file by the name of its form."""
+    """A file by the name of its format."""
     return {form: make(list(sections())) for form, make in MAKERS.items()}
 
 

@@ -1,14 +1,14 @@
-"""Every recipe on every data set, by rules and by the oracle: the figures of the README and of docs/results.md.
+"""Measures every recipe on every data set, by rules and by the oracle: the figures of the README and of docs/results.md.
 
     python -m benchmarks.matrix --work DIR [--data A,B] [--recipes A,B] [--limit N] [--oracle-limit N]
     python -m benchmarks.matrix --tables
     python -m benchmarks.matrix --check
 
-The first measures, one process a data set and language, and enters the rows into `results/matrix.json`; rows of the same recipe,
-data, language and number of questions are replaced, and what `hoptrail evaluate` has measured before in DIR/NAME is not
-measured again. The second writes the tables of the two documents anew from that file, and those of `results/ladder.json`
-(`ladder.py --out`) under them; the third fails where they are others. The oracle gives a gold answer exactly where what was
-found supports it: the share it answers is what a perfect reader could answer.
+The first measures, in one process per data set and language, and enters the rows into `results/matrix.json`. It replaces rows of
+the same recipe, data, language and number of questions, and reuses what `hoptrail evaluate` has measured in DIR/NAME. The second
+writes the tables of the two documents from that file and, below them, those of `results/ladder.json` (`ladder.py --out`); the
+third fails if the documents have other tables. The oracle gives a gold answer exactly where the retrieved evidence supports it:
+the share it answers is what a perfect reader could answer.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ BEGIN, END = "<!-- table from results/ -->", "<!-- end of table -->"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One recipe on one data set: shares of 1, means a question; None where nothing of the kind is measured. `answerable` is
-    the share that the oracle answered of the questions with gold passages. `by_hops` are recall@5 and full@5 of questions of so
-    many hops; rows measured before these were kept have none, and no origin (`of`).
+    """One recipe on one data set: shares of 1, means per question; None for what is not measured. `answerable` is
+    the share that the oracle answered of the questions with gold passages. `by_hops` has recall@5 and full@5 by number of hops;
+    rows from before these were recorded have none, and no origin (`of`).
     """
 
     data: str
@@ -71,12 +71,18 @@ class Row:
 
 
 def measure(name: str, recipes: str, language: str, limit: int, work: Path) -> list[Row]:
-    """By `hoptrail evaluate` in a process of its own; ends the program where that fails."""
+    """Run `hoptrail evaluate` in a separate process; exits if it fails."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "report.json")
-        given = ["--recipes", recipes, "--language", language, "--limit", str(limit)]
-        kept = ["--work", str(work / name), "--out", str(out)]
-        command = [str(Path(sys.executable).with_name("hoptrail")), "evaluate", str(data_folder(name)), *given, *kept]
+        command_options = ["--recipes", recipes, "--language", language, "--limit", str(limit)]
+        output_options = ["--work", str(work / name), "--out", str(out)]
+        command = [
+            str(Path(sys.executable).with_name("hoptrail")),
+            "evaluate",
+            str(data_folder(name)),
+            *command_options,
+            *output_options,
+        ]
         if (done := subprocess.run(command, cwd=ROOT, check=False)).returncode:
             sys.exit(f"{recipes} on {name} by {language} ended with {done.returncode}")
         report = json.loads(out.read_text(encoding="utf-8"))
@@ -84,14 +90,14 @@ def measure(name: str, recipes: str, language: str, limit: int, work: Path) -> l
 
 
 def _row(name: str, recipe: str, language: str, found: Mapping[str, Any]) -> Row:
-    asked = found["n"]
+    questions = found["n"]
     retrieval = found.get("retrieval") or {}
     low, high = found["intervals"]["f1"]
     return Row(
         data=name,
         recipe=recipe,
         language=language,
-        questions=asked,
+        questions=questions,
         failed=found["failed"],
         abstained=found["abstained"],
         recall_5=retrieval.get("recall@5"),
@@ -101,9 +107,9 @@ def _row(name: str, recipe: str, language: str, found: Mapping[str, Any]) -> Row
         f1=found["f1"],
         f1_low=low,
         f1_high=high,
-        calls=found["calls"] / asked,
-        tokens=found["tokens"] / asked,
-        tasks=found["tasks"] / asked,
+        calls=found["calls"] / questions,
+        tokens=found["tokens"] / questions,
+        tasks=found["tasks"] / questions,
         seconds=sum(found["seconds_per_question"].values()),
         answerable=found.get("oracle_answerable"),
         by_hops={hops: (one["recall@5"], one["full@5"]) for hops, one in found["by_hops"].items()},
@@ -118,7 +124,7 @@ def stored() -> list[Row]:
 
 
 def enter(new: Iterable[Row]) -> None:
-    """Put rows into the results, in the order of DATA and RECIPES, in place of earlier ones."""
+    """Enter rows into the results, in the order of DATA and RECIPES, replacing earlier ones."""
     rows = {row.place: row for row in (*stored(), *new)}
     order = sorted(rows.values(), key=lambda one: (*_rank(one), one.language, one.questions))
     RESULTS.parent.mkdir(exist_ok=True)
@@ -131,7 +137,7 @@ def _rank(row: Row) -> tuple[int, int, str]:
 
 
 def summary(rows: Sequence[Row], data: Iterable[str] = DATA[:3]) -> str:
-    """The one table of the README: recall@5, F1 by rules, oracle share (* for fewer questions), tasks a question."""
+    """The table of the README: recall@5, F1 by rules, oracle share (* for fewer questions), tasks per question."""
     data = tuple(data)
     header = ["recall@5 / F1 / oracle", *data, "tasks a question"]
     lines = [
@@ -158,7 +164,7 @@ def _tasks(rows: Sequence[Row], data: Sequence[str], recipe: str) -> str:
 
 
 def full(rows: Sequence[Row], name: str) -> str:
-    """All figures of one data set."""
+    """The table with all figures of one data set."""
     header = [
         "recipe",
         "questions",
@@ -196,7 +202,7 @@ def full(rows: Sequence[Row], name: str) -> str:
 
 
 def by_hops(rows: Sequence[Row], name: str) -> str:
-    """Recall@5 / full@5 of one data set by number of hops; empty where no row has more than one number."""
+    """Recall@5 / full@5 of one data set by number of hops; empty if all questions have the same number."""
     split = [row for row in rows if row.data == name and row.language == "offline" and len(row.by_hops) > 1]
     hops = sorted({one for row in split for one in row.by_hops})
     lines = [
@@ -207,6 +213,7 @@ def by_hops(rows: Sequence[Row], name: str) -> str:
 
 
 def percent(share: float | None) -> str:
+    """A share as a percentage with one decimal."""
     return "–" if share is None else f"{100 * share:.1f}"
 
 
@@ -217,7 +224,7 @@ def with_tables(text: str, tables: Iterator[str]) -> str:
 
 
 def largest(rows: Iterable[Row]) -> list[Row]:
-    """Of rows that differ in their number of questions alone, the one of most."""
+    """Of rows that differ only in their number of questions, the one with the most."""
     found: dict[tuple[str, str, str], Row] = {}
     for row in rows:
         known = found.setdefault((row.data, row.recipe, row.language), row)
@@ -227,7 +234,7 @@ def largest(rows: Iterable[Row]) -> list[Row]:
 
 
 def documents() -> Iterator[tuple[Path, str]]:
-    """The documents with tables, as the results have them."""
+    """The documents with the tables of the results."""
     rows = largest(stored())
     recipes = ["\n\n".join(filter(None, (full(rows, name), by_hops(rows, name)))) for name in DATA]
     parts = ladder.tables(ladder.stored())
@@ -244,23 +251,23 @@ def main() -> None:
     arguments.add_argument(
         "--oracle-limit", type=int, default=ORACLE_QUESTIONS, metavar="N", help="0: leave the oracle out"
     )
-    arguments.add_argument(
-        "--tables", action="store_true", help="write the tables of README.md and docs/results.md anew"
-    )
-    arguments.add_argument("--check", action="store_true", help="fail where these tables are not those of the results")
-    given = arguments.parse_args()
-    if given.check:
+    arguments.add_argument("--tables", action="store_true", help="write the tables of README.md and docs/results.md")
+    arguments.add_argument("--check", action="store_true", help="fail if these tables differ from the results")
+    options = arguments.parse_args()
+    if options.check:
         stale = [path.name for path, text in documents() if path.read_text(encoding="utf-8") != text]
         sys.exit(
-            f"{', '.join(stale)}: tables of other results; run `python -m benchmarks.matrix --tables`" if stale else 0
+            f"{', '.join(stale)}: tables differ from the results; run `python -m benchmarks.matrix --tables`"
+            if stale
+            else 0
         )
-    if given.work is None and not given.tables:
-        sys.exit("say --work DIR to measure, or --tables to write the tables of what was measured")
-    for name in given.data.split(",") if given.work else ():
-        for language, limit in (("offline", given.limit), ("oracle", given.oracle_limit)):
+    if options.work is None and not options.tables:
+        sys.exit("use --work DIR to measure, or --tables to write the tables of stored results")
+    for name in options.data.split(",") if options.work else ():
+        for language, limit in (("offline", options.limit), ("oracle", options.oracle_limit)):
             if limit:
-                enter(measure(name, given.recipes, language, limit, given.work))
-    if given.tables:
+                enter(measure(name, options.recipes, language, limit, options.work))
+    if options.tables:
         for path, text in list(documents()):
             path.write_text(text, encoding="utf-8")
 

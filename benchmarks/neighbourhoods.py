@@ -1,21 +1,22 @@
-"""Neighbourhood graphs: what building and updating them costs beside an exact search, and what NAR gains at equal budgets.
+"""Measures neighbourhood graphs: the cost of building and updating them beside an exact search, and the gain of NAR at equal
+budgets.
 
     python -m benchmarks.neighbourhoods --work DIR [--data A,B,C] [--sizes N,N] [--budgets N,N] [--peer-python PYTHON]
-        [--late N] [--out FILE.json]
+                                        [--late N] [--out FILE.json]
 
-DIR/NAME/index is the index of a data set, as `hoptrail evaluate --work DIR/NAME` keeps it; passages that are not there yet are
-made first and are no part of the figures. Then, each in a process of its own:
+DIR/NAME/index is the index of a data set, as `hoptrail evaluate --work DIR/NAME` keeps it; missing passages are
+built first and not measured. Then, each in a separate process:
 
-    stored   the first data set: both graphs made and written in a copy of its index, one document removed, and one added again
-    scaled   links by vectors made in memory over those of the first data set's passages, and over N vectors drawn by chance
-             (their neighbours are as far as can be: time and memory are meant, no likeness to real text), each in a process of
-             its own; with --peer-python the same by faiss, exactly, by one thread as here
-    latency  the first data set: milliseconds of NAR at a budget of 100 for a question, first stage included, by scorer; late
-             interaction, which reads some twenty passages a second, over the first N questions (--late) only
+    stored   the first data set: both graphs built and written in a copy of its index, one document removed, and one added again
+    scaled   links by vectors built in memory over those of the first data set's passages, and over N random vectors
+             (whose neighbours are as far away as possible: only time and memory are meaningful); with --peer-python the same by
+             faiss, exactly and with one thread, as here
+    latency  the first data set: milliseconds of NAR at a budget of 100 per question, first stage included, by scorer; late
+             interaction, which reads about twenty passages a second, only over the first N questions (--late)
     found    every data set: recall@5 and @10 and full@10 on the questions themselves, for the first stage alone, reranked,
              and by NAR, with the hybrid scorer; p by a paired randomisation test of NAR against reranking alone
 
-Does not measure what late interaction finds, nor answers.
+It measures neither the recall of late interaction nor answers.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.common import data_folder, parser, percentile, print_table, run_measured, write_results
+from benchmarks.common import data_folder, parser, percentile, print_table, run_measured, seconds_of, write_results
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer, writing_to
@@ -78,7 +79,7 @@ print(time.process_time() - started)
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """Seconds in an index of so many passages: making a graph, with nothing new, one document gone, the same one back."""
+    """Seconds in an index of this many passages: building a graph, no change, one document removed, the same one added again."""
 
     graph: str
     passages: int
@@ -90,8 +91,8 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Scaled:
-    """CPU seconds of finding the neighbours of all rows, and the peer's; memory is that of the process at its peak, vectors and
-    libraries included.
+    """CPU seconds of finding the neighbours of all rows, ours and the peer's; memory is the peak of the process, including
+    vectors and libraries.
     """
 
     vectors: str
@@ -105,7 +106,7 @@ class Scaled:
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Of one question; `ms` by the clock, `cpu_ms` of all threads."""
+    """Latency of one question; `ms` by the clock, `cpu_ms` of all threads."""
 
     scorer: str
     questions: int
@@ -117,7 +118,9 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Means over the questions; `outside` gold passages are not in the first stage's 100, of which `reached` were read."""
+    """Means over the questions; `outside` counts gold passages outside the first stage's 100, `reached` those of them that were
+    read.
+    """
 
     data: str
     first_stage: str
@@ -157,7 +160,7 @@ def main() -> None:
 
 
 def run_child(mode: str, chosen: Namespace) -> list[dict[str, Any]]:
-    """One kind of measurement in a process of its own, as a table."""
+    """One kind of measurement in a separate process, as a table."""
     own = ["--work", str(chosen.work), "--data", chosen.data, "--sizes", chosen.sizes, "--budgets", chosen.budgets]
     own += ["--late", str(chosen.late)]
     own += ["--peer-python", chosen.peer_python] if chosen.peer_python else []
@@ -169,7 +172,7 @@ def run_child(mode: str, chosen: Namespace) -> list[dict[str, Any]]:
 
 
 def index_of(work: Path, name: str) -> Path:
-    """The index, also where `evaluate` has put it into a folder of the data set's name."""
+    """The index, also if `evaluate` has put it into a folder of the data set's name."""
     folder = work / name / INDEX_FOLDER
     return folder / name if (folder / name).is_dir() else folder
 
@@ -180,14 +183,8 @@ def prepare(folder: Path, name: str) -> None:
         update_index(folder, [corpus], open_encoder("minilm"), [Passages(PassageLimits())], ReadingLimits(), Watcher())
 
 
-def seconds_of(act: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    act()
-    return time.perf_counter() - started
-
-
 def context(writer: Writer) -> BuildContext:
-    """Without work for the encoder: nothing is left to encode here."""
+    """A build context; nothing is left to encode here."""
     return BuildContext(writer, open_encoder("minilm"), report_nothing, writer.checkpoint)
 
 
@@ -201,7 +198,7 @@ def stored(chosen: Namespace) -> list[Stored]:
 
 def measure_graph(writer: Writer, graph: DenseNeighbours | Bm25Neighbours) -> Stored:
     graph.discard(writer)
-    made = seconds_of(lambda: graph.update(context(writer)))
+    seconds = seconds_of(lambda: graph.update(context(writer)))
     nothing = seconds_of(lambda: graph.update(context(writer)))
     snapshot = writer.snapshot()
     units = sorted(snapshot.units(Kind.PASSAGE), key=lambda unit: unit.id)
@@ -210,7 +207,7 @@ def measure_graph(writer: Writer, graph: DenseNeighbours | Bm25Neighbours) -> St
     removed = seconds_of(lambda: graph.update(context(writer)))
     writer.put_units([units[at]], vectors.matrix[[at]])
     added = seconds_of(lambda: graph.update(context(writer)))
-    return Stored(graph.name, len(units), made, nothing, removed, added)
+    return Stored(graph.name, len(units), seconds, nothing, removed, added)
 
 
 def scaled(chosen: Namespace) -> list[Scaled]:
@@ -262,7 +259,7 @@ def latency(chosen: Namespace) -> list[Latency]:
 
 
 def latency_by(scorer: str, corpus: Corpus, questions: Sequence[str]) -> Latency:
-    """The first question is asked once before, so that nothing is loaded while the clock runs."""
+    """Asks the first question once in advance, so that nothing is loaded while the clock runs."""
     language = OfflineLanguage()
     recipe = Sunar(corpus, language, SunarSettings(scorer=scorer))
     clock, busy = [], []
@@ -287,7 +284,7 @@ def found(chosen: Namespace) -> list[Found]:
 
 
 def with_graphs(folder: Path, encoder: Encoder) -> Snapshot:
-    """The index with both graphs, which are made where they are not there."""
+    """The index with both graphs, built if they are missing."""
     with writing_to(folder, encoder.identity) as writer:
         for graph in GRAPHS:
             writer.structures[graph.name] = graph.fingerprint
@@ -298,7 +295,7 @@ def with_graphs(folder: Path, encoder: Encoder) -> Snapshot:
 
 
 class Comparison:
-    """One data set and first stage, way by way."""
+    """Measure one data set and first stage, method by method."""
 
     def __init__(self, corpus: Corpus, dataset: Dataset, first_stage: str) -> None:
         self.corpus, self.dataset, self.first_stage = corpus, dataset, first_stage

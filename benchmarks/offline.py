@@ -1,15 +1,15 @@
-"""How well the offline language answers, how honest its confidence is, how it takes questions apart, and how fast it is.
+"""Measures the offline language: answers, the calibration of its confidence, decompositions, and speed.
 
     python -m benchmarks.offline [--work DIR] [--data A,B] [--without-search] [--out FILE.json]
 
-On the development questions. "gold" hands over the gold passages alone, in the order of their ids, so that their order tells
-nothing; "hybrid" the twenty best of the recipe `hybrid` (with its index in DIR/NAME/index). Answers score by the data set's own
-rule. "anyhow" is the reader with its threshold at zero: what the published readers, which never abstain, are
-compared with. Risk at a coverage is the share of wrong answers (F1 under a half) among the most confident answers to that share
-of the questions. Decomposition is compared with gold steps where there are any. Times are wall clock of one task with twenty
-passages, nothing remembered from another task.
+On the development questions. "gold" supplies only the gold passages, in the order of their ids, so that their order reveals
+nothing; "hybrid" supplies the twenty best of the recipe `hybrid` (with its index in DIR/NAME/index). Answers score by the data
+set's rule. "anyhow" is the reader with a threshold of zero, for comparison with published readers, which never abstain. Risk at
+a coverage is the share of wrong answers (F1 under a half) among the most confident answers to that share of the questions.
+Decompositions are compared with gold steps where there are any. Times are wall clock of one task with twenty passages, with
+nothing remembered from another task.
 
-MultiHop-RAG's corpus here is the evidence sentences alone. What cannot be answered (its null queries) counts for risk and
+MultiHop-RAG's corpus here consists of the evidence sentences only. Unanswerable questions (its null queries) count for risk and
 abstention, not for F1.
 """
 
@@ -44,7 +44,7 @@ Evidence = Sequence[tuple[Question, tuple[Unit, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """One question's outcome: `f1` and `em` of the likeliest answer, whatever its confidence; `seconds` of the task."""
+    """One question's outcome: `f1` and `em` of the most probable answer, whatever its confidence; `seconds` of the task."""
 
     answered: bool
     confidence: float
@@ -71,7 +71,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Decomposed:
-    """How many gold decompositions ours agrees with, in the number of hops and in what the first hop is about."""
+    """How many gold decompositions ours agrees with, in the number of hops and in the subject of the first hop."""
 
     data: str
     questions: int
@@ -86,7 +86,7 @@ def with_gold(dataset: Dataset, units: dict[str, Unit]) -> Evidence:
 
 
 def with_search(dataset: Dataset, work: Path) -> Evidence:
-    """The twenty best passages of the recipe `hybrid`; indexes the corpus on the first call."""
+    """The twenty best passages of the recipe `hybrid`; the first call indexes the corpus."""
     index = Index(work / dataset.name / INDEX_FOLDER)
     with tempfile.TemporaryDirectory() as results:  # brings the index up to date as `hoptrail evaluate` does
         evaluate(dataset, ("hybrid",), index, Path(results), "offline", Watcher(), retrieval_only=True)
@@ -130,8 +130,8 @@ def _answers(given: Evidence, rule: Rule) -> Iterator[Answered]:
 
 def _risk(answered: Sequence[Answered], coverage: float) -> float:
     ordered = sorted(answered, key=lambda one: -one.confidence)
-    kept = ordered[: max(1, round(coverage * len(ordered)))]
-    return mean(one.f1 < 0.5 for one in kept)
+    confident = ordered[: max(1, round(coverage * len(ordered)))]
+    return mean(one.f1 < 0.5 for one in confident)
 
 
 def decomposed(dataset: Dataset) -> Decomposed | None:
@@ -166,19 +166,19 @@ def main() -> None:
     arguments.add_argument("--work", type=Path, metavar="DIR", help="keep indexes here")
     arguments.add_argument("--data", default=",".join(DATA), metavar="A,B")
     arguments.add_argument("--without-search", action="store_true", help="gold passages only: no index is needed")
-    given = arguments.parse_args()
+    options = arguments.parse_args()
     rows: list[Row] = []
     plans: list[Decomposed] = []
     with tempfile.TemporaryDirectory() as temporary:
-        for name in given.data.split(","):
+        for name in options.data.split(","):
             dataset = load_dataset(data_folder(name))
             units = {
                 one.id: Unit(one.id, Kind.PASSAGE, one.title, one.text, (Span(one.id, 0, len(one.text)),))
                 for one in read_passages(name)
             }
             rows.append(measure(name, "gold", with_gold(dataset, units)))
-            if not given.without_search:
-                rows.append(measure(name, "hybrid", with_search(dataset, given.work or Path(temporary))))
+            if not options.without_search:
+                rows.append(measure(name, "hybrid", with_search(dataset, options.work or Path(temporary))))
             plan = decomposed(dataset)
             plans += [plan] if plan else []
             print(name, "done", file=sys.stderr, flush=True)
@@ -191,7 +191,7 @@ def main() -> None:
         ("data", "questions", "same number of hops", "same first entity", "both"),
         [(one.data, one.questions, one.same_hops, one.same_entity, one.both) for one in plans],
     )
-    write_results(given.out, {"answers": rows, "decomposition": plans})
+    write_results(options.out, {"answers": rows, "decomposition": plans})
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Building on two Ray nodes of one core each against building in this process on one: time, CPU time, and a worker killed.
+"""Compares building on two Ray nodes of one core each with building in one process: time, CPU time, and a killed worker.
 
     python -m benchmarks.on_ray [--passages 2000] [--out FILE.json]
 
-Both nodes are on this machine, so that a speed-up shows only where two cores are free: the load is printed beside it. What is
-measured is bringing passages up to date (reading, splitting, encoding, writing), without starting Ray, which is measured apart.
+Both nodes are on this machine, so a speed-up shows only if two cores are free: the load is printed with it. It measures
+bringing passages up to date (reading, splitting, encoding, writing), and, separately, starting Ray.
 CPU seconds are those of this process and of all that Ray started. Every index must hold the same vectors, bit for bit.
 """
 
@@ -42,7 +42,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One build. `load` is the machine's at its end."""
+    """One build. `load` is the machine's load at its end."""
 
     what: str
     passages: int
@@ -111,7 +111,7 @@ def build(
 
 
 def killing(at: int) -> Callable[[str, int, int], None]:
-    """A watcher that kills one busy worker once that many passages are encoded."""
+    """A watcher that kills one busy worker once this many passages are encoded."""
     killed: list[int] = []
 
     def report(what: str, done: int, total: int) -> None:  # noqa: ARG001
@@ -125,7 +125,7 @@ def killing(at: int) -> Callable[[str, int, int], None]:
 
 @contextmanager
 def two_nodes() -> Iterator[str]:
-    """A cluster of two nodes with one core each; gives its address."""
+    """A cluster of two nodes with one core each; yields its address."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     from ray.cluster_utils import Cluster
 
@@ -140,11 +140,11 @@ def two_nodes() -> Iterator[str]:
 
 
 lost: list[float] = []
-"""CPU seconds of workers that we killed: nobody waits for them, so that nobody's children have them."""
+"""CPU seconds of the workers that we killed: nobody waits for them, so no process counts them as children."""
 
 
 def cpu_seconds() -> float:
-    """Of this process and all below it, those included that have ended."""
+    """CPU seconds of this process and all its descendants, including finished ones."""
     return sum(_cpu_of(process) for process in [os.getpid(), *(process for process, _ in descendants())]) + sum(lost)
 
 
@@ -154,7 +154,7 @@ def _cpu_of(process: int) -> float:
 
 
 def descendants() -> list[tuple[int, str]]:
-    """Processes below this one, with what they call themselves."""
+    """The descendants of this process, with their names."""
     parents: dict[int, int] = {}
     for entry in Path("/proc").iterdir():
         fields = _stat(int(entry.name)) if entry.name.isdigit() else []
@@ -170,7 +170,7 @@ def descendants() -> list[tuple[int, str]]:
 
 
 def _stat(process: int) -> list[str]:
-    """The fields of /proc/N/stat after the name: state, parent, ..., user and system time of its own and of its children."""
+    """The fields of /proc/N/stat after the name: state, parent, ..., user and system time of the process and of its children."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -1,6 +1,6 @@
-"""Every operation by which a command changes files below a folder: recorded, killed at one of them, or refused there.
+"""Records every operation by which a command changes files below a folder, and kills or fails a chosen one.
 
-A small library that is preloaded (`write_operations.c`, compiled on the spot; Linux with `cc`) sees them all and counts them.
+A small preloaded library (`write_operations.c`, compiled on the spot; Linux with `cc`) intercepts and counts them.
 Commands run in forked processes, which saves the second that an interpreter takes to start.
 """
 
@@ -26,7 +26,7 @@ _MARK = "HOPTRAIL_WRITE_OPERATIONS"
 
 
 class Fault(IntEnum):
-    """What happens at the chosen operation; the numbers are those of `write_operations.c`."""
+    """The fault at the chosen operation; the numbers are those of `write_operations.c`."""
 
     NONE = 0
     KILLED = 1
@@ -38,7 +38,7 @@ class Fault(IntEnum):
 @dataclass(frozen=True, slots=True)
 class Operation:
     """`kind`: o(pen) w(rite) t(runcate) s(ync) c(lose) of the file descriptor `file`, or u(nlink) d (rmdir) m(kdir), f(rom) and
-    r(ename) of a path. `number` is the offset of a write or the size after a truncation; of an open, 1 where it empties the file.
+    r(ename) of a path. `number` is the offset of a write or the size after a truncation; of an open, 1 if it empties the file.
     """
 
     kind: str
@@ -53,7 +53,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a command ended: its exit code, negative for a signal; what it said; how many operations it came to."""
+    """How a command ended: its exit code, negative for a signal; its output; its number of operations."""
 
     code: int
     said: str
@@ -61,7 +61,7 @@ class Ended:
 
 
 def preload() -> None:
-    """Start this program again with the library, if it runs without."""
+    """Restart this program with the library unless it is already loaded."""
     if _MARK in os.environ:
         return
     folder = tempfile.mkdtemp(prefix="hoptrail-operations-")
@@ -116,7 +116,7 @@ def _in_child(
 
 
 def read_log(log: Path) -> Iterator[Operation]:
-    """What was recorded, in order."""
+    """The recorded operations, in order."""
     content, at = memoryview(log.read_bytes()), 0
     while at < len(content):
         kind, file, number, size = _HEAD.unpack_from(content, at)
@@ -126,7 +126,7 @@ def read_log(log: Path) -> Iterator[Operation]:
 
 
 def command_line(arguments: Sequence[object]) -> Callable[[], int]:
-    """`hoptrail ARGUMENT...` as a function that gives its exit code."""
+    """`hoptrail ARGUMENT...` as a function that returns its exit code."""
 
     def run_it() -> int:
         from hoptrail.serving.cli import main

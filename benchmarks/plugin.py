@@ -1,18 +1,19 @@
-"""HiRAG's retriever and filter as a plug-in (its Table 6): gold sub-questions, settled by it or by one search, same reader.
+"""Measures HiRAG's retriever and filter as a plug-in (its Table 6) on gold sub-questions, beside single searches with the same
+reader.
 
     python -m benchmarks.plugin --work DIR [--data A,B] [--limit N] [--out FILE.json]
 
 DIR/NAME/index is the index of a data set, as `hoptrail evaluate --recipes hirag --work DIR/NAME` makes it; nothing is written to
 it. The sub-questions are the gold steps of the questions that have any, with the gold answers of earlier steps in place of
-references, and as questions where the data write them as triples; one that several questions share is asked once. Every way
-brings evidence and the offline reader answers from it:
+references, and phrased as questions if the data have triples; one that several questions share is asked once. Every method
+supplies evidence from which the offline reader answers:
 
     bm25, dense, hybrid      one search, 20 passages, read at once
-    hirag:plugin             the paper's way: titles alone lead to pages, chunk by chunk, each answer checked
-    hirag:plugin, default    the same with the settings that are recommended: pages by search as well
+    hirag:plugin             the paper's method: only titles lead to pages, chunk by chunk, each answer checked
+    hirag:plugin, default    the same with the default settings: pages by search as well
 
-Recall is that of the step's gold passage among what was brought, best first; attempts are readings a sub-question. p is that of a
-paired randomisation test against hybrid. Does not measure other readers, nor whole questions (`hoptrail evaluate` does).
+Recall is that of the step's gold passage in the evidence, best first; attempts are readings per sub-question. p is that of a
+paired randomisation test against hybrid. It does not measure other readers, nor whole questions (`hoptrail evaluate` does).
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ WAYS = ("bm25", "dense", BASELINE, "hirag:plugin")
 
 @dataclass(frozen=True, slots=True)
 class SubQuestion:
-    """A gold step as it is asked, with its answers and passages."""
+    """A gold step as asked, with its answers and passages."""
 
     question: str
     answers: tuple[str, ...]
@@ -58,7 +59,7 @@ class SubQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one sub-question."""
+    """The outcome of one sub-question."""
 
     recall_2: float
     recall_5: float
@@ -90,7 +91,7 @@ class Row:
 
 @dataclass
 class CountingReads:
-    """The offline language, and how often it has read."""
+    """The offline language, with a count of its readings."""
 
     language: Language = field(default_factory=OfflineLanguage)
     reads: int = 0
@@ -105,7 +106,7 @@ class CountingReads:
 
 
 def sub_questions(dataset: Dataset) -> list[SubQuestion]:
-    """Every gold step once, in order."""
+    """Every distinct gold step, in order."""
     found: dict[str, SubQuestion] = {}
     for plan in map(gold_plan, dataset.questions):
         if len(plan.steps) < 2:
@@ -117,7 +118,7 @@ def sub_questions(dataset: Dataset) -> list[SubQuestion]:
 
 
 def ways(index: Index, language: Language) -> Iterator[tuple[str, Recipe]]:
-    """What is compared, the baseline among it."""
+    """The methods compared, including the baseline."""
     for name in WAYS:
         yield name, index.recipe(name, language)
     paper = index.recipe("hirag:plugin", language)
@@ -127,6 +128,7 @@ def ways(index: Index, language: Language) -> Iterator[tuple[str, Recipe]]:
 def outcomes(
     recipe: Recipe, language: CountingReads, dataset: Dataset, asked: Sequence[SubQuestion]
 ) -> Iterator[Outcome]:
+    """Answer all sub-questions with one recipe."""
     rule = ANSWER_RULES.get(dataset.name, Rule.HOTPOTQA)
     passages_of = partial(corpus_ids, ids=corpus_ids_by_document(recipe.corpus.snapshot, dataset))
     for one in asked:
@@ -140,17 +142,20 @@ def outcomes(
 
 
 def measure(name: str, work: Path, limit: int | None) -> list[Row]:
+    """All methods on one data set."""
     dataset = load_dataset(data_folder(name))
-    asked = sub_questions(dataset)[:limit]
+    steps = sub_questions(dataset)[:limit]
     language = CountingReads()
     found: dict[str, list[Outcome]] = {}
     for way, recipe in ways(Index(index_of(work, name)), language):
-        found[way] = list(outcomes(recipe, language, dataset, asked))
+        found[way] = list(outcomes(recipe, language, dataset, steps))
         print(f"{name}: {way} done", flush=True)
     return [row(dataset.name, way, own, found[BASELINE]) for way, own in found.items()]
 
 
 def row(data: str, way: str, own: Sequence[Outcome], baseline: Sequence[Outcome]) -> Row:
+    """The means of one method, with tests against the baseline."""
+
     def means(*names: str) -> list[float]:
         return [mean([getattr(one, name) for one in own]) for name in names]
 
@@ -169,11 +174,11 @@ def main() -> None:
     arguments.add_argument("--work", type=Path, required=True, metavar="DIR")
     arguments.add_argument("--data", default="2wiki,musique", metavar="A,B")
     arguments.add_argument("--limit", type=int, metavar="N", help="only the first N sub-questions")
-    given = arguments.parse_args()
-    rows = [row for name in given.data.split(",") for row in measure(name, given.work, given.limit)]
+    options = arguments.parse_args()
+    rows = [row for name in options.data.split(",") for row in measure(name, options.work, options.limit)]
     names = list(Row.__dataclass_fields__)
     print_table([name.replace("_", " ") for name in names], [[getattr(row, name) for name in names] for row in rows])
-    write_results(given.out, rows)
+    write_results(options.out, rows)
 
 
 if __name__ == "__main__":

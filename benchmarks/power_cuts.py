@@ -1,23 +1,23 @@
-"""Cuts the power after every write operation of `hoptrail index`, an update, `remove`, `repair`, and of a server that takes
-documents and removes one: is anything lost?
+"""Cuts the power after every write operation of `hoptrail index`, an update, `remove`, `repair`, and of a server that accepts and
+removes documents: is anything lost?
 
     python -m benchmarks.power_cuts [--seeds N] [--states N] [--of commands|server] [--out FILE.json]
 
-The operations of each command are recorded (`operations`). For each of them the folder is made as a disk may hold it when the
-power goes right after it:
+Records the operations of each command (`operations`). For each of them it rebuilds the folder as a disk may hold it when the
+power fails right after it:
 
     all         everything is on the disk
-    synced      only what was synced: contents of files, and names in folders, each by itself
-    torn        of contents that were not synced, some writes are there, the last of them up to a sector
-    reordered   of names that were not synced, some are there, later ones without earlier ones
+    synced      only synced data: contents of files, and names in folders, separately
+    torn        of unsynced contents, some writes are there, the last of them up to a sector
+    reordered   of unsynced names, some are there, later ones possibly without earlier ones
 
-A server's requests are acknowledged before they are done (`served_world`): what was acknowledged is looked for once a server
-has started on the state and done what was left.
+A server's requests are acknowledged before they are executed (`served_world`): what was acknowledged must be there once a server
+has started on the state and done the remaining work.
 
-What was not synced when a command ended stays so while the next one runs. Each state must open and hold every document that was
-acknowledged; files that do not belong, and in a repair the damage that it is to mend, must be mended by `repair` without losing a
-document, and there must be no other damage; and the text of a document whose removal was
-acknowledged must be in no file. States with the same bytes are looked at once. Linux, with `cc`.
+What is unsynced when a command ends stays unsynced while the next one runs. Each state must open and hold every acknowledged
+document. `repair` must remove stray files, and after a repair command the damage that it was to repair, without losing a
+document; there must be no other damage; and the text of a document whose removal was
+acknowledged must be in no file. States with the same bytes are checked once. Linux, with `cc`.
 """
 
 from __future__ import annotations
@@ -46,27 +46,29 @@ from hoptrail.index import Index
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """Texts of documents before a command, and what a reader sees after it."""
+    """The document texts before a command, and those that a reader sees after it."""
 
     before: Mapping[str, str]
     after: Seen
 
     def fault(self, seen: Seen, *, ended: bool) -> str:
-        """What is wrong with what a reader sees; empty where nothing is. `ended`: the command was acknowledged."""
+        """The problems in what a reader sees; empty if there are none. `ended`: the command was acknowledged."""
         if ended:
             return "" if seen == self.after else "not the state that was acknowledged"
         now, then, found = self.before, self.after.documents, set(seen.documents.values())
         if not found <= {*now.values(), *then.values()}:
             return "a text that was never written"
         for title, text in now.items():
-            wanted = {text, then[title]} if title in then else None
-            if wanted and not (found & wanted and wanted & set(seen.passages.values())):
+            expected = {text, then[title]} if title in then else None
+            if expected and not (found & expected and expected & set(seen.passages.values())):
                 return f"{title} is lost"
         return ""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
+    """A state with a problem."""
+
     step: str
     operation: int
     after: str
@@ -85,6 +87,7 @@ class Results:
     failures: list[Failure] = field(default_factory=list)
 
     def plain(self) -> dict[str, object]:
+        """The results as JSON."""
         return {
             "of": origin((TEXTS, NEW, LATER)),
             "operations": self.operations,
@@ -96,12 +99,12 @@ class Results:
 
 
 Check = Callable[[Path, Results, bool], str]
-"""What is wrong with a state that is laid out in a folder, after or before it was acknowledged; empty where nothing is."""
+"""The problems of a state in a folder, before or after the acknowledgement; empty if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What a command did to a disk. From the operation `acknowledged` on its outcome must last."""
+    """The effects of a command on a disk. From the operation `acknowledged` on, its outcome must be durable."""
 
     name: str
     disk: Disk
@@ -112,11 +115,9 @@ class Recorded:
 
 def main() -> None:
     options = parser(__doc__)
-    options.add_argument(
-        "--seeds", type=int, default=3, help="states of each kind that are drawn by lot, after each operation"
-    )
+    options.add_argument("--seeds", type=int, default=3, help="random states of each kind after each operation")
     options.add_argument("--of", choices=("commands", "server"), help="only the commands, or only the server")
-    options.add_argument("--states", type=int, default=0, help="look at about so many only, evenly spread (0: at all)")
+    options.add_argument("--states", type=int, default=0, help="check only about this many, evenly spread (0: all)")
     arguments = options.parse_args()
     preload()
     use_hashed_words()
@@ -127,7 +128,7 @@ def main() -> None:
          results.mended[name], sum(one.step == name for one in results.failures))
         for name, operations in results.operations.items()
     ]  # fmt: skip
-    print_table(("command", "operations", *KINDS, "mended by repair", "failures"), rows)
+    print_table(("command", "operations", *KINDS, "fixed by repair", "failures"), rows)
     print(f"{results.states.total():,} states, {len(results.failures)} failures")
     for one in results.failures[:40]:
         print(f"{one.step}, operation {one.operation} ({one.after}), {one.kind}, seed {one.seed}: {one.what}")
@@ -136,7 +137,7 @@ def main() -> None:
 
 
 def cut_everywhere(ground: Path, seeds: int, most: int, of: str | None) -> Results:
-    """Run all steps, recording them, and look at the states that a power cut may leave."""
+    """Run and record all steps, and check the states that a power cut may leave."""
     results = Results()
     recorded = list(_record(ground)) if of != "server" else []
     recorded += _record_server(ground / "server") if of != "commands" else ()
@@ -145,7 +146,7 @@ def cut_everywhere(ground: Path, seeds: int, most: int, of: str | None) -> Resul
     draw = Random(1)
     for one in recorded:
         results.operations[one.name] = len(one.operations)
-        seen = set[bytes]()
+        checked = set[bytes]()
         for number, operation in enumerate(one.operations, 1):
             one.disk.do(operation)
             ended = number >= one.acknowledged
@@ -153,9 +154,9 @@ def cut_everywhere(ground: Path, seeds: int, most: int, of: str | None) -> Resul
                 for kind, state in one.disk.states(Random(f"{one.name} {number} {seed}")).items():
                     mark = _mark(state, ended=ended)
                     last = number == len(one.operations)
-                    if mark in seen or (not last and draw.random() > share):
+                    if mark in checked or (not last and draw.random() > share):
                         continue
-                    seen.add(mark)
+                    checked.add(mark)
                     results.states[f"{one.name}: {kind}"] += 1
                     _lay_out(state, ground / "cut")
                     if what := one.check(ground / "cut", results, ended):
@@ -219,7 +220,7 @@ def _mark(state: dict[str, bytes | None], *, ended: bool) -> bytes:
 
 
 def _look(step: Step, expected: Expected, folder: Path, results: Results, ended: bool) -> str:
-    """What is wrong with a state; empty where nothing is."""
+    """The problems of a state; empty if there are none."""
     if (ended and step.gone) or step.starts_with_removed:
         found = files_with(folder, REMOVED)
         if found:
@@ -237,9 +238,9 @@ def _look(step: Step, expected: Expected, folder: Path, results: Results, ended:
         if found:
             results.mended[step.name] += 1
             Index(index).repair()
-            left = damage(index)
+            remaining = damage(index)
             repairing = step.name.startswith("repair")  # its outcome is that of the command
-            return f"repair leaves: {left[0]}" if left else _fault(index, expected, ended=ended or repairing)
+            return f"repair leaves: {remaining[0]}" if remaining else _fault(index, expected, ended=ended or repairing)
     except HoptrailError as error:
         if (
             isinstance(error, IndexUnavailable)
@@ -253,7 +254,7 @@ def _look(step: Step, expected: Expected, folder: Path, results: Results, ended:
 
 
 def _lay_out(state: dict[str, bytes | None], folder: Path) -> None:
-    """A state as files."""
+    """Write a state as files."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     for path, content in state.items():

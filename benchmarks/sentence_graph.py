@@ -1,17 +1,17 @@
-"""The sentence graph: what building it costs, how large it gets, what cells miss, and how fast it is walked.
+"""Measures the sentence graph: the cost of building it, its size, what cells miss, and the speed of walking it.
 
     python -m benchmarks.sentence_graph --work DIR [--data A,B,C] [--sizes N,N] [--out FILE.json]
 
-DIR/NAME/index/NAME is the index of a data set, as `hoptrail evaluate --work DIR/NAME` keeps it; passages, extractions by rules
-and sentences that are not there yet are made first (encoding the sentences of three corpora takes an hour on two cores), which is
-no part of the figures. Then, each in a process of its own:
+DIR/NAME/index/NAME is the index of a data set, as `hoptrail evaluate --work DIR/NAME` keeps it; missing passages, extractions by
+rules and sentences are built first (encoding the sentences of three corpora takes an hour on two cores) and not measured.
+Then, each in a separate process:
 
-    stored   the first data set: links made and written in a copy of its index, one document removed, and the same one added
-    scaled   links made in memory over N sentences: those of all data sets, and again under other names until there are enough.
-             Vectors of repeats are turned a little (cosine about .9), so that no sentence has dozens of twins.
+    stored   the first data set: links built and written in a copy of its index, one document removed, and the same one added
+    scaled   links built in memory over N sentences: those of all data sets, repeated under other names until there are enough.
+             Vectors of repeats are rotated a little (cosine about .9), so that no sentence has dozens of twins.
 
-Recall is the share of exact mutual pairs that the cells find too, at 2,000 sentences drawn by chance. Says nothing about
-whether the graph helps to answer: that is the affair of the recipe that walks it.
+Recall is the share of exact mutual pairs that the cells find too, at 2,000 random sentences. Whether the graph helps to answer
+is not measured here: that depends on the recipe that walks it.
 """
 
 from __future__ import annotations
@@ -20,15 +20,23 @@ import json
 import shutil
 import sys
 import tempfile
-import time
 from argparse import Namespace
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.common import data_folder, parser, percentile, print_table, run_measured, size_of, write_results
+from benchmarks.common import (
+    data_folder,
+    parser,
+    percentile,
+    print_table,
+    run_measured,
+    seconds_of,
+    size_of,
+    write_results,
+)
 from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Directed
@@ -58,12 +66,12 @@ FOUNDATIONS: list[Structure] = [Passages(PassageLimits()), Extractions(), Senten
 ENTIRE = 10**9
 JUDGED = 2000
 TURN = 0.48
-"""Length of the chance vector that turns a repeat: the cosine with the original is about .9."""
+"""Length of the random vector that rotates a repeat: the cosine with the original is about .9."""
 
 
 @dataclass(frozen=True, slots=True)
 class KindFigures:
-    """Links of one kind: how many, seconds of making them, links a sentence has."""
+    """Links of one kind: their number, seconds of building them, links per sentence."""
 
     kind: str
     links: int
@@ -76,7 +84,7 @@ class KindFigures:
 
 @dataclass(frozen=True, slots=True)
 class Scaled:
-    """`recall`: of exact mutual pairs, by cells; `seconds` of all kinds together, with a kind's own in `kinds`."""
+    """`recall` of exact mutual pairs, by cells; `seconds` of all kinds together, with those of each kind in `kinds`."""
 
     sentences: int
     seconds: float
@@ -87,7 +95,7 @@ class Scaled:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """Seconds of making and writing links, of `publish`, of updates; milliseconds of neighbours of 3 sentences."""
+    """Seconds of building and writing links, of `publish`, of updates; milliseconds of finding the neighbours of 3 sentences."""
 
     sentences: int
     update: float
@@ -127,10 +135,12 @@ def main() -> None:
 
 
 def index_of(work: Path, name: str) -> Path:
+    """The index folder of a data set."""
     return work / name / INDEX_FOLDER / name
 
 
 def prepare(folder: Path, name: str) -> None:
+    """Build missing passages, extractions and sentences."""
     if Snapshot.exists(folder) and Snapshot.open(folder).count(Kind.SENTENCE):
         return
     corpus = load_dataset(data_folder(name)).corpus
@@ -139,7 +149,7 @@ def prepare(folder: Path, name: str) -> None:
 
 
 def run_all(chosen: Namespace) -> dict[str, Any]:
-    """Children one after the other; their figures as tables."""
+    """Run children one after the other; print their figures as tables."""
     own = ["--work", str(chosen.work), "--data", chosen.data]
     kept, memory = child("stored", own)
     kept["peak_megabytes"] = memory
@@ -177,33 +187,31 @@ def run_all(chosen: Namespace) -> dict[str, Any]:
 
 
 def child(mode: str, own: list[str]) -> tuple[dict[str, Any], float]:
+    """Run one measurement in a separate process; returns its figures and peak memory."""
     done = run_measured([sys.executable, "-m", "benchmarks.sentence_graph", "--child", mode, *own])
     return json.loads(done.output), done.peak_megabytes
 
 
-def seconds_of(act: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    act()
-    return time.perf_counter() - started
-
-
 def scaled(work: Path, names: list[str], size: int) -> Scaled:
+    """Measure linking `size` sentences in memory."""
     nodes = repeated([read_nodes(index_of(work, name)) for name in names], size)
     kinds = []
     for kind in KINDS:
-        made: list[Directed] = []
-        seconds = seconds_of(lambda kind=kind, made=made: made.append(nodes.all_pairs(kind)))  # type: ignore[misc]
-        kinds.append(figures(kind, made[0], seconds, size))
+        links: list[Directed] = []
+        seconds = seconds_of(lambda kind=kind, links=links: links.append(nodes.all_pairs(kind)))  # type: ignore[misc]
+        kinds.append(figures(kind, links[0], seconds, size))
     total = sum(kind.seconds for kind in kinds)
     return Scaled(len(nodes), total, 0.0, recall(nodes), tuple(kinds))
 
 
 def read_nodes(folder: Path) -> Nodes:
+    """The sentences of an index, ready for linking."""
     snapshot = Snapshot.open(folder)
     return nodes_of(snapshot, sentence_places(snapshot), SentenceGraphSettings())
 
 
 def figures(kind: str, pairs: Directed, seconds: float, size: int) -> KindFigures:
+    """The figures of one kind of link."""
     degrees = np.bincount(pairs.sources, minlength=size) + np.bincount(pairs.targets, minlength=size)
     median, high = np.percentile(degrees, [50, 90])
     return KindFigures(
@@ -212,7 +220,7 @@ def figures(kind: str, pairs: Directed, seconds: float, size: int) -> KindFigure
 
 
 def recall(nodes: Nodes) -> float:
-    """Of the exact mutual pairs at some rows."""
+    """The recall of exact mutual pairs at some rows."""
     size, settings = len(nodes), nodes.settings
     rows = np.sort(np.random.default_rng(1).choice(size, min(size, JUDGED), replace=False)).astype(np.int32)
 
@@ -225,7 +233,7 @@ def recall(nodes: Nodes) -> float:
 
 
 def repeated(parts: list[Nodes], size: int) -> Nodes:
-    """The rows of all parts, over and over, up to `size` of them."""
+    """The rows of all parts, repeated, up to `size` of them."""
     chance = np.random.default_rng(0)
     passages: list[NDArray[np.int32]] = []
     starts: list[NDArray[np.int64]] = []
@@ -248,6 +256,7 @@ def repeated(parts: list[Nodes], size: int) -> Nodes:
 
 
 def turned(vectors: FloatMatrix, chance: np.random.Generator) -> FloatMatrix:
+    """Vectors rotated a little in random directions."""
     noise = chance.normal(size=vectors.shape).astype(np.float32)
     moved = vectors + TURN * noise / np.linalg.norm(noise, axis=1, keepdims=True)
     unit: FloatMatrix = moved / np.linalg.norm(moved, axis=1, keepdims=True)
@@ -255,7 +264,7 @@ def turned(vectors: FloatMatrix, chance: np.random.Generator) -> FloatMatrix:
 
 
 def merged(named: Iterable[tuple[Mentions, int]], size: int) -> Mentions:
-    """Mentions of rows that stand one after the other; the same entity in several parts is one."""
+    """Mentions of consecutive rows; the same entity in several parts counts as one."""
     parts = list(named)
     digests = np.unique(np.concatenate([mentions.digests for mentions, _ in parts]))
     rows = np.concatenate([mentions.rows + np.int32(offset) for mentions, offset in parts])
@@ -268,6 +277,7 @@ def merged(named: Iterable[tuple[Mentions, int]], size: int) -> Mentions:
 
 
 def stored(folder: Path) -> Stored:
+    """Measure building, writing and updating links in a copy of an index."""
     with tempfile.TemporaryDirectory() as temporary:
         copy = Path(temporary, "index")
         shutil.copytree(folder, copy)
@@ -288,12 +298,12 @@ def stored(folder: Path) -> Stored:
 
 
 def context(writer: Writer) -> BuildContext:
-    """Without an encoder: nothing is left to encode here."""
+    """A build context; nothing is left to encode here."""
     return BuildContext(writer, open_encoder("minilm"), report_nothing, writer.checkpoint)
 
 
 def add_again(writer: Writer, links: SentenceLinks) -> float:
-    """Seconds of linking one document's sentences, after their links have been taken away."""
+    """Seconds of linking one document's sentences, after their links have been removed."""
     snapshot = writer.snapshot()
     document = snapshot.register.entries[len(snapshot.register.entries) // 2].id
     vectors = snapshot.search.vectors(Kind.SENTENCE)
@@ -305,6 +315,7 @@ def add_again(writer: Writer, links: SentenceLinks) -> float:
 
 
 def walked(partly: Stored, snapshot: Snapshot) -> Stored:
+    """The same with the times of opening and walking the graph."""
     opening = seconds_of(lambda: SentenceGraph.of(snapshot))
     graph = SentenceGraph.of(snapshot)
     chance = np.random.default_rng(2)

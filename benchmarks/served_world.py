@@ -1,7 +1,7 @@
-"""What a server is told over HTTP, for `power_cuts`: documents come, get new versions, one is removed; then power goes.
+"""HTTP requests to a server, for `power_cuts`: documents are uploaded, replaced, and one is removed; then the power fails.
 
-A request is acknowledged at its answer 202, which the process marks by opening a file below the recorded folder. From then on
-every state of the disk must give, once a server has started on it and done what was left, all that was acknowledged.
+A request is acknowledged by its answer 202, which the process marks by opening a file below the recorded folder. From then on
+every state of the disk must hold everything acknowledged, once a server has started on it and done the remaining work.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from hoptrail.errors import HoptrailError
 from hoptrail.index import Index
 
 ACKNOWLEDGED = "acknowledged"
-"""The file that a process opens after an answer 202."""
+"""The file that the process opens after an answer 202."""
 
 PATIENCE = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A server is told to take some texts, or to remove a document."""
+    """Ask a server to accept some texts, or to remove a document."""
 
     name: str
     texts: dict[str, str]
     removed: str = ""
 
     def command(self, index: Path) -> Callable[[], int]:
-        """A server that is started, told, and stopped when it has done it."""
+        """Start a server, send a request, and stop the server when it is done."""
 
         def run() -> int:
             from fastapi.testclient import TestClient
@@ -55,6 +55,7 @@ class Told:
         return run
 
     def after(self, before: dict[str, str]) -> dict[str, str]:
+        """The texts after this request, by title."""
         return {title: text for title, text in {**before, **self.texts}.items() if title != self.removed}
 
 
@@ -67,7 +68,7 @@ TOLD = (
 
 
 def fault(index: Path, before: dict[str, str], after: dict[str, str], *, acknowledged: bool) -> str:
-    """What is wrong with a folder once a server has started on it; empty where nothing is."""
+    """The problems of a folder once a server has started on it; empty if there are none."""
     try:
         with _server(index) as client:
             failed = _wait(client)
@@ -98,7 +99,7 @@ def _server(index: Path):  # type: ignore[no-untyped-def] # of the extra `server
 
 
 def _wait(client) -> str:  # type: ignore[no-untyped-def] # as above
-    """Wait until nothing is left to do; which job was not done."""
+    """Wait until no job is left; returns the job that was not done, if any."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         jobs = client.get("/api/jobs").json()["jobs"]

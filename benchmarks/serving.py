@@ -1,13 +1,13 @@
-"""What the server does under load: requests a second and their times at 1, 8 and 32 clients, memory, time to be answerable.
+"""Measures the server under load: requests per second and their times with 1, 8 and 32 clients, memory, time until answerable.
 
     python -m benchmarks.serving INDEX [--servers N] [--object-store] [--requests N] [--soak N] [--recipe NAME] [--questions DATA]
-        [--out FILE.json]
+                                       [--out FILE.json]
 
-INDEX is copied, with `--object-store` into a bucket of a server of this process (moto's), served by processes of their own and
-asked by threads of this one, on the same cores: all count. Requests go to the servers in turn. `search` and `ask` (language of
-the rules) take the questions of DATA in turn. Memory is the first server's resident size before and after `--soak` searches. At
-last one new document of about ten pages is uploaded: `answerable` is the time until a question about it is answered from it,
-and `first hop` the time from a question's sending to the first hop of its stream.
+INDEX is copied, with `--object-store` into a bucket of a server in this process (moto's), served by separate processes and
+queried by threads of this one, all on the same cores. Requests go to the servers in turn. `search` and `ask` (language of
+the rules) take the questions of DATA in turn. Memory is the first server's resident size before and after `--soak` searches.
+Finally one new document of about ten pages is uploaded: `answerable` is the time until a question about it is answered from it,
+and `first hop` the time from sending a question to the first hop of its stream.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ FACT = "The lighthouse of Varnholt was designed by Agda Torvik. "
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Some clients that ask one after the other; times in milliseconds."""
+    """Clients that each ask one question after the other; times in milliseconds."""
 
     verb: str
     clients: int
@@ -56,7 +56,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Of one server: megabytes resident before and after the soak, seconds."""
+    """One server: resident megabytes before and after the soak, seconds."""
 
     soak: int
     megabytes_before: float
@@ -67,6 +67,7 @@ class Figures:
 
 @contextmanager
 def copied(index: Path) -> Iterator[str]:
+    """A copy of the index folder."""
     with tempfile.TemporaryDirectory() as temporary:
         shutil.copytree(index, Path(temporary, "index"))
         yield str(Path(temporary, "index"))
@@ -74,7 +75,7 @@ def copied(index: Path) -> Iterator[str]:
 
 @contextmanager
 def uploaded(index: Path) -> Iterator[str]:
-    """The address of a copy in a bucket; the environment names its server."""
+    """The address of a copy in a bucket, with the environment set to its server."""
     import obstore
     from obstore.store import from_url
 
@@ -105,6 +106,7 @@ def served(index: str) -> Iterator[tuple[httpx.Client, int]]:
 
 
 def wait_for(client: httpx.Client) -> None:
+    """Wait until the server answers."""
     while True:
         try:
             client.get("/health")
@@ -117,15 +119,17 @@ def wait_for(client: httpx.Client) -> None:
 def load(
     servers: list[httpx.Client], verb: str, questions: list[str], clients: int, requests: int, recipe: str
 ) -> Load:
+    """Measure one verb with a number of clients."""
+
     def one(client: httpx.Client, question: str) -> float:
         started = time.perf_counter()
         client.post(f"/api/{verb}", json={"question": question, "recipe": recipe}).raise_for_status()
         return 1000 * (time.perf_counter() - started)
 
-    asked = list(itertools.islice(itertools.cycle(questions), requests))
+    repeated = list(itertools.islice(itertools.cycle(questions), requests))
     started = time.perf_counter()
     with ThreadPoolExecutor(clients) as threads:
-        times = list(threads.map(one, itertools.cycle(servers), asked))
+        times = list(threads.map(one, itertools.cycle(servers), repeated))
     spent = time.perf_counter() - started
     shares = [percentile(times, share) for share in (0.5, 0.95, 0.99)]
     return Load(verb, clients, requests, requests / spent, *shares)
@@ -138,7 +142,7 @@ def megabytes(process: int) -> float:
 
 
 def first_hop(client: httpx.Client, question: str, recipe: str) -> float:
-    """Seconds until a stream tells of the first hop."""
+    """Seconds until a stream reports the first hop."""
     started = time.perf_counter()
     body = {"question": question, "recipe": recipe}
     with client.stream("POST", "/api/ask", json=body, headers={"Accept": "text/event-stream"}) as answer:
@@ -149,7 +153,7 @@ def first_hop(client: httpx.Client, question: str, recipe: str) -> float:
 
 
 def answerable(client: httpx.Client) -> float:
-    """Seconds from sending ten pages to an answer that stands in them only."""
+    """Seconds from uploading ten pages to an answer that only they contain."""
     paragraphs = [PARAGRAPH.format(year=1800 + number, times=number) for number in range(300)]
     paragraphs[150] += FACT
     files = {"files": ("Varnholt.txt", "\n\n".join(paragraphs).encode())}
@@ -161,7 +165,7 @@ def answerable(client: httpx.Client) -> float:
         "/api/ask", json={"question": "Who designed the lighthouse of Varnholt?", "recipe": "hybrid"}
     ).json()
     if answer["answer"] != "Agda Torvik":
-        sys.exit(f"the new document was not answered from: {answer['answer']!r}")
+        sys.exit(f"the new document was not used in the answer: {answer['answer']!r}")
     return time.perf_counter() - started
 
 
@@ -174,25 +178,25 @@ def main() -> None:
     options.add_argument("--soak", type=int, default=10_000)
     options.add_argument("--recipe", default="hybrid")
     options.add_argument("--questions", default="2wiki")
-    given = options.parse_args()
-    questions = [one.question for one in load_dataset(data_folder(given.questions)).questions]
-    with (uploaded if given.object_store else copied)(given.index) as index, ExitStack() as running:
-        found = [running.enter_context(served(index)) for _ in range(given.servers)]
+    chosen = options.parse_args()
+    questions = [one.question for one in load_dataset(data_folder(chosen.questions)).questions]
+    with (uploaded if chosen.object_store else copied)(chosen.index) as index, ExitStack() as running:
+        found = [running.enter_context(served(index)) for _ in range(chosen.servers)]
         servers = [client for client, _ in found]
         client, process = found[0]
-        load(servers, "ask", questions, 1, 10 * given.servers, given.recipe)
+        load(servers, "ask", questions, 1, 10 * chosen.servers, chosen.recipe)
         loads = []
         for verb, clients in itertools.product(("search", "ask"), CLIENTS):
-            loads.append(load(servers, verb, questions, clients, given.requests, given.recipe))
+            loads.append(load(servers, verb, questions, clients, chosen.requests, chosen.recipe))
             print(loads[-1], file=sys.stderr, flush=True)
         before = megabytes(process)
-        load(servers, "search", questions, 8, given.soak, given.recipe)
+        load(servers, "search", questions, 8, chosen.soak, chosen.recipe)
         after = megabytes(process)
-        waits = [first_hop(client, question, given.recipe) for question in questions[:TRIES]]
-        figures = Figures(given.soak, before, after, answerable(client), median(waits))
+        waits = [first_hop(client, question, chosen.recipe) for question in questions[:TRIES]]
+        figures = Figures(chosen.soak, before, after, answerable(client), median(waits))
     print_table([field.name for field in fields(Load)], [astuple(one) for one in loads])
     print_table([field.name for field in fields(Figures)], [astuple(figures)])
-    write_results(given.out, {"recipe": given.recipe, "loads": loads, "figures": figures})
+    write_results(chosen.out, {"recipe": chosen.recipe, "loads": loads, "figures": figures})
 
 
 if __name__ == "__main__":

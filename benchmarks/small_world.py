@@ -1,4 +1,4 @@
-"""A few documents with links between them, the commands that index, update, remove and repair them, and what a reader sees of
+"""A few documents with links between them, the commands that index, update, remove and repair them, and a reader's view of
 an index: shared by `power_cuts` and `kills`. Vectors are hashed words, so that a command takes a fraction of a second.
 """
 
@@ -21,7 +21,7 @@ from hoptrail.models.encoder import EncoderIdentity, FloatMatrix, Progress
 from hoptrail.types import Kind
 
 REMOVED = "Zyzzyva"
-"""A word of the document that is removed, and of no other."""
+"""A word that occurs only in the document to be removed."""
 
 QUESTION = "harbour river designed"
 
@@ -41,7 +41,7 @@ LATER = {"Emmer": "Emmer is a farm near Delia. Ilse Brandt bought it."}
 
 @dataclass(frozen=True)
 class HashedWords:
-    """Unit vectors of how often a text has words of each hash."""
+    """Unit vectors of word counts by hash."""
 
     @property
     def identity(self) -> EncoderIdentity:
@@ -59,7 +59,7 @@ class HashedWords:
 
 
 def use_hashed_words() -> None:
-    """Commands of this process and its children encode by hashed words, and every array is a file."""
+    """Make commands of this process and its children encode by hashed words and store every array as a file."""
     # Loaded once, before the commands are forked.
     import hoptrail.index_builder
     import hoptrail.models.encoder_factory
@@ -71,16 +71,17 @@ def use_hashed_words() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One command. `before` changes the sources, or the index, before it runs; `gone`: removed text is to be nowhere after it."""
+    """One command. `before` changes the sources or the index before it runs; `gone`: removed text must be nowhere after it."""
 
     name: str
     before: Callable[[Path, Path], None]
     arguments: Callable[[Path, Path], list[object]]
     gone: bool = False
     starts_with_removed: bool = False
-    """Whether removed text is gone already when it starts."""
+    """Whether removed text is already gone when it starts."""
 
     def command(self, world: Path, index: Path) -> Callable[[], int]:
+        """The command of this step as a function that returns its exit code."""
         return command_line(self.arguments(world, index))
 
 
@@ -99,7 +100,7 @@ def _write_without_secret(world: Path, index: Path) -> None:
 
 
 def _rename_and_delete(world: Path, _: Path) -> None:
-    """One file has another name, one is gone, one says something else."""
+    """One file is renamed, one is deleted, one is edited."""
     renamed, deleted, edited = sorted(title for title in TEXTS if title != REMOVED)[:3]
     (world / f"{renamed}.txt").rename(world / "renamed.txt")
     (world / f"{deleted}.txt").unlink()
@@ -107,7 +108,7 @@ def _rename_and_delete(world: Path, _: Path) -> None:
 
 
 def _harm_arrays(_: Path, index: Path) -> None:
-    """One array is altered, one is missing, and one file does not belong."""
+    """One array is altered, one is missing, and there is a stray file."""
     first, second = sorted((index / ARRAYS).iterdir())[:2]
     content = bytearray(first.read_bytes())
     content[-1] ^= 1
@@ -171,7 +172,7 @@ STEPS = (
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """All that a reader sees. `whole` is False where a run was stopped before its end."""
+    """Everything that a reader sees. `whole` is False if a run was stopped before its end."""
 
     documents: dict[str, str]
     passages: dict[str, str]
@@ -201,17 +202,17 @@ def look(folder: Path) -> Seen:
 
 
 def files_with(folder: Path, text: str) -> list[str]:
-    """The files of a folder that hold a text, in either case."""
-    wanted = text.lower().encode()
+    """The files of a folder that contain a text, ignoring case."""
+    pattern = text.lower().encode()
     return [
         str(path.relative_to(folder))
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and wanted in path.read_bytes().lower()
+        if path.is_file() and pattern in path.read_bytes().lower()
     ]
 
 
 def copy(folder: Path, to: Path) -> None:
-    """A folder as it is, in place of another."""
+    """Replace one folder by a copy of another."""
     shutil.rmtree(to, ignore_errors=True)
     if folder.is_dir():
         shutil.copytree(folder, to)

@@ -1,10 +1,10 @@
-"""What syncing costs: the same index run with and without, and one small update of it, in turns.
+"""Measures the cost of syncing: the same index run, and one small update of it, with and without syncing, in turns.
 
     python -m benchmarks.syncing [--documents N] [--turns N] [--folder DIR] [--out FILE.json]
 
-Vectors are hashed words, which cost next to nothing, so that syncing weighs as much as it ever can; with the encoder that ships
-a document takes some hundred times as long. DIR is on the disk that is to be measured. Each run is a forked process. Without
-syncing nothing of ours is synced and SQLite syncs nothing; only this benchmark can do that.
+Vectors are hashed words, which cost almost nothing, so that syncing has its greatest weight; with the encoder that ships
+a document takes about a hundred times as long. DIR is on the disk to be measured. Each run is a forked process. Without
+syncing, neither our code nor SQLite syncs anything; only this benchmark can do that.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ def main() -> None:
 
 
 def measured(ground: Path, documents: int, turns: int) -> list[Cost]:
+    """Measure both commands with and without syncing."""
     world, draw = ground / "world", Random(1)
     world.mkdir()
     for number in range(documents):

@@ -1,9 +1,10 @@
-"""How wrong the time left is that a run of indexing tells: at a tenth, the half and nine tenths of it, in parts of what was left.
+"""Measures the error of the time left that indexing reports, at a tenth, a half and nine tenths of the run, relative to the true
+value.
 
     python -m benchmarks.time_left CORPUS... [--lines N] [--recipe NAME] [--out FILE.json]
 
-CORPUS: files or folders; of a JSONL file the first N lines. Time is that of the processor, so that what else the machine does
-counts for nothing; the encoder is warm.
+CORPUS: files or folders; of a JSONL file the first N lines. Time is CPU time, which other load does not affect; the encoder is
+warm.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ PARTS = (0.1, 0.5, 0.9)
 
 @dataclass(frozen=True, slots=True)
 class TimeLeft:
-    """Of a corpus: seconds of the run, seconds of it until something was told, and the error at each of PARTS."""
+    """For a corpus: seconds of the run, seconds until the first report, and the error at each of PARTS."""
 
     corpus: str
     seconds: float
@@ -35,7 +36,7 @@ class TimeLeft:
 
 @dataclass(frozen=True)
 class ByProcessor(Watcher):
-    """Keeps what it is told of the time left, with the second of the processor at which it was told."""
+    """Records the reported time left, with the CPU second of the report."""
 
     told: list[tuple[float, float]] = field(default_factory=list)
     began: float = field(default_factory=time.process_time)
@@ -65,6 +66,7 @@ def main() -> None:
 
 
 def measured(corpus: Path, lines: int, recipe: str) -> TimeLeft:
+    """Index one corpus and compare the reported times with the true ones."""
     with tempfile.TemporaryDirectory(prefix="hoptrail-left-") as ground:
         source = corpus
         if corpus.suffix == ".jsonl":
@@ -76,13 +78,13 @@ def measured(corpus: Path, lines: int, recipe: str) -> TimeLeft:
         watcher = ByProcessor()
         index.add(source, recipe, watcher)
         seconds = time.process_time() - watcher.began
-    told = watcher.told
+    reports = watcher.told
     errors = []
     for part in PARTS:
-        now, left = min(told, key=lambda one: abs(one[0] - part * seconds))
+        now, left = min(reports, key=lambda one: abs(one[0] - part * seconds))
         errors.append((left - (seconds - now)) / (seconds - now))
     name = corpus.parent.name if corpus.suffix == ".jsonl" else corpus.name
-    return TimeLeft(name, seconds, told[0][0] / seconds, tuple(errors))
+    return TimeLeft(name, seconds, reports[0][0] / seconds, tuple(errors))
 
 
 if __name__ == "__main__":

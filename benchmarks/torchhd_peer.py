@@ -1,10 +1,10 @@
-"""torchhd's holographic vectors, for `benchmarks.triples` to be measured against; runs in an interpreter that has torch-hd.
+"""torchhd's holographic vectors, as the peer of `benchmarks.triples`; runs in an interpreter that has torch-hd.
 
     python -m benchmarks.torchhd_peer algebra FOLDER            FOLDER/given.npz to FOLDER/made.npz
     python -m benchmarks.torchhd_peer time METHOD TRIPLES DIMENSION      figures as JSON
 
-Knows nothing of hoptrail. Triples are bound pair by pair (`HRRTensor.bind`); what its own `multibind` makes of three at once is
-among what `algebra` writes, apart. One thread, as on our side.
+Independent of hoptrail. Triples are bound pair by pair (`HRRTensor.bind`); `algebra` also writes, separately, the result of
+`multibind` on three at once. One thread, as on our side.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def algebra(folder: Path) -> None:
     with np.load(folder / "given.npz") as given:
         slots, keys = (torch.from_numpy(given[name]).as_subclass(HRRTensor) for name in ("slots", "keys"))
     bound = slots[:, 0].bind(keys[0])
-    made = {
+    results = {
         "bind": bound,
         "unbind": bound.bind(keys[0].inverse()),
         "roles": roles(slots, keys),
@@ -57,11 +57,11 @@ def algebra(folder: Path) -> None:
         "filler": roles(slots, keys).bind(keys[2].inverse()),
         "multibind": slots.multibind(),
     }
-    np.savez(folder / "made.npz", **{name: vectors.numpy() for name, vectors in made.items()})
+    np.savez(folder / "made.npz", **{name: vectors.numpy() for name, vectors in results.items()})
 
 
 def timed(method: str, triples: int, dimension: int) -> dict[str, float]:
-    """Seconds of composing so many triples, milliseconds of finding the ten nearest to one of them."""
+    """Seconds of composing this many triples, milliseconds of finding the ten nearest to one of them."""
     import torch
     from torchhd import HRRTensor
 
@@ -74,8 +74,8 @@ def timed(method: str, triples: int, dimension: int) -> dict[str, float]:
     matrix = torch.empty(triples, dimension)
     started, busy = time.perf_counter(), time.process_time()
     for start in range(0, triples, BLOCK):
-        made = METHODS[method](slots[places[start : start + BLOCK]], keys)
-        matrix[start : start + BLOCK] = made / made.norm(dim=1, keepdim=True)
+        composed = METHODS[method](slots[places[start : start + BLOCK]], keys)
+        matrix[start : start + BLOCK] = composed / composed.norm(dim=1, keepdim=True)
     seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - busy
     searches = []
     for row in range(SEARCHES):

@@ -1,12 +1,12 @@
-"""Fits the judge of the offline language: how probably an answer is right, from what was seen on the way to it.
+"""Fits the judge of the offline language: the probability that an answer is right, from the features of its derivation.
 
     python -m benchmarks.train_judge FOLDER... --work DIR [--folds-only]
 
-FOLDER is what `hoptrail evaluate` takes: a data set or somebody's own documents; DIR/index/NAME is its index, as `hoptrail
+FOLDER is a folder for `hoptrail evaluate`: a data set or people's own documents; DIR/index/NAME is its index, as `hoptrail
 evaluate --work DIR` leaves it. A question gives two examples: with the best passages that `trail` finds, and with the best of
-those that name none of its answers, where nothing is right; the second counts `UNANSWERABLE_WEIGHT` of the first. Every folder
-counts as much as every other, however many questions it has. The fit is a logistic regression with a ridge. What is printed
-was judged by weights that were fitted on all other folders.
+those that name none of its answers, where nothing is right; the second has `UNANSWERABLE_WEIGHT` times the weight of the first.
+Every folder has the same weight, however many questions it has. The fit is a logistic regression with a ridge. The printed
+figures use weights fitted on all other folders.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """What may be concluded of a question, and which of it is right."""
+    """The possible answers to a question, and which of them are right."""
 
     folder: str
     answerable: bool
@@ -57,7 +57,7 @@ class Example:
 
 
 def examples(folder: Path, work: Path, model: TextReader) -> Iterator[Example]:
-    """Two for each question that one reading may settle."""
+    """Two examples for each question that one reading may settle."""
     settings = OfflineSettings()
     rule = ANSWER_RULES.get(folder.name, Rule.HOTPOTQA)
     index = Index(work / "index" / folder.name)
@@ -69,8 +69,8 @@ def examples(folder: Path, work: Path, model: TextReader) -> Iterator[Example]:
         bare = unsettled(question, found) if kind is AnswerKind.YES_NO else without(question.answers, found)
         for answerable, units in ((True, found[:READ]), (False, bare[:READ])):
             evidence = open_evidence(units, settings)
-            asked = corrected(question.question, units)
-            offered = options(study(asked, evidence, Reader(evidence, model, settings), settings))
+            question_text = corrected(question.question, units)
+            offered = options(study(question_text, evidence, Reader(evidence, model, settings), settings))
             known = answerable and not question.unanswerable
             right = tuple(known and is_right(question, one.answer) for one in offered)
             f1 = tuple(
@@ -82,17 +82,17 @@ def examples(folder: Path, work: Path, model: TextReader) -> Iterator[Example]:
 
 def without(answers: Sequence[str], units: Sequence[Unit]) -> list[Unit]:
     """The units that name none of the answers."""
-    said = [answer.lower() for answer in answers if answer]
-    return [unit for unit in units if not any(answer in unit.searchable.lower() for answer in said)]
+    spellings = [answer.lower() for answer in answers if answer]
+    return [unit for unit in units if not any(answer in unit.searchable.lower() for answer in spellings)]
 
 
 def unsettled(question: Question, units: Sequence[Unit]) -> list[Unit]:
-    """The units that do not settle a question of yes or no; none where nobody said which do."""
+    """The units that do not settle a yes/no question; none if the settling ones are unknown."""
     return [unit for unit in units if not settles(question, [unit.text, unit.readable])] if question.shows else []
 
 
 def fit(found: Sequence[Example]) -> Judge:
-    """Logistic regression with a ridge on standardised values, by Newton's method; weights for the values as they are."""
+    """Logistic regression with a ridge on standardised values, by Newton's method; returns weights for the raw values."""
     values = np.array([option.evidence.values for one in found for option in one.options])
     right = np.array([right for one in found for right in one.right], dtype=np.float64)
     sizes = Counter(one.folder for one in found for _ in one.options)
@@ -114,7 +114,7 @@ def fit(found: Sequence[Example]) -> Judge:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The likeliest option of an example."""
+    """The most probable option of an example."""
 
     folder: str
     answerable: bool
@@ -124,7 +124,7 @@ class Judged:
 
 
 def likeliest(one: Example, judge: Judge) -> Judged:
-    """What would be answered, however unsure."""
+    """The answer that would be given, however unsure."""
     best = max(((judge.probability(option.evidence), at) for at, option in enumerate(one.options)), default=(0.0, None))
     probability, at = best
     right, f1 = (one.right[at], one.f1[at]) if at is not None else (False, 0.0)
@@ -132,7 +132,7 @@ def likeliest(one: Example, judge: Judge) -> Judged:
 
 
 def report(judged: Sequence[Judged]) -> None:
-    """F1 by folder, and what probabilities are worth."""
+    """Print F1 by folder, and the quality of the probabilities."""
     folders = sorted({one.folder for one in judged})
     rows = []
     for folder in folders:
@@ -166,9 +166,9 @@ def main() -> None:
     arguments.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
     arguments.add_argument("--work", type=Path, required=True, metavar="DIR")
     arguments.add_argument("--folds-only", action="store_true", help="report, but write no weights")
-    given = arguments.parse_args()
+    options = arguments.parse_args()
     model = Remembered(installed_reader())
-    found = [one for folder in given.folders for one in examples(folder, given.work, model)]
+    found = [one for folder in options.folders for one in examples(folder, options.work, model)]
     names = sorted({one.folder for one in found})
     judged = []
     for name in names:
@@ -177,7 +177,7 @@ def main() -> None:
     report(judged)
     judge = fit(found)
     print_table(("value", "weight"), zip(NAMES, judge.weights, strict=True))
-    if not given.folds_only:
+    if not options.folds_only:
         path = Path(judging.__file__).parent / "weights" / "judge.json"
         path.write_text(write_judge(judge.weights, judge.constant), encoding="utf-8")
 

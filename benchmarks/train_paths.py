@@ -2,14 +2,14 @@
 
     python -m benchmarks.train_paths [--work DIR] [--seed N] [--folds-only] [--judge A,B]
 
-Reads the questions of musique_train and hotpotqa_train alone, each over its own corpus, and no development question; `--judge`
-names data sets whose development questions the finished scorer is measured on. The first stage predicts for every candidate
-whether it is gold, the second for every pair of the best whether both are, the third is the first with what the pairs say. A
-later stage learns from what the earlier ones predict for questions they did not see, in FOLDS folds; the recall printed for the
-training sets comes from the same folds. Each stage is the mean of ENSEMBLE runs that differ in their seed.
+Reads only the questions of musique_train and hotpotqa_train, each over its own corpus, and no development question; `--judge`
+names data sets on whose development questions the finished scorer is measured. The first stage predicts for every candidate
+whether it is gold, the second for every pair of the best whether both are; the third is the first with features from the pairs. A
+later stage learns from predictions of the earlier ones on held-out questions, in FOLDS folds; the recall printed for the
+training sets comes from the same folds. Each stage is the mean of ENSEMBLE runs with different seeds.
 
-Needs lightgbm. The vectors are those of the index, so another encoder wants another training; same data, encoder and seed, same
-trees. `--work DIR` keeps the indexes (in DIR/NAME/index).
+Needs lightgbm. The vectors are those of the index, so another encoder needs another training; the same data, encoder and seed
+give the same trees. `--work DIR` keeps the indexes (in DIR/NAME/index).
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ Fitted = Callable[[FloatMatrix], FloatMatrix]
 
 @dataclass(frozen=True)
 class Example:
-    """A question's candidates, which of them are gold, the fold it is held out in, and what measuring needs."""
+    """A question's candidates, which of them are gold, the fold that holds it out, and what measuring needs."""
 
     data: str
     described: Described
@@ -111,7 +111,7 @@ def examples(name: str, work: Path, seed: int) -> list[Example]:
 
 
 def opened_corpus(dataset: Dataset, folder: Path) -> Corpus:
-    """The data set's corpus with the structures that path search needs, made by rules."""
+    """The data set's corpus with the structures that path search needs, built by rules."""
     encoder = open_encoder("minilm")
     structures = with_foundations(STRUCTURES, structures_by_name(PassageLimits()))
     performer = Performer(OfflineLanguage(), rebuild=True)
@@ -120,7 +120,7 @@ def opened_corpus(dataset: Dataset, folder: Path) -> Corpus:
 
 
 def fitted(stage: str, values: FloatMatrix, wanted: Booleans, seeds: Iterable[int]) -> list[Any]:
-    """One booster a seed."""
+    """One booster per seed."""
     import lightgbm
 
     parameters = PARAMETERS | {"min_child_samples": LEAST_IN_LEAF[stage]}
@@ -139,11 +139,11 @@ def learn(
     folds: Sequence[int],
     seed: int,
 ) -> tuple[list[FloatMatrix], BoostedTrees]:
-    """What a stage predicts for each question from the folds it is not in, as probabilities; and the trees of all folds."""
+    """The held-out predictions of a stage for each question, as probabilities; and the trees of all folds."""
     predicted = [np.zeros(0, dtype=np.float32)] * len(values)
     for fold in range(FOLDS):
-        seen = [at for at, own in enumerate(folds) if own != fold]
-        trees = gathered(names, fitted(stage, *_together(values, wanted, seen), [seed]))
+        others = [at for at, own in enumerate(folds) if own != fold]
+        trees = gathered(names, fitted(stage, *_together(values, wanted, others), [seed]))
         for at, own in enumerate(folds):
             if own == fold:
                 predicted[at] = trees.probabilities(values[at])
@@ -172,7 +172,7 @@ def gathered(names: Sequence[str], boosters: Sequence[Any]) -> BoostedTrees:
 
 @dataclass(frozen=True)
 class _Flat:
-    """One tree as `BoostedTrees` has it."""
+    """One tree in the form of `BoostedTrees`."""
 
     features: list[int]
     thresholds: list[np.float32]
@@ -192,7 +192,7 @@ class _Flat:
         )
 
     def _add(self, node: dict[str, Any]) -> None:
-        """Leaves are numbered from the left; the node's mask takes out those of its left side."""
+        """Number leaves from the left; a node's mask removes those on its left side."""
         if "leaf_value" in node:
             self.leaves.append(node["leaf_value"])
             return
@@ -211,7 +211,7 @@ def _not_above(threshold: float) -> np.float32:
 
 
 def train(trained: Sequence[Example], seed: int) -> tuple[PathScorer, list[FloatMatrix]]:
-    """The scorer, and the scores of each question by what was learned from other folds."""
+    """The scorer, and the held-out scores of each question."""
     folds = [example.fold for example in trained]
     gold = [example.gold for example in trained]
     passages = [example.described.passages for example in trained]
@@ -240,7 +240,7 @@ def _linked(
 
 
 def measured(data: str, judged: Sequence[Example], orders: Sequence[Sequence[int]]) -> Iterator[list[object]]:
-    """Rows of the table: the measures of one data set, of all questions and by hops, from places of candidates in order."""
+    """Rows of the table: the measures of one data set, over all questions and by hops, from the candidates' ranks."""
     rankings = [
         JudgedRanking(tuple(_names(example, order)), example.supporting, example.hops)
         for example, order in zip(judged, orders, strict=True)
@@ -252,8 +252,8 @@ def measured(data: str, judged: Sequence[Example], orders: Sequence[Sequence[int
         among = [example for example in judged if example.data == data and hops in (0, example.hops)]
         found = [example.supporting <= {name for names in example.passages for name in names} for example in among]
         named = means.scores.named()
-        kept = [f"{named[name]:.3f}" for name in MEASURES]
-        yield [data, str(hops or "all"), means.questions, f"{np.mean(found):.3f}", *kept]
+        cells = [f"{named[name]:.3f}" for name in MEASURES]
+        yield [data, str(hops or "all"), means.questions, f"{np.mean(found):.3f}", *cells]
 
 
 MEASURES = ("recall@2", "recall@5", "recall@10", "full@5", "full@10")
@@ -272,20 +272,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, metavar="DIR", help="keep the indexes here")
     parser.add_argument("--seed", type=int, default=1, metavar="N")
-    parser.add_argument("--folds-only", action="store_true", help="measure, and leave the package's trees as they are")
+    parser.add_argument("--folds-only", action="store_true", help="only measure; do not change the package's trees")
     parser.add_argument("--judge", default="", metavar="A,B", help="data sets to measure the finished scorer on")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        work = given.work or Path(temporary)
-        trained = [one for name in TRAINING for one in examples(name, work, given.seed)]
-        scorer, scores = train(trained, given.seed)
+        work = options.work or Path(temporary)
+        trained = [one for name in TRAINING for one in examples(name, work, options.seed)]
+        scorer, scores = train(trained, options.seed)
         rows = [row for name in TRAINING for row in measured(name, trained, [_by_score(one) for one in scores])]
-        for name in filter(None, given.judge.split(",")):
-            judged = examples(name, work, given.seed)
+        for name in filter(None, options.judge.split(",")):
+            judged = examples(name, work, options.seed)
             orders = [in_order(one.described, scorer.judge(one.described), PathSettings().sure) for one in judged]
             rows += measured(name, judged, orders)
     print_table(("data", "hops", "questions", "all found", *MEASURES), rows)
-    if not given.folds_only:
+    if not options.folds_only:
         target = Path(path_scoring.__file__).parent / "weights" / "paths.npz"
         target.parent.mkdir(exist_ok=True)
         content = written(scorer)
@@ -294,7 +294,7 @@ def main() -> None:
 
 
 def written(scorer: PathScorer) -> bytes:
-    """What `scoring.read_scorer` reads."""
+    """The content that `scoring.read_scorer` reads."""
     arrays: dict[str, Any] = {}
     for stage, trees in {"passage": scorer.passage, "pair": scorer.pair, "linked": scorer.linked}.items():
         arrays[f"{stage}.names"] = np.array(trees.names)

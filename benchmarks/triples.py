@@ -1,16 +1,16 @@
-"""Composing triples and searching them: seconds and memory of each composition beside a plain NumPy product, and torchhd.
+"""Measures composing triples and searching them: seconds and memory of each composition, a plain NumPy product, and torchhd.
 
     python -m benchmarks.triples [--triples N] [--dimension D] [--peer-python PYTHON] [--out FILE.json]
 
-Slots are random vectors of length 1, as many as a real corpus has for so many triples (nine distinct slots for ten triples), so
-nothing is read and no encoder is needed; each composition runs in a process of its own. Composing and searching are those of
-`composition.py` and `space.py` in `retrieval/triples`: in blocks, then one product with all composed vectors. The ratio is
-the time of a search (with the choice of the ten best) to that of the bare product of one question with a matrix of one vector
-of D numbers a triple. Says nothing about what is found.
+Slots are random vectors of length 1, in a realistic number (nine distinct slots for ten triples), so nothing is read and no
+encoder is needed; each composition runs in a separate process. Composing and searching are those of `composition.py` and
+`space.py` in `retrieval/triples`: in blocks, then one product with all composed vectors. The ratio is the time of a search
+(including the choice of the ten best) to that of the bare product of one question with a matrix of one vector of D numbers per
+triple. It says nothing about the quality of the results.
 
-With `--peer-python`, an interpreter that has torch-hd (pip install torch-hd, and torch, which is why it is no dependency), the
-same by torchhd for the compositions that it has; and before that, how far the vectors of both lie apart, and the figures that
-the algebra promises, from either.
+With `--peer-python`, an interpreter that has torch-hd (pip install torch-hd, and torch, which is why it is no dependency), it
+measures torchhd's compositions too; before that, the differences between the vectors of both, and the values that
+the algebra predicts, from either.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ PEER = "benchmarks.torchhd_peer"
 SEARCHES = 50
 DISTINCT = 0.9
 COMPARED = 1000
-"""Triples whose vectors are compared one by one."""
+"""Number of triples whose vectors are compared one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class PeerRow:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """The `largest` difference of a number of our vectors and the peer's."""
+    """The `largest` difference between a number of our vectors and the peer's."""
 
     operation: str
     largest: float
@@ -86,7 +86,7 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A mean cosine that the algebra promises."""
+    """A mean cosine that the algebra predicts."""
 
     what: str
     promised: float
@@ -95,21 +95,23 @@ class Identity:
 
 
 def composed(slots: FloatMatrix, places: np.ndarray[tuple[int, int], np.dtype[np.intp]], method: Method) -> FloatMatrix:
+    """The composed vectors of all triples, in blocks."""
     settings = CompositionSettings(method)
     known = np.ones((BLOCK, SLOTS), dtype=bool)
-    made = np.empty((len(places), length_of(slots.shape[1], settings)), dtype=np.float32)
+    composed = np.empty((len(places), length_of(slots.shape[1], settings)), dtype=np.float32)
     for start in range(0, len(places), BLOCK):
         block = slots[places[start : start + BLOCK]]
-        made[start : start + BLOCK] = compose(block, known[: len(block)], settings)
-    return made
+        composed[start : start + BLOCK] = compose(block, known[: len(block)], settings)
+    return composed
 
 
 def median_milliseconds(times: list[float]) -> float:
+    """The median of times in seconds, as milliseconds."""
     return 1000 * sorted(times)[len(times) // 2]
 
 
 def measure(method: Method, triples: int, dimension: int) -> dict[str, float]:
-    """What one process finds out."""
+    """The measurements of one process."""
     chance = np.random.default_rng(0)
     slots = unit_length(chance.standard_normal((int(DISTINCT * triples), dimension), dtype=np.float32))
     places = chance.integers(0, len(slots), (triples, SLOTS))
@@ -135,6 +137,7 @@ def measure(method: Method, triples: int, dimension: int) -> dict[str, float]:
 
 
 def measured_row(method: Method, given: Namespace) -> Row:
+    """Measure one composition in a separate process."""
     sizes = ["--triples", str(given.triples), "--dimension", str(given.dimension)]
     done = run_measured([sys.executable, "-m", "benchmarks.triples", "--method", method, *sizes])
     own = json.loads(done.output)
@@ -142,6 +145,7 @@ def measured_row(method: Method, given: Namespace) -> Row:
 
 
 def peer_row(method: str, given: Namespace) -> PeerRow | None:
+    """The same by the peer; None if there is none for this composition."""
     if given.peer_python is None or method not in PEER_METHODS:
         return None
     done = run_measured([given.peer_python, "-m", PEER, "time", method, str(given.triples), str(given.dimension)])
@@ -149,15 +153,15 @@ def peer_row(method: str, given: Namespace) -> PeerRow | None:
 
 
 def compare_algebra(python: str, dimension: int) -> tuple[list[Agreement], list[Identity]]:
-    """The same vectors through both libraries."""
+    """Pass the same vectors through both libraries."""
     chance = np.random.default_rng(1)
     slots = unit_length(chance.standard_normal((COMPARED, SLOTS, dimension)).astype(np.float32))
     keys = role_vectors(dimension, 0)
     noise = unit_length(chance.standard_normal(slots.shape).astype(np.float32))
     noise = unit_length(noise - (noise * slots).sum(axis=2, keepdims=True) * slots)
-    given = {"": slots, "swapped": slots[:, ::-1], "alike": 0.8 * slots + 0.6 * noise}
-    ours = {name: by_us(of) for name, of in given.items()}
-    peer = {name: by_peer(python, of, keys) for name, of in given.items()}
+    inputs = {"": slots, "swapped": slots[:, ::-1], "alike": 0.8 * slots + 0.6 * noise}
+    ours = {name: by_us(of) for name, of in inputs.items()}
+    peer = {name: by_peer(python, of, keys) for name, of in inputs.items()}
     agreements = [Agreement(name, float(np.abs(peer[""][name] - of).max())) for name, of in ours[""].items()]
     identities = [
         Identity(what, promised, *(cosine(first(made), second(made)) for made in (ours, peer)))
@@ -172,7 +176,7 @@ Chosen = Callable[[Made], FloatMatrix]
 
 
 def promises(slots: FloatMatrix) -> list[tuple[str, float, Chosen, Chosen]]:
-    """What is compared, the cosine to expect, and the two sides."""
+    """What is compared, the expected cosine, and the two sides."""
 
     def of(given: str, name: str) -> Chosen:
         return lambda made: made[given][name]
@@ -189,7 +193,7 @@ def promises(slots: FloatMatrix) -> list[tuple[str, float, Chosen, Chosen]]:
 
 
 def by_us(slots: FloatMatrix) -> dict[str, FloatMatrix]:
-    """Under the names of the peer; not scaled to length 1, which it does not do either."""
+    """Compositions under the peer's names; not scaled to length 1, which the peer does not do either."""
     keys = role_vectors(slots.shape[2], 0)
     bound = bind(slots, keys)
     return {
@@ -203,6 +207,7 @@ def by_us(slots: FloatMatrix) -> dict[str, FloatMatrix]:
 
 
 def by_peer(python: str, slots: FloatMatrix, keys: FloatMatrix) -> dict[str, FloatMatrix]:
+    """The peer's compositions of the same vectors."""
     with tempfile.TemporaryDirectory() as folder:
         np.savez(Path(folder, "given.npz"), slots=np.ascontiguousarray(slots, dtype=np.float32), keys=keys)
         run_measured([python, "-m", PEER, "algebra", folder])
@@ -216,6 +221,7 @@ def cosine(one: FloatMatrix, other: FloatMatrix) -> float:
 
 
 def show(rows: list[Row]) -> None:
+    """Print the table."""
     header = ("composition", "composing s", "CPU s", "vectors MiB", "peak MiB", "search ms", "product ms", "ratio")
     print_table(
         (*header, "torchhd: s", "CPU s", "peak MiB", "search ms"),
@@ -249,21 +255,21 @@ def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("--triples", type=int, default=100_000, metavar="N")
     arguments.add_argument("--dimension", type=int, default=384, metavar="D")
-    arguments.add_argument("--method", choices=METHODS, help="this one only, in this process, as JSON")
+    arguments.add_argument("--method", choices=METHODS, help="only this one, in this process, as JSON")
     arguments.add_argument("--peer-python", metavar="PYTHON", help="an interpreter that has torch-hd")
-    given = arguments.parse_args()
-    if given.method:
-        print(json.dumps(measure(given.method, given.triples, given.dimension)))
+    options = arguments.parse_args()
+    if options.method:
+        print(json.dumps(measure(options.method, options.triples, options.dimension)))
         return
     agreements: list[Agreement] = []
     identities: list[Identity] = []
-    if given.peer_python:
-        agreements, identities = compare_algebra(given.peer_python, given.dimension)
+    if options.peer_python:
+        agreements, identities = compare_algebra(options.peer_python, options.dimension)
         print_table(("operation", "largest difference"), [tuple(asdict(one).values()) for one in agreements])
         print_table(("mean cosine", "promised", "ours", "torchhd"), [tuple(asdict(one).values()) for one in identities])
-    rows = [measured_row(method, given) for method in METHODS]
+    rows = [measured_row(method, options) for method in METHODS]
     show(rows)
-    write_results(given.out, {"agreements": agreements, "identities": identities, "rows": rows})
+    write_results(options.out, {"agreements": agreements, "identities": identities, "rows": rows})
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""From a MediaWiki dump to documents and profiles: pages a second and peak memory, on a generated dump.
+"""Measures converting a generated MediaWiki dump to documents and profiles: pages per second and peak memory.
 
     python -m benchmarks.wikipedia [--pages N] [--workers N] [--work DIR] [--out FILE.json]
 
-The dump is bzip2, its words are drawn by Zipf's law, and its pages are like those of an encyclopaedia in kind: articles of 2 to
-60 sentences with links and references, two thirds with an infobox and one in ten with a table, three redirects for ten articles,
-disambiguation pages, talk pages, and some with missing end tags. They are shorter and plainer than Wikipedia's own, so expect
-fewer pages a second there. The peak is that of the command's main process; the processes that parse are measured by `--parsing`,
-which converts pages in one process and nothing else. CPU seconds are those of all processes: on a busy machine compare these.
+The dump is bzip2, its words follow Zipf's law, and its pages are of the kinds of an encyclopaedia: articles of 2 to
+60 sentences with links and references, two thirds with an infobox and one in ten with a table, three redirects per ten articles,
+disambiguation pages, talk pages, and some with missing end tags. They are shorter and simpler than Wikipedia's, so expect
+fewer pages per second there. The peak is that of the command's main process; `--parsing` measures the parsing processes
+by converting pages in one process and nothing else. CPU seconds are those of all processes: on a busy machine compare these.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SYLLABLES = (
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What the run cost. Megabytes are those of the dump as packed and of the files that it became."""
+    """The cost of the run. Megabytes are those of the compressed dump and of the resulting files."""
 
     pages: int
     documents: int
@@ -62,9 +62,11 @@ class Wiki:
         self.weights = list(accumulate(1 / (rank + 2) for rank in range(len(self.words))))
 
     def said(self, count: int) -> str:
+        """`count` random words."""
         return " ".join(self.random.choices(self.words, cum_weights=self.weights, k=count))
 
     def sentence(self, number: int) -> str:
+        """A sentence with a link and sometimes a reference."""
         link = f"[[Article {self.random.randint(1, number)}|{self.said(2)}]]"
         cite = (
             f"<ref>{{{{cite web|url=http://example.org/{number}|title={self.said(6)}|publisher={self.said(2)}}}}}</ref>"
@@ -72,10 +74,12 @@ class Wiki:
         return f"{self.said(9).capitalize()} {link} {self.said(6)}.{cite if self.random.random() < 0.4 else ''} "
 
     def infobox(self, number: int) -> str:
+        """An infobox of 3 to 15 rows."""
         rows = "".join(f"| {self.said(1)}_{row} = [[{self.said(2)}]]\n" for row in range(self.random.randint(3, 15)))
         return f"{{{{Infobox thing\n| name = Article {number}\n{rows}| area = {{{{convert|{number}|km2}}}}\n}}}}\n"
 
     def article(self, number: int) -> str:
+        """The wikitext of an article."""
         box = self.infobox(number) if self.random.random() < 0.66 else ""
         parts = [box, f"'''Article {number}''' is a {self.said(3)}. "]
         for section in range(self.random.randint(1, 4)):
@@ -102,6 +106,7 @@ class Wiki:
         return f"Article {number}", odd.get(self.random.randrange(1000), "") + text, 0, ""
 
     def xml(self, number: int) -> str:
+        """The page as XML."""
         title, text, namespace, redirect = self.page(number)
         lead = f'<redirect title="{redirect}" />' if redirect else ""
         return (
@@ -111,6 +116,7 @@ class Wiki:
 
 
 def write_dump(path: Path, pages: int) -> None:
+    """Write a compressed dump."""
     wiki = Wiki()
     with bz2.open(path, "wt", encoding="utf-8", compresslevel=1) as stream:
         stream.write('<mediawiki xml:lang="en">\n  <siteinfo><case>first-letter</case></siteinfo>\n')
@@ -137,6 +143,7 @@ def parse_only(dump: Path, most: int) -> tuple[int, float, float]:
 
 
 def measured(folder: Path, pages: int, workers: int) -> Figures:
+    """Convert a generated dump."""
     dump, corpus = folder / f"generated-{pages}.xml.bz2", folder / f"corpus-{pages}-{workers}"
     if not dump.exists():
         write_dump(dump, pages)
@@ -144,11 +151,11 @@ def measured(folder: Path, pages: int, workers: int) -> Figures:
     ran = run_measured([hoptrail, "corpus", "wikipedia", dump, "--out", corpus, "--workers", str(workers)])
     alone = run_measured([sys.executable, "-m", "benchmarks.wikipedia", "--parsing", dump])
     parsed, seconds, peak = map(float, alone.output.split())
-    made = json.loads((corpus / "corpus.json").read_bytes())
+    manifest = json.loads((corpus / "corpus.json").read_bytes())
     return Figures(
         pages=pages,
-        documents=made["documents"],
-        words=made["words"],
+        documents=manifest["documents"],
+        words=manifest["words"],
         workers=workers,
         seconds=ran.seconds,
         cpu_seconds=ran.cpu_seconds,
@@ -166,22 +173,22 @@ def main() -> None:
     options = parser(__doc__)
     options.add_argument("--pages", type=int, default=200_000)
     options.add_argument("--workers", type=int, default=1)
-    options.add_argument("--work", type=Path, metavar="DIR", help="keep dump and corpus there")
+    options.add_argument("--work", type=Path, metavar="DIR", help="keep dump and corpus here")
     options.add_argument(
         "--parsing", type=Path, metavar="DUMP", help="only parse the first 10,000 pages of this dump, here"
     )
-    given = options.parse_args()
-    if given.parsing:
-        print(*parse_only(given.parsing, 10_000))
+    chosen = options.parse_args()
+    if chosen.parsing:
+        print(*parse_only(chosen.parsing, 10_000))
         return
     with tempfile.TemporaryDirectory() as temporary:
-        folder = given.work or Path(temporary)
+        folder = chosen.work or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        figures = measured(folder, given.pages, given.workers)
+        figures = measured(folder, chosen.pages, chosen.workers)
     print_table(
         ("", "value"), [(name.replace("_", " "), getattr(figures, name)) for name in figures.__dataclass_fields__]
     )
-    write_results(given.out, figures)
+    write_results(chosen.out, figures)
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""Trains the reader that ships: which words of a block answer a question, whether it says yes or no, whether it helps."""
+"""Trains the reader that ships: it finds the words that answer a question, says yes or no, and says whether a text helps."""

@@ -1,8 +1,8 @@
-"""Examples to numbers: word pieces of question and text, cropped around the answer, in batches of similar length.
+"""Turns examples into arrays: word pieces of question and text, cropped around the answer, in batches of similar length.
 
     [CLS] question [SEP] (what was read before [SEP]) text [SEP]
 
-The text is the second segment, all before it the first. Where the text does not answer, start and end are at [CLS].
+The text is the second segment, everything before it the first. If the text does not answer, start and end are at [CLS].
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from training.examples import Example
 Integers = NDArray[np.int64]
 
 UNTAUGHT = -1
-"""Stands where nothing is known of a judgement."""
+"""The label of an unknown judgement."""
 
 LONGEST_QUESTION, LONGEST_BEFORE = 40, 64
-"""In word pieces, while learning."""
+"""Maximum number of word pieces of a sequence in training."""
 
 _CLS, _SEP = 101, 102
 
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """One example as numbers: its word pieces, where its text begins among them, and what is right."""
+    """One example as numbers: its word pieces, the position of its text among them, and the labels."""
 
     ids: list[int]
     text_at: int
@@ -42,9 +42,9 @@ class Pieces:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Padded examples, shape (examples, length) for the first four, (examples) for what is right.
+    """Padded examples. The first four have shape (examples, length), the labels (examples).
 
-    `segments` is 1 in the text; `mask` is 1 but for padding; `allowed` is 1 where an answer may begin or end.
+    `segments` is 1 in the text; `mask` is 0 for padding; `allowed` is 1 where an answer may begin or end.
     """
 
     ids: Integers
@@ -59,7 +59,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """In word pieces: of a batch with its padding, and of a text, which is cropped to as much."""
+    """Sizes in word pieces: of a batch with its padding, and of a text, which is cropped to this."""
 
     batch: int
     text: int
@@ -128,7 +128,7 @@ def _answer_pieces(example: Example, text: Encoding) -> tuple[int, int]:
 
 
 def _crop(length: int, first: int, last: int, longest: int, draw: random.Random) -> int:
-    """Where to begin, so that the answer is whole if it can be; texts without one from their beginning."""
+    """The start of the crop that keeps the answer whole if possible; 0 for texts without an answer."""
     if length <= longest or last < longest // 2:
         return 0
     return draw.randint(max(0, min(first, last - longest + 1)), max(0, min(first, length - longest)))

@@ -1,4 +1,4 @@
-"""Texts that share a question's rare words and do not answer it, as retrieval brings them."""
+"""Finds texts that share a question's rare words and do not answer it, as retrieval returns them."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from training.examples import Example
 
 _WORD = re.compile(r"\w{3,}")
 _COMMON = 0.02
-"""Words in more than this share of the texts say nothing about what a text is about."""
+"""Words in more than this share of the texts are ignored."""
 
 _TRIED = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Distractors:
-    """Texts by the rarer of their words."""
+    """An index of texts by their rarer words."""
 
     texts: Sequence[str]
     places: dict[str, list[int]]
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> Distractors:
-        """The texts, each counted once."""
+        """The texts without repeats."""
         once = list(dict.fromkeys(texts))
         places: dict[str, list[int]] = defaultdict(list)
         for place, text in enumerate(once):
@@ -36,7 +36,7 @@ class Distractors:
         return cls(once, {word: found for word, found in places.items() if len(found) <= most})
 
     def near(self, example: Example) -> list[str]:
-        """The texts that share the most with the question, without its own and those that name its answer; best first."""
+        """Texts that share the most with the question, best first, without its own text and those that name its answer."""
         shared: dict[int, float] = defaultdict(float)
         for word in sorted(words_of(example.question)):
             found = self.places.get(word, ())
@@ -48,7 +48,7 @@ class Distractors:
 
 
 def words_of(text: str) -> set[str]:
-    """The words of three letters and more, in small letters."""
+    """The words of three letters and more, in lower case."""
     return set(_WORD.findall(text.lower()))
 
 

@@ -1,12 +1,12 @@
-"""How well the exported reader reads: on development questions and on what was kept back from training.
+"""Measures the exported reader on development questions and on held-out training examples.
 
     python -m training.evaluate [--weights DIR] [--data DIR] [--limit N] [--out FILE.json]
 
-`musique` asks its answered sub-questions, earlier gold answers filled in, of their gold passage; `hotpotqa` the yes/no
-questions of their gold sentences; `strategyqa` its questions of their facts. Questions that were learned from are refused.
-The rest are the training sets' own examples that were kept back, by text. F1 is of the likeliest answer, however unsure;
-`silent` is the share of unanswerable questions that are left so (probability of an answer below a half); accuracies are
-balanced over the verdicts; `helps` is the share of pairs, one that helps and one that does not, that are in the right order.
+`musique`: its answered sub-questions, with earlier gold answers filled in, on their gold passage. `hotpotqa`: the yes/no
+questions on their gold sentences. `strategyqa`: its questions on their facts. Questions that were learned from are refused.
+The other figures are on held-out examples of the training sets, split by text. F1 is of the most probable answer, whatever its
+probability; `silent` is the share of unanswerable questions with a probability below a half; accuracies are balanced over the
+verdicts; `helps` is the share of pairs of a helpful and an unhelpful text that are ordered correctly.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Figure:
 
 
 def sub_questions(folder: Path) -> list[tuple[Example, tuple[str, ...]]]:
-    """The answered sub-questions of a set beside their gold passages, each with what answers it."""
+    """The answered sub-questions of a set with their gold passages and answers."""
     data = sources.read_multi_hop(folder)
     found: list[tuple[Example, tuple[str, ...]]] = []
     for line in data.questions:
@@ -57,7 +57,7 @@ def sub_questions(folder: Path) -> list[tuple[Example, tuple[str, ...]]]:
 
 
 def strategy_questions(folder: Path) -> list[Example]:
-    """The questions of StrategyQA beside the facts that settle them."""
+    """The questions of StrategyQA with the facts that settle them."""
     verdicts = {"yes": Verdict.YES, "no": Verdict.NO}
     return [
         Example("strategyqa", line["question"], " ".join(line["facts"]), verdict=verdicts[line["answers"][0]])
@@ -71,12 +71,12 @@ def read_all(reader: Reader, examples: Sequence[Example]) -> list[Reading]:
 
 
 def likeliest(text: str, reading: Reading) -> str:
-    """The words of the likeliest answer."""
+    """The words of the most probable answer."""
     return text[reading.answers[0].start : reading.answers[0].end] if reading.answers else ""
 
 
 def answers_f1(reader: Reader, what: str, asked: Sequence[tuple[Example, tuple[str, ...]]]) -> Figure:
-    """F1 of the likeliest answer."""
+    """F1 of the most probable answer."""
     examples = [example for example, _ in asked]
     scores = [
         score_answer(likeliest(example.text, reading), answers, Rule.MUSIQUE).f1
@@ -86,13 +86,13 @@ def answers_f1(reader: Reader, what: str, asked: Sequence[tuple[Example, tuple[s
 
 
 def answered_share(reader: Reader, what: str, examples: Sequence[Example], *, answered: bool) -> Figure:
-    """Of questions that their texts all answer, or all do not, the share that is taken for such."""
+    """The share classified correctly, of questions that are all answered or all unanswered by their texts."""
     right = [(reading.answered >= 0.5) == answered for reading in read_all(reader, examples)]
     return Figure(what, "answered" if answered else "silent", sum(right) / len(right), len(right))
 
 
 def balanced_accuracy(reader: Reader, what: str, examples: Sequence[Example]) -> Figure:
-    """The mean over yes and no of the share that is told right, one of them always said."""
+    """The mean over yes and no of the share classified correctly, when one of them is always chosen."""
     right: dict[Verdict, list[bool]] = defaultdict(list)
     for example, reading in zip(examples, read_all(reader, examples), strict=True):
         if example.verdict in (Verdict.YES, Verdict.NO):
@@ -102,7 +102,7 @@ def balanced_accuracy(reader: Reader, what: str, examples: Sequence[Example]) ->
 
 
 def helps_order(reader: Reader, what: str, examples: Sequence[Example], draw: random.Random) -> Figure:
-    """The share of drawn pairs of which the one that helps is the likelier."""
+    """The share of sampled pairs in which the helpful text has the higher probability."""
     by_kind: dict[bool, list[float]] = {True: [], False: []}
     for example, reading in zip(examples, read_all(reader, examples), strict=True):
         by_kind[bool(example.helps)].append(reading.helps)
@@ -111,7 +111,7 @@ def helps_order(reader: Reader, what: str, examples: Sequence[Example], draw: ra
 
 
 def kept_back(reader: Reader, pools: Pools, limit: int) -> Iterable[Figure]:
-    """Figures on the training sets' examples that were kept for validation, and on made ones."""
+    """Figures on held-out examples of the training sets, and on generated ones."""
     draw = random.Random(0)
     validation: Mapping[str, Sequence[Example]] = {pool: found[:limit] for pool, found in pools.validation.items()}
     for pool in ("reading", "sentences", "steps", "whole"):
@@ -135,10 +135,10 @@ def kept_back(reader: Reader, pools: Pools, limit: int) -> Iterable[Figure]:
 
 
 def figures(weights: Path, data: Path, limit: int) -> Iterable[Figure]:
-    """All that is measured, one figure after another.
+    """All measurements, one figure after another.
 
     Raises:
-        DataError: a question that would be asked was learned from.
+        DataError: a question of the evaluation was learned from.
     """
     reader, trained = Reader(weights), read_trained(weights / TRAINED)
     steps = sub_questions(data / "musique")[: limit or None]
@@ -146,8 +146,8 @@ def figures(weights: Path, data: Path, limit: int) -> Iterable[Figure]:
         one for one in sources.whole_questions(sources.read_multi_hop(data / "hotpotqa")) if one.verdict is not None
     ]
     strategyqa = strategy_questions(data / "strategyqa")[: limit or None]
-    asked = [*(example for example, _ in steps), *hotpotqa, *strategyqa]
-    trained.refuse((example.question for example in asked), (example.text for example in asked))
+    examples = [*(example for example, _ in steps), *hotpotqa, *strategyqa]
+    trained.refuse((example.question for example in examples), (example.text for example in examples))
     yield answers_f1(reader, "musique sub-questions, gold passage", steps)
     in_words = [one for one in steps if ">>" not in one[0].question]
     yield answers_f1(reader, "musique sub-questions in words, gold passage", in_words)
@@ -161,17 +161,17 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--weights", type=Path, default=PACKAGE)
     arguments.add_argument("--data", type=Path, default=DATA)
-    arguments.add_argument("--limit", type=int, default=0, help="examples of each kind at most")
+    arguments.add_argument("--limit", type=int, default=0, help="maximum number of examples of each kind")
     arguments.add_argument("--out", type=Path)
-    given = arguments.parse_args()
+    options = arguments.parse_args()
     began, found = time.monotonic(), []
-    for figure in figures(given.weights, given.data, given.limit):
+    for figure in figures(options.weights, options.data, options.limit):
         found.append(figure)
         print(
             f"{time.monotonic() - began:5.0f} s  {figure.value:.3f}  {figure.measure}, {figure.what} ({figure.count})"
         )
-    if given.out:
-        given.out.write_text(json.dumps([asdict(figure) for figure in found], indent=1) + "\n", "utf-8")
+    if options.out:
+        options.out.write_text(json.dumps([asdict(figure) for figure in found], indent=1) + "\n", "utf-8")
     return 0
 
 

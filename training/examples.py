@@ -1,6 +1,6 @@
-"""What the reader learns from: a question, a block of text, and what is right to say about them.
+"""Training examples: a question, a block of text, and the correct output for them.
 
-Everything else in this folder makes examples (`sources`, `made`), turns them into numbers (`batches`) or learns from them
+Everything else in this folder makes examples (`sources`, `made`), turns them into arrays (`batches`) or learns from them
 (`model`, `reader`).
 """
 
@@ -22,10 +22,10 @@ class Verdict(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One question and one text; `None` where nothing is known of that judgement, so that nothing is learned of it.
+    """One question and one text. `None` marks an unknown judgement, from which nothing is learned.
 
-    `answered` says whether the text holds the answer, which then is `text[start:end]`; `verdict` what the text says about a
-    yes/no question; `helps` whether the text brings the answer nearer, after `before`, which was read earlier.
+    `answered`: whether the text holds the answer, which is then `text[start:end]`. `verdict`: what the text says about a
+    yes/no question. `helps`: whether the text contributes to the answer, after `before`, which was read earlier.
     """
 
     source: str
@@ -40,11 +40,11 @@ class Example:
 
     @property
     def answer(self) -> str:
-        """The answer's words; empty where the text does not answer."""
+        """The answer's words; empty if the text does not answer."""
         return self.text[self.start : self.end]
 
     def unanswered_by(self, text: str, source: str) -> Example:
-        """The same question beside a text that does not answer it."""
+        """The same question with a text that does not answer it."""
         verdict = None if self.verdict is None else Verdict.NEITHER
         answered = None if self.verdict is not None else False
         return Example(source, self.question, text, answered=answered, verdict=verdict, helps=False)
@@ -61,5 +61,5 @@ def under_title(title: str, text: str) -> str:
 
 
 def is_kept_for_validation(text: str) -> bool:
-    """Whether what is asked of this text serves validation: one text in twenty, by its content."""
+    """Whether questions on this text are for validation: one text in twenty, chosen by its content."""
     return fingerprint(text) % 20 == 0

@@ -1,10 +1,10 @@
-"""Writes checkpoints as the files that ship: weights in eight bits, the manifest, the fingerprints of what was learned.
+"""Writes checkpoints as the files that ship: weights in eight bits, the manifest, the fingerprints of the training examples.
 
     python -m training.export [--checkpoint FILE]... [--out DIR] [--data DIR]
 
 Several checkpoints are averaged, weight by weight; all must come from one run (Wortsman et al. 2022, Model soups, section 2).
 
-The word embeddings are the encoder's and stay there.
+The word embeddings are those of the encoder and are not exported.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LICENCES = {"hotpotqa_train": "CC BY-SA 4.0", "2wiki_train": "Apache-2.0", "mus
 
 
 def sources_of(data: Path) -> Iterator[Source]:
-    """The files that were learned from, with their licences."""
+    """The training files, with their licences."""
     for name in ("spans.jsonl.gz", "yes_no.jsonl.gz"):
         path = data / READING / name
         licences = tuple(sorted({line["licence"] for line in read_lines(path)}))
@@ -46,7 +46,7 @@ def sources_of(data: Path) -> Iterator[Source]:
 
 
 def learned_texts(data: Path, seed: int) -> Iterator[str]:
-    """Every question, text and question id that learning may have seen."""
+    """Every question, text and question id that training may have used."""
     for examples in read_pools(data, seed).training.values():
         for example in examples:
             yield example.question
@@ -56,7 +56,7 @@ def learned_texts(data: Path, seed: int) -> Iterator[str]:
 
 
 def commit() -> str:
-    """The commit that the code stands at; marked where it was changed since."""
+    """The commit of the code; marked if there are uncommitted changes."""
     git = ("git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=40", "--match=")
     return subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
 
@@ -67,7 +67,7 @@ def average(readers: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, NDArray[
 
 
 def export(checkpoints: Sequence[Path], out: Path, data: Path) -> Manifest:
-    """Write the three files; returns the manifest, which tells of the checkpoint that went furthest."""
+    """Write the three files; returns the manifest, which describes the most advanced checkpoint."""
     loaded: list[Any] = [torch.load(path, map_location="cpu", weights_only=True) for path in checkpoints]
     loaded.sort(key=lambda kept: kept["progress"]["step"])
     progress, settings = loaded[-1]["progress"], loaded[-1]["settings"]
@@ -100,12 +100,12 @@ def export(checkpoints: Sequence[Path], out: Path, data: Path) -> Manifest:
 def main() -> int:
     """See the module."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--checkpoint", type=Path, action="append", help=f"work/reader/{COOLED} if not given")
+    arguments.add_argument("--checkpoint", type=Path, action="append", help=f"work/reader/{COOLED} by default")
     arguments.add_argument("--out", type=Path, default=PACKAGE)
     arguments.add_argument("--data", type=Path, default=DATA)
-    given = arguments.parse_args()
-    manifest = export(given.checkpoint or [Path("work") / "reader" / COOLED], given.out, given.data)
-    print(f"{given.out}: {manifest.steps} steps, {manifest.examples} examples, {manifest.pieces} word pieces")
+    options = arguments.parse_args()
+    manifest = export(options.checkpoint or [Path("work") / "reader" / COOLED], options.out, options.data)
+    print(f"{options.out}: {manifest.steps} steps, {manifest.examples} examples, {manifest.pieces} word pieces")
     return 0
 
 

@@ -1,8 +1,8 @@
-"""Questions that need two texts, of questions that need one: a name gives way to what another text says of it.
+"""Composes questions that need two texts from questions that need one: a description from another text replaces a name.
 
-`When did the person who founded Orrin Glass retire?` is made of `When did Ida Berg retire?` and of a sentence, or a table row,
-that says who founded Orrin Glass. The reader is given that statement as read before, and answers from the other text. It is also
-shown statements about somebody else, and texts without the answer, so that it learns to follow the link and not only the
+`When did the person who founded Orrin Glass retire?` is made from `When did Ida Berg retire?` and a sentence, or a table row,
+that says who founded Orrin Glass. The reader gets that statement as read before, and answers from the other text. It also
+sees statements about somebody else, and texts without the answer, so that it learns to follow the link and not only the
 words. (Composition of single-hop questions through a shared entity: Trivedi et al. 2022, MuSiQue, section 4.)
 """
 
@@ -26,15 +26,15 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _LONGEST_STATEMENT = 240  # characters
 
 _REAL = 0.6
-"""How often a name is described by a sentence, where one is known that does; else by a table row."""
+"""Probability that a name is described by a sentence, if there is one; otherwise by a table row."""
 _ROWS = 0.3
-"""How often the second text is a table."""
+"""Probability that the second text is a table."""
 _OTHER_STATEMENT, _OTHER_TEXT = 0.2, 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a statement says of a name, in words that can stand for it: `the person who founded Orrin Glass`."""
+    """A description of a name by a statement, in words that can replace it: `the person who founded Orrin Glass`."""
 
     name: str
     phrase: str
@@ -51,18 +51,18 @@ class Named:
 
     @property
     def name(self) -> str:
-        """As the question has it."""
+        """The name as written in the question."""
         return self.example.question[self.start : self.end]
 
     def asked_of(self, phrase: str) -> str:
-        """The question with the phrase in place of the name, and of an article before it."""
+        """The question with the phrase in place of the name and any article before it."""
         before = self.example.question[: self.start].removesuffix("the ").removesuffix("The ")
         return f"{before}{phrase}{self.example.question[self.end :]}"
 
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Descriptions by name, and questions that a description can go into; `bridged` are those whose name is described.
+    """Descriptions by name, and questions that can take a description; in those of `bridged`, the name is described.
 
     `names` are the described names in order.
     """
@@ -74,32 +74,32 @@ class Links:
 
 
 def links_of(examples: Iterable[Example]) -> Links:
-    """What can be linked among questions with answers."""
+    """The names and questions that can be linked."""
     described: dict[str, list[Description]] = defaultdict(list)
     named: list[Named] = []
     for example in examples:
         if found := _describe(example):
             described[found.name].append(found)
         named += _names_in(example)
-    kept = {name: tuple(found) for name, found in described.items()}
-    bridged = tuple(one for one in named if one.name in kept)
-    return Links(kept, tuple(named), bridged, tuple(sorted(kept)))
+    descriptions = {name: tuple(found) for name, found in described.items()}
+    bridged = tuple(one for one in named if one.name in descriptions)
+    return Links(descriptions, tuple(named), bridged, tuple(sorted(descriptions)))
 
 
 def linked(links: Links, kinds: Kinds, distractors: Distractors, draw: random.Random) -> Example:
-    """A question that a statement, read before, and a text answer together; in two of five one of them is another's."""
-    asked = _about_a_row(links, kinds, draw) if draw.random() < _ROWS else _about_a_text(links, draw)
-    known = links.described.get(asked.name)
-    described = draw.choice(known) if known and draw.random() < _REAL else described_by_row(asked.name, kinds, draw)
-    question = asked.asked_of(_worded(described.phrase, draw))
-    example = replace(asked.example, source="made.linked", question=question, before=described.statement)
+    """A question that needs a statement, read before, and a text; in two of five cases one of them belongs to another name."""
+    linked = _about_a_row(links, kinds, draw) if draw.random() < _ROWS else _about_a_text(links, draw)
+    known = links.described.get(linked.name)
+    described = draw.choice(known) if known and draw.random() < _REAL else described_by_row(linked.name, kinds, draw)
+    question = linked.asked_of(_worded(described.phrase, draw))
+    example = replace(linked.example, source="made.linked", question=question, before=described.statement)
     fate = draw.random()
     if fate < _OTHER_STATEMENT:
         other = draw.choice(links.described[draw.choice(links.names)]).statement
-        if asked.name not in other:
+        if linked.name not in other:
             return replace(example, before=other, answered=False, start=0, end=0, helps=None)
     elif fate < _OTHER_STATEMENT + _OTHER_TEXT:
-        near = distractors.near(asked.example)[:3]
+        near = distractors.near(linked.example)[:3]
         return replace(
             example, text=draw.choice(near or distractors.texts), answered=False, start=0, end=0, helps=False
         )
@@ -111,7 +111,7 @@ def _about_a_text(links: Links, draw: random.Random) -> Named:
 
 
 def _about_a_row(links: Links, kinds: Kinds, draw: random.Random) -> Named:
-    """A question about a made row whose key is a name that something describes."""
+    """A question about a generated row whose key is a name with a description."""
     name = draw.choice(links.names)
     example = made.row(kinds, draw, key=name)
     start = example.question.find(name)
@@ -121,7 +121,7 @@ def _about_a_row(links: Links, kinds: Kinds, draw: random.Random) -> Named:
 
 
 def described_by_row(name: str, kinds: Kinds, draw: random.Random) -> Description:
-    """A made table row with the name in a cell: `the owner of Heron`, `the project whose owner is Heron`."""
+    """A generated table row with the name in a cell: `the owner of Heron`, `the project whose owner is Heron`."""
     key_header, key = made.key_header(draw), draw.choice(kinds.names)
     header, other = made.headers(kinds, 2, draw)
     if draw.random() < 0.5:
@@ -137,7 +137,7 @@ def described_by_row(name: str, kinds: Kinds, draw: random.Random) -> Descriptio
 
 
 def _describe(example: Example) -> Description | None:
-    """What the sentence with the answer says of it, where the question can become a noun phrase."""
+    """The description by the sentence with the answer, if the question can become a noun phrase."""
     name = example.answer
     found = phrase_of(example.question)
     if not found or not name[:1].isupper() or not 4 <= len(name) <= 60 or "\n" in name:

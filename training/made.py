@@ -1,6 +1,6 @@
-"""Makes what the training sets lack: questions without an answer, table rows, and questions as people type them.
+"""Generates what the training sets lack: questions without an answer, table rows, and questions as people type them.
 
-Every function takes its own `random.Random`, so that the same seed makes the same examples.
+Every function takes a `random.Random`, so that the same seed makes the same examples.
 
 Rows are read as an index shows them: `header: value; header: value`, under the table's title. Their headers and values come
 from questions of the training sets that ask for a kind of thing ("What river …?": the answer is a river), and from columns
@@ -56,14 +56,14 @@ _ASKING_BACK = (
 
 @dataclass(frozen=True, slots=True)
 class Kinds:
-    """Values by the kind of thing they are, as questions name it, and names that rows can be about."""
+    """Values by the kind of thing that questions name, and names that rows can be about."""
 
     values: Mapping[str, tuple[str, ...]]
     names: tuple[str, ...]
 
 
 def kinds_of(examples: Iterable[Example], names: Sequence[str]) -> Kinds:
-    """The kinds that at least five questions ask for, with their answers of at most four words."""
+    """The kinds that occur in at least five questions, with their answers of at most four words."""
     found: dict[str, list[str]] = defaultdict(list)
     for example in examples:
         kind = _ASKED_KIND.match(example.question)
@@ -73,7 +73,7 @@ def kinds_of(examples: Iterable[Example], names: Sequence[str]) -> Kinds:
 
 
 def row(kinds: Kinds, draw: random.Random, key: str = "") -> Example:
-    """A question about one row of a made table, the row of `key`; in three of ten it is another's or lacks the column."""
+    """A question about the row of `key` in a generated table; in three of ten cases the row is another's or lacks the column."""
     cells = {header: value(header, kinds, draw) for header in headers(kinds, draw.randint(2, 5), draw)}
     key_header = draw.choice([name for name in _KEYS if name not in cells])
     key = key or draw.choice(kinds.names)
@@ -95,7 +95,7 @@ def row(kinds: Kinds, draw: random.Random, key: str = "") -> Example:
 
 
 def _laid_out(cells: Mapping[str, str], kinds: Kinds, draw: random.Random) -> str:
-    """Cells as a table row, under a heading or not, often among other rows, or as points under the name that they are about."""
+    """Cells as a table row, with or without a heading, often among other rows, or as list items under their subject."""
     (key_header, key), *others = cells.items()
     fate = draw.random()
     if fate < 0.5:
@@ -110,7 +110,7 @@ def _laid_out(cells: Mapping[str, str], kinds: Kinds, draw: random.Random) -> st
 
 
 def _beside(cells: Mapping[str, str], kinds: Kinds, draw: random.Random) -> dict[str, str]:
-    """Another row of the same table; it repeats no value, so that one row alone answers."""
+    """Another row of the same table. It repeats no value, so that only one row answers."""
     key_header, *headers = cells
     values = {header: value(header, kinds, draw) for header in headers}
     return {key_header: draw.choice(kinds.names)} | {
@@ -119,9 +119,9 @@ def _beside(cells: Mapping[str, str], kinds: Kinds, draw: random.Random) -> dict
 
 
 def headers(kinds: Kinds, count: int, draw: random.Random) -> list[str]:
-    """Headers of as many other columns, each another."""
-    asked = [kind.capitalize() for kind in draw.sample(sorted(kinds.values), min(count, len(kinds.values)))]
-    return draw.sample(asked + draw.sample(list(_COLUMNS), count), count)
+    """Headers of this many other, different columns."""
+    headers = [kind.capitalize() for kind in draw.sample(sorted(kinds.values), min(count, len(kinds.values)))]
+    return draw.sample(headers + draw.sample(list(_COLUMNS), count), count)
 
 
 def key_header(draw: random.Random) -> str:
@@ -139,13 +139,13 @@ def _word(draw: random.Random) -> str:
 
 
 def unanswerable(example: Example, distractors: Distractors, draw: random.Random) -> Example:
-    """The question beside one of the three texts that share most with it and do not answer it; any other where none does."""
+    """The question with one of the three texts that share the most with it and do not answer it; any other if there is none."""
     near = distractors.near(example)[:3]
     return example.unanswered_by(draw.choice(near or distractors.texts), "made.unanswerable")
 
 
 def without_answer(example: Example) -> Example | None:
-    """The question beside its own text without the sentences that name the answer; None where too little is left."""
+    """The question with its text without the sentences that name the answer; None if too little is left."""
     sentences = re.split(r"(?<=[.!?]) +", example.text)
-    left = " ".join(sentence for sentence in sentences if example.answer.lower() not in sentence.lower())
-    return example.unanswered_by(left, "made.without_answer") if len(left) >= 80 else None
+    remaining = " ".join(sentence for sentence in sentences if example.answer.lower() not in sentence.lower())
+    return example.unanswered_by(remaining, "made.without_answer") if len(remaining) >= 80 else None

@@ -1,4 +1,4 @@
-"""What the weights were trained on, as one JSON file beside them; what was seen in full is `hoptrail.models.learned`'s."""
+"""Describes the training data of the weights, in a JSON file beside them; `hoptrail.models.learned` has the full list."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pydantic import BaseModel, ConfigDict
 
 MANIFEST, WEIGHTS = "manifest.json", "weights.npz"
 PACKAGE = Path(__file__).resolve().parents[1] / "packages" / "hoptrail-reader" / "src" / "hoptrail_reader"
-"""Where they ship."""
+"""The package that ships the weights."""
 
 
 class Source(BaseModel):
-    """A file that was learned from."""
+    """A training file."""
 
     model_config = ConfigDict(frozen=True)
     path: str
@@ -22,9 +22,9 @@ class Source(BaseModel):
 
 
 class Manifest(BaseModel):
-    """Where weights come from. `commit` is of the code that exported; `pieces` counts word pieces that were seen.
+    """The origin of weights. `commit` is that of the exporting code; `pieces` counts the word pieces seen.
 
-    `averaged` are the examples that each checkpoint had seen whose mean the weights are.
+    `averaged` has the number of examples seen by each of the checkpoints whose mean the weights are.
     """
 
     model_config = ConfigDict(frozen=True)

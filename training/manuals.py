@@ -1,6 +1,6 @@
-"""Made pages of manuals: options, variables, directives and commands with what they do, their defaults and versions.
+"""Generates pages of manuals: options, variables, directives and commands with their effects, defaults and versions.
 
-Questions say it in other words than the page, as people do who do not know the name yet. No line is taken from a real manual.
+Questions use other words than the page, like people who do not know the name yet. No line is from a real manual.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ Place = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """One thing that a manual describes; `said` and `asked` are the object in the manual's words and in others."""
+    """One entry of a manual; `said` and `asked` are its object in the manual's words and in other words."""
 
     kind: str
     name: str
@@ -168,7 +168,7 @@ class _Entry:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """What a manual says of one entry; where in it its name, what it does, its default and its version stand (None: nowhere)."""
+    """The text about one entry, and the positions of its name, effect, default and version (None: absent)."""
 
     text: str
     name: Place
@@ -178,7 +178,7 @@ class _Block:
 
 
 def manual(draw: random.Random) -> Example:
-    """A question about one entry of a made manual; in one of six it is about an entry that is not there."""
+    """A question about one entry of a generated manual; in one of six cases about an entry that is missing."""
     tool = draw.choice(_TOOLS) + draw.choice(("", "ctl", "-ng", "d", "2"))
     entries = _entries(draw.randint(2, 6), tool, draw)
     line = draw.choice(_LINES)
@@ -224,19 +224,19 @@ def _written(entry: _Entry, line: str, tool: str, draw: random.Random) -> _Block
     forms = {"do": entry.do, "Do": entry.do.capitalize(), "does": entry.does, "Does": entry.does.capitalize()}
     text = line.format(name=entry.name, kind=entry.kind, tool=tool, what=entry.said, when=draw.choice(_WHEN), **forms)
     name = text.index(entry.name)
-    said = text.index(entry.said)
-    begin = max(text.rfind(f"{form} ", 0, said) for form in forms.values())
+    start = text.index(entry.said)
+    begin = max(text.rfind(f"{form} ", 0, start) for form in forms.values())
     text, default = _with(text, ("", "", " The default is ", " Defaults to "), entry.default, ".", draw)
     text, since = _with(text, ("", "", "", " Added in version ", " New in "), entry.since, ".", draw)
     if draw.random() < 0.15:
         text += f"\n$ {tool} {entry.name} {draw.choice(_VALUES)}"
-    return _Block(text, (name, name + len(entry.name)), (begin, said + len(entry.said)), default, since)
+    return _Block(text, (name, name + len(entry.name)), (begin, start + len(entry.said)), default, since)
 
 
 def _with(
     text: str, openings: tuple[str, ...], value: str, ending: str, draw: random.Random
 ) -> tuple[str, Place | None]:
-    """The text and one more sentence about a value, and where the value stands; or the text as it is."""
+    """The text with one more sentence about a value, and the value's position; or the text unchanged."""
     opening = draw.choice(openings)
     if not opening:
         return text, None
@@ -245,7 +245,7 @@ def _with(
 
 
 def _asked(entry: _Entry, block: _Block, tool: str, draw: random.Random) -> tuple[str, Place | None]:
-    """A question about the entry, and where its block answers."""
+    """A question about the entry, and the position of its answer in the block."""
     do = draw.choice((entry.do, entry.other))
     does = entry.does if do == entry.do else _third(do)
     forms, place = draw.choices(

@@ -1,6 +1,6 @@
-"""Which examples are learned from when: pools of examples, and how much of each a round holds.
+"""Selects the training examples: pools of examples, and the proportions of each round.
 
-A round is a function of the seed and its number alone, so that a run that was stopped goes on with the same examples.
+A round depends only on the seed and its number, so that an interrupted run continues with the same examples.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from training.stated import Fact, facts, stated
 from training.wording import as_typed
 
 ROUND = 1000
-"""Examples of a round."""
+"""Number of examples in a round."""
 
 SHARES: Mapping[str, float] = {
     "reading": 0.26,
@@ -38,10 +38,10 @@ SHARES: Mapping[str, float] = {
     "unanswerable": 0.07,
     "without_answer": 0.05,
 }
-"""Of a round, by pool; those after `helps` are made from the others."""
+"""Proportions of a round, by pool; the pools after `helps` are derived from the others."""
 
 EVALUATED = ("2wiki", "2wiki_context", "hotpotqa", "musique", "multihoprag", "strategyqa")
-"""The sets that are measured: what is a passage there is not learned from."""
+"""The evaluation sets, whose passages are excluded from training."""
 
 MULTI_HOP = ("hotpotqa_train", "2wiki_train", "musique_train")
 READING = "reading_train"
@@ -49,7 +49,7 @@ READING = "reading_train"
 
 @dataclass(frozen=True, slots=True)
 class Pools:
-    """Examples that were read, by pool and in an order of the seed's; those for validation apart; what others are made of."""
+    """Examples by pool, in an order that depends on the seed; validation examples apart; and the material of derived ones."""
 
     training: Mapping[str, Sequence[Example]]
     validation: Mapping[str, Sequence[Example]]
@@ -88,7 +88,7 @@ class Pools:
 
 
 def read_pools(data: Path, seed: int) -> Pools:
-    """All that is learned from, out of the folder with the training sets."""
+    """All training examples from the folder with the training sets."""
     read: dict[str, list[Example]] = {
         pool: [] for pool in ("reading", "sentences", "steps", "whole", "after", "yes_no", "helps")
     }

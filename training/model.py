@@ -1,7 +1,7 @@
-"""The reader as PyTorch sees it: the trunk of the encoder that ships, and three heads.
+"""The reader in PyTorch: the trunk of the encoder that ships, and three heads.
 
-Tensors have the names that they have in the encoder's own weights, so that those are loaded as they are; the word
-embeddings stay the encoder's and are not learned. Devlin et al. 2019 (BERT), sections 3 and 4.2 to 4.3.
+Tensors have the names of the encoder's weights, so that these load unchanged; the word
+embeddings are those of the encoder and are not trained. Devlin et al. 2019 (BERT), sections 3 and 4.2 to 4.3.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _HELPS_WEIGHT = 0.5  # of the second head's loss beside those of the reader
 
 
 class Layer(nn.Module):
-    """One layer of BERT: attention, then the wide layer, each added to what came in and normalised."""
+    """One layer of BERT: attention, then the feed-forward network, each with a residual connection and normalisation."""
 
     def __init__(self, sizes: BertSizes) -> None:
         super().__init__()
@@ -43,6 +43,7 @@ class Layer(nn.Module):
         )
 
     def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """Hidden states after this layer, shape as before."""
         inner, outer = self.attention["self"], self.attention["output"]
         query, key, value = (
             inner[name](hidden).unflatten(-1, (self.heads, -1)).transpose(1, 2) for name in ("query", "key", "value")
@@ -54,7 +55,7 @@ class Layer(nn.Module):
 
 
 class Reader(nn.Module):
-    """Word pieces of a question and a text to start and end of the answer, verdict, and whether the text helps."""
+    """Maps word pieces of a question and a text to start and end of the answer, verdict, and whether the text helps."""
 
     def __init__(self, sizes: BertSizes, weights: Mapping[str, NDArray[np.float32]]) -> None:
         super().__init__()
@@ -71,14 +72,14 @@ class Reader(nn.Module):
         self.span = nn.Linear(sizes.width, 2)
         self.verdict = nn.Linear(sizes.width, VERDICTS)
         self.helps = nn.Linear(sizes.width, 1)
-        given = {name: torch.from_numpy(np.array(values)) for name, values in weights.items()}
-        missing = self.load_state_dict(given, strict=False).missing_keys
+        tensors = {name: torch.from_numpy(np.array(values)) for name, values in weights.items()}
+        missing = self.load_state_dict(tensors, strict=False).missing_keys
         if surplus := [name for name in missing if not name.startswith(("span.", "verdict.", "helps."))]:
             raise ValueError(f"the encoder's weights lack {', '.join(surplus)}")
         self.embeddings["word_embeddings"].requires_grad_(requires_grad=False)
 
     def freeze(self, layers: int) -> None:
-        """Leave the first `layers` and what stands before them as they are."""
+        """Freeze the embeddings and the first `layers` layers."""
         for part in (self.embeddings, *self.encoder["layer"][:layers]) if layers else ():
             part.requires_grad_(requires_grad=False)
 
@@ -101,7 +102,7 @@ def on_device(batch: Batch, device: torch.device) -> dict[str, Tensor]:
 
 
 def loss_of(reader: Reader, batch: Mapping[str, Tensor]) -> Tensor:
-    """Summed cross entropies over what is taught, by example of the batch."""
+    """Sum of the cross entropies of the known labels, per example of the batch."""
     spans, verdicts, helps = reader(batch["ids"], batch["segments"], batch["mask"])
     spans = spans.float().masked_fill(~batch["allowed"][..., None], -1e4)
     loss = sum(

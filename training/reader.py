@@ -1,14 +1,14 @@
-"""Trains the reader; goes on where it stopped.
+"""Trains the reader; continues where it stopped.
 
     python -m training.reader [--work DIR] [--data DIR] [--minutes N] [--cool-minutes N] [--rate R] [--budget N] [--longest N]
-        [--frozen N] [--seed N] [--threads N]
+                              [--frozen N] [--seed N] [--threads N]
 
-Learns at an even rate for `--minutes`, then at a falling one for `--cool-minutes`. `DIR/even.pt` is kept every few minutes
-and is what the next run goes on from; `DIR/cooled.pt` is what is exported (`python -m training.export`). Learning again from
-an even checkpoint for longer needs no new schedule (Hu et al. 2024, MiniCPM, section 4: warm up, stay, decay). The first
-`--frozen` layers stay as they are, which makes a step cheaper (two of six: by a fifth); another run may free them.
+Trains at a constant rate for `--minutes`, then at a falling one for `--cool-minutes`. `DIR/even.pt` is saved every few minutes,
+and the next run continues from it; `DIR/cooled.pt` is the one to export (`python -m training.export`). Continuing from
+an even checkpoint needs no new schedule (Hu et al. 2024, MiniCPM, section 4: warm up, stay, decay). The first
+`--frozen` layers are not trained, which makes a step cheaper (two of six: by a fifth); another run may train them.
 
-An accelerator is used when there is one.
+An accelerator is used if there is one.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _TOLD_EVERY = 20  # steps
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How the reader learns. `budget` is the word pieces of a batch, with padding, `longest` those of a text."""
+    """Training settings. `budget` is the word pieces of a batch, with padding, `longest` those of a text."""
 
     rate: float = 1.5e-4
     budget: int = 2048
@@ -55,7 +55,7 @@ class Settings:
 
 @dataclass(slots=True)
 class Progress:
-    """How far learning has come: rounds finished, steps, examples and word pieces seen."""
+    """The progress of training: rounds finished, steps, examples and word pieces seen."""
 
     round: int = 0
     step: int = 0
@@ -65,7 +65,7 @@ class Progress:
 
 @dataclass(slots=True)
 class Run:
-    """A reader that learns."""
+    """A reader in training."""
 
     reader: Reader
     optimiser: torch.optim.Optimizer
@@ -74,7 +74,7 @@ class Run:
     progress: Progress
 
     def learn(self, batch: Batch, rate: float) -> float:
-        """One step; returns the loss."""
+        """Make one step; returns the loss."""
         for group in self.optimiser.param_groups:
             group["lr"] = rate * min(1.0, (self.progress.step + 1) / _WARM_UP)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=has_bfloat16(self.device)):
@@ -89,39 +89,39 @@ class Run:
         return float(loss.detach())
 
     def save(self, path: Path) -> None:
-        """All that is needed to go on, without the word embeddings, which are the encoder's."""
+        """The state needed to continue, without the word embeddings, which are the encoder's."""
         weights = {name: values for name, values in self.reader.state_dict().items() if name != WORDS}
-        kept = {
+        state = {
             "reader": weights,
             "optimiser": self.optimiser.state_dict(),
             "progress": asdict(self.progress),
             "settings": asdict(self.settings),
         }
         unfinished = path.with_suffix(".unfinished")
-        torch.save(kept, unfinished)
+        torch.save(state, unfinished)
         unfinished.replace(path)
 
     def load(self, path: Path) -> None:
-        """Go on from a checkpoint; the rounds that it had begun are begun again."""
-        kept: dict[str, Any] = torch.load(path, map_location=self.device, weights_only=True)
-        self.reader.load_state_dict(kept["reader"], strict=False)
-        self.optimiser.load_state_dict(kept["optimiser"])
-        self.progress = Progress(**kept["progress"])
+        """Continue from a checkpoint; unfinished rounds start again."""
+        state: dict[str, Any] = torch.load(path, map_location=self.device, weights_only=True)
+        self.reader.load_state_dict(state["reader"], strict=False)
+        self.optimiser.load_state_dict(state["optimiser"])
+        self.progress = Progress(**state["progress"])
 
 
 def has_bfloat16(device: torch.device) -> bool:
-    """Whether products of numbers of sixteen bits are faster there: a third, on processors that have them."""
+    """Whether sixteen-bit products are faster on this device: by a third, on processors that support them."""
     return device.type == "cuda" or bool(torch.cpu.get_capabilities().get("avx512_bf16"))
 
 
 def new_reader() -> Reader:
-    """A reader with the encoder's trunk and heads that know nothing."""
+    """A reader with the encoder's trunk and untrained heads."""
     model = read_folder(packaged_folder())
     return Reader(model.sizes, read_weights(model.weights))
 
 
 def tokenizer() -> Tokenizer:
-    """The encoder's tokeniser, without a limit of its own."""
+    """The encoder's tokeniser, without its length limit."""
     found = Tokenizer.from_file(str(read_folder(packaged_folder()).tokenizer))
     found.no_truncation()
     found.no_padding()
@@ -129,7 +129,7 @@ def tokenizer() -> Tokenizer:
 
 
 def start_run(settings: Settings) -> Run:
-    """A run that has learned nothing yet."""
+    """A new run."""
     torch.manual_seed(settings.seed)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     reader = new_reader().to(device)
@@ -141,7 +141,7 @@ def start_run(settings: Settings) -> Run:
 
 
 def rounds(run: Run, pools: Pools, pieces: Tokenizer) -> Iterator[Batch]:
-    """Batches of one round after another, from where the run stands, without end."""
+    """Endless batches, round after round, from the current state of the run."""
     while True:
         number = run.progress.round
         draw = random.Random(f"{run.settings.seed}:{number}:batches")
@@ -151,7 +151,7 @@ def rounds(run: Run, pools: Pools, pieces: Tokenizer) -> Iterator[Batch]:
 
 
 def train(run: Run, supply: Iterator[Batch], work: Path, minutes: float, cool_minutes: float) -> None:
-    """Learn for as long as said; the checkpoints are the result."""
+    """Train for the given time; the checkpoints are the result."""
     began = saved = time.monotonic()
     cooling_from, until = began + 60 * minutes, began + 60 * (minutes + cool_minutes)
     losses: list[float] = []
@@ -160,13 +160,13 @@ def train(run: Run, supply: Iterator[Batch], work: Path, minutes: float, cool_mi
         if not cooling and (now >= cooling_from or now - saved > _SAVED_EVERY):
             run.save(work / EVEN)
             saved, cooling = now, now >= cooling_from
-        left = min(1.0, (until - now) / (until - cooling_from)) if cooling else 1.0
-        losses.append(run.learn(next(supply), run.settings.rate * left))
+        rate_share = min(1.0, (until - now) / (until - cooling_from)) if cooling else 1.0
+        losses.append(run.learn(next(supply), run.settings.rate * rate_share))
         if run.progress.step % _TOLD_EVERY == 0:
             speed = run.progress
             print(
                 f"{now - began:6.0f} s  step {speed.step}  round {speed.round}  examples {speed.examples}  "
-                f"pieces {speed.pieces}  rate {left:.2f}  loss {sum(losses) / len(losses):.3f}",
+                f"pieces {speed.pieces}  rate {rate_share:.2f}  loss {sum(losses) / len(losses):.3f}",
                 flush=True,
             )
             losses.clear()
@@ -183,18 +183,18 @@ def main() -> int:
     arguments.add_argument("--rate", type=float, default=Settings().rate)
     arguments.add_argument("--budget", type=int, default=Settings().budget)
     arguments.add_argument("--longest", type=int, default=Settings().longest)
-    arguments.add_argument("--frozen", type=int, default=0, help="layers from the lowest on that are not learned")
+    arguments.add_argument("--frozen", type=int, default=0, help="number of lowest layers that are not trained")
     arguments.add_argument("--seed", type=int, default=0)
-    arguments.add_argument("--threads", type=int, default=0, help="0: one for each core")
-    given = arguments.parse_args()
-    if given.threads:
-        torch.set_num_threads(given.threads)
-    given.work.mkdir(parents=True, exist_ok=True)
-    run = start_run(Settings(given.rate, given.budget, given.longest, given.seed, frozen=given.frozen))
-    if (given.work / EVEN).exists():
-        run.load(given.work / EVEN)
-    supply = rounds(run, read_pools(given.data, given.seed), tokenizer())
-    train(run, supply, given.work, given.minutes, given.cool_minutes)
+    arguments.add_argument("--threads", type=int, default=0, help="0: one per core")
+    options = arguments.parse_args()
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    options.work.mkdir(parents=True, exist_ok=True)
+    run = start_run(Settings(options.rate, options.budget, options.longest, options.seed, frozen=options.frozen))
+    if (options.work / EVEN).exists():
+        run.load(options.work / EVEN)
+    supply = rounds(run, read_pools(options.data, options.seed), tokenizer())
+    train(run, supply, options.work, options.minutes, options.cool_minutes)
     return 0
 
 

@@ -1,9 +1,9 @@
-"""Turns the weights that ship into a checkpoint, so that learning can go on without the checkpoints they were made from.
+"""Turns the shipped weights into a checkpoint, so that training can continue without the original checkpoints.
 
     python -m training.shipped [--work DIR]
 
-What eight bits lost stays lost, and the optimiser begins anew. Writes `even.pt`, from where `training.reader` goes on, and
-`shipped.pt`, which `training.export` can average with what is learned next.
+The precision lost to eight bits stays lost, and the optimiser starts afresh. Writes `even.pt`, from which `training.reader`
+continues, and `shipped.pt`, which `training.export` can average with later weights.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def main() -> int:
     """See the module."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--work", type=Path, default=Path("work") / "reader")
-    given = arguments.parse_args()
-    given.work.mkdir(parents=True, exist_ok=True)
+    options = arguments.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
     manifest = Manifest.model_validate_json((PACKAGE / MANIFEST).read_text("utf-8"))
     run = start_run(Settings(manifest.rate, manifest.budget, manifest.longest, manifest.seed))
     weights = {name: torch.from_numpy(values) for name, values in read_reader_weights(PACKAGE).items()}
@@ -35,8 +35,8 @@ def main() -> int:
     if unknown:
         raise ValueError(f"weights that the reader does not have: {', '.join(unknown)}")
     run.progress = Progress(manifest.rounds, manifest.steps, manifest.examples, manifest.pieces)
-    run.save(given.work / SHIPPED)
-    shutil.copyfile(given.work / SHIPPED, given.work / EVEN)
+    run.save(options.work / SHIPPED)
+    shutil.copyfile(options.work / SHIPPED, options.work / EVEN)
     return 0
 
 

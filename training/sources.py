@@ -26,7 +26,7 @@ from hoptrail.models.learned import fingerprint
 from training.examples import Example, Verdict, answered_at, under_title
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
-"""Where the sets lie, beside the repository."""
+"""The folder of the data sets, beside the repository."""
 
 _ONE_SENTENCE = ("qamr", "qasrl")
 _CLOSED = {"yes": Verdict.YES, "no": Verdict.NO}
@@ -48,7 +48,7 @@ class MultiHop:
 
 
 def read_multi_hop(folder: Path, held_out: Set[int] = frozenset()) -> MultiHop:
-    """The set in `folder`, without passages whose text is `held_out` and without questions that rest on one of them."""
+    """The set in `folder`, without passages whose text is in `held_out` and without questions that depend on one of them."""
     name = "questions.dev.jsonl" if (folder / "questions.dev.jsonl").exists() else "questions.jsonl"
     passages = {line["id"]: line for line in corpus_of(folder) if fingerprint(line["text"]) not in held_out}
     questions = (line for line in read_lines(folder / name) if passages.keys() >= set(line["supporting"]))
@@ -56,18 +56,18 @@ def read_multi_hop(folder: Path, held_out: Set[int] = frozenset()) -> MultiHop:
 
 
 def corpus_of(folder: Path) -> Iterator[Any]:
-    """The passages of a set, packed or not."""
+    """The passages of a set, compressed or not."""
     return read_lines(next(path for path in (folder / "corpus.jsonl", folder / "corpus.jsonl.gz") if path.exists()))
 
 
 def read_lines(path: Path) -> Iterator[Any]:
-    """The values of a file of JSON lines, packed or not."""
+    """The values of a JSONL file, compressed or not."""
     with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
         yield from map(json.loads, file)
 
 
 def spans(folder: Path) -> Iterator[tuple[str, Example]]:
-    """Questions with answers in their text, each with the pool it belongs to."""
+    """Questions with answers in their text, with the pool each belongs to."""
     for line in read_lines(folder / "spans.jsonl.gz"):
         pool = "sentences" if line["source"].startswith(_ONE_SENTENCE) else "reading"
         end = line["start"] + len(line["answer"])
@@ -86,7 +86,7 @@ def judgements(folder: Path) -> Iterator[Example]:
 
 
 def steps(data: MultiHop) -> Iterator[Example]:
-    """Answered sub-questions, earlier answers filled in, each beside a passage that names the answer."""
+    """Answered sub-questions with earlier answers filled in, each with a passage that names the answer."""
     for line in data.questions:
         answers: list[str] = []
         for step in line["decomposition"]:
@@ -104,7 +104,7 @@ def fill_in(question: str, answers: list[str]) -> str:
 
 
 def _named_in(question: str, passages: list[str], data: MultiHop) -> list[str]:
-    """Those of the passages whose title, without what stands in brackets, the question names."""
+    """The passages whose title, without parentheses, occurs in the question."""
     titles = {passage: re.sub(r" \(.*\)$", "", data.passages[passage]["title"]).lower() for passage in passages}
     return [passage for passage, title in titles.items() if title in question.lower()]
 
@@ -118,13 +118,13 @@ def _first_found(data: MultiHop, question: str, answer: str, passages: list[str]
 
 
 def find_answer(text: str, answer: str) -> tuple[int, int] | None:
-    """Where the answer stands as whole words, letters of either case; its first place."""
+    """The first position of the answer as whole words, ignoring case."""
     found = re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text, re.IGNORECASE) if answer else None
     return found.span() if found else None
 
 
 def whole_questions(data: MultiHop) -> Iterator[Example]:
-    """Questions beside all that settles them: the gold sentences under their titles, or the gold passages where short."""
+    """Questions with all their evidence: the gold sentences under their titles, or the gold passages if these are short."""
     for line in data.questions:
         text = "\n".join(_gold_parts(line, data))
         if len(text) > _WHOLE:
@@ -144,14 +144,14 @@ def _gold_parts(line: Mapping[str, Any], data: MultiHop) -> Iterator[str]:
     for passage in line["supporting"]:
         chosen = [number for name, number in line["supporting_sentences"] if name == passage]
         sentences = data.passages[passage].get("sentences") or []
-        said = " ".join(sentences[number] for number in chosen if number < len(sentences))
-        yield under_title(data.passages[passage]["title"], said) if said else data.shown(passage)
+        statements = " ".join(sentences[number] for number in chosen if number < len(sentences))
+        yield under_title(data.passages[passage]["title"], statements) if statements else data.shown(passage)
 
 
 def helping(data: MultiHop) -> Iterator[Example]:
-    """Whole questions beside each gold passage after those before it, and beside two other passages of their own context.
+    """Whole questions with each gold passage after the previous ones, and with two other passages of their context.
 
-    Where the answer stands is taught by `steps`.
+    The position of the answer is taught by `steps`.
     """
     for line in data.questions:
         before = ""
@@ -166,13 +166,13 @@ def helping(data: MultiHop) -> Iterator[Example]:
 
 
 def after_others(data: MultiHop) -> Iterator[Example]:
-    """Whole questions beside the passage that names the answer and one that does not, after what the other gold passages say."""
+    """Whole questions with a passage that names the answer and one that does not, after the other gold statements."""
     for line in data.questions:
         answer, parts = line["answers"][0], list(_gold_parts(line, data))
         if _verdict(answer) or len(parts) < 2:
             continue
-        said = [step["answer"] or "" for step in line["decomposition"]]
-        parts = [_naming(part, said) if len(part) > _STATEMENT else part for part in parts]
+        answers = [step["answer"] or "" for step in line["decomposition"]]
+        parts = [_naming(part, answers) if len(part) > _STATEMENT else part for part in parts]
         shown = [data.shown(passage) for passage in line["supporting"]]
         at = next((at for at in reversed(range(len(shown))) if find_answer(shown[at], answer)), None)
         if at is None:
@@ -189,7 +189,7 @@ def after_others(data: MultiHop) -> Iterator[Example]:
 
 
 def _naming(part: str, answers: list[str]) -> str:
-    """The title of a passage and its sentences that name one of the answers."""
+    """The title of a passage and the sentences that name one of the answers."""
     title, _, text = part.partition("\n")
     sentences = re.split(r"(?<=[.!?]) +", text)
     chosen = [one for one in sentences if any(find_answer(one, answer) for answer in answers)]

@@ -1,6 +1,6 @@
-"""Questions made from what passages state in a fixed form: dates of birth and death, and who directed, wrote, founded … what.
+"""Makes questions about facts stated in a fixed form: dates of birth and death, and who directed, wrote, founded … what.
 
-The other date of a life, and the same question of somebody else, teach what does not answer.
+The other date of a life, and the same question about somebody else, are negative examples.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _BARE = re.compile(r" \(.*\)$")
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What a text says of its title at characters `start` to `end`; `forms` are questions for it, with `{}` for a name."""
+    """A statement about a text's title at `text[start:end]`; `forms` are questions for it, with `{}` for a name."""
 
     title: str
     text: str
@@ -66,16 +66,16 @@ def facts(data: MultiHop) -> Iterator[Fact]:
             yield Fact(title, shown, at + life.start("born"), at + life.end("born"), _BORN)
             if life["died"]:
                 yield Fact(title, shown, at + life.start("died"), at + life.end("died"), _DIED)
-        made = _MADE_BY.search(text)
-        if made and made.start() < 200:
-            verb = made["verb"]
+        creation = _MADE_BY.search(text)
+        if creation and creation.start() < 200:
+            verb = creation["verb"]
             words = {"past": _PAST.get(verb, verb), "maker": _MAKERS[verb], "verb": verb, "title": "{}"}
             forms = tuple(form.format(**words) for form in _MADE)
-            yield Fact(title, shown, at + made.start("who"), at + made.end("who"), forms)
+            yield Fact(title, shown, at + creation.start("who"), at + creation.end("who"), forms)
 
 
 def stated(fact: Fact, others: Sequence[Fact], draw: random.Random) -> Example:
-    """A question about a fact; in a quarter of all cases about another title, or for what its text does not say."""
+    """A question about a fact; in a quarter of all cases about another title, or about something that its text does not state."""
     form = draw.choice(fact.forms)
     fate = draw.random()
     if fate < 0.13:
@@ -85,6 +85,6 @@ def stated(fact: Fact, others: Sequence[Fact], draw: random.Random) -> Example:
     if fate > 0.88:
         maker = draw.choice([maker for verb, maker in _MAKERS.items() if verb not in fact.text])
         if maker not in fact.text:
-            asked = f"Who is the {maker} of {fact.title}?"
-            return Example("made.stated", asked, fact.text, answered=False, helps=False)
+            question = f"Who is the {maker} of {fact.title}?"
+            return Example("made.stated", question, fact.text, answered=False, helps=False)
     return answered_at("made.stated", form.format(fact.title), fact.text, fact.start, fact.end)

@@ -1,4 +1,4 @@
-"""Tensors in the few bits that ship; `hoptrail.models.reader.read_reader_weights` reads them."""
+"""Tensors in the eight-bit form that ships; `hoptrail.models.reader.read_reader_weights` reads them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 def in_eight_bits(tensors: Mapping[str, NDArray[np.float32]]) -> dict[str, NDArray[Any]]:
-    """Matrices as whole numbers with the scale of each row, as `hoptrail.models.reader` reads them; vectors in sixteen bits."""
+    """Matrices as integers with a scale per row, as `hoptrail.models.reader` reads them; vectors in sixteen bits."""
     stored: dict[str, NDArray[Any]] = {}
     for name, values in tensors.items():
         if values.ndim == 1:

@@ -1,4 +1,4 @@
-"""Questions in other words: as people type them, as a question taken apart words them, and as noun phrases."""
+"""Rewords questions: as people type them, as decomposition words them, and as noun phrases."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _WHICH = re.compile(rf"^(?:[Ww]hich|[Ww]hat) ([a-z]{{3,}}(?: [a-z]{{3,}})?) ({_V
 
 
 def as_typed(example: Example, draw: random.Random) -> Example:
-    """The example with its question as people type it, or as a question taken apart words it.
+    """The example with its question as people type it, or as decomposition words it.
 
-    One in ten is in small letters; one in twenty is terse, one misspelt, and one asks for a description where it can.
+    One in ten is in lower case; one in twenty is terse, one misspelt, and one asks for a description if possible.
     """
     chance = draw.random()
     if example.verdict is None and chance < 0.05:
@@ -38,13 +38,13 @@ def as_typed(example: Example, draw: random.Random) -> Example:
 
 
 def terse(question: str) -> str:
-    """The question without the words that make it one; as it is where fewer than two others are left."""
+    """The question without its question words; unchanged if fewer than two others are left."""
     words = _FRAME.sub(" ", question).strip(" ?").split()
     return " ".join(words) if len(words) >= 2 else question
 
 
 def misspelt(question: str, draw: random.Random) -> str:
-    """The question with one letter of a longer word doubled, dropped or exchanged with its neighbour."""
+    """The question with one letter of a longer word doubled, dropped or swapped with its neighbour."""
     places = [found.start() for found in re.finditer(r"(?<=\w{2})[a-z](?=[a-z])", question)]
     if not places:
         return question
@@ -55,7 +55,7 @@ def misspelt(question: str, draw: random.Random) -> str:
 
 
 def phrase_of(question: str) -> str:
-    """The question as a noun phrase, `the person who founded Orrin Glass`; empty where it has another form."""
+    """The question as a noun phrase, `the person who founded Orrin Glass`; empty if its form does not allow it."""
     if found := _WHO.match(question):
         return f"the person who {found[1]}"
     found = _WHICH.match(question)

@@ -1,16 +1,15 @@
-"""Building: what it costs to have documents ready to be asked about, ours beside LightRAG, nano-graphrag and LlamaIndex's RAPTOR.
+"""Measures the cost of building an index that can answer questions: ours, LightRAG, nano-graphrag and LlamaIndex's RAPTOR.
 
     python -m benchmarks.peers.building --environments DIR [--data NAME] [--documents N] [--ours A,B] [--out FILE.json]
 
-All build over the first N documents and ask the same server on this machine (`scripted.py`): a model that answers at once, in
-the form that each asks for, and our encoder's vectors. Calls and tokens are what the server counted. Seconds are those of
-building alone, without imports, and so what a library does around its calls: a real model adds its own time for every call,
-divided by how many are asked at once. CPU seconds and memory are those of the whole process, start-up included. Ours encodes
-in its own process, the peers at the server. Nothing is asked of what was built.
+All build over the first N documents and call the same local server (`scripted.py`): a model that answers at once, in
+the form that each library requests, and our encoder's vectors. Calls and tokens are counted by the server. Seconds are those of
+building alone, without imports, that is, the work of a library around its calls: a real model adds its time for every call,
+divided by the number of concurrent calls. CPU seconds and memory are those of the whole process, start-up included. Ours encodes
+in its own process, the peers at the server. The results are not queried.
 
-`--ours` are recipes, each built for in an empty folder: `hybrid` asks no model; of others everything that they need and a
-model can make is made by it (`--language chat`). A peer without an environment (`environments.py`), or that fails, is left
-out, and the reason is told.
+`--ours` are recipes, each built for in an empty folder: `hybrid` calls no model; for others a model makes everything that it can
+(`--language chat`). A peer without an environment (`environments.py`), or that fails, is left out with the reason.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ PEERS = {
     "nano_graphrag_build": "nano-graphrag",
     "llamaindex_raptor_build": "llamaindex-raptor",
 }
-"""Modules beside this one, and their environments."""
+"""The peers' modules and environments."""
 OURS = "hybrid,raptor,sirerag,comprag,hirag,lightrag"
 BUILD = """
 import json, sys, time
@@ -67,7 +66,7 @@ print(json.dumps({"seconds": seconds, "made": units}))
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One system. `made` counts what stands there afterwards."""
+    """One system. `made` counts the results."""
 
     system: str
     version: str
@@ -82,7 +81,7 @@ class Row:
 
 @contextmanager
 def scripted_server() -> Iterator[FakeAI]:
-    """With the environment naming it."""
+    """With the server in the environment."""
     from hoptrail.models.minilm import MiniLmEncoder
 
     encoder = MiniLmEncoder()
@@ -110,8 +109,8 @@ def ours(recipe: str, passages: list[Passage], folder: Path) -> Row | str:
         measured = try_measured([sys.executable, "-c", BUILD, corpus, folder / "index", recipe, language])
         if isinstance(measured, Failed):
             return measured.why
-        told = json.loads(measured.output)
-        return row(Built(f"hoptrail {recipe}", version("hoptrail"), told["seconds"], told["made"]), measured, fake)
+        report = json.loads(measured.output)
+        return row(Built(f"hoptrail {recipe}", version("hoptrail"), report["seconds"], report["made"]), measured, fake)
 
 
 def peer(module: str, environments: Path, passages: list[Passage], folder: Path) -> Row | str:
@@ -145,10 +144,10 @@ def main() -> None:
     arguments.add_argument("--data", default="2wiki", metavar="NAME")
     arguments.add_argument("--documents", type=int, default=50, metavar="N")
     arguments.add_argument("--ours", default=OURS, metavar="A,B")
-    given = arguments.parse_args()
-    passages = read_passages(given.data)[: given.documents]
-    rows = list(measure(given.ours.split(","), passages, given.environments))
-    print(f"The first {len(passages)} documents of {given.data}:\n")
+    options = arguments.parse_args()
+    passages = read_passages(options.data)[: options.documents]
+    rows = list(measure(options.ours.split(","), passages, options.environments))
+    print(f"The first {len(passages)} documents of {options.data}:\n")
     print_table(
         ("system", "version", "seconds", "CPU s", "peak MB", "calls", "prompt tokens", "completion tokens", "made"),
         [
@@ -160,7 +159,7 @@ def main() -> None:
             for one in rows
         ],
     )
-    write_results(given.out, rows)
+    write_results(options.out, rows)
 
 
 if __name__ == "__main__":

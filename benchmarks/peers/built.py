@@ -1,7 +1,7 @@
-"""What is handed to a peer that builds with a language model, and what comes back.
+"""The job and the result of a peer that builds with a language model.
 
-Importable without hoptrail and with the standard library alone, because peers run in their own interpreters. Calls and tokens
-are not asked of the peer: the server counts them.
+Importable without hoptrail, using only the standard library, because peers run in their own interpreters. The server, not the
+peer, counts calls and tokens.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ KEY = "none"
 
 @dataclass(frozen=True, slots=True)
 class BuildJob:
-    """`texts` are whole documents, `address` is the server's, `folder` is empty and for the peer to fill."""
+    """`texts` are whole documents, `address` is the server's, `folder` is an empty folder for the peer."""
 
     texts: list[str]
     address: str
@@ -37,7 +37,7 @@ class BuildJob:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """`seconds` are those of building alone, without imports; `made` counts what stands there now."""
+    """`seconds` are those of building alone, without imports; `made` counts the results."""
 
     system: str
     version: str
@@ -46,14 +46,14 @@ class Built:
 
 
 class Quarters:
-    """A tokeniser for libraries that would fetch one from the network: a token is four bytes of UTF-8, the last one fewer."""
+    """A tokeniser for libraries that would download one: a token is four bytes of UTF-8, the last one fewer."""
 
     def encode(self, text: str, **_: object) -> list[int]:
         content = text.encode()
         return [int.from_bytes(b"\1" + content[at : at + 4], "big") for at in range(0, len(content), 4)]
 
     def decode(self, tokens: list[int], **_: object) -> str:
-        """What was cut within a character loses it."""
+        """Characters that were cut are lost."""
         return b"".join(token.to_bytes(5, "big").lstrip(b"\0")[1:] for token in tokens).decode(errors="ignore")
 
     def encode_batch(self, texts: list[str], **_: object) -> list[list[int]]:

@@ -1,9 +1,9 @@
-"""The peers' environments: a virtual environment for each file in `requirements/`, outside the repository.
+"""Creates the peers' environments: a virtual environment for each file in `requirements/`, outside the repository.
 
     python -m benchmarks.peers.environments DIR [NAME...]
 
-makes DIR/NAME, all that are missing where none is named, from the registry that pip is set up for. What cannot be installed is
-told with pip's last words, and the peers that need it are left out by the commands beside this one. Importable without hoptrail.
+creates DIR/NAME, by default all missing ones, from the registry that pip is configured for. If an installation fails, pip's last
+words are printed, and the commands beside this one leave out the peers that need it. Importable without hoptrail.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from pathlib import Path
 REQUIREMENTS = Path(__file__).parent / "requirements"
 NAMES = tuple(sorted(path.stem for path in REQUIREMENTS.glob("*.txt")))
 FINISHED = "finished"
-"""Stands in a folder whose packages are all there."""
+"""Marks a folder whose packages are complete."""
 
 
 def interpreter(folder: Path, name: str) -> Path | None:
-    """The Python of an environment, None where it was not made."""
+    """The Python of an environment; None if it does not exist."""
     python = folder.absolute() / name / "bin" / "python"
     return python if (folder / name / FINISHED).exists() else None
 
 
 def make(folder: Path, name: str) -> str | None:
-    """Make an environment unless it is there; why it cannot be made, None where it can."""
+    """Create an environment if it is missing; returns the reason if it cannot be created."""
     if interpreter(folder, name):
         return None
     place = folder / name
@@ -44,13 +44,13 @@ def make(folder: Path, name: str) -> str | None:
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("folder", type=Path, metavar="DIR")
-    arguments.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}; all where none is named")
-    given = arguments.parse_args()
-    if unknown := set(given.names) - set(NAMES):
-        sys.exit(f"there is no environment {', '.join(sorted(unknown))}. There are: {', '.join(NAMES)}.")
+    arguments.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}; default: all")
+    options = arguments.parse_args()
+    if unknown := set(options.names) - set(NAMES):
+        sys.exit(f"there is no environment {', '.join(sorted(unknown))}. Environments: {', '.join(NAMES)}.")
     failed = False
-    for name in given.names or NAMES:
-        why = make(given.folder, name)
+    for name in options.names or NAMES:
+        why = make(options.folder, name)
         print(f"{name}: {why or 'ready'}", flush=True)
         failed = failed or why is not None
     sys.exit(failed)

@@ -1,8 +1,8 @@
-"""bm25s and rank_bm25, as their own pages use them. Environment: `keywords`; bm25s is in the development environment too.
+"""bm25s and rank_bm25, used as their documentation shows. Environment: `keywords`; bm25s is in the development environment too.
 
     python -m benchmarks.peers.keyword_peers JOB.json FOUND.json
 
-rank_bm25 brings no way to cut a text into words: here words are runs of letters and digits in lower case, none left out.
+rank_bm25 has no tokeniser: here words are runs of letters and digits in lower case, without stop words.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     python -m benchmarks.peers.lightrag_build JOB.json BUILT.json
 
-Its own client of OpenAI's API talks to the server, for text and for vectors. The tokeniser is ours (`built.Quarters`), because
-its own is fetched from the network at the first use.
+Its client of OpenAI's API calls the server, for text and for vectors. The tokeniser is ours (`built.Quarters`), because
+LightRAG downloads its tokeniser at the first use.
 """
 
 from __future__ import annotations

@@ -53,14 +53,14 @@ def build(job: BuildJob) -> tuple[float, Mapping[str, int]]:
 
     model = OpenAILike(MODEL, api_base=job.address, api_key=KEY, is_chat_model=True, context_window=32_000)
     documents = [Document(text=text) for text in job.texts]
-    made: list[Any] = []
+    nodes_made: list[Any] = []
 
     def grow() -> None:
-        made.append(RaptorRetriever(documents, llm=model, embed_model=vectors_from(job.address)))
+        nodes_made.append(RaptorRetriever(documents, llm=model, embed_model=vectors_from(job.address)))
 
     with contextlib.redirect_stdout(sys.stderr):
         seconds = timed(grow)
-    stored = len(made[0].index.docstore.docs) or len(made[0].index.vector_store.data.embedding_dict)
+    stored = len(nodes_made[0].index.docstore.docs) or len(nodes_made[0].index.vector_store.data.embedding_dict)
     return seconds, {"texts": len(job.texts), "texts and summaries": stored}
 
 

@@ -2,8 +2,8 @@
 
     python -m benchmarks.peers.llamaindex_search JOB.json FOUND.json
 
-Vectors of texts and questions are handed to it, so it searches the same vectors as we do, and encoding is in nobody's time. No
-question is put in other words (`num_queries=1`): that would want a language model.
+It gets the vectors of texts and questions, so it searches the same vectors as we do, and no measured time includes encoding.
+Questions are not reworded (`num_queries=1`), which would need a language model.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ def vector_retriever(job: SearchJob, nodes: Sequence[Any], rows: Any) -> Any:
     from llama_index.core import VectorStoreIndex
     from llama_index.core.embeddings import BaseEmbedding
 
-    asked = dict(zip(job.questions, rows[len(job.texts) :].tolist(), strict=True))
+    vectors_by_question = dict(zip(job.questions, rows[len(job.texts) :].tolist(), strict=True))
 
     class Known(BaseEmbedding):  # type: ignore[misc]  # of a library that the development environment has not
         def _get_query_embedding(self, query: str) -> list[float]:
-            return list(asked[query])
+            return list(vectors_by_question[query])
 
         async def _aget_query_embedding(self, query: str) -> list[float]:
-            return list(asked[query])
+            return list(vectors_by_question[query])
 
         def _get_text_embedding(self, text: str) -> list[float]:  # noqa: ARG002 (their name)
             raise AssertionError("every text has its vector")

@@ -2,8 +2,8 @@
 
     python -m benchmarks.peers.nano_graphrag_build JOB.json BUILT.json
 
-Its own functions for OpenAI's API talk to the server; vectors have another length than it expects, so that function is here.
-tiktoken is handed a tokeniser of ours (`built.Quarters`), because its own is fetched from the network at the first use.
+Its functions for OpenAI's API call the server; our vectors have another dimension than it expects, so that function is here.
+tiktoken gets our tokeniser (`built.Quarters`), because it downloads its own at the first use.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""A language model that costs nothing, for whoever builds with one: the local server of the tests, and what its model says.
+"""A free language model for systems that build with one: the local server of the tests, and the replies of its model.
 
-It speaks the protocol of OpenAI over HTTP and answers each library in the form that its prompt asks for, from the same rule:
-the named things of a text are its capitalised words, at most MOST_NAMES, and each is related to the one after it. So calls,
-tokens and the time a library takes around them can be compared; what it makes of real replies cannot. Tokens are the server's
-own count of what was sent and said, the same for all. Vectors are those of our encoder.
+It speaks the protocol of OpenAI over HTTP and answers each library in the form that its prompt requests, by one rule:
+the entities of a text are its capitalised words, at most MOST_NAMES, and each is related to the next one. So calls,
+tokens and the time of a library around them can be compared, but not its handling of real replies. Tokens are the server's
+count of prompts and replies, the same for all. Vectors are those of our encoder.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Body = dict[str, Any]
 
 
 def reply_to(body: Body) -> str:
-    """What the model says to a request, by whose prompt it is."""
+    """The model's reply to a request, by the library whose prompt it is."""
     first, last = body["messages"][0]["content"], body["messages"][-1]["content"]
     if "<|#|>" in first:
         return lightrag_records(last)
@@ -39,12 +39,12 @@ def names_in(text: str) -> list[str]:
 
 
 def summary_of(text: str) -> str:
-    """The last words: prompts end with what they are about."""
+    """The last words: prompts end with their subject."""
     return " ".join(text.split()[-SUMMARY_WORDS:])
 
 
 def lightrag_records(prompt: str) -> str:
-    """Nothing was missed where it asks again."""
+    """The reply to a request for missed entities: there are none."""
     if "---Input Text---" not in prompt:
         return "<|COMPLETE|>"
     names = names_in(prompt.rpartition("---Input Text---")[2].rpartition("---Output---")[0])
@@ -69,19 +69,19 @@ def nano_graphrag_records(first: str, last: str) -> str:
 
 
 def community_report(prompt: str) -> str:
-    said = summary_of(prompt)
-    finding = {"summary": said, "explanation": said}
-    report = {"title": "Names", "summary": said, "rating": 5.0, "rating_explanation": "", "findings": [finding]}
+    summary = summary_of(prompt)
+    finding = {"summary": summary, "explanation": summary}
+    report = {"title": "Names", "summary": summary, "rating": 5.0, "rating_explanation": "", "findings": [finding]}
     return json.dumps(report)
 
 
 def our_reply(body: Body) -> str:
     from fakeai.brains import task_of
 
-    given = body["messages"][-1]["content"]
+    prompt = body["messages"][-1]["content"]
     if task_of(body) != "extract":
-        return json.dumps({"summary": summary_of(given)})
-    names = names_in(given.rpartition("The sentences, numbered by us:")[2])
+        return json.dumps({"summary": summary_of(prompt)})
+    names = names_in(prompt.rpartition("The sentences, numbered by us:")[2])
     facts = [
         {"text": f"{one} and {other} are named together.", "entities": [one, other], "sentence": 1}
         for one, other in pairwise(names)

@@ -1,6 +1,6 @@
-"""What is handed to a peer that searches, and what comes back: rankings, and how long they took.
+"""The job and the result of a peer that searches: rankings and times.
 
-Importable without hoptrail and with the standard library alone, because peers run in their own interpreters.
+Importable without hoptrail, using only the standard library, because peers run in their own interpreters.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from importlib.metadata import version
 from pathlib import Path
 
 Search = Callable[[str], Sequence[int]]
-"""From a question to positions of texts, best first."""
+"""Maps a question to positions of texts, best first."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchJob:
-    """`texts` are what is searched, `limit` is how many are wanted. `vectors` names a NumPy file with one row of length 1 for
+    """`texts` are searched, `limit` is the number of results. `vectors` names a NumPy file with one row of length 1 for
     each text and then for each question.
     """
 
@@ -38,8 +38,8 @@ class SearchJob:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """What one system found: positions of texts for each question, best first, and the
-    milliseconds that each search took: on the clock, and of all threads.
+    """The results of one system: positions of texts for each question, best first, and the
+    milliseconds of each search: wall clock, and CPU time of all threads.
     """
 
     system: str
@@ -51,7 +51,7 @@ class Searched:
 
 
 def search_all(system: str, package: str, build: Callable[[], Search], job: SearchJob) -> Searched:
-    """Build, ask one question that is not counted (what is made late is made then), and ask them all in turn."""
+    """Build, ask one warm-up question that is not counted, and then ask all in turn."""
     started = time.perf_counter()
     search = build()
     build_seconds = time.perf_counter() - started

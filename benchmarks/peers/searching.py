@@ -1,14 +1,15 @@
-"""Searching: our recipes beside bm25s, rank_bm25, LlamaIndex and txtai, on the same pieces, vectors, questions and machine.
+"""Compares searching: our recipes beside bm25s, rank_bm25, LlamaIndex and txtai, on the same passages, vectors, questions and
+machine.
 
     python -m benchmarks.peers.searching --environments DIR [--work DIR] [--data A,B] [--recipes A,B] [--out FILE.json]
 
-Everybody searches our passages (the title's line and the text) for the 20 best, the dense ones by the vectors of our encoder,
-whose time is in nobody's figures except that our recipes encode the question, as they do for users. Rankings are judged as
-those of `hoptrail evaluate --retrieval-only`, on the development questions. Each peer is a process of its own, one after the
-other; searches are timed one by one, after one that is not counted. A peer without an environment (`environments.py`), or that
-fails, is left out, and the reason is told.
+All search our passages (the title line and the text) for the 20 best, the dense ones with the vectors of our encoder.
+No figure includes the time of the encoder, except that our recipes encode the question, as they do for users. Rankings are scored
+as by `hoptrail evaluate --retrieval-only`, on the development questions. Each peer is a separate process, one after the
+other; searches are timed one by one, after a warm-up search. A peer without an environment (`environments.py`), or that
+fails, is left out with the reason.
 
-`--work DIR` keeps the index in DIR/index/NAME, as `hoptrail evaluate --work DIR` does; one that is there is not changed.
+`--work DIR` keeps the index in DIR/index/NAME, as `hoptrail evaluate --work DIR` does; an existing one is not changed.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Kind, Unit
 
 PEERS = {"keyword_peers": "keywords", "llamaindex_search": "llamaindex", "txtai_search": "txtai"}
-"""Modules beside this one, and their environments."""
+"""The peers' modules and environments."""
 MEASURES = ("recall@2", "recall@5", "recall@10", "recall@20", "full@5")
 RECIPES = "bm25,dense,hybrid"
 OURS = "hoptrail"
@@ -75,7 +76,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Pieces:
-    """Our passages of a data set's corpus, and which of its ids each was made from."""
+    """Our passages of a data set's corpus, and the ids that each was made from."""
 
     dataset: Dataset
     index: Index
@@ -91,7 +92,7 @@ class Pieces:
         return [corpus_ids(unit, names) for unit in self.units]
 
     def job(self, folder: Path) -> SearchJob:
-        """Vectors go to a file in `folder`."""
+        """The job; vectors are written to a file in `folder`."""
         questions = [question.question for question in self.dataset.questions]
         mirror = self.corpus.snapshot.search.vectors(Kind.PASSAGE)
         assert list(mirror.ids) == [unit.id for unit in self.units]
@@ -140,6 +141,7 @@ def ours(pieces: Pieces, recipes: Sequence[str], job: SearchJob) -> Iterator[Sea
 
 
 def peers(job: SearchJob, environments: Path, folder: Path) -> Iterator[Searched]:
+    """The results of all peers, each in its environment."""
     given, made = folder / "job.json", folder / "found.json"
     job.write(given)
     for module, environment in PEERS.items():
@@ -155,6 +157,7 @@ def peers(job: SearchJob, environments: Path, folder: Path) -> Iterator[Searched
 
 
 def measure(name: str, recipes: Sequence[str], work: Path, environments: Path) -> Iterator[Row]:
+    """All systems on one data set."""
     pieces = open_pieces(name, work)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -168,12 +171,12 @@ def main() -> None:
     arguments.add_argument("--environments", type=Path, metavar="DIR", required=True)
     arguments.add_argument("--work", type=Path, metavar="DIR", help="keep indexes here")
     arguments.add_argument("--data", default="2wiki,hotpotqa,musique", metavar="A,B")
-    arguments.add_argument("--recipes", default=RECIPES, metavar="A,B", help="of ours, those that rank passages")
-    given = arguments.parse_args()
+    arguments.add_argument("--recipes", default=RECIPES, metavar="A,B", help="our recipes, those that rank passages")
+    options = arguments.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        work = given.work or Path(temporary)
-        names, recipes = given.data.split(","), given.recipes.split(",")
-        rows = [row for name in names for row in measure(name, recipes, work, given.environments)]
+        work = options.work or Path(temporary)
+        names, recipes = options.data.split(","), options.recipes.split(",")
+        rows = [row for name in names for row in measure(name, recipes, work, options.environments)]
     print_table(
         ("data", "system", "version", "seconds to build", *MEASURES, "p50 ms", "p95 ms", "p50 CPU ms"),
         [
@@ -193,7 +196,7 @@ def main() -> None:
             for hops, scores in row.by_hops.items()
         ],
     )
-    write_results(given.out, rows)
+    write_results(options.out, rows)
 
 
 if __name__ == "__main__":

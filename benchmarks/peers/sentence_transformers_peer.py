@@ -1,8 +1,8 @@
 """sentence-transformers with all-MiniLM-L6-v2 and its defaults. Environment: `sentence-transformers`.
 
-It runs in an interpreter that the caller names, in a process of its own
+It runs in a separate process of an interpreter that the caller names
 (`python -m benchmarks.peers.sentence_transformers_peer MODEL TEXTS.json VECTORS.npy`), because it brings a framework that
-hoptrail does not want.
+hoptrail does not use.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Matrix = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """`vectors` has one row a text; `seconds` are those of encoding alone, `process` is all of it."""
+    """`vectors` has one row per text; `seconds` are those of encoding alone, `process` covers the whole process."""
 
     vectors: Matrix
     seconds: float
@@ -32,14 +32,14 @@ class Encoded:
 
 
 def nearest_rows(matrix: Matrix, vector: Matrix, limit: int) -> list[int]:
-    """The rows with the highest product, best first: what one writes with NumPy alone."""
+    """The rows with the highest product, best first, in plain NumPy."""
     scores = matrix @ vector
     best = np.argpartition(scores, -limit)[-limit:]
     return [int(row) for row in best[np.argsort(-scores[best])]]
 
 
 def encode_with_sentence_transformers(python: Path, texts: Sequence[str], folder: Path) -> Encoded:
-    """Encode in a process of another interpreter; `folder` holds what goes in and out."""
+    """Encode in a process of another interpreter; `folder` holds its input and output."""
     from hoptrail.models.minilm import packaged_folder
 
     given, made = folder / "texts.json", folder / "vectors.npy"
@@ -51,13 +51,13 @@ def encode_with_sentence_transformers(python: Path, texts: Sequence[str], folder
 
 
 def remembered_vectors(python: Path, texts: Sequence[str], folder: Path) -> Matrix:
-    """The peer's vectors, kept in `folder` under a sum of the texts, because making them takes many minutes."""
+    """The peer's vectors, kept in `folder` under a hash of the texts, because computing them takes many minutes."""
     digest = hashlib.sha256("\x1f".join(texts).encode()).hexdigest()[:12]
-    kept = folder / f"sentence-transformers-{digest}.npy"
-    if not kept.exists():
+    cache = folder / f"sentence-transformers-{digest}.npy"
+    if not cache.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        np.save(kept, encode_with_sentence_transformers(python, texts, folder).vectors)
-    vectors: Matrix = np.load(kept)
+        np.save(cache, encode_with_sentence_transformers(python, texts, folder).vectors)
+    vectors: Matrix = np.load(cache)
     return vectors
 
 

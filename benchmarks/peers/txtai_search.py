@@ -1,8 +1,8 @@
-"""txtai: its vector index, its BM25, and both as its hybrid index has them. Environment: `txtai`.
+"""txtai: its vector index, its BM25, and both in its hybrid index. Environment: `txtai`.
 
     python -m benchmarks.peers.txtai_search JOB.json FOUND.json
 
-Vectors of texts and questions are handed to it (`method: external`), so encoding is in nobody's time.
+It gets the vectors of texts and questions (`method: external`), so no measured time includes encoding.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from benchmarks.peers.searched import Search, Searched, SearchJob, run_peers, se
 
 PACKAGE = "txtai"
 KINDS: Mapping[str, Mapping[str, bool]] = {"vectors": {}, "BM25": {"keyword": True}, "hybrid": {"hybrid": True}}
-"""What makes an index of its own settings dense, sparse or both."""
+"""Settings that make an index dense, sparse or both."""
 
 
 def searching(job: SearchJob, vectors: Mapping[str, Any], settings: Mapping[str, bool]) -> Search:
@@ -33,6 +33,7 @@ def searching(job: SearchJob, vectors: Mapping[str, Any], settings: Mapping[str,
 
 
 def systems(job: SearchJob) -> Iterator[Searched]:
+    """Every kind of index, searched."""
     import numpy as np
 
     rows = np.load(job.vectors)

@@ -1,4 +1,4 @@
-"""The sample corpus in an index with the encoder that users get, and a settings file with a very small one."""
+"""The sample corpus in an index with the encoder that ships, and a settings file with a very small one."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from tiny_bert import write_tiny_folder
 
 @pytest.fixture(autouse=True)
 def one_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands in this process share an encoder, as those of a server would: loading one takes longer than asking. That of users
-    encodes a text once.
+    """Share one encoder among the commands of this process, because loading takes longer than asking. The encoder that ships
+    also encodes each text only once.
     """
     monkeypatch.setattr("hoptrail.models.encoder_factory.open_encoder", _open_once)
 
 
 class EncodesOnce:
-    """An encoder that keeps the vector of every text that it was given."""
+    """An encoder that caches the vector of every text."""
 
     def __init__(self, encoder: MiniLmEncoder) -> None:
         self.identity = encoder.identity
@@ -53,7 +53,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 @pytest.fixture(scope="session")
 def harbour(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Read only."""
+    """Read-only for all tests."""
     folder = tmp_path_factory.mktemp("harbour")
     report = Index(folder).add([EXAMPLES / "harbour"], list(RECIPES))
     assert (report.documents, report.failures) == (18, [])
@@ -62,7 +62,7 @@ def harbour(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A settings file that names a model folder of a few kilobytes, whose vectors mean nothing."""
+    """A settings file that names a model folder of a few kilobytes, with meaningless vectors."""
     folder = tmp_path_factory.mktemp("tiny")
     model = write_tiny_folder(folder / "model")
     (folder / "settings.toml").write_text(f'encoder = "{model}"\n', encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Trees made by a chat model, from the command line: said before what it costs, paid once, kept, mended, removed for nothing."""
+"""Trees made by a chat model, from the command line: estimated, paid once, stored, repaired, removed at no cost."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "harbour"
 
 
 def note_taker(body: Body) -> str:
-    """A model that takes every sentence for a fact, every word with a capital for an entity, and the beginning for a summary."""
-    given = body["messages"][1]["content"]
+    """A model for which every sentence is a fact, every capitalised word an entity, and the beginning the summary."""
+    prompt = body["messages"][1]["content"]
     if task_of(body) == "summarise":
-        words = int(re.search(r"in at most (\d+) words", given)[1])  # type: ignore[index]
-        text = re.sub(r"</?(?:passage|title)[^>]*>", " ", given.rsplit("\n\nSummarise", 1)[0])
+        words = int(re.search(r"in at most (\d+) words", prompt)[1])  # type: ignore[index]
+        text = re.sub(r"</?(?:passage|title)[^>]*>", " ", prompt.rsplit("\n\nSummarise", 1)[0])
         return json.dumps({"summary": "In short: " + " ".join(text.split()[: words - 2])})
-    sentences = re.findall(r'<s n="\d+">(.*?)</s>', given)
+    sentences = re.findall(r'<s n="\d+">(.*?)</s>', prompt)
     named = [re.findall(r"\b[A-Z]\w+", sentence) for sentence in sentences]
     facts = [
         {"text": sentence, "entities": names, "sentence": number}
@@ -56,7 +56,7 @@ def build(
 
 
 def texts(folder: Path, *kinds: Kind) -> dict[str, str]:
-    """The units of some kinds, of all where none is named."""
+    """The units of these kinds, or of all kinds."""
     snapshot = Snapshot.open(folder)
     return {unit.id: unit.text for kind in kinds or snapshot.table.kinds for unit in snapshot.units(kind)}
 
@@ -90,9 +90,9 @@ def test_an_estimate_of_making_all_anew_and_of_what_cannot_be_read(
     refused = build(hoptrail, folder, settings, "--estimate")
     assert refused.code == 2
     assert "--rebuild" in refused.err
-    said = build(hoptrail, folder, settings, "--estimate", "--rebuild")
-    assert said.code == 0, said.err
-    assert int(re.search(r"About ([\d,]+) model calls", said.out)[1].replace(",", "")) >= 18  # type: ignore[index]
+    estimate = build(hoptrail, folder, settings, "--estimate", "--rebuild")
+    assert estimate.code == 0, estimate.err
+    assert int(re.search(r"About ([\d,]+) model calls", estimate.out)[1].replace(",", "")) >= 18  # type: ignore[index]
     partly = build(hoptrail, tmp_path / "other", settings, "--estimate", sources=(EXAMPLES, tmp_path / "nowhere"))
     assert (partly.code, partly.err.count("not read: ")) == (4, 1)
     assert "nowhere" in partly.err
@@ -106,9 +106,9 @@ def test_an_estimate_is_for_a_chat_model_and_needs_none(
     for name in ("OPENAI_BASE_URL", "HOPTRAIL_MODEL"):
         monkeypatch.delenv(name, raising=False)
     options = ("--index", tmp_path / "index", "--settings", settings, "--estimate")
-    said = hoptrail("index", EXAMPLES, *options, "--for", "sirerag")
-    assert said.code == 0, said.err
-    assert int(re.search(r"About ([\d,]+) model calls", said.out)[1].replace(",", "")) >= 18  # type: ignore[index]
+    ended = hoptrail("index", EXAMPLES, *options, "--for", "sirerag")
+    assert ended.code == 0, ended.err
+    assert int(re.search(r"About ([\d,]+) model calls", ended.out)[1].replace(",", "")) >= 18  # type: ignore[index]
     assert not (tmp_path / "index").exists()
 
 
@@ -193,8 +193,8 @@ def test_removing_costs_nothing_leaves_nothing_and_the_next_run_mends(
     assert Snapshot.open(folder).count(Kind.SUMMARY) < whole
     (world / "secret.txt").unlink()
     assert build(hoptrail, folder, settings, sources=(world,)).code == 0
-    left = texts(folder)
-    assert not any("Quillback" in text for text in left.values())
+    remaining = texts(folder)
+    assert not any("Quillback" in text for text in remaining.values())
     assert Snapshot.open(folder).count(Kind.SUMMARY) >= whole - 3
     assert paid < fake.bill.calls < paid + 12
     for path in folder.rglob("*"):
@@ -222,13 +222,13 @@ def test_repairing_costs_nothing_says_what_it_could_not_make_and_the_next_run_ma
     damage(folder, "extractions")
     ended = hoptrail(*repairing)
     assert ended.code == 0, ended.err
-    said = " ".join(ended.err.split())
-    assert "1 damaged files; not rebuilt, because repairing asks no model: " in said
-    assert "extractions" in said
+    message = " ".join(ended.err.split())
+    assert "1 damaged files; not rebuilt, because repair calls no model: " in message
+    assert "extractions" in message
     assert "extractions" not in Snapshot.open(folder).head.structures
     assert build(hoptrail, folder, settings).code == 0
     assert (texts(folder), Snapshot.open(folder).head.structures, fake.bill.calls) == (before, whole, paid)
-    assert "0 damaged files; the index is whole." in " ".join(hoptrail(*repairing).err.split())
+    assert "0 damaged files; the index is complete." in " ".join(hoptrail(*repairing).err.split())
 
 
 def test_a_run_that_ran_out_of_money_goes_on_without_paying_twice(
@@ -286,10 +286,10 @@ def test_a_run_that_nobody_answers_stops_and_the_same_command_goes_on(
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     ended = build(hoptrail, folder, settings)
     assert (ended.code, ended.out) == (3, "")
-    said = " ".join(ended.err.split())
-    assert "3 tasks in a row could not reach the endpoint" in said
-    assert "run the same command again" in said
-    assert said.count("could not be asked") == 1
+    message = " ".join(ended.err.split())
+    assert "3 tasks in a row could not reach the endpoint" in message
+    assert "run the same command again" in message
+    assert message.count("could not be asked") == 1
     point_at(fake, monkeypatch)
     assert build(hoptrail, folder, settings).code == 0
 
@@ -298,7 +298,7 @@ def test_a_refusal_stops_a_run_resumably(hoptrail: Hoptrail, fake: FakeAI, setti
     fake.choose = lambda number, _: "401" if number == 5 else None
     ended = build(hoptrail, tmp_path / "index", settings)
     assert ended.code == 3
-    assert "what was finished is kept" in ended.err
+    assert "finished work is kept" in ended.err
 
 
 @pytest.mark.parametrize("more", [(), ("--for", "trail,bm25,selfask")])

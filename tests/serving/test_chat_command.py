@@ -1,4 +1,4 @@
-"""The language `chat` from the command line, against a real server: a trail of three hops, what it costs, how it stops.
+"""The language `chat` from the command line, against a real server: a trail of three hops, its cost, and stopping.
 
 Rows A2, A4, E1, E5 and D12 of the fault table, end to end.
 """
@@ -33,21 +33,21 @@ TRAIL = [
 
 def three_hops(body: Body) -> str:
     """A model that knows the three sub-questions and finds each answer in the evidence, wherever it stands."""
-    given = body["messages"][1]["content"]
+    prompt = body["messages"][1]["content"]
     task = task_of(body)
     if task == "decompose_next":
-        asked = given.count(" -> ")
+        asked = prompt.count(" -> ")
         following = ["Who designed the Tallow Bridge?", "Where was that person born?", "Which river flows through #2?"]
         return json.dumps({"questions": following[asked : asked + 1]})
     if task == "complete":
-        return json.dumps({"question": TRAIL[given.count(" -> ")][0]})
+        return json.dumps({"question": TRAIL[prompt.count(" -> ")][0]})
     if task == "integrate_evidence":
         return json.dumps({"steps": [], "answer": "the Isk", "confidence": 0.9})
-    question = given.rsplit("Question: ", 1)[1].splitlines()[0]
+    question = prompt.rsplit("Question: ", 1)[1].splitlines()[0]
     for asked, title, answer, quote in TRAIL:
         if asked == question:
-            place = re.search(rf'<passage n="(\d+)"><title>{title}</title>', given)
-            assert place, given
+            place = re.search(rf'<passage n="(\d+)"><title>{title}</title>', prompt)
+            assert place, prompt
             step = {"question": asked, "answer": answer, "evidence": [int(place[1])], "quote": quote}
             return json.dumps({"steps": [step], "answer": answer, "confidence": 0.9})
     return json.dumps({"steps": [], "answer": None, "confidence": 0.1})
@@ -62,13 +62,13 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeAI]:
 
 @pytest.fixture
 def quick(tiny: Path, tmp_path: Path) -> Path:
-    """Settings with the small encoder, and a chat client that gives up quickly."""
+    """Settings with the small encoder, and a chat client with short timeouts."""
     return write_settings(tiny, tmp_path / "settings.toml")
 
 
 @pytest.fixture(scope="module")
 def built_once(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Read only."""
+    """Read-only for all tests."""
     folder = tmp_path_factory.mktemp("built")
     (folder / "world").mkdir()
     for title, text in FACTS.items():
@@ -80,7 +80,7 @@ def built_once(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def built(built_once: Path, tmp_path: Path) -> Path:
-    """An index of the facts, to ask and to change."""
+    """An index of the facts that a test may change."""
     return Path(shutil.copytree(built_once, tmp_path / "index"))
 
 
@@ -297,16 +297,16 @@ def test_money_without_a_price_is_wrong_usage(
 
 def data_folder(folder: Path) -> Path:
     """Six passages and four questions, one of them with three hops."""
-    made = folder / "data"
-    made.mkdir()
+    data = folder / "data"
+    data.mkdir()
     passages = [{"id": title, "title": title, "text": text} for title, text in FACTS.items()]
-    (made / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in passages), encoding="utf-8")
+    (data / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in passages), encoding="utf-8")
     questions = [
         {"id": f"q{number}", "question": asked, "answers": [answer], "supporting": [title]}
         for number, (asked, title, answer, _) in enumerate(TRAIL)
     ]
-    (made / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in questions), encoding="utf-8")
-    return made
+    (data / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in questions), encoding="utf-8")
+    return data
 
 
 def test_evaluate_keeps_what_it_paid_for(hoptrail: Hoptrail, fake: FakeAI, tiny: Path, tmp_path: Path) -> None:
@@ -372,7 +372,7 @@ def test_doctor_tells_that_all_is_well(hoptrail: Hoptrail, fake: FakeAI, quick: 
     assert f"works endpoint: fake at {fake.address}" in says
     for rung in Rung:
         assert f"works replies by {rung}: works" in says
-    assert "works questions: will be asked by schema; judgements are taken as they are said" in says
+    assert "works questions: will be asked by schema; judgements are taken as stated" in says
     assert "100 questions: by recipe trail: 100 to 1,543 calls" in says, (
         "half of 15 readings and 12 others, some repaired"
     )
@@ -383,7 +383,7 @@ def test_doctor_tells_that_all_is_well(hoptrail: Hoptrail, fake: FakeAI, quick: 
 
 
 def test_a17_what_doctor_finds_is_what_ask_takes(hoptrail: Hoptrail, fake: FakeAI, quick: Path, built: Path) -> None:
-    """Replies to schemas are of the form asked for, but for those that matter: they say nothing."""
+    """Replies follow their schema, but the answers that matter are empty."""
     fake.brain = lambda body: checking(body) if form_of(body) == "tools" else "I would rather not say."
     code, says = doctor(hoptrail, quick, "--index", built)
     assert code == 0
@@ -401,7 +401,7 @@ def test_doctor_says_where_log_probabilities_weigh_what_the_model_judges(
     fake.brain = checking
     fake.tokens = lambda text: [{"token": text, "logprob": -0.5, "top_logprobs": []}]
     says = doctor(hoptrail, quick)[1]
-    assert "works questions: will be asked by schema; judgements are weighed by the log-probabilities" in says
+    assert "works questions: will be asked by schema; judgements are weighted by log-probabilities" in says
 
 
 def numbers_of_estimate(says: str) -> dict[str, tuple[float, float]]:
@@ -426,7 +426,7 @@ def test_doctor_says_which_form_does_not_work_and_that_others_do(hoptrail: Hoptr
     code, says = doctor(hoptrail, quick)
     assert code == 0
     assert "fails replies by schema" in says
-    assert "`ask` takes the first that does" in says
+    assert "`ask` uses the first that does" in says
     assert "works questions: will be asked by json-with-schema" in says
 
 

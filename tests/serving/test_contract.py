@@ -1,4 +1,4 @@
-"""What scripts rely on: the exact keys of every command's JSON, spans that hold, and nothing but JSON on standard output."""
+"""The contract for scripts: exact keys of every command's JSON, correct spans, and only JSON on standard output."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SCORE = ["em", "f1", "precision", "recall"]
 
 @cache
 def originals() -> dict[str, str]:
-    """The text at every source, from the files themselves where their text is stored as it stands, else as read."""
+    """The text at every source: from the files if their text is stored unchanged, otherwise as read."""
     texts: dict[str, str] = {}
     for document in read_sources([EXAMPLES / "harbour"]):
         assert isinstance(document, Document)
@@ -62,7 +62,7 @@ def texts(harbour: Path) -> dict[str, str]:
 
 
 def check_closest(given: dict[str, Any], texts: dict[str, str], recipe: str) -> None:
-    """Three statements that stand where they say, and a kind that fits the answer."""
+    """Check three statements at their spans, and a kind that fits the answer."""
     assert given["kind"] in {"short", "yes-no", "list", "steps", "passage", "none"}
     assert (given["kind"] == "none") is given["abstained"]
     assert given["confidence"] is None or 0 <= given["confidence"] <= 1
@@ -79,26 +79,26 @@ ASKED = [
     *((row, name) for row in QUESTIONS[1:3] for name in ("selfask", "trail")),
     *((QUESTIONS[0], name) for name in RECIPES if name != "hybrid"),
 ]
-"""Every question by one recipe, every recipe by one question, and all three long ones by recipes of several hops."""
+"""Every question with one recipe, every recipe with one question, and the three long questions with multi-hop recipes."""
 
 
 @pytest.mark.parametrize(("row", "recipe"), [pytest.param(*pair, id=f"{pair[0]['id']}-{pair[1]}") for pair in ASKED])
 def test_ask(hoptrail: Hoptrail, harbour: Path, texts: dict[str, str], recipe: str, row: dict[str, Any]) -> None:
     ended = hoptrail("ask", row["question"], "--index", harbour, "--recipe", recipe, "--json")
     assert (ended.code, ended.err) == (0, "")
-    given = ended.json
-    assert list(given) == ANSWER
-    assert (given["question"], given["recipe"], given["language"]) == (row["question"], recipe, "offline")
-    assert given["abstained"] is (given["answer"] is None)
-    assert list(given["usage"]) == USAGE
-    check_closest(given, texts, recipe)
-    assert given["usage"]["seconds"] > 0
-    assert given["trail"]
-    check_trail(given)
-    for item in given["evidence"]:
+    answer = ended.json
+    assert list(answer) == ANSWER
+    assert (answer["question"], answer["recipe"], answer["language"]) == (row["question"], recipe, "offline")
+    assert answer["abstained"] is (answer["answer"] is None)
+    assert list(answer["usage"]) == USAGE
+    check_closest(answer, texts, recipe)
+    assert answer["usage"]["seconds"] > 0
+    assert answer["trail"]
+    check_trail(answer)
+    for item in answer["evidence"]:
         assert list(item) == EVIDENCE
         assert texts[item["document"]][item["start"] : item["end"]] == item["text"] != ""
-        assert item["unit"] in {hit["unit"] for hit in given["trail"][item["hop"]]["hits"]}
+        assert item["unit"] in {hit["unit"] for hit in answer["trail"][item["hop"]]["hits"]}
 
 
 def check_trail(given: dict[str, Any]) -> None:
@@ -113,9 +113,9 @@ def check_trail(given: dict[str, Any]) -> None:
 
 
 def test_the_sample_question_is_answered_over_three_documents(hoptrail: Hoptrail, harbour: Path) -> None:
-    given = hoptrail("ask", QUESTION, "--index", harbour, "--json").json
-    assert given["answer"] in QUESTIONS[0]["answers"]
-    assert [item["title"] for item in given["evidence"]] == QUESTIONS[0]["supporting"]
+    answer = hoptrail("ask", QUESTION, "--index", harbour, "--json").json
+    assert answer["answer"] in QUESTIONS[0]["answers"]
+    assert [item["title"] for item in answer["evidence"]] == QUESTIONS[0]["supporting"]
 
 
 def test_an_abstention_has_no_answer(hoptrail: Hoptrail, harbour: Path) -> None:
@@ -147,7 +147,7 @@ def test_search(hoptrail: Hoptrail, harbour: Path, texts: dict[str, str], recipe
 
 
 def test_search_gives_the_question_as_it_was_searched(hoptrail: Hoptrail, harbour: Path) -> None:
-    """A byte of an argument that is no UTF-8 arrives as half a code point, which JSON cannot hold."""
+    """A non-UTF-8 byte in an argument arrives as a lone surrogate, which JSON cannot hold."""
     ended = hoptrail("search", "the river\n\udce9 Vane", "--index", harbour, "--recipe", "bm25", "--json")
     assert ended.json["question"] == "the river Vane"
 
@@ -159,16 +159,16 @@ def test_search_finds_nothing_where_nothing_is(hoptrail: Hoptrail, harbour: Path
 def test_show(hoptrail: Hoptrail, harbour: Path) -> None:
     ended = hoptrail("show", "--index", harbour, "--json")
     assert (ended.code, ended.err) == (0, "")
-    given = ended.json
-    assert list(given) == CONTENTS
-    assert list(given["usage"]) == USAGE
-    assert given["encoder"]["name"] == "minilm"
-    assert list(given["encoder"]) == ["name", "digest", "dimension"]
-    assert all(list(document) == DOCUMENT for document in given["documents"])
-    assert {document["source"] for document in given["documents"]} == set(originals())
-    assert given["units"]["passage"] == sum(document["passages"] for document in given["documents"])
-    assert set(given["units"]) == {"passage", "sentence", "aggregate", "summary", "profile", "triple", "slot"}
-    assert set(given["links"]) == {
+    answer = ended.json
+    assert list(answer) == CONTENTS
+    assert list(answer["usage"]) == USAGE
+    assert answer["encoder"]["name"] == "minilm"
+    assert list(answer["encoder"]) == ["name", "digest", "dimension"]
+    assert all(list(document) == DOCUMENT for document in answer["documents"])
+    assert {document["source"] for document in answer["documents"]} == set(originals())
+    assert answer["units"]["passage"] == sum(document["passages"] for document in answer["documents"])
+    assert set(answer["units"]) == {"passage", "sentence", "aggregate", "summary", "profile", "triple", "slot"}
+    assert set(answer["links"]) == {
         "EC",
         "SS",
         "SA",
@@ -180,7 +180,7 @@ def test_show(hoptrail: Hoptrail, harbour: Path) -> None:
         "triple-stated",
     }
     own_names = {"EC", "SS", "SA", "triple-end", "triple-stated"}
-    assert set(given["links"]) - own_names < set(given["structures"])
+    assert set(answer["links"]) - own_names < set(answer["structures"])
 
 
 def test_recipes(hoptrail: Hoptrail) -> None:
@@ -212,7 +212,7 @@ def test_score(hoptrail: Hoptrail, tmp_path: Path) -> None:
 
 
 def test_the_same_question_gives_the_same_bytes_whatever_the_process(harbour: Path) -> None:
-    """Hash seed, locale and time zone differ; only the seconds may."""
+    """With different hash seed, locale and time zone, only the seconds may differ."""
     executable = Path(sys.executable).with_name("hoptrail")
     moods = [
         {"PYTHONHASHSEED": "1", "LC_ALL": "C", "TZ": "UTC"},
@@ -235,7 +235,7 @@ def test_the_same_question_gives_the_same_bytes_whatever_the_process(harbour: Pa
 
 
 def test_every_command_explains_itself(hoptrail: Hoptrail) -> None:
-    """Those of the contract, with their options."""
+    """The commands of the contract exist with their options."""
     promised = {
         "index": ["SOURCE...", "--index", "--for", "--language"],
         "remove": ["DOCUMENT...", "--index"],

@@ -1,4 +1,4 @@
-"""Two documents that contradict each other, of which one has no date: every door shows both, with the date, and picks none."""
+"""Two contradictory documents, one without a date: every interface shows both, with the date, and chooses neither."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytest.importorskip("hoptrail_reader")
 
 QUESTION = "What is the deposit for the rowing boat?"
 DATE = "2024-05"
-"""As it is told; the leaflet's heading says it in words, so that a door which only repeats the heading does not show it."""
+"""In ISO form; the heading has it in words, so that repeating the heading does not pass the test."""
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +27,9 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
     (folder / "leaflet.md").write_text(leaflet, encoding="utf-8")
     (folder / "handbook.md").write_text("The deposit for the rowing boat is 35 euros.\n", encoding="utf-8")
     (folder / "other.md").write_text("The ferry leaves at nine. The slip is behind the shed.\n", encoding="utf-8")
-    made = Index(folder / "index")
-    made.add(folder, "trail")
-    return made
+    new_index = Index(folder / "index")
+    new_index.add(folder, "trail")
+    return new_index
 
 
 @pytest.fixture(scope="module")
@@ -66,16 +66,16 @@ def test_the_server(client: TestClient) -> None:
 
 
 def test_a_stream(client: TestClient) -> None:
-    told = client.post("/api/ask", json={"question": QUESTION}, headers={"Accept": "text/event-stream"}).text
-    (answer,) = (block for block in told.split("\n\n") if block.startswith("event: answer"))
+    events = client.post("/api/ask", json={"question": QUESTION}, headers={"Accept": "text/event-stream"}).text
+    (answer,) = (block for block in events.split("\n\n") if block.startswith("event: answer"))
     assert picks_none(json.loads(answer.partition("data: ")[2]))
 
 
 def test_the_address_of_openai(client: TestClient) -> None:
-    asked = {"model": "trail", "messages": [{"role": "user", "content": QUESTION}]}
-    said = client.post("/v1/chat/completions", json=asked).json()["choices"][0]["message"]["content"]
-    assert said.startswith("Not settled. Closest:")
-    assert shows_both(said), said
+    body = {"model": "trail", "messages": [{"role": "user", "content": QUESTION}]}
+    text = client.post("/v1/chat/completions", json=body).json()["choices"][0]["message"]["content"]
+    assert text.startswith("Not settled. Closest:")
+    assert shows_both(text), text
 
 
 def test_an_agent(client: TestClient) -> None:

@@ -1,4 +1,4 @@
-"""`hoptrail corpus wikipedia`, and what it makes: indexed, its profiles read, asked."""
+"""`hoptrail corpus wikipedia`, and its output: indexed, with profiles, and queried."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_from_a_dump_to_an_answer(hoptrail: Hoptrail, dump: Path, tmp_path: Path, tiny: Path) -> None:
     corpus, folder = tmp_path / "corpus", tmp_path / "index"
-    made = hoptrail("corpus", "wikipedia", dump, "--out", corpus)
-    assert (made.code, made.out) == (0, "")
-    assert "5 documents of 17 pages" in made.err
+    ended = hoptrail("corpus", "wikipedia", dump, "--out", corpus)
+    assert (ended.code, ended.out) == (0, "")
+    assert "5 documents of 17 pages" in ended.err
     settings = tmp_path / "settings.toml"
     named = f'[structures.profiles]\nfrom_file = "{corpus / "profiles.jsonl"}"\n'
     settings.write_text(tiny.read_text(encoding="utf-8") + named, encoding="utf-8")
@@ -69,14 +69,14 @@ def test_other_codes(hoptrail: Hoptrail, dump: Path, tmp_path: Path) -> None:
 def test_templates_are_counted_and_can_be_said(hoptrail: Hoptrail, tmp_path: Path) -> None:
     file, templates = tmp_path / "wiki.xml", tmp_path / "templates.toml"
     file.write_bytes(dump_of([page("Isk", "It carries {{Peso|3|carga=coal}} and {{odd}}.")]))
-    told = hoptrail("corpus", "wikipedia", file, "--out", tmp_path / "bare").err
-    assert "showed nothing, the most frequent first: odd (1), peso (1)" in told
+    message = hoptrail("corpus", "wikipedia", file, "--out", tmp_path / "bare").err
+    assert "produced no text, the most frequent first: odd (1), peso (1)" in message
     templates.write_text('"peso" = "$1 kg of ${carga}"\n', encoding="utf-8")
     command = ["corpus", "wikipedia", file, "--out", tmp_path / "out", "--templates", templates]
     assert "first: odd (1);" in hoptrail(*command).err
     assert "It carries 3 kg of coal and." in (tmp_path / "out" / "documents.jsonl").read_text(encoding="utf-8")
     for wrong, reason in (
-        ("peso = 3", "shows is no text"),
+        ("peso = 3", "is not a string"),
         ("peso", "cannot be read"),
         ('peso = "$"', "first argument"),
     ):

@@ -1,4 +1,4 @@
-"""Facts have dates: every door shows the date of what an answer rests on and what it replaces, and asks the past."""
+"""Dates: every interface shows the date of the evidence and what it replaces, and can ask the past."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
         "# Rules\n\nThe boats lie at the slip.\n\nThe deposit for the rowing boat is 35 euros.\n", encoding="utf-8"
     )
     (folder / "other.md").write_text("The ferry leaves at nine. The slip is behind the shed.\n", encoding="utf-8")
-    made = Index(folder / "index")
-    made.add(folder, "trail")
-    return made
+    new_index = Index(folder / "index")
+    new_index.add(folder, "trail")
+    return new_index
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ THEN = [("20 euros", "2024-05", "leaflet.md", False)]
 
 
 def check(answer: dict[str, Any], then: dict[str, Any]) -> None:
-    """The newer statement wins and the older is said to be replaced; asked by a date before it, the older holds."""
+    """The newer statement wins and the older one is marked as replaced; as of an earlier date, the older one wins."""
     assert answer["answer"] == "35 euros"
     assert [(text.strip(), *rest) for text, *rest in cited(answer)] == NOW
     assert then["answer"] == "20 euros"
@@ -88,23 +88,23 @@ def test_from_python(index: Index) -> None:
 
 
 def test_the_server(client: TestClient) -> None:
-    asked = {"question": QUESTION}
-    past = {**asked, "as_of": PAST}
-    check(client.post("/api/ask", json=asked).json(), client.post("/api/ask", json=past).json())
+    body = {"question": QUESTION}
+    past = {**body, "as_of": PAST}
+    check(client.post("/api/ask", json=body).json(), client.post("/api/ask", json=past).json())
     found = client.post("/api/search", json={**past, "recipe": "bm25"}).json()["hits"]
     assert "2025-03" not in {one["date"] for one in found}
     for verb in ("ask", "search"):
-        refused = client.post(f"/api/{verb}", json={**asked, "as_of": "soon"})
+        refused = client.post(f"/api/{verb}", json={**body, "as_of": "soon"})
         assert (refused.status_code, refused.json()["error"]["code"]) == (400, "not_valid")
 
 
 def test_the_addresses_of_openai(client: TestClient) -> None:
     chat: dict[str, Any] = {"model": "trail", "messages": [{"role": "user", "content": QUESTION}]}
-    told = [client.post("/v1/chat/completions", json=one).json() for one in (chat, {**chat, "as_of": PAST})]
-    check(*(one["hoptrail"] for one in told))
-    assert "(2024-05, replaced): “The deposit" in told[0]["choices"][0]["message"]["content"]
-    asked = {"model": "trail", "input": QUESTION}
-    answers = [client.post("/v1/responses", json=one).json() for one in (asked, {**asked, "as_of": PAST})]
+    completions = [client.post("/v1/chat/completions", json=one).json() for one in (chat, {**chat, "as_of": PAST})]
+    check(*(one["hoptrail"] for one in completions))
+    assert "(2024-05, replaced): “The deposit" in completions[0]["choices"][0]["message"]["content"]
+    body = {"model": "trail", "input": QUESTION}
+    answers = [client.post("/v1/responses", json=one).json() for one in (body, {**body, "as_of": PAST})]
     check(*(one["hoptrail"] for one in answers))
     marks = [one["hoptrail"] for one in answers[0]["output"][0]["content"][0]["annotations"]]
     assert [(one["date"], one["replaced"]) for one in marks] == [("2025-03", False), ("2024-05", True)]
@@ -112,10 +112,10 @@ def test_the_addresses_of_openai(client: TestClient) -> None:
 
 def test_an_agent(client: TestClient) -> None:
     pytest.importorskip("mcp")
-    told = []
+    answers = []
     for more in ({}, {"as_of": PAST}):
         call: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
         call["params"] = {"name": "ask", "arguments": {"question": QUESTION, **more}}
         accepts = {"Accept": "application/json, text/event-stream"}
-        told.append(client.post("/mcp", json=call, headers=accepts).json()["result"]["structuredContent"])
-    check(*told)
+        answers.append(client.post("/mcp", json=call, headers=accepts).json()["result"]["structuredContent"])
+    check(*answers)

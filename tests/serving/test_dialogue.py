@@ -1,4 +1,4 @@
-"""`hoptrail ask` without a question: a dialogue whose questions follow on from the answer before; and how answers look."""
+"""`hoptrail ask` without a question: a dialogue with follow-ups; and the display of answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running out of memory, threads or open files is said as what it is, never as damage."""
+"""A lack of memory, threads or open files is reported as such, never as damage."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def run(*arguments: str | Path, limit: Callable[[], None]) -> tuple[int, str]:
 
 
 def test_too_little_memory_is_said_as_such(index_of_world: Path) -> None:
-    """250 MiB are enough to run, and not for the weights of the encoder."""
-    asked = ("search", "Lindeth", "--recipe", "hybrid", "--index", index_of_world)
-    code, error = run(*asked, limit=limited("RLIMIT_AS", 250 * MIB))
+    """250 MiB are enough to run, but not for the weights of the encoder."""
+    command = ("search", "Lindeth", "--recipe", "hybrid", "--index", index_of_world)
+    code, error = run(*command, limit=limited("RLIMIT_AS", 250 * MIB))
     assert code == 1, error
     assert "gave no more memory" in " ".join(error.split())
     for wrong in ("Traceback", "hoptrail repair", "do not fit"):
@@ -49,9 +49,9 @@ def test_too_little_memory_is_said_as_such(index_of_world: Path) -> None:
 
 def test_what_hangs_on_a_lack_is_told_from_other_faults() -> None:
     refused = OSError(errno.ENOMEM, "Cannot allocate memory")
-    told = ModelUnavailable("the weights cannot be read")
-    told.__cause__ = refused
-    assert "no more memory" in str(exhausted(told))
+    error = ModelUnavailable("the weights cannot be read")
+    error.__cause__ = refused
+    assert "no more memory" in str(exhausted(error))
     assert "no more threads" in str(exhausted(RuntimeError("can't start new thread")))
     assert "no more open files" in str(exhausted(OSError(errno.EMFILE, "Too many open files")))
     assert exhausted(OSError(errno.EIO, "Input/output error")) is None

@@ -22,12 +22,12 @@ EXECUTABLE = Path(sys.executable).with_name("hoptrail")
 
 @pytest.fixture
 def copied(harbour: Path, tmp_path: Path) -> Path:
-    """The sample index, to break."""
+    """A copy of the sample index that a test may damage."""
     return Path(shutil.copytree(harbour, tmp_path / "copied"))
 
 
 def check(ended: Ended, code: int, *words: str) -> None:
-    """The exit code, a message with these words on standard error, no traceback, nothing on standard output."""
+    """Check the exit code, the words on standard error, no traceback and an empty standard output."""
     assert ended.code == code, ended.err
     assert ended.out == ""
     assert "Traceback" not in ended.err
@@ -47,10 +47,10 @@ def test_index_search_remove_verify_and_repair(hoptrail: Hoptrail, world: Path, 
     (world / "copy.txt").write_text("A brook.", encoding="utf-8")
     check(hoptrail("index", world, *options), 0, "1 documents added")
     (world / "copy.txt").unlink()
-    check(hoptrail("index", world, *options), 0, "1 file is gone; --sync forgets it")
+    check(hoptrail("index", world, *options), 0, "1 file is gone; --sync removes it from the index")
     check(hoptrail("index", world, "--sync", *options), 0, "6 unchanged, 1 removed because")
     check(hoptrail("remove", "Isk", world / "Dunmere.txt", *options), 0, "removed: Isk", "removed: Dunmere")
-    check(hoptrail("verify", *options), 0, "files are as they were written")
+    check(hoptrail("verify", *options), 0, "files match their checksums")
     check(hoptrail("repair", *options), 0, "0 damaged files")
     found = hoptrail("search", "brook", "--recipe", "bm25", "--json", *options)
     assert (found.code, found.json["hits"]) == (0, [])
@@ -188,7 +188,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["evaluate", "DATA", "--recipes", "bm25", "--language", "klingon"], "there is no language 'klingon'"),
     (
         ["score", "DATA/questions.jsonl", "--rule", "wonder"],
-        "there is no rule wonder. There are: hotpotqa, 2wiki, musique, cover.",
+        "there is no rule wonder. Rules: hotpotqa, 2wiki, musique, cover.",
     ),
     (["score", "DATA/questions.jsonl"], "--rule"),
 ]
@@ -249,9 +249,9 @@ def test_broken_files_among_good_ones_are_named(hoptrail: Hoptrail, world: Path,
         "7 documents added",
         "broken.docx: ",
         "lines.jsonl, line 2: has no `text`",
-        "1 file left out: 1 .png; --verbose names them",
+        "1 file skipped: 1 .png; --verbose names them",
     )
-    check(hoptrail("index", world, "--verbose", *options), 4, "left out: ", "picture.png")
+    check(hoptrail("index", world, "--verbose", *options), 4, "skipped: ", "picture.png")
     check(hoptrail("index", world / "picture.png", *options), 4, "picture.png: is not text")
     assert len(hoptrail("show", "--json", *options).json["documents"]) == 7
     check(hoptrail("index", world / "broken.docx", *options), 4, "broken.docx")
@@ -263,7 +263,7 @@ def test_broken_files_among_good_ones_are_named(hoptrail: Hoptrail, world: Path,
 @pytest.mark.parametrize("environment", [{"PYTHONUNBUFFERED": "1"}, {}], ids=["unbuffered", "buffered"])
 @pytest.mark.parametrize("form", [["--json"], []], ids=["json", "shown"])
 def test_a_reader_that_leaves_early_is_no_failure(environment: dict[str, str], form: list[str]) -> None:
-    """`hoptrail settings | head -1`: the pipe closes, and nobody hears about it."""
+    """`hoptrail settings | head -1`: the closed pipe is not reported."""
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing) as closed:
@@ -299,7 +299,7 @@ for number, command in enumerate(json.loads(sys.argv[1])):
         if ended.code:
             raise
 """
-"""In one process, which takes longer to start than to run a command."""
+"""Runs several commands in one process, because starting takes longer than a command."""
 
 
 def test_what_the_encoding_of_the_output_lacks_is_written_escaped(
@@ -323,7 +323,7 @@ def test_what_the_encoding_of_the_output_lacks_is_written_escaped(
 
 
 def test_an_endpoint_that_hangs_up_is_told_of_and_ends_nothing(tiny: Path, tmp_path: Path) -> None:
-    """A peer that closes while we write to it: a signal would end the process without a word."""
+    """A peer closes while we write to it: the signal would end the process silently."""
     settings = write_settings(tiny, tmp_path / "settings.toml", attempts=1)
     with socket.create_server(("127.0.0.1", 0)) as rude:
 

@@ -1,4 +1,4 @@
-"""`hoptrail explain-triples`: what is shown, as text and as JSON, and what is refused."""
+"""`hoptrail explain-triples`: its output as text and as JSON, and its refusals."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def test_the_same_as_text(hoptrail: Hoptrail, triples: Path) -> None:
 
 def test_a_question_without_a_triple_says_so(hoptrail: Hoptrail, triples: Path) -> None:
     ended = hoptrail("explain-triples", "why?", "--index", triples)
-    assert (ended.code, ended.out.strip()) == (0, "no triple is read off this question")
+    assert (ended.code, ended.out.strip()) == (0, "no triple was found in this question")
 
 
 def test_what_compares_no_triples_is_refused(hoptrail: Hoptrail, triples: Path) -> None:
     ended = hoptrail("explain-triples", QUESTION, "--index", triples, "--recipe", "bm25")
     assert ended.code == WRONG_USAGE
-    assert "bm25 compares no triples" in ended.err
+    assert "bm25 does not compare triples" in ended.err
     ended = hoptrail("explain-triples", QUESTION, "--index", triples, "--recipe", "comprag:text")
     assert ended.code == FAILED
     assert "Set texts = true" in ended.err

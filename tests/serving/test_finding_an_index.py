@@ -1,4 +1,4 @@
-"""Commands without `--index`: the index is found as git finds a repository, and made where it can be kept."""
+"""Commands without `--index`: the index is found as git finds a repository, and created in a safe place."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hoptrail.index import Index
 
 @pytest.fixture
 def notes(tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a document and one below it; it is the current folder, and the settings are those of the tests."""
+    """The current folder: it has a document and a subfolder, and the settings of the tests."""
     folder = tmp_path / "notes"
     (folder / "below").mkdir(parents=True)
     (folder / "isk.txt").write_text("The river Isk rises in Hallin.", encoding="utf-8")
@@ -36,14 +36,14 @@ def test_the_first_index_makes_one_and_later_commands_find_it(
 ) -> None:
     first = hoptrail("index", ".")
     assert first.code == 0
-    assert f"is made in {notes / '.hoptrail'}." in first.err
+    assert f"is created in {notes / '.hoptrail'}." in first.err
     assert names(notes) == [".hoptrail", "below", "isk.txt"]
     assert (notes / ".hoptrail" / ".gitignore").read_text() == "*\n"
     monkeypatch.chdir(notes / "below")
     assert "Isk" in hoptrail("ask", "Where does the river Isk rise?").out
     assert len(hoptrail("show", "--json").json["documents"]) == 1
     assert hoptrail("verify").code == 0
-    assert "is made in" not in hoptrail("index", notes).err
+    assert "is created in" not in hoptrail("index", notes).err
     assert len(hoptrail("show", "--json").json["documents"]) == 1, "the index was read as documents"
 
 
@@ -75,8 +75,8 @@ def test_a_synchronised_folder_has_its_index_elsewhere(
         (tmp_path / name / mark).mkdir()
     (folder / "isk.txt").write_text((notes / "isk.txt").read_text(), encoding="utf-8")
     monkeypatch.chdir(folder)
-    said = hoptrail("index", ".").err
-    assert "because the folder is synchronised" in said
+    message = hoptrail("index", ".").err
+    assert "because the folder is synchronised" in message
     assert names(folder) == ["isk.txt"]
     found = find_index(folder)
     assert found is not None

@@ -1,4 +1,4 @@
-"""The commands that measure without answering, from the command line: probes, presets in `evaluate`, the training set."""
+"""Commands that measure without answering: probes, presets in `evaluate`, the training set."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_presets_are_evaluated_side_by_side_under_their_names(
 def test_what_asking_a_model_may_cost_is_told_before_it_is_asked(
     hoptrail: Hoptrail, data: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A guided question draws ten answers a batch; here nothing may be asked at all."""
+    """A guided question samples ten answers per batch; here no call is allowed."""
     with serving(FakeAI(lambda _: "{}")) as fake:
         point_at(fake, monkeypatch)
         settings = write_settings(tiny, tmp_path / "settings.toml", limit_tokens=1)

@@ -1,4 +1,4 @@
-"""What a terminal shows while a run goes on: counts, the run as a whole, what language tasks have cost; and what a log gets."""
+"""Progress in a terminal: counts, the whole run, the cost of language tasks; and the lines in a log."""
 
 from __future__ import annotations
 

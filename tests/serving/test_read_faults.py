@@ -1,4 +1,4 @@
-"""A disk that refuses to be read: commands say so, change nothing, and give no answer from half of an index."""
+"""Failing reads: commands report them, change nothing, and never answer from a part of the index."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(
 EXECUTABLE = Path(sys.executable).with_name("hoptrail")
 AT = ("--index", "index", "--settings", "settings.toml")
 POINTS = 4
-"""How many reads of each command fail, each in a trial of its own, spread evenly over all."""
+"""Number of failing reads per command, one per trial, spread evenly over all reads."""
 
 TRIALS = """
 import ctypes, json, os, shutil, sys, tempfile
@@ -82,7 +82,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 
 @pytest.fixture(scope="module")
 def ground(tmp_path_factory: pytest.TempPathFactory, tiny: Path) -> Path:
-    """The library; an index, which each trial copies; and its documents, one of which has changed since."""
+    """The preloaded library, an index that each trial copies, and its documents, one of which has changed since."""
     ground = tmp_path_factory.mktemp("reads")
     source = Path(__file__).with_name("read_faults.c")
     subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", str(ground / "reads.so"), str(source), "-ldl"], check=True)
@@ -105,7 +105,7 @@ def hoptrail(ground: Path, *arguments: str) -> None:
 @pytest.mark.timeout(280)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_read_that_fails_is_said_and_changes_nothing(ground: Path, name: str) -> None:
-    """Reads of database and log; arrays are mapped."""
+    """Number of reads of the database and its log; arrays are mapped."""
     library, folder = str(ground / "reads.so"), str(ground / "index")
     command = json.dumps([*COMMANDS[name], *AT])
     ended = subprocess.run(

@@ -1,4 +1,4 @@
-"""What people see: text from documents stays text, whatever it holds, and everything that matters is shown."""
+"""Output in a terminal: document text is never markup, and everything important is shown."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ def test_nothing_from_a_document_reaches_the_terminal_as_a_command(
 def test_an_answer_shows_every_hop_with_its_sentence_and_place(hoptrail: Hoptrail, harbour: Path) -> None:
     question = "Which river flows through the town where the designer of the Candlerock Lighthouse was born?"
     shown = hoptrail("ask", question, "--index", harbour)
-    given = hoptrail("ask", question, "--index", harbour, "--json").json
+    answer = hoptrail("ask", question, "--index", harbour, "--json").json
     assert shown.err == ""
     unfolded = " ".join(shown.out.replace("│", " ").split())
-    assert f"Answer: {given['answer']}" in unfolded
-    for number, hop in enumerate(given["trail"], start=1):
+    assert f"Answer: {answer['answer']}" in unfolded
+    for number, hop in enumerate(answer["trail"], start=1):
         assert f"hop {number} {hop['question']}" in unfolded
-    for item in given["evidence"]:
+    for item in answer["evidence"]:
         assert f"{item['title']} {item['document']} {item['start']}–{item['end']}" in unfolded
         assert " ".join(item["text"].split()) in unfolded
 
@@ -136,5 +136,5 @@ def test_an_evaluation_is_told_by_hops_where_questions_differ_in_them(hops: tupl
     report = {"data": "small", "questions": 3, "language": "offline", "recipes": {"bm25": result}}
     Console(file=screen, width=200).print(render_evaluation(report))
     rows = [line.split() for line in screen.getvalue().splitlines()]
-    told = [row[1] for row in rows if row[:1] == ["bm25"] and row[2] == "3"]
-    assert told == (list(hops) if len(hops) > 1 else [])
+    counts = [row[1] for row in rows if row[:1] == ["bm25"] and row[2] == "3"]
+    assert counts == (list(hops) if len(hops) > 1 else [])

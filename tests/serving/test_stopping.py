@@ -1,4 +1,4 @@
-"""Exit code 3: a signal in the middle of work saves what is finished, and the same command goes on from there."""
+"""Exit code 3: a signal during work saves finished work, and the same command continues from there."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from world import FACTS, HashingEncoder
 EXECUTABLE = Path(sys.executable).with_name("hoptrail")
 TESTS = Path(__file__).parents[1]
 HEEDING = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
-"""Starts a command that heeds Ctrl-C also where the tests themselves ignore it, as in the background of a shell."""
+"""Starts a command that handles Ctrl-C even if the tests ignore it, as in the background of a shell."""
 
 
 @dataclass(frozen=True)
 class Interrupting(HashingEncoder):
-    """Sends a signal to its own process in the middle of the call that `when` picks by what was encoded before."""
+    """Sends a signal to its process during the call that `when` selects by the texts encoded so far."""
 
     number: signal.Signals = signal.SIGINT
     when: Callable[[list[str]], bool] = bool
@@ -104,7 +104,7 @@ main()
 
 
 def test_a_second_signal_ends_at_once_and_nothing_is_lost(world: Path, tmp_path: Path) -> None:
-    """The first waits for the batch; whoever cannot wait asks twice."""
+    """The first signal waits for the batch, the second one does not."""
     index = Index(tmp_path / "index")
     index.encoder = HashingEncoder()
     index.add([world])
@@ -167,7 +167,7 @@ def test_the_executable_stops_between_batches_and_goes_on(
 
 
 def test_a_command_that_saves_nothing_ends_with_the_same_code(tmp_path: Path) -> None:
-    """It waits for a pipe that nobody writes to."""
+    """The command waits for a pipe without a writer."""
     pipe = tmp_path / "predictions.jsonl"
     os.mkfifo(pipe)
     command: list[str | Path] = [sys.executable, "-c", HEEDING, EXECUTABLE, "score", pipe, "--rule", "cover"]

@@ -1,4 +1,4 @@
-"""The process as a whole: it sends nothing anywhere, and a clock that goes back does it no harm."""
+"""The whole process: it opens no connection, and tolerates a clock that goes back."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def back(real=time.time):
 time.time = back
 time.time_ns = lambda: int(back() * 1e9)
 """
-"""For every Python process of a command: connections and look-ups are noted, and the clock goes back a minute at each look."""
+"""For every Python process of a command: records connections and DNS look-ups, and sets the clock back a minute per read."""
 
 
 def without_network() -> list[str]:
-    """What has a command run where there is no network, where that can be had."""
+    """The prefix that runs a command without a network, if the system allows it."""
     able = subprocess.run(["unshare", "-n", "true"], capture_output=True, check=False).returncode == 0
     return ["unshare", "-n"] if able else []
 

@@ -116,7 +116,7 @@ def download(package: str, architecture: str, version: str, pool: str, checksum:
         if is_right(target, checksum):
             return target
         tried.append(f"{address}: another SHA-256")
-    sys.exit(f"{package} {version} could not be had:\n  " + "\n  ".join(tried))
+    sys.exit(f"{package} {version} could not be downloaded:\n  " + "\n  ".join(tried))
 
 
 def lay_out(root: Path, files: dict[str, str], documents: Path) -> None:

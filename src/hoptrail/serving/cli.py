@@ -1,4 +1,4 @@
-"""The command line: one function a command, no logic of its own. Results go to standard output, all else to standard error.
+"""The command line: one function per command, without logic. Results go to standard output, everything else to standard error.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 stopped but resumable, 4 done but some documents could not be read.
 """
@@ -64,22 +64,22 @@ if TYPE_CHECKING:
     from hoptrail.syncing import IndexingReport
 
 INTERRUPTED = 130
-"""What the command-line library ends with when a command that does not watch for signals is interrupted."""
+"""Exit code of the command-line library when a command that does not handle signals is interrupted."""
 
 DAILY, EVALUATION, RESEARCH, UPKEEP = "Every day", "Evaluation", "Research", "Upkeep"
-"""What the help groups commands under, in this order."""
+"""The groups of commands in the help, in this order."""
 
 
 class Grouped(TyperGroup):
-    """Lists commands under the headings that they were entered with."""
+    """Lists commands under their headings in the help."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """One list a heading, in the order in which commands were entered."""
-        named = [(name, self.commands[name]) for name in self.list_commands(ctx)]
+        """Write one list per heading, in the order of registration."""
+        entries = [(name, self.commands[name]) for name in self.list_commands(ctx)]
         for heading in (DAILY, EVALUATION, RESEARCH, UPKEEP):
             rows = [
                 (name, command.get_short_help_str(formatter.width))
-                for name, command in named
+                for name, command in entries
                 if getattr(command, "rich_help_panel", None) == heading
             ]
             if rows:
@@ -97,8 +97,8 @@ app = typer.Typer(
 )
 
 
-def _say_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         from importlib.metadata import version
 
         print(f"hoptrail {version('hoptrail')}")  # noqa: T201
@@ -109,7 +109,7 @@ def _say_version(wanted: bool) -> None:
 def program(
     *,
     version: Annotated[
-        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Show the version and exit.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Answers questions whose answer is spread over several documents, and shows the trail."""
@@ -124,47 +124,46 @@ def index(
     ] = None,
     language: LanguageName = None,
     rebuild: Annotated[
-        bool, typer.Option("--rebuild", help="Read all files again, and make anew what another language has made.")
+        bool, typer.Option("--rebuild", help="Read all files again, and rebuild what another language made.")
     ] = False,
     sync: Annotated[
-        bool, typer.Option("--sync", help="Forget documents whose files are no longer in the folders named.")
+        bool, typer.Option("--sync", help="Remove documents whose files are gone from the named folders.")
     ] = False,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Go on: index again whenever something in the folders changes.")
+        bool, typer.Option("--watch", help="Keep running: index again whenever the folders change.")
     ] = False,
     estimate: Annotated[
-        bool, typer.Option("--estimate", help="Only say what language tasks would cost; index nothing.")
+        bool, typer.Option("--estimate", help="Only estimate the cost of language tasks; index nothing.")
     ] = False,
     on: Place = LOCAL,
     address: RayAddress = "",
-    verbose: Annotated[bool, typer.Option("--verbose", help="Name the files that are left out.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Name the skipped files.")] = False,
     settings: SettingsFile = None,
 ) -> None:
-    """Add or update documents; resumable; only what changed is done again."""
+    """Add or update documents; resumable; processes only what changed."""
     folder = folder or found_or_new(Path.cwd(), make=bool(sources or recipes) and not estimate)
     opened = open_index(folder, settings, language or (CHAT if estimate else None), rehearsed=estimate)
     alone = on == LOCAL and not address and not (watch and (rebuild or estimate))
     _check(sources, recipes, folder, refused=(estimate or watch) and not alone)
     if watch:
-        _watched(opened, sources or [], named(recipes), sync=sync or None, verbose=verbose)
+        _watch(opened, sources or [], named(recipes), sync=sync or None, verbose=verbose)
         return
     if estimate:
-        report = _estimated(opened, sources or [], named(recipes), rebuild=rebuild, verbose=verbose)
-    else:  # Ray listens for signals when it is started; whoever comes later is heard
+        report = _estimate(opened, sources or [], named(recipes), rebuild=rebuild, verbose=verbose)
+    else:  # Ray installs signal handlers when it starts; ours are installed after it and win
         with open_executor(on, address) as executor, watching() as watcher, without_failed_tasks_logged():
             report = opened.add(sources or [], named(recipes), watcher, rebuild=rebuild, on=executor, sync=sync or None)
-        _tell(report, verbose=verbose)
+        _print_report(report, verbose=verbose)
     if report.failures:
         raise typer.Exit(INCOMPLETE if report.documents else FAILED)
 
 
 def _check(sources: list[str] | None, recipes: list[str] | None, folder: Path, *, refused: bool) -> None:
-    """Raises: UsageError: the folder holds documents and no index, there is nothing to do, or options do not go together."""
+    """Raises: UsageError: the folder holds documents and no index, there is nothing to do, or options exclude each other."""
     refuse_documents(folder)
     if refused:
         raise UsageError(
-            "--estimate and --watch work in this process, and alone: leave --on and --address out, and beside --watch "
-            "--rebuild and --estimate."
+            "--estimate and --watch cannot be combined with --on or --address, nor --watch with --rebuild or --estimate."
         )
     if not sources and not recipes:
         raise UsageError("name at least one file or folder to index.")
@@ -172,27 +171,25 @@ def _check(sources: list[str] | None, recipes: list[str] | None, folder: Path, *
         raise UsageError(f"there is no index at {folder} to build more for: name at least one file or folder to index.")
 
 
-def _tell(report: IndexingReport, *, verbose: bool) -> None:
+def _print_report(report: IndexingReport, *, verbose: bool) -> None:
     console_of(error=True).print(render.render_indexing(report, verbose=verbose), soft_wrap=True)
 
 
-def _watched(opened: Index, sources: list[str], recipes: list[str], *, sync: bool | None, verbose: bool) -> None:
-    """Tells each time that something was done, the first time in any case."""
+def _watch(opened: Index, sources: list[str], recipes: list[str], *, sync: bool | None, verbose: bool) -> None:
+    """Index again after each change; print the first report and every later one that did something."""
     from hoptrail.watching import watch
 
     with watching() as watcher, without_failed_tasks_logged():
         shown = False
         for report in watch(opened, sources, recipes, watcher, sync=sync):
             if not shown or report.did_something:
-                _tell(report, verbose=verbose)
+                _print_report(report, verbose=verbose)
             if not shown:
-                console_of(error=True).print("watching; the first Ctrl-C ends")
+                console_of(error=True).print("watching; Ctrl-C ends")
             shown = True
 
 
-def _estimated(
-    opened: Index, sources: list[str], recipes: list[str], *, rebuild: bool, verbose: bool
-) -> IndexingReport:
+def _estimate(opened: Index, sources: list[str], recipes: list[str], *, rebuild: bool, verbose: bool) -> IndexingReport:
     with watching() as watcher, without_failed_tasks_logged():
         report = opened.estimate(sources, recipes, watcher, rebuild=rebuild)
     console_of().print(render.render_estimate(report.usage, opened.settings.chat), soft_wrap=True)
@@ -202,9 +199,7 @@ def _estimated(
 
 @app.command(rich_help_panel=DAILY)
 def remove(
-    documents: Annotated[
-        list[str], typer.Argument(metavar="DOCUMENT...", help="An id, or the path or title read under.")
-    ],
+    documents: Annotated[list[str], typer.Argument(metavar="DOCUMENT...", help="An id, path or title.")],
     folder: IndexFolder,
     settings: SettingsFile = None,
 ) -> None:
@@ -221,26 +216,26 @@ def search(
     question: Annotated[str, typer.Argument(metavar="QUESTION")],
     folder: IndexFolder,
     recipe: RecipeName = None,
-    limit: Annotated[int | None, typer.Option("-k", metavar="N", min=1, help="How many units.")] = None,
+    limit: Annotated[int | None, typer.Option("-k", metavar="N", min=1, help="Number of units.")] = None,
     as_of: AsOf = "",
     as_json: AsJson = False,
     settings: SettingsFile = None,
 ) -> None:
-    """Retrieval only: what a recipe finds for a question."""
+    """Only retrieve: list what a recipe finds for a question."""
     opened = open_index(folder, settings)
-    asked, wanted = checked_question(question), recipe or opened.settings.recipe
+    question, requested = checked_question(question), recipe or opened.settings.recipe
     used = opened.recipe(recipe, LazyLanguage(opened.language), limit, opened.view(as_of))
-    ranking = used.retrieve(asked)
-    say_unfinished(opened, used.name, wanted)
+    ranking = used.retrieve(question)
+    say_unfinished(opened, used.name, requested)
     if as_json:
-        print_json(contract.search_json(asked, told_name(wanted, used), ranking))
+        print_json(contract.search_json(question, told_name(requested, used), ranking))
     else:
         console_of().print(render.render_ranking(ranking))
 
 
 @app.command(rich_help_panel=DAILY)
 def show(folder: IndexFolder, as_json: AsJson = False, settings: SettingsFile = None) -> None:
-    """What is in an index: documents, units, links, structures, cost."""
+    """List the contents of an index: documents, units, links, structures, cost."""
     contents = open_index(folder, settings).contents()
     if as_json:
         print_json(contract.contents_json(contents))
@@ -252,19 +247,21 @@ def show(folder: IndexFolder, as_json: AsJson = False, settings: SettingsFile = 
 def verify(folder: IndexFolder, settings: SettingsFile = None) -> None:
     """Compare every file of an index with its checksum."""
     count = open_index(folder, settings).verify()
-    console_of(error=True).print(f"{count} files are as they were written.")
+    console_of(error=True).print(f"{count} files match their checksums.")
 
 
 @app.command(rich_help_panel=UPKEEP)
 def repair(folder: IndexFolder, settings: SettingsFile = None) -> None:
-    """Rebuild what is damaged in an index from its stored documents."""
+    """Rebuild damaged parts of an index from its stored documents."""
     with watching() as watcher:
         index = open_index(folder, settings)
         damaged, unfinished = index.repair(watcher), ", ".join(index.unfinished())
     for name in damaged:
         console_of(error=True).print(render.plain(f"was damaged: {name}"), soft_wrap=True)
-    left = f"not rebuilt, because repairing asks no model: {unfinished}. `hoptrail index --for RECIPE` builds them"
-    console_of(error=True).print(f"{len(damaged)} damaged files; {left if unfinished else 'the index is whole'}.")
+    outcome = "the index is complete"
+    if unfinished:
+        outcome = f"not rebuilt, because repair calls no model: {unfinished}. `hoptrail index --for RECIPE` builds them"
+    console_of(error=True).print(f"{len(damaged)} damaged files; {outcome}.")
 
 
 app.command(rich_help_panel=EVALUATION)(cli_evaluation.evaluate)
@@ -285,7 +282,7 @@ app.command(rich_help_panel=DAILY)(cli_mcp.mcp)
 
 @app.command(rich_help_panel=RESEARCH)
 def recipes(as_json: AsJson = False) -> None:
-    """The recipes, and the structures each needs."""
+    """List the recipes and the structures each needs."""
     from hoptrail.recipes.catalogue import presets_of, recipe_settings
     from hoptrail.recipes.registry import RECIPES, recipe_class
 
@@ -309,15 +306,15 @@ def recipes(as_json: AsJson = False) -> None:
 @app.command(rich_help_panel=UPKEEP)
 def replies(
     folder: IndexFolder,
-    out: Annotated[Path, typer.Option("--out", metavar="FILE.jsonl", help="Where to write the recording.")],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE.jsonl", help="The file to write.")],
 ) -> None:
-    """Write the chat model's replies kept in an index as a recording, for `--language replay:FILE`."""
+    """Write the chat model's replies stored in an index as a recording, for `--language replay:FILE`."""
     from hoptrail.models.recording import write_recording
     from hoptrail.models.remembered import FILE, RememberedReplies
 
     remembered = RememberedReplies(folder / FILE)
     if not remembered.path.exists() and not Snapshot.exists(folder):
-        raise IndexUnavailable(f"there is no index at {folder}, and no reply is kept there: nothing was written.")
+        raise IndexUnavailable(f"there is no index at {folder}, and no reply is stored there: nothing was written.")
     count = write_recording(remembered.stored(), out)
     console_of(error=True).print(render.render_ledger(count, remembered.ledger()))
 
@@ -329,27 +326,25 @@ app.command(rich_help_panel=RESEARCH)(cli_evaluation.distil)
 def doctor(
     folder: Annotated[
         Path | None,
-        typer.Option(
-            "--index", metavar="DIR", parser=index_folder, help="The index whose ledger the checks are entered in."
-        ),
+        typer.Option("--index", metavar="DIR", parser=index_folder, help="The index whose ledger records the calls."),
     ] = None,
     settings: SettingsFile = None,
 ) -> None:
-    """Whether the chat endpoint, its model, its reply formats and the embeddings work, and what to do if not."""
+    """Test the chat endpoint, its model, its reply formats and the embeddings, and say how to fix what fails."""
     from hoptrail.serving.doctor import examine
     from hoptrail.settings import load_settings
 
-    harmed = False
+    failed = False
     for check in examine(load_settings(settings), folder):
-        harmed = harmed or (check.needed and not check.works)
+        failed = failed or (check.needed and not check.works)
         console_of().print(render.render_check(check), soft_wrap=True)
-    if harmed:
+    if failed:
         raise typer.Exit(FAILED)
 
 
 @app.command(rich_help_panel=UPKEEP)
 def settings(settings: SettingsFile = None) -> None:
-    """Every setting with the value in force, as the TOML that sets it."""
+    """Print every setting with its current value, as the TOML that sets it."""
     from hoptrail.settings import load_settings, to_toml
 
     print(to_toml(load_settings(settings)), end="")  # noqa: T201
@@ -360,7 +355,7 @@ def main() -> NoReturn:
     try:
         with standard_output():
             code = _run()
-    except BrokenPipeError:  # whoever read us closed the pipe early (`| head`)
+    except BrokenPipeError:  # the reader closed the pipe early (`| head`)
         silence()
         code = FAILED
     except OutputRefused as error:
@@ -384,12 +379,12 @@ def _run() -> str | int | None:
             raise
     else:
         return 0
-    # Only here has what the failed command held been let go, which telling of too little memory needs.
+    # Only here is the memory of the failed command free again, which reporting a lack of memory needs.
     return _report_error(shown)
 
 
 def _report_error(error: HoptrailError) -> int:
-    """The exit code, once the message is out."""
+    """Print the message; return the exit code."""
     console_of(error=True).print(render.plain(f"hoptrail: {error}"), soft_wrap=True)
     if isinstance(error, UsageError):
         return WRONG_USAGE

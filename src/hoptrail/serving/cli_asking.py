@@ -1,4 +1,4 @@
-"""The command that asks: one question, or several in a dialogue. Entered in the command line by `cli.py`."""
+"""The command `ask`: one question, or several in a dialogue. `cli.py` registers it."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from hoptrail.serving.options import (
 from hoptrail.types import Answer
 
 PROMPT = "? "
-_MOST_REMEMBERED = 1_000
-"""Questions in the history, which the arrow keys go through."""
+_HISTORY_LENGTH = 1_000
+"""Questions in the history of the arrow keys."""
 
 
 def ask(
     question: Annotated[
-        str | None, typer.Argument(metavar="QUESTION", help="Without one, a dialogue: a question a line.")
+        str | None, typer.Argument(metavar="QUESTION", help="Without it, a dialogue: one question per line.")
     ] = None,
     folder: IndexFolder = ...,  # type: ignore[assignment]
     recipe: RecipeName = None,
@@ -49,7 +49,7 @@ def ask(
     index = open_index(folder, settings)
     if question is None:
         if as_json:
-            raise UsageError("--json answers one question: give it.")
+            raise UsageError("--json answers one question: name it.")
         _dialogue(index, recipe, language, as_of)
         return
     answer = index.ask(question, recipe, language, as_of=as_of)
@@ -63,12 +63,11 @@ def ask(
 
 
 def _dialogue(index: Index, recipe: str | None, language: str | None, as_of: str) -> None:
-    """Answers line after line. What points back is completed from the answer before; a question that is refused ends nothing."""
+    """Answer line by line. A follow-up is completed from the previous answer; a refused question does not end the dialogue."""
     from hoptrail.language.following import stand_alone
 
-    index.recipe(
-        recipe, language, view=index.view(as_of)
-    )  # what is wrong with the index or the recipe is said before anything is asked
+    # Raises for an unusable index or recipe before the first question.
+    index.recipe(recipe, language, view=index.view(as_of))
     before: Answer | None = None
     for line in _lines():
         try:
@@ -83,11 +82,11 @@ def _dialogue(index: Index, recipe: str | None, language: str | None, as_of: str
 
 
 def _lines() -> Iterator[str]:
-    """What is typed, until the end of input; lines of a pipe without a prompt. The history is kept for the next dialogue."""
+    """Lines of input until its end, without a prompt if they come from a pipe. The history is kept for the next dialogue."""
     if not sys.stdin.isatty():
         yield from filter(None, map(str.strip, sys.stdin))
         return
-    console_of(error=True).print("Ask; questions may follow on from the answer before. Ctrl-D ends.", style="dim")
+    console_of(error=True).print("Ask; a question may follow up the previous answer. Ctrl-D ends.", style="dim")
     with suppress(EOFError), _history():
         while True:
             if line := input(PROMPT).strip():
@@ -96,8 +95,8 @@ def _lines() -> Iterator[str]:
 
 @contextmanager
 def _history() -> Iterator[None]:
-    """The questions of earlier dialogues, for the arrow keys, where the system has what goes through them."""
-    if find_spec("readline") is None:  # Windows, whose terminal remembers lines itself
+    """Make the questions of earlier dialogues available to the arrow keys, if the system has readline."""
+    if find_spec("readline") is None:  # Windows, whose terminal keeps a history itself
         yield
         return
     import readline
@@ -107,7 +106,7 @@ def _history() -> Iterator[None]:
     file: Path = user_state_path("hoptrail", ensure_exists=True) / "questions"
     with suppress(OSError):
         readline.read_history_file(file)
-    readline.set_history_length(_MOST_REMEMBERED)
+    readline.set_history_length(_HISTORY_LENGTH)
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""The commands that look at runs of `hoptrail evaluate`: compare, trail diff, errors. Entered in the command line by `cli.py`."""
+"""The commands that analyse runs of `hoptrail evaluate`: compare, trail diff, errors. `cli.py` registers them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hoptrail.serving.render import plain
 if TYPE_CHECKING:
     from hoptrail.evaluation.comparison_tables import TextTable
 
-trail = typer.Typer(help="Look into the trails of runs.", no_args_is_help=True, rich_markup_mode=None)
+trail = typer.Typer(help="Analyse the trails of runs.", no_args_is_help=True, rich_markup_mode=None)
 
 RunFolder = Annotated[
     Path, typer.Argument(metavar="RUN", help="A folder in DIR/runs, as `evaluate --work DIR` names it.")
@@ -24,11 +24,10 @@ RunFolder = Annotated[
 Examples = Annotated[int, typer.Option("--examples", metavar="N", min=0, help="Show the first N questions of each.")]
 Runs = Annotated[
     list[Path],
-    typer.Argument(metavar="RUN...", help="Folders in DIR/runs; the first is what others are compared with."),
+    typer.Argument(metavar="RUN...", help="Folders in DIR/runs; the first is the baseline."),
 ]
 
-
-_OF_VALUES = frozenset("0123456789.,+-*[] ")
+_NUMERIC = frozenset("0123456789.,+-*[] ")
 
 
 def compare(
@@ -38,7 +37,7 @@ def compare(
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE.html", help="Write a page with plots.")] = None,
     prices: Annotated[Path | None, typer.Option("--prices", metavar="FILE.toml", help="Your own price table.")] = None,
 ) -> None:
-    """Runs side by side: means with intervals, which differences are significant, by hops and by type."""
+    """Compare runs: means with intervals and significant differences, also by hops and by type."""
     from hoptrail.evaluation.comparison_tables import tables_of, to_csv, to_markdown
     from hoptrail.evaluation.prices import load_prices, price_notes
     from hoptrail.evaluation.run_comparison import compare as side_by_side
@@ -66,12 +65,12 @@ def diff(
     first: Annotated[Path, typer.Argument(metavar="RUN", help="A folder in DIR/runs.")],
     second: Annotated[Path, typer.Argument(metavar="RUN", help="Another, over the same questions.")],
     exact: Annotated[
-        bool, typer.Option("--exact", help="Compare all units of the hits, not their gold passages.")
+        bool, typer.Option("--exact", help="Compare all units of the hits instead of their gold passages.")
     ] = False,
     examples: Examples = 3,
     as_json: AsJson = False,
 ) -> None:
-    """Where the trails of two runs first part: at which stage, how often, and whether that did good."""
+    """Find where the trails of two runs first differ: at which stage, how often, and whether it helped."""
     from hoptrail.evaluation.run_comparison import labels_of
     from hoptrail.evaluation.run_folder import open_run
     from hoptrail.evaluation.trail_diff import diff_trails
@@ -91,7 +90,7 @@ def errors(
     examples: Examples = 3,
     as_json: AsJson = False,
 ) -> None:
-    """Why answers are wrong: the first cause on the way to each, counted."""
+    """Count the first causes of wrong answers."""
     from hoptrail.evaluation.error_analysis import analyse_errors
     from hoptrail.evaluation.run_comparison import labels_of
     from hoptrail.evaluation.run_folder import open_run
@@ -107,11 +106,11 @@ def errors(
 
 
 def show_table(table: TextTable) -> None:
-    """Words stand left, values right."""
+    """Print a table with words aligned left and numbers right."""
     shown = Table(box=None, pad_edge=False)
     for name, column in zip(table.header, zip(*table.rows, strict=True), strict=True):
-        values = all(set(cell) <= _OF_VALUES for cell in column)
-        shown.add_column(name, justify="right" if values else "left", overflow="fold")
+        numeric = all(set(cell) <= _NUMERIC for cell in column)
+        shown.add_column(name, justify="right" if numeric else "left", overflow="fold")
     for row in table.rows:
         shown.add_row(*(plain(cell) for cell in row))
     note = [Text(table.note, style="dim")] if table.note else []

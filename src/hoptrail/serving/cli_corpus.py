@@ -1,4 +1,4 @@
-"""The commands that make a corpus of what cannot be indexed as it is. Entered in the command line by `cli.py`."""
+"""The commands that convert dumps into a corpus that can be indexed. `cli.py` registers them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from hoptrail.serving.render import plain
 if TYPE_CHECKING:
     from hoptrail.documents.wikipedia.corpus_builder import WikipediaCorpus
 
-FAULTS_TOLD = TEMPLATES_TOLD = 10
-"""Pages, and templates, that are named on standard error; the manifest names more."""
+SHOWN_FAULTS = SHOWN_TEMPLATES = 10
+"""Pages, and templates, named on standard error; the manifest names more."""
 
 corpus = typer.Typer(
-    help="Make documents of what cannot be indexed as it is.",
+    help="Convert dumps into documents that can be indexed.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -30,7 +30,7 @@ corpus = typer.Typer(
 
 @corpus.callback()
 def _group() -> None:
-    """Make documents of what cannot be indexed as it is."""
+    """Convert dumps into documents that can be indexed."""
 
 
 @corpus.command("wikipedia")
@@ -40,44 +40,42 @@ def corpus_wikipedia(
     workers: Annotated[int, typer.Option("--workers", metavar="N", min=1, help="Processes that parse pages.")] = 1,
     infoboxes: Annotated[
         list[str] | None,
-        typer.Option("--infoboxes", metavar="NAME,...", help="How infobox templates begin, besides the usual."),
+        typer.Option("--infoboxes", metavar="NAME,...", help="Further prefixes of infobox templates."),
     ] = None,
     disambiguation: Annotated[
         list[str] | None,
-        typer.Option("--disambiguation", metavar="NAME,...", help="Templates of such pages, besides the usual."),
+        typer.Option("--disambiguation", metavar="NAME,...", help="Further templates of disambiguation pages."),
     ] = None,
     templates: Annotated[
         Path | None,
-        typer.Option(
-            "--templates", metavar="FILE.toml", help="What further templates show: a line NAME = PATTERN each."
-        ),
+        typer.Option("--templates", metavar="FILE.toml", help="Texts of further templates: lines NAME = PATTERN."),
     ] = None,
     with_disambiguation: Annotated[
-        bool, typer.Option("--with-disambiguation", help="Make documents of disambiguation pages, too.")
+        bool, typer.Option("--with-disambiguation", help="Also make documents from disambiguation pages.")
     ] = False,
 ) -> None:
-    """A document and a profile for every article of a MediaWiki dump; resumable."""
+    """Make a document and a profile for every article of a MediaWiki dump; resumable."""
     from hoptrail.documents.wikipedia.converting import WikipediaSettings
     from hoptrail.documents.wikipedia.corpus_builder import build_corpus
 
-    usual = WikipediaSettings()
+    defaults = WikipediaSettings()
     settings = replace(
-        usual,
-        infoboxes=(*usual.infoboxes, *named(infoboxes)),
-        disambiguation=(*usual.disambiguation, *named(disambiguation)),
+        defaults,
+        infoboxes=(*defaults.infoboxes, *named(infoboxes)),
+        disambiguation=(*defaults.disambiguation, *named(disambiguation)),
         disambiguation_documents=with_disambiguation,
         templates=_templates(templates) if templates else (),
     )
     with watching() as watcher:
-        made = build_corpus(dump, out, settings, workers, watcher.report, watcher.stopped)
-    for line in _told(made):
+        result = build_corpus(dump, out, settings, workers, watcher.report, watcher.stopped)
+    for line in _report(result):
         console_of(error=True).print(plain(line), soft_wrap=True)
-    if not made.complete:
-        raise typer.Exit(INCOMPLETE if made.documents else FAILED)
+    if not result.complete:
+        raise typer.Exit(INCOMPLETE if result.documents else FAILED)
 
 
 def _templates(file: Path) -> tuple[tuple[str, str], ...]:
-    """Names of templates with what they show.
+    """Names of templates with their texts.
 
     Raises:
         UsageError: the file cannot be read, or holds anything else.
@@ -87,22 +85,22 @@ def _templates(file: Path) -> tuple[tuple[str, str], ...]:
     except (OSError, ValueError) as error:
         raise UsageError(f"{file} cannot be read: {error}") from error
     if wrong := [name for name, pattern in content.items() if not isinstance(pattern, str)]:
-        raise UsageError(f'{file}: what {wrong[0]} shows is no text. Give each template a line: "NAME" = "$1".')
+        raise UsageError(f'{file}: the text of {wrong[0]} is not a string. Give each template a line: "NAME" = "$1".')
     return tuple(content.items())
 
 
-def _told(made: WikipediaCorpus) -> Iterator[str]:
-    for title, reason in made.faults[:FAULTS_TOLD]:
+def _report(result: WikipediaCorpus) -> Iterator[str]:
+    for title, reason in result.faults[:SHOWN_FAULTS]:
         yield f"not read: {title}: {reason}"
-    if made.faults_in_all > FAULTS_TOLD:
-        yield f"not read: {made.faults_in_all - FAULTS_TOLD} more pages; corpus.json names them"
-    if made.templates_dropped:
-        most = islice(made.templates_dropped.items(), TEMPLATES_TOLD)
+    if result.faults_in_all > SHOWN_FAULTS:
+        yield f"not read: {result.faults_in_all - SHOWN_FAULTS} more pages; corpus.json names them"
+    if result.templates_dropped:
+        most = islice(result.templates_dropped.items(), SHOWN_TEMPLATES)
         shown = ", ".join(f"{name} ({count:,})" for name, count in most)
-        yield f"templates that showed nothing, the most frequent first: {shown}; --templates can say what they show"
-    if made.ended:
-        yield f"the dump is cut off {made.ended}"
+        yield f"templates that produced no text, the most frequent first: {shown}; --templates can define their texts"
+    if result.ended:
+        yield f"the dump is cut off {result.ended}"
     yield (
-        f"{made.documents:,} documents of {made.pages:,} pages, {made.words:,} words; {made.infoboxes:,} with an infobox, "
-        f"{made.redirects:,} redirects, {made.disambiguation_pages:,} disambiguation pages."
+        f"{result.documents:,} documents of {result.pages:,} pages, {result.words:,} words; {result.infoboxes:,} with an "
+        f"infobox, {result.redirects:,} redirects, {result.disambiguation_pages:,} disambiguation pages."
     )

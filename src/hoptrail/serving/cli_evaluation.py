@@ -1,4 +1,4 @@
-"""The commands for those who measure and compare: evaluate, score, probe, distil. Entered in the command line by `cli.py`."""
+"""The commands for measurement: evaluate, score, probe, distil. `cli.py` registers them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ probe = typer.Typer(
 )
 
 DataFolder = Annotated[Path, typer.Argument(metavar="DATA", help="A folder with corpus.jsonl and questions.")]
-Out = Annotated[Path | None, typer.Option("--out", metavar="FILE.json", help="Where to write the results.")]
+Out = Annotated[Path | None, typer.Option("--out", metavar="FILE.json", help="The file for the results.")]
 Work = Annotated[Path | None, typer.Option("--work", metavar="DIR", help="Keep the index here.")]
 
 
@@ -57,16 +57,16 @@ def evaluate(
     ] = None,
     language: LanguageName = None,
     retrieval_only: Annotated[bool, typer.Option("--retrieval-only", help="Do not answer.")] = False,
-    out: Annotated[Path | None, typer.Option("--out", metavar="FILE.json", help="Where to write the results.")] = None,
+    out: Out = None,
     work: Annotated[
         Path | None, typer.Option("--work", metavar="DIR", help="Keep index, results and runs here.")
     ] = None,
-    threads: Annotated[int, typer.Option("--threads", metavar="N", min=1, help="Ask so many questions at once.")] = 1,
+    threads: Annotated[int, typer.Option("--threads", metavar="N", min=1, help="Ask this many questions at once.")] = 1,
     own_context: Annotated[
-        bool, typer.Option("--own-context", help="Ask each question over its own passages (candidates) alone.")
+        bool, typer.Option("--own-context", help="Ask each question over only its own passages (candidates).")
     ] = False,
     single_hops: Annotated[
-        bool, typer.Option("--single-hops", help="Ask the sub-questions that stand alone in place of the questions.")
+        bool, typer.Option("--single-hops", help="Ask the self-contained sub-questions instead of the questions.")
     ] = False,
     settings: SettingsFile = None,
 ) -> None:
@@ -82,7 +82,7 @@ def evaluate(
 
     check_writable(out)
     if own_context and threads > 1:
-        raise UsageError("--own-context asks one question after the other: leave --threads out.")
+        raise UsageError("--own-context asks one question at a time: leave --threads out.")
     dataset = load_data(data, questions, limit)
     dataset = single_hops_of(dataset) if single_hops else dataset
     with tempfile.TemporaryDirectory() as temporary, watching() as watcher:
@@ -91,14 +91,14 @@ def evaluate(
         builder = None if language == OracleLanguage.name else language
         opened = open_index(folder / INDEX_FOLDER / dataset.name, settings, builder)
         if work is None and (language or opened.settings.language) == CHAT:
-            raise UsageError("with the language chat, name a folder as --work: replies are paid for and kept there.")
+            raise UsageError("with the language chat, name a folder as --work: the paid replies are stored there.")
         names = named(recipes)
         performer = language or opened.settings.language
         if not retrieval_only:
             _check_performer(performer, dataset, names, opened.settings)
-        how: dict[str, Any] = {"retrieval_only": retrieval_only} | ({} if own_context else {"threads": threads})
+        options: dict[str, Any] = {"retrieval_only": retrieval_only} | ({} if own_context else {"threads": threads})
         measure = evaluate_own_contexts if own_context else run
-        report = measure(dataset, names, opened, folder, performer, watcher, **how)
+        report = measure(dataset, names, opened, folder, performer, watcher, **options)
     for line in (*render.render_notes(report.notes), *render.failures(report)):
         console_of(error=True).print(line, soft_wrap=True)
     if report.unread:
@@ -112,17 +112,17 @@ def evaluate(
 
 
 def _check_performer(performer: str, dataset: Dataset, recipes: Sequence[str], settings: Settings) -> None:
-    """Tells what asking a model may cost; refuses questions that the reader has learned from."""
+    """Print what calling a model may cost; refuse questions that the reader was trained on."""
     if performer == CHAT:
-        _tell_costs(dataset, recipes, settings)
+        _print_costs(dataset, recipes, settings)
     if performer == OFFLINE and settings.offline.reader:
         from hoptrail.models.reader import refuse_learned
 
         refuse_learned(question.id for question in dataset.questions)
 
 
-def _tell_costs(dataset: Dataset, recipes: Sequence[str], settings: Settings) -> None:
-    """What asking all questions may cost, before anything is spent: some recipes ask for many replies a question."""
+def _print_costs(dataset: Dataset, recipes: Sequence[str], settings: Settings) -> None:
+    """Print what all questions may cost before anything is spent: some recipes take many replies per question."""
     from hoptrail.language.chat.estimating import estimate_asking
     from hoptrail.recipes.catalogue import recipe_settings
 
@@ -139,34 +139,34 @@ def probe_lost_in_retrieval(
     data: DataFolder,
     out: Out = None,
     work: Work = None,
-    limit: Annotated[int, typer.Option("-k", metavar="N", min=1, help="Recall at how many passages.")] = 2,
+    limit: Annotated[int, typer.Option("-k", metavar="N", min=1, help="Number of passages for recall.")] = 2,
     settings: SettingsFile = None,
 ) -> None:
-    """How much worse a later sub-question is found without the name that an earlier answer gives, and how well completed."""
+    """Measure recall of sub-questions without the name that an earlier answer gives, and of their completions."""
     from hoptrail.evaluation.lost_in_retrieval import probe_lost_in_retrieval as measure
 
     check_writable(out)
-    with _probed(data, ["hybrid"], work, settings) as (corpus, dataset, names):
+    with _indexed(data, ["hybrid"], work, settings) as (corpus, dataset, names):
         found = measure(corpus, dataset, names, limit)
     _show_probe(found.to_json(), render.render_lost_in_retrieval(found), out)
 
 
 @probe.command("tree-coverage")
 def probe_tree_coverage(data: DataFolder, out: Out = None, work: Work = None, settings: SettingsFile = None) -> None:
-    """Which pairs of gold passages the groups of the similarity tree and of the relatedness tree bring together."""
+    """Count the pairs of gold passages that groups of the similarity and relatedness trees contain."""
     from hoptrail.evaluation.tree_coverage import measure_tree_coverage
 
     check_writable(out)
-    with _probed(data, ["sirerag"], work, settings) as (corpus, dataset, names):
+    with _indexed(data, ["sirerag"], work, settings) as (corpus, dataset, names):
         found = measure_tree_coverage(corpus.snapshot, dataset, names)
     _show_probe(found.to_json(), render.render_tree_coverage(found), out)
 
 
 @contextmanager
-def _probed(
+def _indexed(
     data: Path, recipes: list[str], work: Path | None, settings: Path | None
 ) -> Iterator[tuple[Corpus, Dataset, dict[str, list[str]]]]:
-    """The data set and its indexed corpus, with the data set's ids of every document."""
+    """The indexed corpus, its data set, and the data set's ids of each document."""
     from hoptrail.evaluation.corpus_sources import corpus_ids_by_document
     from hoptrail.evaluation.datasets import load_dataset
     from hoptrail.evaluation.runner import INDEX_FOLDER, index_corpus
@@ -196,15 +196,15 @@ def score(
         Path, typer.Argument(metavar="PREDICTIONS.jsonl", help="Lines with prediction and answers.")
     ],
     rule: Annotated[str, typer.Option("--rule", metavar="RULE", help="hotpotqa, 2wiki, musique or cover.")],
-    each: Annotated[bool, typer.Option("--each", help="One result a line of the file.")] = False,
+    each: Annotated[bool, typer.Option("--each", help="Also print the score of each line.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Score answers from anywhere by an official rule."""
+    """Score answers from any system by an official rule."""
     from hoptrail.evaluation.answer_scores import Rule
     from hoptrail.evaluation.predictions import score_predictions, summarise_scores
 
     if rule not in set(Rule):
-        raise UsageError(f"there is no rule {rule}. There are: {', '.join(Rule)}.")
+        raise UsageError(f"there is no rule {rule}. Rules: {', '.join(Rule)}.")
     scores = score_predictions(predictions, Rule(rule))
     summary = contract.summary_json(rule, summarise_scores(scores))
     rows = [contract.score_json(row) for row in scores] if each else []
@@ -218,16 +218,16 @@ def score(
 
 def distil(
     folder: IndexFolder,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where to write the training set.")],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder for the training set.")],
     validation_share: Annotated[
-        float | None, typer.Option("--validation-share", metavar="SHARE", help="Share of the documents held out.")
+        float | None, typer.Option("--validation-share", metavar="SHARE", help="Share of the documents for validation.")
     ] = None,
     model: Annotated[
-        str, typer.Option("--model", metavar="NAME", help="Whose replies, where several models' are kept.")
+        str, typer.Option("--model", metavar="NAME", help="Whose replies, if several models' are stored.")
     ] = "",
     settings: SettingsFile = None,
 ) -> None:
-    """Write the kept replies to extraction as a fine-tuning set, for a smaller model to learn from."""
+    """Write the stored extraction replies as a fine-tuning set for a smaller model."""
     from hoptrail.corpus.snapshot import Snapshot
     from hoptrail.evaluation.distilling import DistillingSettings, write_training_set
     from hoptrail.models.remembered import FILE, RememberedReplies

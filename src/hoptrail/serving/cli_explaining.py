@@ -1,4 +1,4 @@
-"""The commands that show why something was found. Entered in the command line by `cli.py`."""
+"""The commands that show why something was found. `cli.py` registers them."""
 
 from __future__ import annotations
 
@@ -24,39 +24,39 @@ def explain_triples(
     recipe: Annotated[
         str, typer.Option("--recipe", metavar="NAME", help="comprag, or one of its presets (comprag:NAME).")
     ] = COMPRAG,
-    limit: Annotated[int, typer.Option("-k", metavar="N", min=1, help="Triples and entities a pattern.")] = 5,
+    limit: Annotated[int, typer.Option("-k", metavar="N", min=1, help="Triples and entities per pattern.")] = 5,
     as_json: AsJson = False,
     settings: SettingsFile = None,
 ) -> None:
-    """The question's own triples, the stored triples nearest to each, and the entities that fill its open slot."""
+    """Show the triples of a question, the stored triples nearest to each, and the entities that fill the open slot."""
     from hoptrail.recipes.comprag import Comprag
     from hoptrail.retrieval.triples.explanation import explain
 
     question = checked_question(question)
     opened = open_index(folder, settings).recipe(recipe)
     if not isinstance(opened, Comprag):
-        raise UsageError(f"{recipe} compares no triples; give {COMPRAG} or {COMPRAG}:PRESET.")
-    found = explain(opened.corpus, opened.space(), opened.asked(question), limit, opened.settings.unbinding)
+        raise UsageError(f"{recipe} does not compare triples; use {COMPRAG} or {COMPRAG}:PRESET.")
+    explanation = explain(opened.corpus, opened.space(), opened.asked(question), limit, opened.settings.unbinding)
     content: contract.Json = {
         "question": question,
         "recipe": recipe,
-        "patterns": [one.to_json() for one in found.patterns],
-        "relations": list(found.relations),
+        "patterns": [one.to_json() for one in explanation.patterns],
+        "relations": list(explanation.relations),
     }
     if as_json:
         print_json(content)
         return
     lines = [line for one in content["patterns"] for line in _lines(one)]
-    console_of().print(Group(*lines) if lines else Text("no triple is read off this question"))
+    console_of().print(Group(*lines) if lines else Text("no triple was found in this question"))
 
 
 def _lines(pattern: contract.Json) -> Iterator[Text]:
-    """One pattern as people read it; an open slot is shown as dots."""
+    """One pattern in readable form; dots stand for an open slot."""
     slots = (pattern["subject"], pattern["relation"], pattern["object"])
     yield plain(" | ".join(slot or "..." for slot in slots), "bold")
     for triple in pattern["triples"]:
-        said = f"{triple['score']:.3f}  {triple['text']}  [{triple['title']}] {triple['sentence']}"
-        yield Text("  ").append_text(plain(said))
+        line = f"{triple['score']:.3f}  {triple['text']}  [{triple['title']}] {triple['sentence']}"
+        yield Text("  ").append_text(plain(line))
     if pattern["fillers"]:
         entities = ", ".join(f"{filler['text']} {filler['score']:.3f}" for filler in pattern["fillers"])
         yield Text("  ").append_text(plain(f"open slot: {entities}"))

@@ -1,4 +1,4 @@
-"""The command that serves an agent over standard input and output. Entered in the command line by `cli.py`."""
+"""The command that serves an agent over standard input and output. `cli.py` registers it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def mcp(
     folder: IndexFolder,
     recipes: Annotated[
         list[str] | None,
-        typer.Option("--for", metavar="RECIPE,...", help="Build what these recipes need for what is added."),
+        typer.Option("--for", metavar="RECIPE,...", help="Build what these recipes need for added documents."),
     ] = None,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Give no tools that change documents.")] = False,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Offer no tools that change documents.")] = False,
     language: LanguageName = None,
     settings: SettingsFile = None,
 ) -> None:

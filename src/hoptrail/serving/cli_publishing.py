@@ -1,4 +1,4 @@
-"""The commands that copy an index: to an object store, into a backup, and back. Entered in the command line by `cli.py`."""
+"""The commands that copy an index: to an object store, into a backup, and back. `cli.py` registers them."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ def publish(
         typer.Option("--keep-hours", metavar="HOURS", min=0, help="How long a replaced publication can be fetched."),
     ] = KEEP_HOURS,
     afresh: Annotated[
-        bool, typer.Option("--afresh", help="Send everything, in place of a publication that is damaged.")
+        bool, typer.Option("--afresh", help="Send everything again, to replace a damaged publication.")
     ] = False,
 ) -> None:
-    """Put the last commit of an index on an object store; only what changed is sent."""
+    """Publish the last commit of an index to an object store; only changes are sent."""
     from hoptrail.publishing.sending import publish as send
 
     done = send(folder, address, keep_hours=keep_hours, afresh=afresh)
     if done.sent_bytes:
-        said = (
+        message = (
             f"publication {done.number} is commit {done.commit}: {done.sent_chunks:,} of {done.chunks:,} chunks sent, "
             f"{done.sent_bytes:,} bytes for an index of {done.size:,}; {done.removed:,} old objects removed."
         )
     else:
-        said = (
-            f"publication {done.number} is this commit already; nothing was sent, {done.removed:,} old objects removed."
+        message = (
+            f"publication {done.number} is already this commit; nothing was sent, {done.removed:,} old objects removed."
         )
-    console_of(error=True).print(said, soft_wrap=True)
+    console_of(error=True).print(message, soft_wrap=True)
 
 
 def backup(
-    to: Annotated[Path, typer.Argument(metavar="TO", help="A new or an empty folder.")],
+    to: Annotated[Path, typer.Argument(metavar="TO", help="A new or empty folder.")],
     folder: IndexFolder,
 ) -> None:
     """Copy the last commit of an index into a folder, while others read and write it."""
@@ -60,7 +60,7 @@ def restore(
     ],
     folder: NamedFolder,
 ) -> None:
-    """Make an index of a backup or of what is published at an address."""
+    """Create an index from a backup or from the publication at an address."""
     from hoptrail.publishing.fetching import restore as fetch
 
     fetch(source, folder)

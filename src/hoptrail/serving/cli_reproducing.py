@@ -1,4 +1,4 @@
-"""The command that sets the papers' tables beside what was measured here. Entered in the command line by `cli.py`."""
+"""The command that compares the papers' tables with measurements here. `cli.py` registers it."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 def reproduce(
     tables: Annotated[
-        list[str] | None, typer.Argument(metavar="TABLE...", help="Its cells; without, all are counted.")
+        list[str] | None, typer.Argument(metavar="TABLE...", help="Its cells; default: count all cells.")
     ] = None,
     run: Annotated[
-        bool, typer.Option("--run", help="Run what can run here; with an endpoint, also what asks it.")
+        bool, typer.Option("--run", help="Make possible runs; with an endpoint, also those that call it.")
     ] = False,
     data: Annotated[Path | None, typer.Option("--data", metavar="DIR", help="The folder of the data sets.")] = None,
     work: Annotated[
-        Path | None, typer.Option("--work", metavar="DIR", help="Keep runs, and read what they gave.")
+        Path | None, typer.Option("--work", metavar="DIR", help="Keep runs here, and read their results.")
     ] = None,
     as_json: AsJson = False,
     settings: SettingsFile = None,
 ) -> None:
-    """The papers' tables: what is reproduced here, what differs, and what it would take."""
+    """Compare the papers' tables: what is reproduced here, what differs, and what it would take."""
     from hoptrail.evaluation.published_tables import cells_of, tables_named
     from hoptrail.evaluation.reproducing import digest_of_settings, found_values
     from hoptrail.models.environment import wanted_model
@@ -46,9 +46,9 @@ def reproduce(
     named = tables_named(tables or [])
     if run:
         if data is None or work is None or not tables:
-            raise UsageError("to run, name the tables, --data (the folder with the data sets) and --work.")
+            raise UsageError("--run needs the tables, --data (the folder with the data sets) and --work.")
         if not data.is_dir():
-            raise UsageError(f"--data {data} is no folder: name the one that holds the data sets.")
+            raise UsageError(f"--data {data} is not a folder: name the one that holds the data sets.")
         for table in named:
             _run(table, data, work, settings)
     own = load_settings(settings)
@@ -65,39 +65,39 @@ def reproduce(
 
 
 def _run(table: Table, data: Path, work: Path, settings: Path | None) -> None:
-    """Every run that is not finished, one after the other; what is left out is told with its reason."""
+    """Make every unfinished run, one at a time; print the reason for each one skipped."""
     from hoptrail.evaluation.reproducing import digest_of_settings, planned_runs, runs_left_out
     from hoptrail.models.environment import wanted_model
     from hoptrail.settings import load_settings
 
-    lacking, own = _lacking_endpoint(settings), load_settings(settings)
+    missing_endpoint, own = _missing_endpoint(settings), load_settings(settings)
     model = wanted_model(own.chat.model)
     planned_here = planned_runs(table, data, work, model, digest_of_settings(own))
     left_out = runs_left_out(table, data, model)
     if not planned_here and not left_out:
-        _tell(f"{table.id}: nothing of it can be run here; its cells say why.")
+        _print_message(f"{table.id}: no part of it can be run here; its cells say why.")
     for run, reason in left_out.items():
-        _tell(f"not run ({reason}): {run}")
+        _print_message(f"not run ({reason}): {run}")
     for planned in planned_here:
-        arguments = _with_own(planned.arguments, settings, work)
+        arguments = _with_user_settings(planned.arguments, settings, work)
         command = f"hoptrail {' '.join(arguments)}"
         if planned.out.is_file():
             continue
-        if planned.asks_model and lacking:
-            _tell(f"not run ({lacking}): {command}")
+        if planned.asks_model and missing_endpoint:
+            _print_message(f"not run ({missing_endpoint}): {command}")
             continue
-        _tell(command)
+        _print_message(command)
         ended = subprocess.run(
             [sys.executable, "-m", "hoptrail.serving.cli", *arguments],
             check=False,
-            stdout=sys.stderr,  # our own standard output has the cells alone, be it as JSON
+            stdout=sys.stderr,  # our standard output is for the cells only
         )
         if ended.returncode:
             raise typer.Exit(ended.returncode)
 
 
-def _with_own(arguments: Sequence[str], settings: Path | None, work: Path) -> list[str]:
-    """The arguments of a run with one's own settings: over those of a paper, where it takes these."""
+def _with_user_settings(arguments: Sequence[str], settings: Path | None, work: Path) -> list[str]:
+    """The arguments of a run with the user's settings, on top of a paper's if the run uses these."""
     from hoptrail.evaluation.reproducing import OUT_FOLDER
 
     if settings is None:
@@ -114,8 +114,8 @@ def _with_own(arguments: Sequence[str], settings: Path | None, work: Path) -> li
     return [str(both) if word == paper else word for word in arguments]
 
 
-def _lacking_endpoint(settings: Path | None) -> str:
-    """Why no model can be asked; empty where one can."""
+def _missing_endpoint(settings: Path | None) -> str:
+    """Why no model can be called; empty if one can."""
     from hoptrail.models.environment import find_address
     from hoptrail.settings import load_settings
 
@@ -127,7 +127,7 @@ def _lacking_endpoint(settings: Path | None) -> str:
     return ""
 
 
-def _tell(line: str) -> None:
+def _print_message(line: str) -> None:
     console_of(error=True).print(plain(line), soft_wrap=True)
 
 
@@ -141,7 +141,7 @@ def _show_counts(tables: tuple[Table, ...], cells: dict[str, tuple[Cell, ...]]) 
     total = count_statuses(cell for own in cells.values() for cell in own)
     rows.append(("all", *(str(total[status]) for status in Status)))
     title = f"{sum(total.values())} published values in {len(tables)} tables"
-    note = "`hoptrail reproduce TABLE` shows the cells of a table, with the run that would give each."
+    note = "`hoptrail reproduce TABLE` shows the cells of a table, with the run that would produce each."
     header = ("table", *(status.name.replace("_", " ").lower() for status in Status))
     show_table(TextTable(title, header, tuple(rows), note))
 

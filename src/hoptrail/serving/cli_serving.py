@@ -1,4 +1,4 @@
-"""The command that serves: workspaces, keys and address from its options. Entered in the command line by `cli.py`."""
+"""The command `serve`: workspaces, keys and address from its options. `cli.py` registers it."""
 
 from __future__ import annotations
 
@@ -32,37 +32,37 @@ if TYPE_CHECKING:
     from hoptrail.syncing import IndexingReport
 
 OPEN_SECONDS = 1.0
-"""After which a server listens."""
+"""Seconds until the page is opened, after which the server listens."""
 
 Served = Annotated[
     str | None,
     typer.Argument(
         metavar="FOLDER",
-        help="A folder of documents, which is indexed and watched; the folder of an index; or the address of a published one.",
+        help="A folder of documents, to index and watch; an index folder; or the address of a published index.",
     ),
 ]
 
 
 def serve(
     where: Served = None,
-    folder: Annotated[str | None, typer.Option("--index", metavar="INDEX", help="The same as an option.")] = None,
+    folder: Annotated[str | None, typer.Option("--index", metavar="INDEX", help="The same as FOLDER.")] = None,
     workspaces: Annotated[
         list[str] | None,
-        typer.Option("--workspace", metavar="NAME=INDEX", help="A named index; may be given several times."),
+        typer.Option("--workspace", metavar="NAME=INDEX", help="A named index; may be repeated."),
     ] = None,
     host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port.")] = 8765,
     names: Annotated[
         list[str] | None,
-        typer.Option("--name", metavar="NAME,...", help="Host names that clients use for this server."),
+        typer.Option("--name", metavar="NAME,...", help="Further host names of this server."),
     ] = None,
     key_file: Annotated[Path | None, typer.Option("--key-file", metavar="FILE", help="Lines `WORKSPACE KEY`.")] = None,
     recipes: Annotated[
         list[str] | None,
-        typer.Option("--for", metavar="RECIPE,...", help="Build what these recipes need for what is added."),
+        typer.Option("--for", metavar="RECIPE,...", help="Build what these recipes need for added documents."),
     ] = None,
     agents_may_change: Annotated[
-        bool, typer.Option("--agents-may-change", help="Give agents tools that add and remove documents.")
+        bool, typer.Option("--agents-may-change", help="Offer agents tools that add and remove documents.")
     ] = False,
     language: LanguageName = None,
     settings: SettingsFile = None,
@@ -74,8 +74,8 @@ def serve(
     from hoptrail.serving.server.workspaces import Workspace
 
     documents = where if where is not None and _is_documents(where) else None
-    alone = [one for one in (where, folder) if one is not None]
-    indexes = _indexes(alone, workspaces or [], settings, language)
+    unnamed = [one for one in (where, folder) if one is not None]
+    indexes = _indexes(unnamed, workspaces or [], settings, language)
     keys = find_keys(indexes, key_file)
     check_address(host, keys, next(iter(indexes)))
     limits = next(iter(indexes.values())).settings.server
@@ -86,27 +86,27 @@ def serve(
         serve_app(app, host, port, limits)
 
 
-def _indexes(alone: list[str], listed: list[str], settings: Path | None, language: str | None) -> dict[str, Index]:
-    """The indexes to serve, by the names of their workspaces; where none is named, that of this folder or of one above it.
+def _indexes(unnamed: list[str], entries: list[str], settings: Path | None, language: str | None) -> dict[str, Index]:
+    """The indexes to serve, by workspace name; if none is given, that of the current folder or of one above it.
 
     Raises:
-        UsageError: none is named, or an entry is not `NAME=INDEX`, or a name is there twice.
+        UsageError: there is none, an entry is not `NAME=INDEX`, or a name occurs twice.
     """
-    if not alone and not listed and (found := find_index()) is not None:
-        alone = [str(found)]
-    pairs = [("main", where) for where in alone]
-    pairs += [(name, where) for name, _, where in (entry.partition("=") for entry in listed)]
+    if not unnamed and not entries and (found := find_index()) is not None:
+        unnamed = [str(found)]
+    pairs = [("main", where) for where in unnamed]
+    pairs += [(name, where) for name, _, where in (entry.partition("=") for entry in entries)]
     if not pairs or not all(name and where for name, where in pairs):
         raise UsageError(
-            "name what to serve: `hoptrail serve FOLDER` for a folder of documents or an index, or `--workspace NAME=INDEX` for "
-            "each of several. INDEX is a folder or the address of a published index."
+            "name what to serve: `hoptrail serve FOLDER` for a folder of documents or an index, or one `--workspace NAME=INDEX` "
+            "for each of several. INDEX is a folder or the address of a published index."
         )
     if len({name for name, _ in pairs}) < len(pairs):
         raise UsageError("two workspaces have the same name (an index without a name is called main).")
-    return {name: _opened(where, settings, language) for name, where in pairs}
+    return {name: _open(where, settings, language) for name, where in pairs}
 
 
-def _opened(where: str, settings: Path | None, language: str | None) -> Index:
+def _open(where: str, settings: Path | None, language: str | None) -> Index:
     if not is_address(where):
         refuse_old_index(Path(where).expanduser())
         place = found_or_new(Path(where)) if _is_documents(where) else index_folder(where)
@@ -117,31 +117,31 @@ def _opened(where: str, settings: Path | None, language: str | None) -> Index:
 
 
 def _is_documents(where: str) -> bool:
-    """Whether this is a folder with files and without an index."""
+    """Whether this is a folder with files but no index."""
     return not is_address(where) and bool(where.strip()) and other_file(Path(where).expanduser()) is not None
 
 
 @contextmanager
 def _following(workspace: Workspace, documents: str | None, host: str, port: int) -> Iterator[None]:
-    """Keep the workspace in step with a folder of documents, if there is one, and show the page."""
+    """While the body runs, keep the workspace in step with the folder of documents, if any; open the page."""
     if documents is None:
         yield
         return
     from hoptrail.serving.server.folder import WatchedFolder
 
     _open_page(host, port)
-    with WatchedFolder(workspace, Path(documents).expanduser(), _tell):
+    with WatchedFolder(workspace, Path(documents).expanduser(), _print_report):
         yield
 
 
-def _tell(report: IndexingReport) -> None:
-    """What was done about a folder, if anything was."""
+def _print_report(report: IndexingReport) -> None:
+    """Print the report if it did something."""
     if report.did_something:
         console_of(error=True).print(render_indexing(report), soft_wrap=True)
 
 
 def _open_page(host: str, port: int) -> None:
-    """Show the page to who sits before it, once the server listens."""
+    """Open the page in a browser once the server listens, if there is a terminal."""
     if sys.stderr.isatty() and port:
         import webbrowser
 

@@ -1,4 +1,4 @@
-"""The JSON that scripts rely on: exact keys, built in one place. Nothing is left out and nothing is renamed lightly."""
+"""The JSON that scripts rely on: its exact keys, built in one place. Keys are neither dropped nor renamed."""
 
 from __future__ import annotations
 
@@ -19,26 +19,28 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 _LINE = re.compile(r"(?P<path>.*?\.jsonl(\.gz)?)#(?P<line>.*)", re.DOTALL | re.IGNORECASE)
-"""Files of lines alone have lines in their sources: any other # belongs to the name of a file or of a folder."""
+"""Only the sources of JSONL files name a line; any other # is part of a file or folder name."""
 
 UNSETTLED = "Not settled. Closest:"
 NOTHING_FOUND = "Not settled: nothing was found."
-FAILED = "No answer: a step failed, so this says nothing of what the documents hold."
-"""What every door says in place of an answer."""
+FAILED = "No answer: a step failed, so this says nothing about what the documents hold."
+"""The messages that every interface shows in place of an answer."""
 
 
 def to_text(content: Json | list[Json]) -> str:
+    """JSON as the command line prints it."""
     return json.dumps(content, ensure_ascii=False, indent=2)
 
 
 def abstention(answer: Json) -> str:
-    """What is said in place of an answer; `answer` as `answer_json` gives it, without an answer."""
+    """The message in place of an answer; `answer` is the `answer_json` of an abstention."""
     if any(hop["verdict"] == Verdict.FAILED for hop in answer["trail"]):
         return FAILED
     return UNSETTLED if answer["closest"] else NOTHING_FOUND
 
 
 def answer_json(answer: Answer) -> Json:
+    """The object of `ask --json`."""
     return {
         "question": answer.question,
         "answer": answer.text,
@@ -56,7 +58,7 @@ def answer_json(answer: Answer) -> Json:
 
 
 def search_json(question: str, recipe: str, ranking: Ranking) -> Json:
-    """Hits as in a trail, with the unit's title, headings, place, latest date and text, and the spans it was made from."""
+    """The object of `search --json`: hits as in a trail, with title, headings, place, latest date, text and sources."""
     hits = [
         _hit_json(hit)
         | {
@@ -73,8 +75,8 @@ def search_json(question: str, recipe: str, ranking: Ranking) -> Json:
 
 
 def contents_json(contents: Contents) -> Json:
-    """`source` is the first place a document was read from, `sources` all of them; empty for one that goes when a run
-    that was stopped ends.
+    """The object of `show --json`. `source` is the first place that a document was read from, `sources` has all of them; they are
+    empty for a document that is removed once a stopped run is finished.
     """
     return {
         "format": contents.format,
@@ -101,10 +103,12 @@ def contents_json(contents: Contents) -> Json:
 
 
 def score_json(score: AnswerScore) -> Json:
+    """One line of `score --each`."""
     return {"em": score.em, "f1": score.f1, "precision": score.precision, "recall": score.recall}
 
 
 def summary_json(rule: str, summary: ScoreSummary) -> Json:
+    """The object of `score --json`."""
     return {
         "rule": rule,
         "n": summary.n,
@@ -116,6 +120,7 @@ def summary_json(rule: str, summary: ScoreSummary) -> Json:
 
 
 def evidence_json(evidence: Evidence) -> Json:
+    """One item of `evidence`."""
     return {
         **_cited_json(evidence, evidence.text),
         "kind": evidence.kind.value,
@@ -125,12 +130,12 @@ def evidence_json(evidence: Evidence) -> Json:
 
 
 def statement_json(statement: Statement) -> Json:
-    """`text` is how the statement reads (a table row as `header: value`), `start` and `end` are where it stands."""
+    """One item of `closest`. `text` is readable (a table row as `header: value`); `start` and `end` are its span."""
     return _cited_json(statement, statement.said)
 
 
 def file_name(source: str) -> str:
-    """The name of the file that something was read from, without its folder; with the line where it is a file of lines."""
+    """The name of a source's file without its folder; of a JSONL file also the line."""
     if uploaded := UPLOADED.fullmatch(source):
         return uploaded["name"]
     if found := _LINE.fullmatch(source):
@@ -139,11 +144,12 @@ def file_name(source: str) -> str:
 
 
 def is_upload(source: str) -> bool:
+    """Whether a source is an upload to a server."""
     return UPLOADED.fullmatch(source) is not None
 
 
 def _cited_json(cited: Cited, text: str) -> Json:
-    """`date` is the ISO date that holds for it, empty where there is none; `file` is the name of the file that it stands in."""
+    """`date` is the ISO date that applies, or empty; `file` is the name of the file."""
     return {
         "document": cited.document,
         "title": cited.title,
@@ -159,6 +165,7 @@ def _cited_json(cited: Cited, text: str) -> Json:
 
 
 def hop_json(hop: Hop) -> Json:
+    """One item of `trail`."""
     return {
         "question": hop.question,
         "asked": hop.asked,

@@ -1,8 +1,8 @@
-"""Whether what the settings name is there and works: the chat endpoint, its model, each way of asking for a form, embeddings.
+"""Tests what the settings name: the chat endpoint, its model, each form of structured reply, and the embeddings.
 
-Asks a handful of tiny questions, for real, the way in which `ask` asks, and enters them in the ledger of the index where one is
-named. The way that works best is remembered there for this server and model, and so are the parameters that it refuses, in place
-of what was known of them. Changes nothing else.
+Sends a few tiny questions to the real endpoint, as `ask` does, and enters them in the ledger of the index, if one is named. The
+form that works best is remembered there for this server and model, and so are the parameters that the server refuses, replacing
+what was known of them. Nothing else is changed.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ from hoptrail.settings import Settings
 from hoptrail.types import Kind, Span, Unit
 
 QUESTIONS = 100
-"""How many questions the estimate is for."""
-_NOT_SERVED = (EndpointUnreached, EndpointRefused, Interrupted)
-"""What says nothing of the way of asking."""
+"""Number of questions in the estimate."""
+_ENDPOINT_ERRORS = (EndpointUnreached, EndpointRefused, Interrupted)
+"""Errors that do not depend on the form of the reply."""
 
 
 def _passage(title: str, text: str) -> Unit:
     return Unit("doctor", Kind.PASSAGE, title, text, (Span("doctor", 0, len(text)),))
 
 
-_OTHERS = "not needed as long as another way works: `ask` takes the first that does"
-_NONE = "if no way works, the model is too small for this, or it is not a chat model: name another one"
-_EXAMINED: tuple[Task[Any], ...] = (
+_OTHERS = "not needed as long as another form works: `ask` uses the first that does"
+_NONE = "if no form works, the model is too small for this, or it is not a chat model: name another one"
+_TRIAL_TASKS: tuple[Task[Any], ...] = (
     Decompose("Which river flows through the birthplace of Ada Lunt?"),
     Read(
         "Where was Ada Lunt born?",
         (_passage("Ada Lunt", "Ada Lunt was an engineer. She was born in Wrenmouth and built bridges."),),
     ),
 )
-"""What a model is asked in each way: a plan, and an answer from evidence."""
+"""The tasks tried in each form: a plan, and an answer from evidence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at: whether it works, what was seen, and what to do if it does not.
+    """The result of one check: whether it works, what was observed, and what to do if it does not work.
 
     A check that is not `needed` may fail without harm.
     """
@@ -64,12 +64,13 @@ class Check:
 
 
 def examine(settings: Settings, folder: Path | None) -> Iterator[Check]:
-    """Look at everything that the settings name, the chat endpoint first. In `folder` is the index whose ledger is used; where
-    none is, nothing is asked: what is asked would be entered in a folder made for it.
+    """Check all that the settings name, the chat endpoint first; enter the calls in the ledger of the index in `folder`.
+
+    If `folder` is named but holds neither an index nor replies, nothing is called: the ledger would create the folder.
     """
     if folder and not Snapshot.exists(folder) and not (folder / FILE).exists():
-        says = f"there is no index at {folder}, and no reply is kept there"
-        yield Check("index", works=False, says=says, advice="check --index, or leave it out: nothing is entered then")
+        says = f"there is no index at {folder}, and no reply is stored there"
+        yield Check("index", works=False, says=says, advice="check --index, or leave it out: then no ledger is kept")
         return
     with tempfile.TemporaryDirectory() as temporary:
         context = LanguageContext(None, folder or Path(temporary), settings.chat)
@@ -86,40 +87,40 @@ def examine(settings: Settings, folder: Path | None) -> Iterator[Check]:
 def _chat_checks(chat: PaidChat, settings: ChatSettings) -> Iterator[Check]:
     rungs = list(Rung) if settings.structured == "auto" else [Rung(settings.structured)]
     try:
-        asked = {rung: Unremembering(chat) for rung in rungs}
-        tried = {rung: _faults(asked[rung], settings, rung) for rung in rungs}
-    except _NOT_SERVED as error:
+        chats = {rung: Unremembering(chat) for rung in rungs}
+        faults_by_rung = {rung: _faults(chats[rung], settings, rung) for rung in rungs}
+    except _ENDPOINT_ERRORS as error:
         advice = "check the address and whether the server runs" if isinstance(error, EndpointUnreached) else ""
         yield Check("endpoint", works=False, says=str(error), advice=advice)
         return
     yield Check("endpoint", works=True, says=f"{chat.model} at {chat.place}")
-    best = min(rungs, key=lambda rung: len(tried[rung]))  # the first of those that give most
-    any_works = len(tried[best]) < len(_EXAMINED)
-    for rung, faults in tried.items():
+    best = min(rungs, key=lambda rung: len(faults_by_rung[rung]))  # the strictest of those with the fewest faults
+    any_works = len(faults_by_rung[best]) < len(_TRIAL_TASKS)
+    for rung, faults in faults_by_rung.items():
         works = not faults or (rung is best and any_works)
-        usable = f"{len(_EXAMINED) - len(faults)} of {len(_EXAMINED)} replies usable"
+        usable = f"{len(_TRIAL_TASKS) - len(faults)} of {len(_TRIAL_TASKS)} replies usable"
         says = "; ".join([usable, *faults]) if faults else "works"
         advice = "" if works else _OTHERS if any_works else _NONE
         yield Check(f"replies by {rung}", works, says, advice, needed=not any_works)
     if any_works:
         if settings.structured == "auto":
             chat.remember_rung(best)
-        weighed = "weighed by the log-probabilities" if asked[best].gives_logprobs else "taken as they are said"
+        weighed = "weighted by log-probabilities" if chats[best].gives_logprobs else "taken as stated"
         yield Check("questions", works=True, says=f"will be asked by {best}; judgements are {weighed}")
 
 
 def _faults(chat: Unremembering, settings: ChatSettings, rung: Rung) -> list[str]:
-    """What goes wrong with the tasks examined in this one way, asked as `ask` asks them; empty where each reply is usable.
+    """The faults of the trial tasks in this form, sent as `ask` sends them; empty if each reply is usable.
 
     Raises:
-        EndpointUnreached, EndpointRefused, EndpointBusy, BudgetExhausted: no other way would work either.
+        EndpointUnreached, EndpointRefused, EndpointBusy, BudgetExhausted: no other form would work either.
     """
     language = ChatLanguage(chat, replace(settings, structured=rung.value))
     faults = []
-    for task in _EXAMINED:
+    for task in _TRIAL_TASKS:
         try:
             language.perform(task)
-        except _NOT_SERVED:
+        except _ENDPOINT_ERRORS:
             raise
         except HoptrailError as error:
             faults.append(str(error))

@@ -1,4 +1,4 @@
-"""What commands have in common: their options, how an index is opened, watched and written about. No command is here."""
+"""What the commands share: options, opening an index, progress, output. Contains no command."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from hoptrail.settings import Settings
 
 FAILED, WRONG_USAGE, STOPPED, INCOMPLETE = 1, 2, 3, 4
-"""What the process ends with when it is not simply done (0); the last: done but some documents could not be read."""
+"""Exit codes other than 0 (done). INCOMPLETE: done, but some documents could not be read."""
 
 IndexFolder = Annotated[
     Path,
@@ -39,7 +39,7 @@ IndexFolder = Annotated[
         parser=index_folder,
         default_factory=index_here,
         show_default=False,
-        help="The folder of the index; without it, that of this folder or of one above it.",
+        help="The index folder; default: .hoptrail here or in a folder above.",
     ),
 ]
 IndexFoundOrNew = Annotated[
@@ -48,30 +48,28 @@ IndexFoundOrNew = Annotated[
         "--index",
         metavar="DIR",
         parser=index_folder,
-        help="The folder of the index; without it, that of this folder or of one above it, or a new one here.",
+        help="The index folder; default: .hoptrail here or in a folder above, or a new one here.",
     ),
 ]
 RecipeName = Annotated[
     str | None, typer.Option("--recipe", metavar="NAME", help="The recipe; `hoptrail recipes` lists them.")
 ]
 LanguageName = Annotated[
-    str | None, typer.Option("--language", metavar="NAME", help="Who performs the language tasks.")
+    str | None, typer.Option("--language", metavar="NAME", help="What performs the language tasks.")
 ]
-Place = Annotated[
-    str, typer.Option("--on", metavar="WHERE", help="Where the work of building is done: here, or on ray.")
-]
+Place = Annotated[str, typer.Option("--on", metavar="WHERE", help="Where to build: here, or on ray.")]
 RayAddress = Annotated[
     str,
     typer.Option(
         "--address",
         metavar="ADDRESS",
-        help="Of a running Ray cluster: auto or HOST:PORT. Without it, Ray is started here.",
+        help="A running Ray cluster: auto or HOST:PORT. Without it, Ray is started here.",
     ),
 ]
 AsOf = Annotated[
     str,
     typer.Option(
-        "--as-of", metavar="DATE", help="Ask the past: what is dated later than a day, month or year does not count."
+        "--as-of", metavar="DATE", help="Ask the past: ignore what is dated later than this day, month or year."
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -89,13 +87,13 @@ SettingsFile = Annotated[
 def open_index(
     folder: Path, settings_file: Path | None, language: str | None = None, *, rehearsed: bool = False
 ) -> Index:
-    """Where the language is only `rehearsed`, its endpoint need not be named."""
-    usual = settings_file is None and language is None
-    return Index(folder, None if usual else settings_with(settings_file, language, folder, rehearsed=rehearsed))
+    """The index with these settings. If the language is only `rehearsed`, it needs no endpoint."""
+    default = settings_file is None and language is None
+    return Index(folder, None if default else settings_with(settings_file, language, folder, rehearsed=rehearsed))
 
 
 def found_or_new(folder: Path, *, make: bool = True) -> Path:
-    """The index of a folder or of one above it; else where a new one goes, which is made and told unless `make` is false."""
+    """The index of a folder or of one above it, else the place of a new one, which is created and announced if `make` is true."""
     folder = folder.expanduser()
     found = find_index(folder)
     if found is not None:
@@ -103,13 +101,13 @@ def found_or_new(folder: Path, *, make: bool = True) -> Path:
     new = new_index(folder)
     if make:
         because = f", because {new.why}" if new.why else ""
-        console_of(error=True).print(plain(f"The index is made in {new.folder}{because}."), soft_wrap=True)
+        console_of(error=True).print(plain(f"The index is created in {new.folder}{because}."), soft_wrap=True)
         make_index_folder(new.folder)
     return new.folder
 
 
 def settings_with(file: Path | None, language: str | None, folder: Path, *, rehearsed: bool = False) -> Settings:
-    """Settings with another language, whose replies are kept in `folder`."""
+    """Settings with another language, whose replies are stored in `folder`."""
     from hoptrail.settings import load_settings
 
     loaded = load_settings(file)
@@ -124,7 +122,7 @@ def settings_with(file: Path | None, language: str | None, folder: Path, *, rehe
 
 @contextmanager
 def watching() -> Iterator[Watcher]:
-    """Progress on standard error; the first signal to stop saves and ends, a second one ends at once."""
+    """Progress on standard error; the first stop signal ends the run after saving, a second one at once."""
     from hoptrail.indexing import Watcher
     from hoptrail.serving.progress import progress_reports
 
@@ -135,7 +133,7 @@ def watching() -> Iterator[Watcher]:
         stopped = True
         signal.signal(number, signal.SIG_DFL)
 
-    before: dict[int, Callable[[int, FrameType | None], object] | int | None] = {
+    previous: dict[int, Callable[[int, FrameType | None], object] | int | None] = {
         number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)
     }
     try:
@@ -149,27 +147,25 @@ def watching() -> Iterator[Watcher]:
                 shown.progress,
             )
     finally:
-        for number, handler in before.items():
+        for number, handler in previous.items():
             signal.signal(number, handler)
 
 
 @contextmanager
 def without_failed_tasks_logged() -> Iterator[None]:
-    """For commands whose report names every language task that failed: once is enough. Those of a run that is stopped are asked
-    again by the next.
-    """
+    """Do not log failed language tasks in commands whose report names them all. The next run repeats those of a stopped run."""
     log = logging.getLogger("hoptrail.language.chat.performer")
-    before = log.level
+    previous = log.level
     log.setLevel(logging.ERROR)
     try:
         yield
     finally:
-        log.setLevel(before)
+        log.setLevel(previous)
 
 
-def say_unfinished(index: Index, used: str, wanted: str) -> None:
-    """On standard error, where the last indexing run has not ended: what can be found by now, and that the recipe `used` answers
-    if that is not the one that was `wanted`.
+def say_unfinished(index: Index, used: str, requested: str) -> None:
+    """If the last indexing run is unfinished, print on standard error what can be found so far, and which recipe is `used` in
+    place of the one `requested`.
     """
     with Snapshot.open(index.folder) as snapshot:
         if snapshot.head.whole:
@@ -178,17 +174,17 @@ def say_unfinished(index: Index, used: str, wanted: str) -> None:
 
         state = reached(snapshot)
     if state:
-        stands_in = "" if used == wanted.partition(":")[0] else f"; {used} answers in place of {wanted}"
+        stands_in = "" if used == requested.partition(":")[0] else f"; {used} answers in place of {requested}"
         console_of(error=True).print(plain(state.line + stands_in), soft_wrap=True)
 
 
 def named(lists: Iterable[str] | None) -> list[str]:
-    """The names that an option gives, which may be given several times, each with commas between names."""
+    """The names in a repeatable option with comma-separated names."""
     return [name.strip() for listed in lists or () for name in listed.split(",") if name.strip()]
 
 
 def console_of(*, error: bool = False) -> Console:
-    """Files and pipes get lines of a fixed width, so that what scripts read does not hang on a window."""
+    """A console on standard output or error. Files and pipes get a fixed width, so that scripts do not depend on a window."""
     console = Console(stderr=error, highlight=False, markup=False, emoji=False)
     return (
         console if console.is_terminal else Console(stderr=error, highlight=False, markup=False, emoji=False, width=120)
@@ -196,11 +192,12 @@ def console_of(*, error: bool = False) -> Console:
 
 
 def print_json(content: contract.Json | list[contract.Json]) -> None:
+    """Print JSON on standard output."""
     print(contract.to_text(content))  # noqa: T201
 
 
 def check_writable(path: Path | None) -> None:
-    """Refuse a file that cannot be written, before there is anything to lose.
+    """Refuse an unwritable file before there is anything to lose.
 
     Raises:
         StorageError: it cannot be written.
@@ -211,7 +208,11 @@ def check_writable(path: Path | None) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Raises: StorageError: it cannot be written."""
+    """Replace a file atomically.
+
+    Raises:
+        StorageError: it cannot be written.
+    """
     with _writing(path):
         replace_file(path, text.encode())
 

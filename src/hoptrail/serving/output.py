@@ -1,4 +1,4 @@
-"""Standard output: what its encoding lacks is written escaped, and its refusals are told apart from those of other files."""
+"""Standard output: escapes characters that its encoding lacks, and raises its own error when it cannot be written."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import TextIO, cast
 from hoptrail.errors import StorageError
 
 ESCAPED = "hoptrail-escaped"
-"""Characters as JSON escapes them, so that JSON stays JSON."""
+"""Name of the error handler that escapes characters as JSON does, so that JSON stays JSON."""
 
 
 class OutputRefused(StorageError):
-    """Standard output takes nothing more."""
+    """Standard output cannot be written."""
 
 
 def _escape(error: UnicodeError) -> tuple[str, int]:
@@ -29,10 +29,10 @@ def _escape(error: UnicodeError) -> tuple[str, int]:
 
 @contextmanager
 def standard_output() -> Iterator[None]:
-    """What the body prints is written, or fails in it; a reader that has left (`| head`) stays a BrokenPipeError.
+    """Write what the body prints, and flush it at the end. A closed pipe (`| head`) still raises BrokenPipeError.
 
     Raises:
-        OutputRefused: it is closed, or what it goes to refuses.
+        OutputRefused: standard output is closed or cannot be written.
     """
     if sys.stdout is None:
         raise OutputRefused("cannot write to standard output: it is closed.")
@@ -46,13 +46,13 @@ def standard_output() -> Iterator[None]:
 
 
 def silence() -> None:
-    """What is left goes nowhere, else the interpreter complains at its end."""
+    """Discard the remaining output, so that the interpreter does not complain when it ends."""
     if sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _Output:
-    """The stream, with refusals of its own kind."""
+    """The stream, with `OutputRefused` in place of OSError."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -61,16 +61,16 @@ class _Output:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        with _told():
+        with _translating_errors():
             return self._stream.write(text)
 
     def flush(self) -> None:
-        with _told():
+        with _translating_errors():
             self._stream.flush()
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _translating_errors() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:

@@ -1,4 +1,5 @@
-"""Progress on standard error: of indexing one bar of the whole run with the time left, else a bar a step, and what was spent.
+"""Progress on standard error: for indexing one bar with the time left, else one bar per step; and the cost so far.
+
 A file or a pipe gets a line now and then.
 """
 
@@ -32,7 +33,7 @@ _SPENT = "spent"
 
 @dataclass(frozen=True, slots=True)
 class Reporting:
-    """Where progress is reported: of a step (a total of 0: not known), of a run of indexing, of spending."""
+    """Callbacks for progress of a step (total 0: unknown), of an indexing run, and for spending."""
 
     report: Report
     progress: Callable[[RunProgress], None] = tell_no_progress
@@ -41,19 +42,19 @@ class Reporting:
 
 @contextmanager
 def progress_reports(console: Console) -> Iterator[Reporting]:
-    """Somewhere to report to while the body runs."""
+    """Callbacks that show progress while the body runs."""
     if not console.is_terminal:
         log = _Log(console)
         yield Reporting(log.report, log.progress)
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bars:
         shown = _Bars(bars)
         yield Reporting(shown.report, shown.progress, shown.spent)
 
 
 class _Log:
-    """A line every so often."""
+    """Prints a line every `EVERY` seconds."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -70,7 +71,7 @@ class _Log:
 
 
 class _Bars:
-    """A bar for the whole run, once there is news of it, else one for each step."""
+    """Shows a bar for each step, or one for the whole run once its progress is reported."""
 
     def __init__(self, bars: Progress) -> None:
         self._bars = bars
@@ -79,8 +80,8 @@ class _Bars:
 
     def report(self, what: str, done: int, total: int) -> None:
         if not self._whole:
-            said = f"{done:,}/{total:,}" if total else f"{done:,}"
-            self._bars.update(self._task(what), description=what, completed=done, total=total or None, said=said)
+            text = f"{done:,}/{total:,}" if total else f"{done:,}"
+            self._bars.update(self._task(what), description=what, completed=done, total=total or None, text=text)
 
     def progress(self, progress: RunProgress) -> None:
         if not self._whole:
@@ -90,7 +91,7 @@ class _Bars:
             self._tasks.clear()
         share = progress.share
         self._bars.update(
-            self._task("indexing"), completed=share or 0.0, total=None if share is None else 1.0, said=progress.line
+            self._task("indexing"), completed=share or 0.0, total=None if share is None else 1.0, text=progress.line
         )
 
     def spent(self, usage: Usage) -> None:
@@ -100,5 +101,5 @@ class _Bars:
 
     def _task(self, name: str) -> TaskID:
         if name not in self._tasks:
-            self._tasks[name] = self._bars.add_task(name, total=None, said="")
+            self._tasks[name] = self._bars.add_task(name, total=None, text="")
         return self._tasks[name]

@@ -1,6 +1,6 @@
-"""What people see in a terminal: the trail as a tree, each sentence with the answer marked in it, tables for the rest.
+"""Output for a terminal: the trail as a tree with the answer marked in each sentence, and tables for the rest.
 
-Everything that comes from documents or models is text here, never markup, and stripped of control characters.
+Text from documents and models is never markup, and loses its control characters.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ if TYPE_CHECKING:
 
 SHOWN_DOCUMENTS = 50
 SHOWN_NOTES = 20
-SHOWN_ENDINGS = 8
+SHOWN_EXTENSIONS = 8
 EXCERPT = 240
 
 
 def plain(text: str, style: str = "") -> Text:
-    """Text as it is, on one line, with anything unprintable (escape sequences, line breaks) as a space."""
+    """Text without markup on one line, with a space for anything unprintable (escape sequences, line breaks)."""
     printable = "".join(character if character.isprintable() else " " for character in text)
     return Text(" ".join(printable.split()), style=style)
 
 
 def render_answer(answer: Answer) -> RenderableType:
-    """The answer, the statement it stands on with its place, then the trail."""
+    """The answer, the statement that supports it with its place, then the trail."""
     tree = Tree(plain(answer.question, "bold"), guide_style="dim")
     for position, hop in enumerate(answer.trail):
         _add_hop(tree, position, hop, [item for item in answer.evidence if item.hop == position])
@@ -58,12 +58,12 @@ def render_answer(answer: Answer) -> RenderableType:
 
 
 def _settling(answer: Answer) -> list[RenderableType]:
-    """The statement that an answer was read off, and where it stands: of the last hop's, the one that holds the answer."""
+    """The statement that contains the answer, from the evidence of the last hop, and its place."""
     if answer.text is None or not answer.evidence:
         return []
     last = [item for item in answer.evidence if item.hop == answer.evidence[-1].hop]
-    holding = [one for one in last if not one.replaced] or last
-    item = next((one for one in holding if answer.text.casefold() in one.text.casefold()), holding[0])
+    current = [one for one in last if not one.replaced] or last
+    item = next((one for one in current if answer.text.casefold() in one.text.casefold()), current[0])
     sentence = plain(item.text)
     sentence.highlight_words([plain(answer.text).plain], "bold green", case_sensitive=False)
     replaced = [plain(f"replaces {_dated(one.date)}: {one.text}", "dim") for one in last if one.replaced]
@@ -76,7 +76,7 @@ def _dated(date: str) -> str:
 
 
 def _source(item: Evidence | Statement) -> Text:
-    """The file that something stands in, as a link where the terminal has links, and the line or page."""
+    """The file of a statement, as a link if the terminal has links, and the line or page."""
     path = Path(item.source if Path(item.source).exists() else item.source.partition("#")[0])
     shown = plain(_from_here(item.source) or item.title)
     if path.is_absolute():
@@ -85,13 +85,13 @@ def _source(item: Evidence | Statement) -> Text:
 
 
 def _from_here(source: str) -> str:
-    """A path as it is typed in the current folder, if it is below that."""
+    """A path relative to the current folder, if it is below that."""
     here = f"{Path.cwd().as_posix()}/"
     return source.removeprefix(here)
 
 
 def _conclusion(answer: Answer) -> list[Text]:
-    """The answer with how sure it is, one line an item; or that there is none, with the closest statements."""
+    """The answer with its confidence, one line per item; or that there is none, with the closest statements."""
     if answer.text is not None:
         sure = "" if answer.confidence is None else f"  ({answer.certainty}, confidence {answer.confidence:.2f})"
         if len(answer.items) < 2:
@@ -108,7 +108,7 @@ def _conclusion(answer: Answer) -> list[Text]:
 
 
 def _closest(statement: Statement) -> Text:
-    """A statement under its title and headings, with its date, the file it stands in and where; each row or item on a line."""
+    """A statement below its title and headings, with date, file and place; each row or item on a line."""
     above = dict.fromkeys((statement.title, *statement.path))
     return Text.assemble(
         ("  ", ""),
@@ -137,12 +137,13 @@ def _add_hop(tree: Tree, position: int, hop: Hop, evidence: Sequence[Evidence]) 
         found = f"; {len(hop.hits)} units were found" if hop.hits else ""
         branch.add(Text(f"{hop.verdict.value}{found}", style="yellow"))
     else:
-        doubt = ("  (unsupported: what is cited does not say so)", "yellow")
+        doubt = ("  (unsupported: the citations do not say so)", "yellow")
         unsupported = hop.verdict is Verdict.UNSUPPORTED
         branch.add(Text.assemble("→ ", plain(hop.answer, "green"), *([doubt] if unsupported else [])))
 
 
 def render_ranking(ranking: Ranking) -> RenderableType:
+    """One row per hit."""
     if not ranking:
         return Text("Nothing was found.", style="yellow")
     table = Table(box=None, pad_edge=False)
@@ -157,13 +158,14 @@ def render_ranking(ranking: Ranking) -> RenderableType:
 
 
 def _excerpt(unit: Unit) -> Text:
-    """How a unit reads, each row of a table on a line of its own; other text on one line."""
+    """The readable text of a unit: one line, or a line per table row."""
     if not any(block.cells for block in unit.blocks):
         return plain(unit.text)
     return Text("\n").join(plain(line) for line in unit.readable.splitlines() if line.strip())
 
 
 def render_contents(contents: Contents) -> RenderableType:
+    """A summary of an index, and its first documents."""
     summary = Table(box=None, show_header=False, pad_edge=False)
     encoder = contents.encoder
     units = ", ".join(f"{count:,} {kind.value}" for kind, count in contents.units.items()) or "none"
@@ -193,13 +195,14 @@ def render_contents(contents: Contents) -> RenderableType:
 
 
 def render_indexing(report: IndexingReport, *, verbose: bool = False) -> RenderableType:
+    """What a run did, and its shortfalls. `verbose` names the skipped files."""
     line = f"{report.added:,} documents added, {report.unchanged:,} unchanged"
     if report.updated:
         line += f", {report.updated:,} updated"
     if report.moved:
         line += f", {report.moved:,} moved"
     if report.removed:
-        line += f", {report.removed:,} removed because their place no longer holds them"
+        line += f", {report.removed:,} removed because their source no longer has them"
     lines = [Text(f"{line}; {report.documents:,} in the index.")]
     if report.usage.calls:
         spent = report.usage
@@ -208,43 +211,41 @@ def render_indexing(report: IndexingReport, *, verbose: bool = False) -> Rendera
                 f"{spent.calls:,} model calls: {spent.prompt_tokens:,} prompt and {spent.completion_tokens:,} completion tokens."
             )
         )
+    gone = []
     if report.gone:
-        files = (
-            "1 file is gone; --sync forgets it"
-            if report.gone == 1
-            else f"{report.gone:,} files are gone; --sync forgets them"
-        )
-        return Group(*lines, render_shortfalls(report, verbose=verbose), Text(files))
-    return Group(*lines, render_shortfalls(report, verbose=verbose))
+        files = "1 file is gone" if report.gone == 1 else f"{report.gone:,} files are gone"
+        gone.append(Text(f"{files}; --sync removes {'it' if report.gone == 1 else 'them'} from the index"))
+    return Group(*lines, render_shortfalls(report, verbose=verbose), *gone)
 
 
 def render_shortfalls(report: IndexingReport, *, verbose: bool = False) -> RenderableType:
-    """What there is to know of a run beside what it did. `verbose` names the files that were left out."""
+    """Notes, skipped files and failures of a run. `verbose` names the skipped files."""
     left_out = render_left_out(report.left_out, verbose=verbose)
     return Group(*render_notes(report.notes), *left_out, render_failures(report.failures))
 
 
 def render_left_out(files: Sequence[str], *, verbose: bool) -> list[Text]:
-    """How many files of which endings were left out as no documents, or their names."""
+    """The number of skipped files by extension, or their names."""
     if not files:
         return []
     if verbose:
-        return [plain(f"left out: {file}") for file in files]
-    endings = Counter(PurePosixPath(file).suffix.lower() or "without an ending" for file in files)
-    listed = ", ".join(f"{number:,} {ending}" for ending, number in endings.most_common(SHOWN_ENDINGS))
-    more = ", …" if len(endings) > SHOWN_ENDINGS else ""
+        return [plain(f"skipped: {file}") for file in files]
+    extensions = Counter(PurePosixPath(file).suffix.lower() or "without an extension" for file in files)
+    listed = ", ".join(f"{number:,} {extension}" for extension, number in extensions.most_common(SHOWN_EXTENSIONS))
+    more = ", …" if len(extensions) > SHOWN_EXTENSIONS else ""
     number = "1 file" if len(files) == 1 else f"{len(files):,} files"
-    return [plain(f"{number} left out: {listed}{more}; --verbose names them")]
+    return [plain(f"{number} skipped: {listed}{more}; --verbose names them")]
 
 
 def render_notes(notes: Sequence[str]) -> list[Text]:
-    """A line each; of many, the first."""
+    """One line each; of many, only the first."""
     lines = [Text.assemble(("note: ", "yellow"), plain(note)) for note in notes[:SHOWN_NOTES]]
     hidden = len(notes) - SHOWN_NOTES
     return lines + ([Text(f"and {hidden} more notes", style="dim")] if hidden > 0 else [])
 
 
 def render_withdrawn(document: Withdrawn) -> Text:
+    """Whether a document was removed, or only some of its sources."""
     if not document.left:
         return plain(f"removed: {document.title}")
     lost, left = ", ".join(document.lost), ", ".join(document.left)
@@ -252,11 +253,12 @@ def render_withdrawn(document: Withdrawn) -> Text:
 
 
 def render_failures(failures: Sequence[DocumentError]) -> RenderableType:
+    """One line per document that could not be read."""
     return Group(*(Text.assemble(("not read: ", "red"), plain(str(failure))) for failure in failures))
 
 
 def render_estimate(usage: Usage, settings: ChatSettings) -> RenderableType:
-    """What indexing would spend, by a rehearsal."""
+    """The estimated cost of indexing."""
     from hoptrail.models.spending import cost_of
 
     money = cost_of(usage.prompt_tokens, usage.completion_tokens, settings).money
@@ -268,11 +270,12 @@ def render_estimate(usage: Usage, settings: ChatSettings) -> RenderableType:
 
 
 def render_training(counts: TrainingCounts) -> RenderableType:
+    """The sizes of a training set, and what was left out."""
     left_out = ", ".join(
         f"{number:,} {why}"
         for number, why in (
             (counts.without_reply, "without a reply to today's prompt and settings"),
-            (counts.unusable, "with a reply that the text does not bear out"),
+            (counts.unusable, "with a reply that the text does not support"),
             (counts.repeated, "that repeat another"),
         )
         if number
@@ -284,7 +287,7 @@ def render_training(counts: TrainingCounts) -> RenderableType:
 
 
 def failures(report: EvaluationReport) -> list[Text]:
-    """A line for each question that failed, with the reason; of many, the first."""
+    """A line per failed question, with the reason; of many, only the first."""
     lines = [
         plain(f"failed: {name}, question {question}: {reason}")
         for name, recipe in report.recipes
@@ -295,12 +298,12 @@ def failures(report: EvaluationReport) -> list[Text]:
 
 
 def render_runs(report: EvaluationReport, folder: Path) -> RenderableType:
-    """Where each recipe's run is kept: what `hoptrail compare` and `hoptrail errors` take."""
+    """The folder of each recipe's run, for `hoptrail compare` and `hoptrail errors`."""
     return Group(*(plain(f"run: {folder / recipe.run}") for _, recipe in report.recipes))
 
 
 def render_lost_in_retrieval(found: LostInRetrieval) -> RenderableType:
-    """One row a retriever and place of the sub-question, one column a wording."""
+    """One row per retriever and place of the sub-question, one column per wording."""
     from hoptrail.evaluation.lost_in_retrieval import Wording, label
 
     table = Table("retriever", "sub-question", *Wording, box=None, pad_edge=False)
@@ -317,14 +320,16 @@ def render_lost_in_retrieval(found: LostInRetrieval) -> RenderableType:
 
 
 def render_tree_coverage(found: TreeCoverage) -> RenderableType:
+    """One row per grouping."""
     table = Table("grouping", "groups", "pairs", "supporting", "all", "overlap", box=None, pad_edge=False)
     for row in found.rows:
         shares = (share(row.supporting), share(row.all), share(row.overlap))
         table.add_row(row.grouping, f"{row.groups:,}", f"{row.pairs:,}", *shares)
-    return Group(Text(f"{found.data}: share of gold pairs of passages that stand in one group"), table)
+    return Group(Text(f"{found.data}: share of gold pairs of passages within one group"), table)
 
 
 def render_ledger(replies: int, ledger: Ledger) -> RenderableType:
+    """The number of replies written, and the sums of the ledger."""
     counted = (
         f"{ledger.calls:,} calls, {ledger.prompt_tokens:,} prompt and {ledger.completion_tokens:,} completion tokens"
     )
@@ -344,6 +349,7 @@ def render_ledger(replies: int, ledger: Ledger) -> RenderableType:
 
 
 def render_check(check: Check) -> RenderableType:
+    """One result of `hoptrail doctor`."""
     state = (
         Text("works  ", style="green") if check.works else Text("fails  ", style="red" if check.needed else "yellow")
     )
@@ -352,4 +358,5 @@ def render_check(check: Check) -> RenderableType:
 
 
 def share(value: float | None) -> str:
+    """A share with three decimals; - for none."""
     return "-" if value is None else f"{value:.3f}"

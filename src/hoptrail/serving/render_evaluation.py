@@ -1,4 +1,4 @@
-"""The results of `hoptrail evaluate` as tables in a terminal: one row a recipe, and of own documents one a type of question."""
+"""The results of `hoptrail evaluate` as tables: one row per recipe and, for own documents, one per type of question."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHOWS = f"shows@{HITS}"
 
 
 def render_evaluation(report: dict[str, Any]) -> RenderableType:
-    """The contract's object as a table, one row a recipe."""
+    """The contract's object as tables, one row per recipe."""
     head = Text(f"{report['data']}: {report['questions']} questions, language {report['language']}")
     recipes = report["recipes"]
     if any(SHOWS in result for result in recipes.values()):
@@ -41,19 +41,19 @@ def _scores(recipes: dict[str, Any]) -> Table:
 
 
 def _by_hops(recipes: dict[str, Any]) -> Table | None:
-    """A row a recipe and number of hops, where questions differ in that."""
-    kept = (*RECALLS, "full@10")
-    table = _table("recipe", "hops", "n", *kept)
+    """A row per recipe and number of hops; None if all questions have the same number."""
+    columns = (*RECALLS, "full@10")
+    table = _table("recipe", "hops", "n", *columns)
     for name, result in recipes.items():
         if len(result["by_hops"]) > 1:
             for hops, scores in result["by_hops"].items():
                 counted = str(result["questions_by_hops"][hops])
-                table.add_row(name, hops, counted, *(share(scores[key]) for key in kept))
+                table.add_row(name, hops, counted, *(share(scores[key]) for key in columns))
     return table if table.rows else None
 
 
 def _outcomes(recipes: dict[str, Any]) -> Table:
-    """Shares, those of right and wrong answers with their 95 % intervals."""
+    """Shares of the outcomes; of right and wrong answers also the 95 % intervals."""
     right, shown, missed, wrong = Outcome
     table = _table("recipe", *COUNTS, right, "95 %", wrong, "95 %", shown, missed, SHOWS, "s/question")
     for name, result in recipes.items():
@@ -65,7 +65,7 @@ def _outcomes(recipes: dict[str, Any]) -> Table:
 
 
 def _sure(recipes: dict[str, Any]) -> Table:
-    """Of the answers given with confidence: how many of all questions they are, and how many of them are right."""
+    """Sure answers: their number, their share of all questions, and the share of them that is right."""
     table = _table(f"confidence of {SURE} or more", "answers", "of all", "right", "95 %")
     for name, result in recipes.items():
         if sure := result.get("sure"):
@@ -75,7 +75,7 @@ def _sure(recipes: dict[str, Any]) -> Table:
 
 
 def _apart(head: Text, *tables: Table) -> Iterator[RenderableType]:
-    """The tables under their head, with an empty line between them."""
+    """The head and the tables, separated by empty lines."""
     yield head
     for place, table in enumerate(tables):
         if place:

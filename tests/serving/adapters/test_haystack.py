@@ -34,9 +34,9 @@ def test_a_pipeline_is_stored_and_read_again(index: Index, question: str) -> Non
     component = again.get_component("hoptrail")
     assert isinstance(component, HoptrailRetriever)
     assert (component.index.folder, component.index.settings) == (opened.folder, opened.settings)
-    asked = {"hoptrail": {"query": question}}
-    assert len(again.run(asked)["hoptrail"]["documents"]) == 2
-    assert again.run(asked) == pipeline.run(asked)
+    inputs = {"hoptrail": {"query": question}}
+    assert len(again.run(inputs)["hoptrail"]["documents"]) == 2
+    assert again.run(inputs) == pipeline.run(inputs)
 
 
 def test_an_answerer_hands_over_what_the_answer_rests_on(index: Index) -> None:

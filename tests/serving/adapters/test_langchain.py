@@ -1,4 +1,4 @@
-"""LangChain's own suites for retrievers and tools, and what it does not look at: the metadata, and wrong calls."""
+"""LangChain's suites for retrievers and tools, and what they do not cover: metadata and wrong calls."""
 
 from __future__ import annotations
 
@@ -73,9 +73,13 @@ class TestLangChainsIntegrationSuiteForTools(_Tool, ToolsIntegrationTests):
 def test_a_tool_tells_the_answer_and_hands_over_all_of_it(index: Index) -> None:
     tool = HoptrailTool(index=index, recipe="trail")
     question = "Which river flows through the town where the designer of the Tallow Bridge was born?"
-    told = tool.invoke({"type": "tool_call", "id": "1", "name": "hoptrail", "args": {"question": question}})
-    assert told.content.startswith("Isk [1]")
-    assert (told.artifact["kind"], told.artifact["answer"], told.artifact["confidence"] > 0) == ("short", "Isk", True)
+    message = tool.invoke({"type": "tool_call", "id": "1", "name": "hoptrail", "args": {"question": question}})
+    assert message.content.startswith("Isk [1]")
+    assert (message.artifact["kind"], message.artifact["answer"], message.artifact["confidence"] > 0) == (
+        "short",
+        "Isk",
+        True,
+    )
     call = {
         "type": "tool_call",
         "id": "2",
@@ -92,13 +96,13 @@ def test_a_document_says_where_its_text_stands(index: Index, question: str) -> N
     hits = index.search(question, "bm25", 2)
     assert [document.id for document in found] == [hit.unit.id for hit in hits]
     for document, hit in zip(found, hits, strict=True):
-        told = document.metadata
-        assert FACTS[told["title"]][told["start"] : told["end"]] == document.page_content
-        assert (told["document"], told["unit"], told["kind"]) == (hit.unit.document, hit.unit.id, "passage")
-        assert (told["score"], told["channel"]) == (hit.score, hit.channel)
-        assert told["source"].endswith(f"{hit.unit.title}.txt")
-        assert (told["heading_path"], told["date"]) == ([], "")
-        assert told["sources"] == [{name: told[name] for name in ("document", "start", "end")}]
+        metadata = document.metadata
+        assert FACTS[metadata["title"]][metadata["start"] : metadata["end"]] == document.page_content
+        assert (metadata["document"], metadata["unit"], metadata["kind"]) == (hit.unit.document, hit.unit.id, "passage")
+        assert (metadata["score"], metadata["channel"]) == (hit.score, hit.channel)
+        assert metadata["source"].endswith(f"{hit.unit.title}.txt")
+        assert (metadata["heading_path"], metadata["date"]) == ([], "")
+        assert metadata["sources"] == [{name: metadata[name] for name in ("document", "start", "end")}]
 
 
 def test_both_ways_and_both_places_of_k_give_the_same(index: Index, question: str) -> None:

@@ -1,4 +1,4 @@
-"""LlamaIndex, where it is installed: it is too large to be among what tests need."""
+"""LlamaIndex, if it is installed; it is too large to be a requirement of the tests."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def test_nodes_say_where_their_text_stands(index: Index, question: str) -> None:
 
 def test_text_that_was_made_from_others_has_no_place(index: Index, question: str) -> None:
     hit = index.search(question, "bm25", 1)[0]
-    made = replace(hit, unit=replace(hit.unit, kind=Kind.SUMMARY, text="In short.", sentence_ends=()))
-    node = node_of(made, *metadata_of((made,), index))
+    summary = replace(hit, unit=replace(hit.unit, kind=Kind.SUMMARY, text="In short.", sentence_ends=()))
+    node = node_of(summary, *metadata_of((summary,), index))
     assert (node.start_char_idx, node.end_char_idx) == (None, None)
     assert node.metadata["sources"]
 

@@ -1,4 +1,4 @@
-"""Without its library, an adapter says what to install."""
+"""Without its library, an adapter names the package to install."""
 
 from __future__ import annotations
 

@@ -43,14 +43,14 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Keys:
 
 @pytest.fixture(scope="module")
 def address(built: Path, keys: Keys, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where a server over both indexes listens, for clients that want a connection."""
+    """The address of a server over both indexes, for clients that need a connection."""
     with listening(new_app(built, tmp_path_factory.mktemp("served"), keys)) as address:
         yield address
 
 
 @pytest.fixture
 def make_app(built: Path, tmp_path: Path) -> MakeApp:
-    """`new_app` in a folder of its own; a second call is a second server over the same indexes."""
+    """`new_app` in a temporary folder; a second call is a second server over the same indexes."""
     return partial(new_app, built, tmp_path)
 
 
@@ -61,6 +61,6 @@ def app(make_app: MakeApp, keys: Keys) -> FastAPI:
 
 @pytest.fixture
 def client(app: FastAPI) -> Iterator[TestClient]:
-    """Holds the key of the north."""
+    """A client with the key of the north."""
     with client_of(app, NORTH) as opened:
         yield opened

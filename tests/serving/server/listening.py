@@ -1,4 +1,4 @@
-"""A real server in a thread, for clients that want an address."""
+"""A real server in a thread, for clients that need an address."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hoptrail.serving.server.http_server import server_config
 
 @contextmanager
 def listening(app: FastAPI) -> Iterator[str]:
-    """The address of `app`, served until the end."""
+    """The address of `app`, served while the body runs."""
     server = uvicorn.Server(server_config(app, "127.0.0.1", 0, ServerLimits(stop_seconds=5)))
     thread = threading.Thread(target=server.run)
     thread.start()

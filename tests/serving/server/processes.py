@@ -1,4 +1,4 @@
-"""`hoptrail serve` as a process: started, asked, stopped and killed."""
+"""`hoptrail serve` as a process: started, queried, stopped and killed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import httpx
 
 EXECUTABLE = Path(sys.executable).with_name("hoptrail")
 PATIENCE = 90.0
-"""Seconds, for machines that do other work."""
+"""In seconds, generous for busy machines."""
 
 
 @dataclass(frozen=True)
@@ -39,16 +39,16 @@ class Server:
         self.process.wait(PATIENCE)
 
     def stop(self) -> str:
-        """Stop it as an operator does; what it said."""
+        """Stop it as an operator does; returns its output."""
         self.process.send_signal(signal.SIGTERM)
-        said = self.process.communicate(timeout=PATIENCE)[1] or ""
-        assert self.process.returncode in {0, -signal.SIGTERM}, said
-        return said
+        output = self.process.communicate(timeout=PATIENCE)[1] or ""
+        assert self.process.returncode in {0, -signal.SIGTERM}, output
+        return output
 
 
 @contextmanager
 def serving(*arguments: str | Path, environment: Mapping[str, str] | None = None) -> Iterator[Server]:
-    """A server that answers, until it is killed at the end."""
+    """A running server, killed at the end."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -73,7 +73,7 @@ def serving(*arguments: str | Path, environment: Mapping[str, str] | None = None
 
 
 def over(client: httpx.Client, job: str) -> dict[str, Any]:
-    """A job when it is over."""
+    """The job once it is over."""
     until = time.monotonic() + PATIENCE
     while True:
         found: dict[str, Any] = client.get(f"/api/jobs/{job}").json()

@@ -1,4 +1,4 @@
-"""What tests of the server have in common: two workspaces with a key each, an app over them, and how to wait for a job."""
+"""Shared parts of the server tests: two workspaces with a key each, an app over them, and waiting for a job."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from world import HashingEncoder
 
 NORTH, SOUTH = "north-key-0123456789", "south-key-9876543210"
 OPERATOR = "operator-key-0123456789"
-"""Opens both workspaces."""
+"""A key that opens both workspaces."""
 QUESTION = "Which river flows through the town where the designer of the Tallow Bridge was born?"
 SECRET = "The zanzibar vault opens at noon."
-"""Stands in a document of the south only."""
+"""A word that occurs only in a document of the south."""
 
 MakeApp = Callable[..., FastAPI]
 
@@ -37,7 +37,7 @@ def workspace(name: str, folder: Path, settings: Settings | None = None) -> Work
 def new_app(
     built: Path, folder: Path, keys: Keys | None = None, limits: ServerLimits | None = None, **more: Any
 ) -> FastAPI:
-    """An app over copies of both indexes; `keys=None` serves them without."""
+    """An app over copies of both indexes; `keys=None` serves them without keys."""
     for name in ("north", "south"):
         if not (folder / name).exists():
             shutil.copytree(built / name, folder / name)
@@ -51,7 +51,7 @@ def client_of(app: FastAPI, key: str | None = None) -> TestClient:
 
 
 def ended(client: TestClient, job: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """A job when it is over; long after it should be, because a machine that does other work takes its time."""
+    """The job once it is over, with a long timeout for busy machines."""
     until = time.monotonic() + 90
     while True:
         found: dict[str, Any] = client.get(f"/api/jobs/{job['id']}", **more).json()
@@ -62,7 +62,7 @@ def ended(client: TestClient, job: dict[str, Any], **more: Any) -> dict[str, Any
 
 
 def upload(client: TestClient, *files: tuple[str, bytes], **more: Any) -> dict[str, Any]:
-    """The job of an upload, when it is over."""
+    """The job of an upload once it is over."""
     answer = client.post("/api/documents", files=[("files", file) for file in files], **more)
     assert answer.status_code == 202, answer.text
     return ended(client, answer.json(), **more)

@@ -1,4 +1,4 @@
-"""Asking and searching through the server: the same answers as elsewhere, told hop by hop, within limits."""
+"""Asking and searching through the server: the same answers as elsewhere, streamed hop by hop, within limits."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def told(text: str) -> list[tuple[str, Any]]:
 
 
 class Slow(OfflineLanguage):
-    """Counts its tasks, and lets each begin when it may."""
+    """Counts its tasks, and starts each only when released."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -118,16 +118,16 @@ def test_questions_have_bounds(client: TestClient, question: str) -> None:
     for verb in ("ask", "search"):
         answer = client.post(f"/api/{verb}", json={"question": question})
         assert answer.status_code == 400
-        told = answer.json()["error"]
-        assert (told["code"], told["message"].startswith("question: ")) == ("not_valid", True)
+        error = answer.json()["error"]
+        assert (error["code"], error["message"].startswith("question: ")) == ("not_valid", True)
 
 
 def test_a_body_that_does_not_say_what_it_is_is_told_how_to(client: TestClient) -> None:
     body = json.dumps({"question": QUESTION}).encode()
     for verb in ("api/ask", "api/search", "v1/chat/completions"):
-        told = client.post(f"/{verb}", content=body)
-        assert (told.status_code, told.json()["error"]["code"]) == (415, "wrong_type")
-        assert "Set Content-Type: application/json" in told.json()["error"]["what_to_do"]
+        response = client.post(f"/{verb}", content=body)
+        assert (response.status_code, response.json()["error"]["code"]) == (415, "wrong_type")
+        assert "Set Content-Type: application/json" in response.json()["error"]["what_to_do"]
 
 
 @pytest.mark.parametrize("question", ['"', "* OR NEAR(", "who " * 1500, "它在哪里？", "\ud800 who?", "{{7*7}} ${x}"])
@@ -157,7 +157,7 @@ def test_hops_are_told_as_they_are_found(client: TestClient) -> None:
 
 
 def test_a_hop_is_told_before_the_next_is_begun(slow: Slow, app: FastAPI) -> None:
-    """Through ASGI itself: the test client hands over a response only when it is whole."""
+    """Through ASGI directly: the test client returns only complete responses."""
     sent: list[bytes] = []
 
     async def ask() -> None:
@@ -348,17 +348,18 @@ def test_while_indexing_has_not_ended_answers_say_so(client: TestClient, tmp_pat
     with writing_to(tmp_path / "north", HashingEncoder().identity) as writer:
         writer.put_documents([make_document("Ulm", "Ulm is a town on the Isk.")])
         writer.checkpoint()
-    said = client.post("/api/ask", json=asked).json()["indexing"]
-    assert said == {"documents": 7, "searchable": 6, "passages": 6, "encoded": 6, "goes_on": False}
-    assert client.post("/api/search", json=asked).json()["indexing"] == said
-    assert client.get("/api/show").json()["indexing"] == said
+    indexing = client.post("/api/ask", json=asked).json()["indexing"]
+    assert indexing == {"documents": 7, "searchable": 6, "passages": 6, "encoded": 6, "goes_on": False}
+    assert client.post("/api/search", json=asked).json()["indexing"] == indexing
+    assert client.get("/api/show").json()["indexing"] == indexing
     chat = {"model": "bm25", "messages": [{"role": "user", "content": asked["question"]}]}
-    assert client.post("/v1/chat/completions", json=chat).json()["hoptrail"]["indexing"] == said
+    assert client.post("/v1/chat/completions", json=chat).json()["hoptrail"]["indexing"] == indexing
     response = {"model": "bm25", "input": asked["question"]}
-    assert client.post("/v1/responses", json=response).json()["hoptrail"]["indexing"] == said
-    assert json.dumps({"indexing": said})[1:-1] in client.post("/v1/responses", json={**response, "stream": True}).text
+    assert client.post("/v1/responses", json=response).json()["hoptrail"]["indexing"] == indexing
+    stream = client.post("/v1/responses", json={**response, "stream": True}).text
+    assert json.dumps({"indexing": indexing})[1:-1] in stream
     for tool, arguments in (("ask", asked), ("search", asked), ("status", {})):
         call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
         accepted = {"Accept": "application/json, text/event-stream"}
-        told = client.post("/mcp", json=call, headers=accepted).text
-        assert json.loads(told.partition("data: ")[2] or told)["result"]["structuredContent"]["indexing"] == said
+        reply = client.post("/mcp", json=call, headers=accepted).text
+        assert json.loads(reply.partition("data: ")[2] or reply)["result"]["structuredContent"]["indexing"] == indexing

@@ -1,4 +1,4 @@
-"""What was acknowledged outlives the process: jobs, removals, cancellations; what is given up is gone from the disk."""
+"""Acknowledged jobs, removals and cancellations survive the process; discarded uploads leave the disk."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def test_what_was_acknowledged_is_done_after_a_kill(tmp_path: Path, tiny: Path) 
         assert [*jobs, cancelled] == [job for job in reversed(listed) if job in {*jobs, cancelled}]
         assert listed[cancelled] in {"stopped", "done"}, "it may have been indexed before it was cancelled"
         names = {one["title"] for one in client.get("/api/documents").json()["documents"]}
-        wanted = {f"{bird} {n}" for bird in ("bittern", "crake") for n in range(3)}
-        assert names - {"dunlin"} == wanted
+        titles_expected = {f"{bird} {n}" for bird in ("bittern", "crake") for n in range(3)}
+        assert names - {"dunlin"} == titles_expected
         assert ("dunlin" in names) == (listed[cancelled] == "done")
         server.stop()
 
@@ -241,7 +241,7 @@ def test_a_damaged_journal_is_found_and_removed(
 
 
 def test_a_living_server_keeps_its_jobs(make_app: MakeApp) -> None:
-    """A second server over the same index neither shows nor does them."""
+    """A second server over the same index neither shows nor runs them."""
     app = make_app()
     held = hold(app, "avocet")
     with client_of(app) as client:
@@ -255,7 +255,7 @@ def test_a_living_server_keeps_its_jobs(make_app: MakeApp) -> None:
 
 
 def test_an_index_that_was_moved_knows_its_uploads(make_app: MakeApp, tmp_path: Path) -> None:
-    """The new version of an upload takes the place of the old one, wherever the index folder is now."""
+    """A new version of an upload replaces the old one even after the index folder has moved."""
     with client_of(make_app()) as client:
         upload(client, ("birds.txt", b"The avocet wades."))
     moved = tmp_path / "elsewhere"

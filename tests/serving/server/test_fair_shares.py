@@ -27,11 +27,11 @@ from hoptrail.serving.server.keys import Keys
 from hoptrail.serving.server.turns import Turns
 from hoptrail.types import Ranking
 from serving.server.served import NORTH, OPERATOR, QUESTION, SOUTH, MakeApp, client_of, ended
-from serving.server.test_jobs import Held, texts
+from serving.server.test_jobs import HoldingEncoder, texts
 from world import FACTS
 
 SECONDS = 0.2
-"""What a search of these tests takes beside what it takes."""
+"""Extra seconds that a search of these tests takes."""
 
 
 @contextmanager
@@ -52,7 +52,7 @@ def listening(app: FastAPI, limits: ServerLimits) -> Iterator[int]:
 
 
 class Slowly:
-    """A recipe that computes for long; `begun` are the workspaces of all searches, in the order in which they began."""
+    """A recipe that computes for a long time; `begun` has the workspaces of all searches in order of start."""
 
     def __init__(self, recipe: Any, name: str, begun: list[str]) -> None:
         self._recipe = recipe
@@ -123,7 +123,7 @@ def test_a_busy_key_goes_before_another_twice_at_the_most(
 def test_a_question_waits_for_no_thread_before_it_is_handed_in(
     make_app: MakeApp, keys: Keys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """FastAPI does in threads what is no coroutine; beside a busy key each of these hops took as long as the search itself."""
+    """FastAPI runs plain functions in threads; beside a busy key, each such switch took as long as the search."""
 
     def refuse(*_: Any) -> None:
         raise AssertionError("a dependency of the route ran in a thread")
@@ -136,7 +136,7 @@ def test_a_question_waits_for_no_thread_before_it_is_handed_in(
 def test_questions_that_compute_here_do_so_one_after_the_other(
     make_app: MakeApp, keys: Keys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Threads of one interpreter that compute at once only slow each other down, and another key's question with them."""
+    """Parallel threads of one interpreter only slow each other down, and another key's question with them."""
     app, lock = make_app(keys), threading.Lock()
     together: list[bool] = []
 
@@ -160,7 +160,7 @@ def test_questions_that_compute_here_do_so_one_after_the_other(
 def test_questions_that_wait_for_a_model_leave_a_thread_for_others(
     make_app: MakeApp, keys: Keys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They take no turns, because they do not compute here; so those of one key could hold all threads."""
+    """Such questions take no turns, because they do not compute here, so those of one key could occupy all threads."""
     limits = ServerLimits(asks=2, queue=8)
     app, replied, waits = make_app(keys, limits), threading.Event(), threading.Event()
 
@@ -187,7 +187,7 @@ def test_questions_that_wait_for_a_model_leave_a_thread_for_others(
 
 
 def test_a_long_search_holds_up_nobody_for_long() -> None:
-    """Neither another client's questions nor the next one of the same; a third of the same waits."""
+    """It blocks neither another client's questions nor the next one of the same client; a third of the same client waits."""
     turns, ends = Turns(patience=0.05), threading.Event()
     begun: list[str] = []
 
@@ -244,10 +244,10 @@ def test_a_turn_that_is_offered_goes_to_who_has_had_none_for_longest() -> None:
 
 
 def test_a_key_that_waits_goes_before_what_another_has_waiting(make_app: MakeApp, keys: Keys) -> None:
-    """Of jobs in one workspace that two keys open."""
+    """For jobs in one workspace that two keys open."""
     app = make_app(keys)
 
-    class Noted(Held):
+    class Noted(HoldingEncoder):
         def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
             order.extend(word for text in texts for word in text.split() if word in birds)
             return super().encode(texts, progress)
@@ -302,7 +302,7 @@ def test_one_address_leaves_connections_for_others(make_app: MakeApp, keys: Keys
 def test_documents_that_never_end_cost_ever_less(
     make_app: MakeApp, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Each takes all of its time, which halves with each; one that is read in time is read all the same."""
+    """Each uses up its time, which halves with each; a document read in time is still indexed."""
     given: list[int] = []
     read = vars(uploads)["read_sources"]
 

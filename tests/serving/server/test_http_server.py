@@ -1,4 +1,4 @@
-"""The server as a process: who may reach it, what it does with slow clients, how it stops."""
+"""The server as a process: access, slow clients, stopping."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ KEY = "a-key-for-these-tests"
 
 @pytest.fixture
 def port(make_app: MakeApp) -> Iterator[int]:
-    """A server with little patience, in a thread."""
+    """A server with short timeouts, in a thread."""
     limits = ServerLimits(header_seconds=0.4, body_seconds=0.4, connections=20, stop_seconds=5)
     server = uvicorn.Server(server_config(make_app(None, limits), "127.0.0.1", 0, limits))
     thread = threading.Thread(target=server.run)
@@ -45,11 +45,11 @@ def port(make_app: MakeApp) -> Iterator[int]:
 
 
 LONG_SECONDS = 60.0
-"""What only a server that hangs takes."""
+"""Seconds that only a hanging server takes."""
 
 
 def wait_until_closed(connection: socket.socket) -> None:
-    """Read what the other side says until it closes."""
+    """Read until the other side closes."""
     connection.settimeout(LONG_SECONDS)
     while connection.recv(4096):
         pass
@@ -116,10 +116,10 @@ def test_garbage_is_refused_and_the_server_lives(port: int, garbage: bytes) -> N
         connection.settimeout(5)
         try:
             connection.sendall(garbage)
-            said = connection.recv(4096)
+            received = connection.recv(4096)
         except ConnectionError:
-            said = b""
-        assert not said or re.match(rb"HTTP/1.1 4\d\d ", said)
+            received = b""
+        assert not received or re.match(rb"HTTP/1.1 4\d\d ", received)
     assert httpx.get(f"http://127.0.0.1:{port}/health").status_code == 200
 
 
@@ -151,7 +151,7 @@ def test_loopback_is_told_from_other_addresses() -> None:
         (["--workspace", "north"], "name what to serve"),
         (["--workspace", "a=x", "--workspace", "a=y"], "same name"),
         (["--workspace", "a=x", "--workspace", "b=./x"], "same folder"),
-        (["--workspace", "../a=x"], "no name of a workspace"),
+        (["--workspace", "../a=x"], "not a valid workspace name"),
         (["--index", "x", "--key-file", "absent"], "cannot read the key file"),
         (["--index", "x", "--recipe", "bm25"], ""),
     ],
@@ -190,15 +190,15 @@ def test_keys_come_from_the_environment_or_a_file(tmp_path: Path, monkeypatch: p
         ({"HOPTRAIL_KEY": ""}, ["a"], "HOPTRAIL_KEY is set but empty"),
         ({"HOPTRAIL_KEY_A": ""}, ["a"], "HOPTRAIL_KEY_A is set but empty"),
         ({"HOPTRAIL_KEY_A": "", "HOPTRAIL_KEY_B": ""}, ["a", "b"], "HOPTRAIL_KEY_A is set but empty"),
-        ({"HOPTRAIL_KEY_NOTES": KEY}, ["main"], "HOPTRAIL_KEY_NOTES is of no workspace.*HOPTRAIL_KEY_MAIN"),
-        ({"HOPTRAIL_KEY_TEAM_A": KEY}, ["team-a", "team_a"], "of workspaces team-a, team_a alike"),
-        ({"HOPTRAIL_KEY_MAIN": KEY}, ["Main", "main"], "of workspaces Main, main alike"),
+        ({"HOPTRAIL_KEY_NOTES": KEY}, ["main"], "HOPTRAIL_KEY_NOTES belongs to no served workspace.*HOPTRAIL_KEY_MAIN"),
+        ({"HOPTRAIL_KEY_TEAM_A": KEY}, ["team-a", "team_a"], "of workspaces team-a and team_a"),
+        ({"HOPTRAIL_KEY_MAIN": KEY}, ["Main", "main"], "of workspaces Main and main"),
     ],
 )
 def test_a_key_that_would_open_nothing_or_too_much_is_refused(
     monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], workspaces: list[str], message: str
 ) -> None:
-    """Whoever sets a key believes that there is one: a server open to everybody is no answer to a slip."""
+    """A mistake in setting a key must not leave the server open to everybody."""
     for name, key in variables.items():
         monkeypatch.setenv(name, key)
     with pytest.raises(UsageError, match=message):
@@ -229,7 +229,7 @@ def test_an_old_key_opens_beside_the_new_one(tmp_path: Path) -> None:
         [],
     ]
     file.write_text(f"a {KEY}\na short\n")
-    with pytest.raises(UsageError, match="workspace a is not one"):
+    with pytest.raises(UsageError, match="workspace a is not valid"):
         find_keys(["a"], file)
 
 

@@ -1,4 +1,4 @@
-"""Documents come and go in the background: each has a state, what is finished stays, readers see whole states only."""
+"""Documents are added and removed in the background: each has a state, finished work stays, readers see only commits."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from serving.server.served import OPERATOR, MakeApp, client_of, ended, upload, w
 from world import FACTS, HashingEncoder
 
 
-class Held(HashingEncoder):
-    """Stops at a text with a word until it may go on."""
+class HoldingEncoder(HashingEncoder):
+    """An encoder that waits at a text with a certain word until released."""
 
     def __init__(self, word: str) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class Held(HashingEncoder):
 
 
 def hold(app: FastAPI, word: str) -> Any:
-    held = Held(word)
+    held = HoldingEncoder(word)
     app.state.services.workspaces.get("north").index.encoder = held
     return held
 
@@ -118,7 +118,7 @@ FULL = {
 
 @pytest.mark.parametrize("text", FULL.values(), ids=FULL)
 def test_a_text_just_below_the_limit_is_indexed(narrow: TestClient, text: str) -> None:
-    """Also where it takes more bytes on the way to the index than it had when it came."""
+    """Even if its JSON lines take more bytes than the uploaded file."""
     data = text.encode("utf-16-le") if text.startswith("\ufeff") else text.encode()
     assert 18_000 < len(data) <= 20_000
     job = upload(narrow, ("full.txt", data))
@@ -163,7 +163,7 @@ def test_of_two_lines_with_one_id_the_second_is_told_of(client: TestClient) -> N
     job = upload(client, ("hills.jsonl", "\n".join(map(json.dumps, lines)).encode()))
     (item,) = job["items"]
     assert (item["state"], len(item["documents"])) == ("done", 1)
-    assert item["notes"] == ["hills.jsonl#a: another document before it has this id"]
+    assert item["notes"] == ["hills.jsonl#a: an earlier document has this id"]
     assert "Hill 1" in titles(client)
 
 
@@ -196,14 +196,14 @@ def test_a_new_version_takes_the_place_of_the_old(client: TestClient) -> None:
 
 
 def test_of_two_files_of_one_name_the_first_is_told_that_its_place_was_taken(client: TestClient) -> None:
-    """Wherever they fall: alone, or in one batch with others."""
+    """Whether they are alone or in one batch with others."""
     for before in ((), ("f.txt", "g.txt", "h.txt")):
         others = [(name, f"The {name} nests.".encode()) for name in before]
         both = [("readme.md", b"Readme of one."), ("readme.md", f"Readme of two after {len(before)}.".encode())]
         job = upload(client, *others, *both)
         first, second = job["items"][-2:]
         assert (first["state"], first["documents"], second["state"]) == ("failed", [], "done")
-        assert "taken by a later one of the same name" in first["reason"]
+        assert "replaced by a later one of the same name" in first["reason"]
         (there,) = client.get("/api/documents", params={"title": "readme"}).json()["documents"]
         assert [there["id"]] == second["documents"]
 
@@ -222,7 +222,7 @@ def test_of_two_files_of_lines_the_first_keeps_what_the_second_does_not_hold(cli
     job = upload(client, *(("p.jsonl", "\n".join(map(json.dumps, lines)).encode()) for lines in pages))
     first, second = job["items"]
     assert [(item["state"], len(item["documents"])) for item in (first, second)] == [("done", 1), ("done", 2)]
-    assert "the place of 1 documents was taken" in first["notes"][0]
+    assert "1 documents were replaced" in first["notes"][0]
     assert titles(client) == {*FACTS, "a 0", "b 1", "c 1"}
 
 
@@ -276,13 +276,13 @@ def test_documents_are_listed_in_pages(client: TestClient) -> None:
 def test_documents_are_put_in_order_once_for_each_state(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
 
-    in_order: Callable[[Snapshot], Sequence[DocumentSummary]] = inspect.unwrap(workspaces._in_order)
+    in_order: Callable[[Snapshot], Sequence[DocumentSummary]] = inspect.unwrap(workspaces._by_title)
 
     def counted(snapshot: Snapshot) -> Sequence[DocumentSummary]:
         made.append(len(snapshot.register))
         return in_order(snapshot)
 
-    monkeypatch.setattr(workspaces, "_in_order", made_once(counted))
+    monkeypatch.setattr(workspaces, "_by_title", made_once(counted))
     for start in range(4):
         client.get("/api/documents", params={"start": start, "limit": 1, "title": "in" if start == 3 else ""})
     upload(client, ("Avocet.txt", b"The avocet wades."))
@@ -419,7 +419,7 @@ def test_texts_are_checked(client: TestClient, body: Any) -> None:
 def test_what_was_removed_is_gone_from_the_disk_although_the_server_reads_on(
     app: FastAPI, client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where a question that began before keeps the old state for a while."""
+    """Even if an earlier question keeps the old state open for a while."""
     monkeypatch.setattr("hoptrail.serving.server.job_thread.SWEEP_SECONDS", 0.05)
     (one,) = client.get("/api/documents", params={"title": "lindeth"}).json()["documents"]
     under_way = app.state.services.workspaces.get("north").corpus()

@@ -1,4 +1,4 @@
-"""A key that is limited to labels: on every route, what has none of them is not there, and nothing is changed."""
+"""A key limited to labels: on every route, other documents do not exist, and nothing can be changed."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def call(client: TestClient, tool: str, **arguments: Any) -> dict[str, Any]:
 
 
 def asked_for(route: Route) -> dict[str, Any]:
-    """The request to a route, asking for the secret where it asks."""
+    """The request to a route, asking for the secret if it takes a question."""
     request: dict[str, Any] = {**REQUESTS[route]}
     texts = {"question": VAULT, "input": VAULT, "messages": [{"role": "user", "content": VAULT}]}
     if "json" in request and isinstance(request["json"], dict):
@@ -86,8 +86,8 @@ def asked_for(route: Route) -> dict[str, Any]:
 def test_nothing_without_the_label_is_told_on_any_route(public: TestClient, full: TestClient, route: Route) -> None:
     names = {one["title"]: one["id"] for one in full.get("/api/documents").json()["documents"]}
     answers = [send(public, route, name, **asked_for(route)) for name in ("none", names["Vault"], names["Isk"])]
-    told = "".join(answer.text for answer in answers).replace(VAULT, "")
-    assert not [word for word in ("Vault", "vault", "noon", SECRET) if word in told]
+    text = "".join(answer.text for answer in answers).replace(VAULT, "")
+    assert not [word for word in ("Vault", "vault", "noon", SECRET) if word in text]
     if "json" in REQUESTS[route] and "documents" not in route[1]:
         assert answers[0].status_code == 200, "it was asked"
     absent, hidden = answers[:2]
@@ -98,9 +98,9 @@ def test_nothing_without_the_label_is_told_on_any_route(public: TestClient, full
 
 @pytest.mark.parametrize("route", OF_WORKSPACES)
 def test_a_key_of_another_workspace_finds_nothing_of_this_one(served: FastAPI, route: Route) -> None:
-    given = asked_for(route)
+    request = asked_for(route)
     foreign, absent = (
-        send(client_of(served, OTHER), route, **given | {"params": given.get("params", {}) | {"workspace": name}})
+        send(client_of(served, OTHER), route, **request | {"params": request.get("params", {}) | {"workspace": name}})
         for name in ("main", "nowhere")
     )
     assert (foreign.status_code, foreign.content) == (404, absent.content)
@@ -129,12 +129,12 @@ def test_the_label_opens_what_has_it(served: FastAPI, public: TestClient, full: 
 
 def test_suggestions_are_kept_for_what_a_key_may_see(labelled: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = Workspace("main", Index(labelled.folder, labelled.settings))
-    asked = Patience(60)
-    monkeypatch.setattr(suggesting, "_tried", lambda *_: iter(["of all"]))
-    assert suggesting.suggested(whole, asked) == ("of all",)
-    monkeypatch.setattr(suggesting, "_tried", lambda *_: iter(["of the public"]))
-    assert suggesting.suggested(whole, asked) == ("of all",)
-    assert suggesting.suggested(limited(whole, frozenset({"public"})), asked) == ("of the public",)
+    patience = Patience(60)
+    monkeypatch.setattr(suggesting, "_answered", lambda *_: iter(["of all"]))
+    assert suggesting.suggested(whole, patience) == ("of all",)
+    monkeypatch.setattr(suggesting, "_answered", lambda *_: iter(["of the public"]))
+    assert suggesting.suggested(whole, patience) == ("of all",)
+    assert suggesting.suggested(limited(whole, frozenset({"public"})), patience) == ("of the public",)
 
 
 def test_counts_of_all_are_not_for_a_limited_key(served: FastAPI, public: TestClient, full: TestClient) -> None:
@@ -152,9 +152,9 @@ def test_an_agent_with_a_limited_key_reads_what_it_may(public: TestClient, full:
     assert tools[1] - tools[0] == {"add", "remove"}
     assert "error" in call(public, "add", documents=[{"title": "New", "text": "It is."}])
     trail = call(full, "ask", question=VAULT)["result"]["structuredContent"]["trail_id"]
-    told = call(public, "explain", trail=trail)["result"]
-    assert told["isError"]
-    assert told == call(public, "explain", trail="t" + "0" * 20)["result"]
+    explanation = call(public, "explain", trail=trail)["result"]
+    assert explanation["isError"]
+    assert explanation == call(public, "explain", trail="t" + "0" * 20)["result"]
     read = {"jsonrpc": "2.0", "id": 1, "method": "resources/read"}
     vault = next(one["id"] for one in full.get("/api/documents").json()["documents"] if one["title"] == "Vault")
     for hidden, absent in ((f"documents/{vault}", "documents/none"), (f"trails/{trail}", f"trails/t{'0' * 20}")):
@@ -173,7 +173,7 @@ def test_keys_with_labels_that_there_are_not_are_refused(tmp_path: Path) -> None
         (f"main {PUBLIC} secrets", "no label secrets"),
         (f"main {PUBLIC} ,", "NAME KEY LABEL"),
         (f"main {PUBLIC} public hidden", "NAME KEY LABEL"),
-        (f"main {PUBLIC} public\nmain {PUBLIC}", "there twice"),
+        (f"main {PUBLIC} public\nmain {PUBLIC}", "occurs twice"),
     ):
         file.write_text(line, encoding="utf-8")
         with pytest.raises(UsageError, match=message):

@@ -61,18 +61,18 @@ def test_an_agent_asks_and_has_the_trail_explained(address: str, mode: str) -> N
         assert {tool.name for tool in listed} == READING
         assert all(tool.annotations and tool.annotations.read_only_hint for tool in listed)
         asked = await client.call_tool("ask", {"question": QUESTION})  # the client checks it against the schema
-        told: dict[str, Any] = asked.structured_content
-        assert (asked.is_error, told["answer"]) == (False, "Isk")
-        assert len(told["trail"]) > 1
-        assert json.loads(text_of(asked)) == told
-        for item in told["evidence"]:
+        content: dict[str, Any] = asked.structured_content
+        assert (asked.is_error, content["answer"]) == (False, "Isk")
+        assert len(content["trail"]) > 1
+        assert json.loads(text_of(asked)) == content
+        for item in content["evidence"]:
             assert FACTS[item["title"]][item["start"] : item["end"]] == item["text"]
-        explained = (await client.call_tool("explain", {"trail": told["trail_id"]})).structured_content
-        assert [step["answer"] for step in explained["steps"]] == [hop["answer"] for hop in told["trail"]]
-        assert [item for step in explained["steps"] for item in step["evidence"]] == told["evidence"]
+        explained = (await client.call_tool("explain", {"trail": content["trail_id"]})).structured_content
+        assert [step["answer"] for step in explained["steps"]] == [hop["answer"] for hop in content["trail"]]
+        assert [item for step in explained["steps"] for item in step["evidence"]] == content["evidence"]
         assert "Answer: Isk" in explained["text"]
-        again = (await client.read_resource(TRAIL + told["trail_id"])).contents[0]
-        assert json.loads(again.text)["trail"] == told["trail"]  # type: ignore[union-attr]
+        again = (await client.read_resource(TRAIL + content["trail_id"])).contents[0]
+        assert json.loads(again.text)["trail"] == content["trail"]  # type: ignore[union-attr]
         found = (await client.call_tool("search", {"question": "Grey Hills", "limit": 2})).structured_content
         assert len(found["hits"]) == 2
         status = (await client.call_tool("status", {})).structured_content
@@ -111,7 +111,7 @@ def test_documents_are_resources(address: str) -> None:
 
 
 def test_a_page_of_resources_costs_no_more_than_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trails and documents that fall on it; nothing is made of the others."""
+    """The trails and documents of a page; the others are not constructed."""
     trails = [(f"t{number}", SimpleNamespace(question=f"Why {number}?")) for number in range(3)]
     documents = tuple(DocumentSummary(f"d{number}", f"Title {number}", (), 1) for number in range(9))
     workspace: Any = SimpleNamespace(by_title=lambda: documents)
@@ -135,9 +135,9 @@ def test_resources_are_listed_in_pages(make_app: MakeApp, monkeypatch: pytest.Mo
         first = await client.list_resources()
         assert first.next_cursor is not None
         second = await client.list_resources(cursor=first.next_cursor)
-        seen = [one.uri for page in (first, second) for one in page.resources]
+        uris = [one.uri for page in (first, second) for one in page.resources]
         assert second.next_cursor is None
-        assert (len(first.resources), len(seen), len(set(seen))) == (len(FACTS) - 2, len(FACTS), len(FACTS))
+        assert (len(first.resources), len(uris), len(set(uris))) == (len(FACTS) - 2, len(FACTS), len(FACTS))
         for cursor in ("x", "-1", "٣", "9" * 20):
             with pytest.raises(MCPError, match="cursor"):
                 await client.list_resources(cursor=cursor)
@@ -147,7 +147,7 @@ def test_resources_are_listed_in_pages(make_app: MakeApp, monkeypatch: pytest.Mo
 
 
 ERAS = (("auto", "2026-07-28"), ("legacy", "2025-11-25"))
-"""How the official client begins, and the revision that it comes to speak."""
+"""How the official client begins, and the revision that it negotiates."""
 
 
 @pytest.mark.parametrize(("mode", "revision"), ERAS)
@@ -163,7 +163,7 @@ def test_both_eras_give_the_same_answer(address: str, mode: str, revision: str) 
 
 
 def test_a_request_of_the_new_era_stands_alone_and_says_in_its_headers_what_it_is(app: FastAPI) -> None:
-    """Without a session and without a greeting; headers that say something else than the body are refused."""
+    """Without a session or initialization; headers that contradict the body are refused."""
     revision = ERAS[0][1]
     meta = {
         "io.modelcontextprotocol/protocolVersion": revision,
@@ -232,10 +232,10 @@ def test_documents_are_changed_only_where_that_is_allowed(address: str, make_app
 def test_the_prompt_carries_the_question(address: str) -> None:
     async def act(client: Client) -> None:
         (prompt,) = (await client.list_prompts()).prompts
-        told = await client.get_prompt(prompt.name, {"question": QUESTION})
-        assert QUESTION in told.messages[0].content.text  # type: ignore[union-attr]
+        filled = await client.get_prompt(prompt.name, {"question": QUESTION})
+        assert QUESTION in filled.messages[0].content.text  # type: ignore[union-attr]
         for name, arguments in ((prompt.name, {}), (prompt.name, {"question": " "}), ("other", {"question": "Who?"})):
-            with pytest.raises(MCPError, match="The prompt is answer"):
+            with pytest.raises(MCPError, match="The only prompt is answer"):
                 await client.get_prompt(name, arguments)
 
     with_client(address, act)
@@ -270,11 +270,19 @@ def test_wrong_calls_are_told_and_harm_nothing(address: str) -> None:
         ("ask", {"question": "x" * 9000}, "question: String should have at most"),
         ("ask", {"question": " "}, "question: it is empty. Ask something."),
         ("search", {"question": " "}, "question: it is empty. Ask something."),
-        ("ask", {"question": "Who?", "recipe": "nothing"}, "there is no such recipe. The tool status names those"),
-        ("ask", {"question": "Who?", "recipe": "raptor"}, "Choose another recipe: the tool status names those"),
+        (
+            "ask",
+            {"question": "Who?", "recipe": "nothing"},
+            "there is no such recipe. The tool status lists the usable ones",
+        ),
+        (
+            "ask",
+            {"question": "Who?", "recipe": "raptor"},
+            "Choose another recipe: the tool status lists the usable ones",
+        ),
         ("ask", {"question": "Who?", "language": "scripted:/etc/passwd"}, "this workspace offers offline"),
         ("search", {"question": "Who?", "limit": 0}, "limit: Input should be greater"),
-        ("explain", {"trail": "../../etc/passwd"}, "There is no such trail here. Take the id from what a tool"),
+        ("explain", {"trail": "../../etc/passwd"}, "There is no such trail here. Use an id from the result of a tool"),
     ]
 
     async def act(client: Client) -> None:
@@ -302,7 +310,7 @@ def test_without_a_key_or_from_elsewhere_there_is_nothing(app: FastAPI) -> None:
 
 
 def test_an_agent_that_leaves_is_not_worked_for(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next question finds the desk free."""
+    """The next question finds a free thread."""
     left: list[bool] = []
 
     def slow(*_: Any) -> Any:
@@ -349,7 +357,7 @@ def test_only_the_latest_trails_are_kept() -> None:
 
 
 def test_a_process_serves_an_agent(tmp_path: Path) -> None:
-    """The whole story on an index that is not there yet, with the real encoder."""
+    """All tools on an index that does not exist yet, with the real encoder."""
     executable = Path(sys.executable).with_name("hoptrail")
     arguments = ["mcp", "--index", str(tmp_path / "index"), "--for", "hybrid"]
     texts = [{"title": title, "text": text} for title, text in FACTS.items()]
@@ -399,8 +407,8 @@ def test_the_server_lets_agents_change_documents_when_it_is_told_to(
         assert hoptrail("serve", "--index", tmp_path / "none", *flags).code == 0
     request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     kinds = {"Accept": "application/json, text/event-stream"}
-    told = [client_of(app).post("/mcp", json=request, headers=kinds).json()["result"]["tools"] for app in apps]
-    assert [{tool["name"] for tool in tools} for tools in told] == [READING, READING | {"add", "remove"}]
+    tool_lists = [client_of(app).post("/mcp", json=request, headers=kinds).json()["result"]["tools"] for app in apps]
+    assert [{tool["name"] for tool in tools} for tools in tool_lists] == [READING, READING | {"add", "remove"}]
 
 
 def test_without_the_package_the_command_says_what_to_install(

@@ -61,9 +61,9 @@ def test_the_last_message_of_the_user_is_answered_with_citations(client: OpenAI)
         {"role": "assistant", "content": "In the Grey Hills."},
         {"role": "user", "content": [{"type": "text", "text": QUESTION}]},
     ]
-    told = client.chat.completions.create(model="trail", messages=messages, temperature=0, max_tokens=5)
-    text = told.choices[0].message.content or ""
-    details = extra_of(told)
+    completion = client.chat.completions.create(model="trail", messages=messages, temperature=0, max_tokens=5)
+    text = completion.choices[0].message.content or ""
+    details = extra_of(completion)
     assert text.startswith("Isk [1]")
     assert (details["question"], details["answer"]) == (QUESTION, "Isk")
     assert len(details["trail"]) > 1
@@ -71,9 +71,9 @@ def test_the_last_message_of_the_user_is_answered_with_citations(client: OpenAI)
     for one in details["citations"]:
         assert FACTS[one["title"]][one["start"] : one["end"]] == one["text"]
         assert f"- [{one['number']}] {one['title']}: “{' '.join(one['text'].split())}”" in text.splitlines()
-    assert (told.model, told.choices[0].finish_reason) == ("trail", "stop")
-    assert told.usage is not None
-    assert told.usage.total_tokens == 0  # rules answered
+    assert (completion.model, completion.choices[0].finish_reason) == ("trail", "stop")
+    assert completion.usage is not None
+    assert completion.usage.total_tokens == 0  # rules answered
 
 
 def test_a_stream_tells_hops_then_the_same_answer(client: OpenAI) -> None:
@@ -84,9 +84,9 @@ def test_a_stream_tells_hops_then_the_same_answer(client: OpenAI) -> None:
     assert choices[0].delta.role == "assistant"
     assert "".join(choice.delta.content or "" for choice in choices) == whole.choices[0].message.content
     assert [choice.finish_reason for choice in choices if choice.finish_reason] == ["stop"]
-    told = [extra_of(chunk) for chunk in chunks if "hoptrail" in (chunk.model_extra or {})]
-    assert [one["event"] for one in told if "event" in one][:2] == ["asked", "hop"]
-    assert {**told[-1], "usage": None} == {**extra_of(whole), "usage": None}
+    extras = [extra_of(chunk) for chunk in chunks if "hoptrail" in (chunk.model_extra or {})]
+    assert [one["event"] for one in extras if "event" in one][:2] == ["asked", "hop"]
+    assert {**extras[-1], "usage": None} == {**extra_of(whole), "usage": None}
     assert (chunks[-1].choices, chunks[-1].usage is not None) == ([], True)
     assert all(chunk.usage is None for chunk in chunks[:-1])
     assert len({(chunk.id, chunk.created, chunk.model) for chunk in chunks}) == 1
@@ -95,9 +95,9 @@ def test_a_stream_tells_hops_then_the_same_answer(client: OpenAI) -> None:
 def test_a_stream_ends_as_clients_expect(app: FastAPI) -> None:
     with TestClient(app, base_url="http://localhost", headers={"Authorization": f"Bearer {NORTH}"}) as client:
         body = {"model": "trail", "messages": CHAT, "stream": True}
-        told = client.post("/v1/chat/completions", json=body)
-    assert told.headers["content-type"].startswith("text/event-stream")
-    lines = [line for line in told.text.split("\n") if line]
+        response = client.post("/v1/chat/completions", json=body)
+    assert response.headers["content-type"].startswith("text/event-stream")
+    lines = [line for line in response.text.split("\n") if line]
     assert lines[-1] == "data: [DONE]"
     assert all(line.startswith("data: ") for line in lines)
     assert not any("usage" in json.loads(line.removeprefix("data: ")) for line in lines[:-1])
@@ -118,8 +118,8 @@ def test_null_stands_for_what_is_not_given(address: str) -> None:
     ]
     with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {NORTH}"}) as client:
         for nothing in options:
-            told = client.post("/v1/chat/completions", json={"model": "bm25", "messages": CHAT, **nothing})
-            assert (told.status_code, told.json().get("object")) == (200, "chat.completion"), told.text
+            response = client.post("/v1/chat/completions", json={"model": "bm25", "messages": CHAT, **nothing})
+            assert (response.status_code, response.json().get("object")) == (200, "chat.completion"), response.text
 
 
 def test_half_a_character_is_refused(address: str) -> None:
@@ -131,16 +131,16 @@ def test_half_a_character_is_refused(address: str) -> None:
     ]
     with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {NORTH}"}) as client:
         for body in bodies:
-            told = client.post("/v1/chat/completions", content=body, headers={"Content-Type": "application/json"})
-            assert (told.status_code, told.json()["error"]["code"]) == (400, "not_valid"), told.text
+            response = client.post("/v1/chat/completions", content=body, headers={"Content-Type": "application/json"})
+            assert (response.status_code, response.json()["error"]["code"]) == (400, "not_valid"), response.text
 
 
 def test_an_abstention_says_so(client: OpenAI) -> None:
     asked: list[Any] = [{"role": "user", "content": "Who painted the ceiling of the opera in Vantry?"}]
-    told = client.chat.completions.create(model="hybrid", messages=asked)
-    assert (told.choices[0].message.content or "").startswith("Not settled. Closest:\n\n- ")
-    assert extra_of(told)["abstained"] is True
-    assert len(extra_of(told)["closest"]) == 3
+    completion = client.chat.completions.create(model="hybrid", messages=asked)
+    assert (completion.choices[0].message.content or "").startswith("Not settled. Closest:\n\n- ")
+    assert extra_of(completion)["abstained"] is True
+    assert len(extra_of(completion)["closest"]) == 3
     nothing: dict[str, Any] = {"answer": None, "evidence": [], "closest": [], "trail": []}
     assert text_of(nothing) == NOTHING_FOUND
     assert text_of(nothing | {"trail": [{"verdict": "failed"}]}) == FAILED
@@ -153,7 +153,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"messages": [{"role": "user", "content": [{"type": "text", "text": "Who?"}, IMAGE]}]}, "Images, sound and files"),
     ({"n": 2}, "Several choices"),
     ({"response_format": {"type": "json_object"}}, "Response formats"),
-    ({"modalities": ["text", "audio"]}, "Other modalities"),
+    ({"modalities": ["text", "audio"]}, "Modalities other than text"),
     ({"logprobs": True}, "Log probabilities"),
     ({"messages": [{"role": "system", "content": "Who?"}]}, "there is no question"),
     ({"messages": [{"role": "user", "content": " \n"}]}, "there is no question"),
@@ -270,17 +270,17 @@ HOSTILE = [
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_markup_of_documents_stays_text(text: str) -> None:
-    """As a reader of Markdown sees it: what was escaped is what it was, and nothing is left that could be markup."""
+    """The text as Markdown renders it: unescaped, with nothing left that could be markup."""
     written = harmless(text)
     assert "\n" not in written
-    left = "".join(written.split("\\\\"))
+    remaining = "".join(written.split("\\\\"))
     for start in ("[", "]", "<", ">", "`", "*", "_", "~", "$", "&", "@", "://", "www."):
-        assert start not in left.replace(f"\\{start}", ""), start
+        assert start not in remaining.replace(f"\\{start}", ""), start
     assert unescaped(written) == " ".join(text.split())
 
 
 def unescaped(markdown: str) -> str:
-    """Backslashes before punctuation taken away, as Markdown has it."""
+    """Remove backslashes before punctuation, as Markdown does."""
     characters = iter(markdown)
     return "".join(next(characters) if character == "\\" else character for character in characters)
 
@@ -288,6 +288,6 @@ def unescaped(markdown: str) -> str:
 def test_numbers_in_brackets_are_ours_alone() -> None:
     item: dict[str, Any] = dict.fromkeys(CITED, "")
     item |= {"document": "d1", "title": "A [2] title", "start": 0, "end": 4, "text": "It is so [7]."}
-    told = text_of({"answer": "So [9]", "trail": [], "evidence": [item, item, {**item, "start": 1}]})
-    assert told.splitlines()[0] == "So \\[9\\] [1][2]"
-    assert told.splitlines()[2:] == [f"- [{n}] A \\[2\\] title: “It is so \\[7\\].”" for n in (1, 2)]
+    text = text_of({"answer": "So [9]", "trail": [], "evidence": [item, item, {**item, "start": 1}]})
+    assert text.splitlines()[0] == "So \\[9\\] [1][2]"
+    assert text.splitlines()[2:] == [f"- [{n}] A \\[2\\] title: “It is so \\[7\\].”" for n in (1, 2)]

@@ -1,4 +1,4 @@
-"""What the page asks beside plain questions: chosen documents, follow-ups, suggestions, originals, recipes to build."""
+"""The routes of the page besides plain questions: selected documents, follow-ups, suggestions, originals, building."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def test_chosen_documents_are_asked_as_if_there_were_no_others(client: TestClien
     without = ask(client, QUESTION, documents=some[:2])
     assert without["answer"] != "Isk"
     assert {item["document"] for hop in without["trail"] for item in hop["hits"]} <= set(some[:2])
-    gone = client.post("/api/ask", json={"question": QUESTION, "documents": ["d00000000000000000000"]})
-    assert (gone.status_code, gone.json()["error"]["code"]) == (404, "not_found")
+    missing = client.post("/api/ask", json={"question": QUESTION, "documents": ["d00000000000000000000"]})
+    assert (missing.status_code, missing.json()["error"]["code"]) == (404, "not_found")
 
 
 def test_chosen_documents_are_asked_alone_and_are_gone_when_they_were_removed(client: TestClient) -> None:
@@ -69,12 +69,12 @@ def test_a_follow_up_is_completed_from_the_answer_before(client: TestClient) -> 
 
 def test_suggestions_are_questions_that_are_answered(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     found = client.get("/api/suggestions").json()["questions"]
-    assert 0 < len(found) <= suggesting.WANTED
+    assert 0 < len(found) <= suggesting.SUGGESTIONS
     for question in found:
         answer = client.post("/api/ask", json={"question": question}).json()
         assert answer["answer"], question
         assert answer["evidence"], question
-    monkeypatch.setattr(suggesting, "_tried", lambda *_: iter(["looked for again"]))
+    monkeypatch.setattr(suggesting, "_answered", lambda *_: iter(["looked for again"]))
     assert client.get("/api/suggestions").json()["questions"] == found, "once for each state of the index"
     upload(client, ("new.txt", b"Something new stands here."))
     assert client.get("/api/suggestions").json()["questions"] == ["looked for again"]
@@ -94,7 +94,7 @@ def test_suggestions_are_made_of_statements_rows_and_lists() -> None:
         Block(BlockKind.HEADING, 13, 26, level=2),
         Block(BlockKind.ITEM, 26, len(lists), level=1),
     )
-    made = list(
+    generated = list(
         candidates(
             [
                 plain("Candlerock", "The Candlerock was designed by the engineer Ilse Marrow."),
@@ -104,8 +104,8 @@ def test_suggestions_are_made_of_statements_rows_and_lists() -> None:
             ]
         )
     )
-    assert made[0] == Candidate("Where was the designer of the Candlerock born?", "Tarnwick")
-    assert set(made[1:]) == {
+    assert generated[0] == Candidate("Where was the designer of the Candlerock born?", "Tarnwick")
+    assert set(generated[1:]) == {
         Candidate("Who designed the Candlerock?", "Ilse Marrow"),
         Candidate("Where was Ilse Marrow born?", "Tarnwick"),
         Candidate("What is the maker of the fog bell?", "Warner & Sons"),
@@ -145,8 +145,8 @@ def test_uploads_and_what_belongs_to_others_have_no_original(client: TestClient)
 def test_documents_of_another_workspace_can_neither_be_asked_nor_removed(app: FastAPI, client: TestClient) -> None:
     with client_of(app, SOUTH) as south:
         (foreign,) = document_ids(south).values()
-    asked = client.post("/api/ask", json={"question": "When does the zanzibar vault open?", "documents": [foreign]})
-    assert (asked.status_code, SECRET in asked.text) == (404, False)
+    response = client.post("/api/ask", json={"question": "When does the zanzibar vault open?", "documents": [foreign]})
+    assert (response.status_code, SECRET in response.text) == (404, False)
     assert client.delete("/api/documents", params={"document": foreign}).status_code == 404
     assert client.get(f"/api/documents/{foreign}/original").status_code == 404
 

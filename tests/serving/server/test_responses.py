@@ -23,7 +23,7 @@ REQUIRED = (
     "top_logprobs temperature reasoning user usage max_output_tokens max_tool_calls store background "
     "service_tier metadata safety_identifier prompt_cache_key"
 )
-"""What the schema of Open Responses wants of every response."""
+"""The fields that the schema of Open Responses requires."""
 
 
 @pytest.fixture(scope="module")
@@ -46,9 +46,9 @@ def details_of(response: Response) -> dict[str, Any]:
 
 
 def test_every_citation_is_an_annotation_with_its_span_and_quotation(client: OpenAI) -> None:
-    told = client.responses.create(model="trail", input=QUESTION, metadata={"chat": "7"}, temperature=0.3)
-    content, details = content_of(told), details_of(told)
-    assert (told.status, told.model, told.metadata, told.output_text) == (
+    response = client.responses.create(model="trail", input=QUESTION, metadata={"chat": "7"}, temperature=0.3)
+    content, details = content_of(response), details_of(response)
+    assert (response.status, response.model, response.metadata, response.output_text) == (
         "completed",
         "trail",
         {"chat": "7"},
@@ -64,8 +64,8 @@ def test_every_citation_is_an_annotation_with_its_span_and_quotation(client: Ope
         assert one.filename == f"{quoted['title']}.txt"
         assert FACTS[quoted["title"]][quoted["start"] : quoted["end"]] == quoted["quote"]
         assert one.file_id in {item["document"] for item in details["evidence"]}
-    assert told.usage is not None
-    assert told.usage.total_tokens == 0  # rules answered
+    assert response.usage is not None
+    assert response.usage.total_tokens == 0  # rules answered
 
 
 def test_messages_of_a_conversation_are_taken_and_the_last_of_the_user_is_asked(client: OpenAI) -> None:
@@ -80,9 +80,14 @@ def test_messages_of_a_conversation_are_taken_and_the_last_of_the_user_is_asked(
 
 
 def test_an_abstention_is_a_message_with_the_closest_statements(client: OpenAI) -> None:
-    told = client.responses.create(model="hybrid", input=UNSETTLED)
-    content, details = content_of(told), details_of(told)
-    assert (told.status, details["abstained"], details["answer"], details["kind"]) == ("completed", True, None, "none")
+    response = client.responses.create(model="hybrid", input=UNSETTLED)
+    content, details = content_of(response), details_of(response)
+    assert (response.status, details["abstained"], details["answer"], details["kind"]) == (
+        "completed",
+        True,
+        None,
+        "none",
+    )
     assert content.text.startswith("Not settled. Closest:\n\n- ")
     assert len(content.annotations) == len(details["closest"]) == 3
     for one, line in zip(content.annotations, content.text.splitlines()[2:], strict=True):
@@ -126,9 +131,9 @@ def test_the_clients_own_accumulator_comes_to_the_same_response(client: OpenAI) 
 
 def test_what_goes_over_the_wire_is_what_the_specification_wants(address: str) -> None:
     with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {NORTH}"}) as plain:
-        asked = {"model": "trail", "input": QUESTION}
-        whole = plain.post("/v1/responses", json=asked).json()
-        streamed = plain.post("/v1/responses", json={**asked, "stream": True})
+        body = {"model": "trail", "input": QUESTION}
+        whole = plain.post("/v1/responses", json=body).json()
+        streamed = plain.post("/v1/responses", json={**body, "stream": True})
     assert whole.keys() >= set(REQUIRED.split())
     assert streamed.headers["content-type"].startswith("text/event-stream")
     *events, end, rest = streamed.text.split("\n\n")

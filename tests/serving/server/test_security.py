@@ -1,4 +1,4 @@
-"""Every route, found by walking the router, refuses whoever may not use it. A new route must be entered in REQUESTS here."""
+"""Every route, found by walking the router, refuses unauthorised requests. Add new routes to REQUESTS here."""
 
 from __future__ import annotations
 
@@ -76,14 +76,14 @@ REQUESTS: dict[Route, dict[str, Any]] = {
     ("POST", "/v1/responses"): {"json": {"model": "trail", "input": QUESTION}},
     ("POST", "/mcp"): {"json": {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}},
 }
-"""A request to each route that would do something, if it were allowed."""
+"""A request to each route that would have an effect if it were allowed."""
 
 WITHOUT_WORKSPACE = {"/metrics", "/api/workspaces"}
-"""Routes behind a key that are about no single workspace."""
+"""Routes that require a key but belong to no single workspace."""
 
 
 def routes_of(routes: Any) -> Iterator[Route]:
-    """Every method and path of a router, through what it includes and mounts."""
+    """Every method and path of a router, including its sub-routers and mounts."""
     for route in routes:
         inner = getattr(route, "original_router", None) or route
         if hasattr(inner, "routes") and not hasattr(route, "methods"):
@@ -167,18 +167,18 @@ def test_guessed_and_foreign_ids_are_not_found(app: FastAPI, client: TestClient,
 
 
 def test_nothing_of_another_workspace_is_ever_seen(client: TestClient) -> None:
-    seen = [send(client, route).text for route in OF_WORKSPACES]
+    answers = [send(client, route).text for route in OF_WORKSPACES]
     question = {"question": "When does the zanzibar vault open?"}
-    seen += [client.post(f"/api/{verb}", json=question).text for verb in ("ask", "search")]
-    told = "".join(seen).replace(question["question"], "")
-    assert "Vault" not in told
-    assert "noon" not in told
-    assert SECRET not in told
+    answers += [client.post(f"/api/{verb}", json=question).text for verb in ("ask", "search")]
+    text = "".join(answers).replace(question["question"], "")
+    assert "Vault" not in text
+    assert "noon" not in text
+    assert SECRET not in text
 
 
 @pytest.mark.parametrize("route", sorted(REQUESTS))
 def test_another_host_name_gets_nothing(client: TestClient, route: Route) -> None:
-    """A web page elsewhere can have its own name point at this machine (DNS rebinding)."""
+    """A foreign web page can point its own name at this machine (DNS rebinding)."""
     for host in (
         "evil.example",
         "localhost.evil.example",
@@ -208,7 +208,7 @@ def test_names_are_answered_to_however_they_are_written(make_app: MakeApp) -> No
     ["https://answers.example.org", "answers.example.org:8765", "answers.example.org/", "*", "", "a b", "[::1]:80"],
 )
 def test_what_is_no_name_is_not_answered_to(make_app: MakeApp, name: str) -> None:
-    with pytest.raises(UsageError, match="no host name: give it alone, without scheme, port or path"):
+    with pytest.raises(UsageError, match="not a host name: give it without scheme, port or path"):
         make_app(hosts={name})
 
 
@@ -239,13 +239,13 @@ def test_another_origin_gets_nothing(app: FastAPI, client: TestClient, route: Ro
 
 @pytest.mark.parametrize("route", sorted(REQUESTS))
 def test_a_body_beyond_the_limit_is_refused(make_app: MakeApp, keys: Any, route: Route) -> None:
-    """Told by its length, or not told: then as soon as it is too long."""
+    """By the declared length or, without one, as soon as the limit is exceeded."""
     app = make_app(keys, ServerLimits(body=2000, upload=2000))
     parts = (b"x" * 500 for _ in range(100))
     with client_of(app, NORTH) as client:
         method, path = route
-        told = client.request(method, path.format(name="x"), content=b"x" * 3000)
-        assert (told.status_code, told.json()["error"]["code"]) == (413, "too_large")
+        response = client.request(method, path.format(name="x"), content=b"x" * 3000)
+        assert (response.status_code, response.json()["error"]["code"]) == (413, "too_large")
         if method == "POST" and "{name}" not in path:
             kind = {"Content-Type": "application/json"}
             untold = client.request(method, path.format(name="x"), content=parts, headers=kind)
@@ -334,19 +334,21 @@ HOSTILE_NAMES = [
 ]
 
 
-_noting: list[list[Path]] = []
-"""Of each test that notes it, where this process has opened a file to write, or made, moved or removed something."""
+_recordings: list[list[Path]] = []
+"""Paths that this process opened for writing, created, moved or removed, for the tests that record them."""
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
 def _note_writing(event: str, arguments: tuple[object, ...]) -> None:
-    if not _noting:
+    if not _recordings:
         return
     moved = event in {"os.mkdir", "os.rename", "os.link", "os.symlink", "os.remove", "os.rmdir"}
     if moved or (event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITING):
         paths = arguments if moved else arguments[:1]
-        _noting[-1].extend(Path(os.fsdecode(one)).absolute() for one in paths if isinstance(one, str | bytes | Path))
+        _recordings[-1].extend(
+            Path(os.fsdecode(one)).absolute() for one in paths if isinstance(one, str | bytes | Path)
+        )
 
 
 sys.addaudithook(_note_writing)
@@ -354,9 +356,9 @@ sys.addaudithook(_note_writing)
 
 @pytest.fixture
 def written() -> Iterator[list[Path]]:
-    _noting.append([])
-    yield _noting[-1]
-    _noting.pop()
+    _recordings.append([])
+    yield _recordings[-1]
+    _recordings.pop()
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES, ids=range(len(HOSTILE_NAMES)))
@@ -441,11 +443,11 @@ def test_markup_in_documents_is_text_everywhere(client: TestClient) -> None:
     hostile = "<script>alert(1)</script> The petrel <b>sleeps</b> in Marn.\n\nevent: answer\ndata: {}\n\n"
     upload(client, ("<svg onload=alert(1)>.txt", hostile.encode()))
     question = {"question": "Where does the petrel sleep? <script>alert(2)</script>\n\ndata: x"}
-    told = client.post("/api/ask", json=question, headers={"Accept": "text/event-stream"})
-    names = [line for line in told.text.split("\n") if line.startswith("event: ")]
+    response = client.post("/api/ask", json=question, headers={"Accept": "text/event-stream"})
+    names = [line for line in response.text.split("\n") if line.startswith("event: ")]
     assert names[0] == "event: question"
     assert names.count("event: answer") == 1
-    for line in told.text.split("\n"):
+    for line in response.text.split("\n"):
         assert line == "" or line.startswith(("event: ", "data: {"))
     for route in OF_WORKSPACES:
         answer = send(client, route)
@@ -459,9 +461,9 @@ def test_logs_hold_no_question_and_no_key(app: FastAPI, client: TestClient, capl
         send(client_of(app), route, headers={"Authorization": "Bearer a-wrong-key-that-is-long"})
     ours = [record for record in caplog.records if record.name.startswith(("hoptrail", "uvicorn"))]
     assert len(ours) >= 2 * len(REQUESTS)
-    told = "\n".join(f"{record.getMessage()} {record.exc_text or ''}" for record in ours)
+    log_text = "\n".join(f"{record.getMessage()} {record.exc_text or ''}" for record in ours)
     for secret in (NORTH, SOUTH, "a-wrong-key", "Tallow", "petrel-in-query"):
-        assert secret not in told
+        assert secret not in log_text
 
 
 def test_an_unforeseen_failure_is_told_without_its_message(
@@ -485,7 +487,7 @@ def test_languages_that_read_files_cannot_be_asked_for(client: TestClient) -> No
 
 
 def test_counts_of_all_workspaces_want_a_key_of_all(make_app: MakeApp, tmp_path: Path) -> None:
-    """By how they rise, one key would see that another's documents come and its questions are answered."""
+    """The counts would reveal uploads and questions of other keys."""
     both = {"north": NORTH, "south": SOUTH}
     file = tmp_path / "keys"
     file.write_text("".join(f"{name} {key}\n{name} {OPERATOR}\n" for name, key in both.items()))

@@ -1,4 +1,4 @@
-"""Any order of uploads, new versions, removals, cancellations, restarts, kills and commands: what was acknowledged is there.
+"""Any order of uploads, new versions, removals, cancellations, restarts, kills and commands loses no acknowledged work.
 
 The model is the set of acknowledged documents of two workspaces. Servers and commands are processes of their own, forked from
 one that has loaded everything; vectors are hashed words. HOPTRAIL_STATE_MACHINE says how many runs there are (3 otherwise).
@@ -43,7 +43,7 @@ names = st.sampled_from(NAMES)
 
 
 def serve(folder: Path, port: int) -> None:
-    """In a process of its own: a server over both workspaces."""
+    """A server over both workspaces, in a separate process."""
     import uvicorn
 
     from hoptrail.server_limits import ServerLimits
@@ -57,7 +57,7 @@ def serve(folder: Path, port: int) -> None:
 
 
 def command(arguments: Sequence[str]) -> None:
-    """In a process of its own: `hoptrail ARGUMENT...`."""
+    """`hoptrail ARGUMENT...`, in a separate process."""
     import hoptrail.models.encoder_factory
     import hoptrail.serving.cli
 
@@ -67,7 +67,7 @@ def command(arguments: Sequence[str]) -> None:
 
 
 class Documents(RuleBasedStateMachine):
-    """`there` are texts by title, of a workspace each; `gone` are words of texts that were removed or replaced."""
+    """`there` has the expected texts by title for each workspace; `gone` has words of removed or replaced texts."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -145,7 +145,7 @@ class Documents(RuleBasedStateMachine):
     @precondition(lambda self: self.process is None)
     @rule(workspace=workspaces, name=names, killed_after=st.sampled_from([None, 0.0, 0.05, 0.2]))
     def index_by_command(self, workspace: str, name: str, killed_after: float | None) -> None:
-        """A file of its own; if the command is killed, the same command again is enough."""
+        """Index one file; if the command is killed, running it again is enough."""
         text = self.new_text(f"{name} of a file")
         path = self.folder / f"{workspace} {name} of a file.txt"
         path.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What a document is over HTTP: its text, and the structure that the page renders it by."""
+"""A document over HTTP: its text, and the structure that the page renders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a workspace tells of its index is read from a commit that is held open meanwhile."""
+"""A workspace reads its index from a commit that stays open meanwhile."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from serving.server.served import workspace
 READS: dict[str, Callable[[Workspace], object]] = {
     "contents": Workspace.contents,
     "titles": Workspace.by_title,
-    "ids": lambda served: served.those_there(["d0"]),
+    "ids": lambda served: served.existing_ids(["d0"]),
     "recipes": Workspace.recipe_names,
     "indexing": indexing_of,
 }
@@ -24,7 +24,7 @@ READS: dict[str, Callable[[Workspace], object]] = {
 def test_a_commit_is_held_until_it_is_read(
     built: Path, read: Callable[[Workspace], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A snapshot that nobody holds is parked. Here it is closed instead, so that reading on would fail."""
+    """Unused snapshots are normally parked. Here they are closed, so that reading from one would fail."""
     parked: list[Snapshot] = []
 
     def park(snapshot: Snapshot) -> None:

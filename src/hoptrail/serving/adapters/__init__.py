@@ -1,1 +1,1 @@
-"""hoptrail as a retriever of other libraries, one module for each. Importing one imports its library, which is an extra."""
+"""hoptrail as a component of other libraries, one module per library. Importing a module imports its library, an extra."""

@@ -4,7 +4,7 @@
     documents = retriever.run(query="Who designed the Tallow Bridge?")["documents"]
     (answer,) = HoptrailAnswerer("my-index").run(query="Who designed the Tallow Bridge?")["answers"]
 
-Haystack reports how its pipelines are used to its makers unless HAYSTACK_TELEMETRY_ENABLED is `false`; hoptrail does not.
+Haystack sends usage data to its makers unless HAYSTACK_TELEMETRY_ENABLED is `false`; hoptrail does not.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hoptrail.index import Index
-from hoptrail.serving.adapters.metadata import evidence_of, metadata_of, told
+from hoptrail.serving.adapters.metadata import evidence_of, metadata_of, text_and_json
 from hoptrail.settings import settings_from, to_toml
 
 try:
@@ -25,17 +25,17 @@ except ImportError as error:
 
 @component
 class HoptrailRetriever:
-    """What a recipe finds, as documents; `recipe` and `top_k` are those of the index's settings where not given.
+    """Returns the hits of a recipe as documents; `recipe` and `top_k` default to the settings of the index.
 
-    `settings` is TOML, as a settings file has it, for an index that is named by its folder; that is how a pipeline is
-    stored: the folder, not what is in it.
+    `settings` is the TOML of a settings file, for an index named by its folder. A stored pipeline contains the folder and
+    the settings, not the index itself.
     """
 
     def __init__(
         self, index: Index | str | Path, recipe: str | None = None, top_k: int | None = None, settings: str = ""
     ) -> None:
         """Raises: UsageError: the settings cannot be used."""
-        self.index = _opened(index, settings)
+        self.index = _open(index, settings)
         self.recipe = recipe
         self.top_k = top_k
 
@@ -50,6 +50,7 @@ class HoptrailRetriever:
         return {"documents": documents}
 
     def to_dict(self) -> dict[str, Any]:
+        """The component as a pipeline stores it."""
         stored: dict[str, Any] = default_to_dict(
             self,
             index=str(self.index.folder),
@@ -62,30 +63,31 @@ class HoptrailRetriever:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> HoptrailRetriever:
         """Raises: UsageError: the settings cannot be used."""
-        made: HoptrailRetriever = default_from_dict(cls, data)
-        return made
+        restored: HoptrailRetriever = default_from_dict(cls, data)
+        return restored
 
 
 @component
 class HoptrailAnswerer:
-    """Answers from an index: one answer, whose documents are what it rests on. Its `meta` is what `hoptrail ask --json` prints,
-    with `confidence` and the `closest` statements; where nothing is settled, its text says so and `meta["abstained"]` is true.
+    """Answers from an index: one answer, with its evidence as documents. Its `meta` is what `hoptrail ask --json` prints, with
+    `confidence` and the `closest` statements. If nothing is settled, the text says so and `meta["abstained"]` is true.
     """
 
     def __init__(self, index: Index | str | Path, recipe: str | None = None, settings: str = "") -> None:
         """Raises: UsageError: the settings cannot be used."""
-        self.index = _opened(index, settings)
+        self.index = _open(index, settings)
         self.recipe = recipe
 
     @component.output_types(answers=list[GeneratedAnswer])
     def run(self, query: str) -> dict[str, list[GeneratedAnswer]]:
         """Raises: UsageError: the question is empty, or there is no such recipe."""
         answer = self.index.ask(query, self.recipe)
-        text, content = told(answer)
+        text, content = text_and_json(answer)
         documents = [Document(id=name, content=one.text, meta=meta) for name, one, meta in evidence_of(answer)]
         return {"answers": [GeneratedAnswer(answer.text or text, query, documents, content)]}
 
     def to_dict(self) -> dict[str, Any]:
+        """The component as a pipeline stores it."""
         stored: dict[str, Any] = default_to_dict(
             self, index=str(self.index.folder), recipe=self.recipe, settings=to_toml(self.index.settings)
         )
@@ -94,9 +96,9 @@ class HoptrailAnswerer:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> HoptrailAnswerer:
         """Raises: UsageError: the settings cannot be used."""
-        made: HoptrailAnswerer = default_from_dict(cls, data)
-        return made
+        restored: HoptrailAnswerer = default_from_dict(cls, data)
+        return restored
 
 
-def _opened(index: Index | str | Path, settings: str) -> Index:
+def _open(index: Index | str | Path, settings: str) -> Index:
     return index if isinstance(index, Index) else Index(index, settings_from(tomllib.loads(settings), "the component"))

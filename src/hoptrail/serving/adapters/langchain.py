@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Literal
 
 from hoptrail.index import Index
-from hoptrail.serving.adapters.metadata import metadata_of, told
+from hoptrail.serving.adapters.metadata import metadata_of, text_and_json
 from hoptrail.serving.contract import Json
 
 try:
@@ -25,9 +25,9 @@ except ImportError as error:
 
 
 class HoptrailRetriever(BaseRetriever):
-    """What a recipe finds, as documents: id and text of the unit, and where it stands as metadata (`metadata_of`).
+    """Returns the hits of a recipe as documents: id and text of the unit, and its place as metadata (`metadata_of`).
 
-    `recipe` and `k` are those of the index's settings where they are not given; `k` may also be given to `invoke`.
+    `recipe` and `k` default to the settings of the index; `invoke` accepts `k` too.
     """
 
     index: Index
@@ -56,13 +56,13 @@ class HoptrailRetriever(BaseRetriever):
 
 
 class Asked(BaseModel):
-    """What the tool is called with."""
+    """The arguments of the tool."""
 
     question: str = Field(description="A question that can be understood by itself.")
 
 
 class HoptrailTool(BaseTool):
-    """Answers questions from an index. Models are told the answer with its citations, or the closest statements; the artifact is
+    """Answers questions from an index. The content is the answer with its citations, or the closest statements; the artifact is
     what `hoptrail ask --json` prints.
     """
 
@@ -70,8 +70,8 @@ class HoptrailTool(BaseTool):
 
     name: str = "hoptrail"
     description: str = (
-        "Answers a question from the documents, over several of them where it has to, and cites the sentences that say so. "
-        "Where nothing is settled it says so, with the closest statements."
+        "Answers a question from the documents, combining several of them if needed, and cites the supporting sentences. "
+        "If the documents do not settle the question, it says so and gives the closest statements."
     )
     args_schema: type[BaseModel] = Asked
     response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
@@ -80,4 +80,4 @@ class HoptrailTool(BaseTool):
 
     def _run(self, question: str) -> tuple[str, Json]:
         """Raises: UsageError: the question is empty, or there is no such recipe."""
-        return told(self.index.ask(question, self.recipe))
+        return text_and_json(self.index.ask(question, self.recipe))

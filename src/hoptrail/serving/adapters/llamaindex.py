@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 
 from hoptrail.index import Index
-from hoptrail.serving.adapters.metadata import evidence_of, metadata_of, place_of, told
+from hoptrail.serving.adapters.metadata import evidence_of, metadata_of, place_of, text_and_json
 from hoptrail.serving.contract import Json
 from hoptrail.types import Hit
 
@@ -24,7 +24,7 @@ except ImportError as error:
 
 
 class HoptrailRetriever(BaseRetriever):
-    """What a recipe finds, as nodes with scores; `recipe` and `k` are those of the index's settings where not given."""
+    """Returns the hits of a recipe as nodes with scores; `recipe` and `k` default to the settings of the index."""
 
     def __init__(self, index: Index, recipe: str | None = None, k: int | None = None) -> None:
         super().__init__()
@@ -46,8 +46,8 @@ class HoptrailRetriever(BaseRetriever):
 
 
 class HoptrailQueryEngine(CustomQueryEngine):
-    """Answers from an index. The response's nodes are what the answer rests on, its metadata what `hoptrail ask --json` prints,
-    with `confidence` and the `closest` statements; where nothing is settled, its text says so.
+    """Answers from an index. The response has the evidence as nodes, and as metadata what `hoptrail ask --json` prints, with
+    `confidence` and the `closest` statements. If nothing is settled, its text says so.
     """
 
     index: Index
@@ -56,7 +56,7 @@ class HoptrailQueryEngine(CustomQueryEngine):
     def custom_query(self, query_str: str) -> Response:
         """Raises: UsageError: the question is empty, or there is no such recipe."""
         answer = self.index.ask(query_str, self.recipe)
-        text, content = told(answer)
+        text, content = text_and_json(answer)
         nodes = [
             NodeWithScore(
                 node=TextNode(id_=name, text=one.text, start_char_idx=one.start, end_char_idx=one.end, metadata=meta)
@@ -67,9 +67,9 @@ class HoptrailQueryEngine(CustomQueryEngine):
 
 
 def node_of(hit: Hit, metadata: Json) -> TextNode:
-    """The unit as a node. `start_char_idx` and `end_char_idx` are set where its text is those characters of its document.
+    """The unit as a node. `start_char_idx` and `end_char_idx` are set if its text is that span of its document.
 
-    Of the metadata, models are shown the title only.
+    Models see only the title of the metadata.
     """
     hidden = sorted(set(metadata) - {"title"})
     place = place_of(hit)

@@ -1,4 +1,4 @@
-"""What the adapters of all libraries tell of hits and answers beside their texts. Knows none of these libraries."""
+"""Metadata of hits and answers, shared by the adapters. Depends on none of their libraries."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from hoptrail.types import Answer, Evidence, Hit, Kind, Ranking, Span
 
 
 def metadata_of(ranking: Ranking, index: Index) -> list[Json]:
-    """Where the text of each hit stands, what it is and how it was found, as JSON.
+    """The place and kind of each hit, and how it was found, as JSON.
 
-    `document`, `start` and `end` are its first source; `sources` are all, which of passages and sentences is the same. `source`
-    is the file, `date` the latest date that holds for something in it.
+    `document`, `start` and `end` are its first source, which is the only one of a passage or sentence; `sources` has all of
+    them. `source` is the file, `date` the latest date that applies to a part of it.
     """
     files = index.corpus().sources({hit.unit.document for hit in ranking}) if ranking else {}
-    return [_of_hit(hit, files.get(hit.unit.document, "")) for hit in ranking]
+    return [_hit_metadata(hit, files.get(hit.unit.document, "")) for hit in ranking]
 
 
-def _of_hit(hit: Hit, source: str) -> Json:
+def _hit_metadata(hit: Hit, source: str) -> Json:
     first = hit.unit.sources[0]
     return {
         "document": first.document,
@@ -42,12 +42,12 @@ def _of_hit(hit: Hit, source: str) -> Json:
 
 
 def place_of(hit: Hit) -> Span | None:
-    """The span whose characters the hit's text is; None where the text was made from its sources."""
+    """The span that the hit's text equals; None if the text was generated from its sources."""
     return hit.unit.sources[0] if hit.unit.kind in {Kind.PASSAGE, Kind.SENTENCE} else None
 
 
 def evidence_of(answer: Answer) -> Sequence[tuple[str, Evidence, Json]]:
-    """What an answer rests on, each once: an id, the evidence, and its metadata, with the answer's confidence."""
+    """The evidence of an answer without repeats: id, evidence, and metadata including the answer's confidence."""
     cited = {(one.document, one.start, one.end): one for one in answer.evidence}
     return [
         (
@@ -59,7 +59,7 @@ def evidence_of(answer: Answer) -> Sequence[tuple[str, Evidence, Json]]:
     ]
 
 
-def told(answer: Answer) -> tuple[str, Json]:
+def text_and_json(answer: Answer) -> tuple[str, Json]:
     """An answer as text and as `hoptrail ask --json` prints it: with `kind`, `items`, `confidence` and `closest`."""
     content = contract.answer_json(answer)
     return text_of(content), content

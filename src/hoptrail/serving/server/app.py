@@ -1,4 +1,4 @@
-"""The app: services, the guard before everything, and the routers. A further door is one `include_router` more."""
+"""The ASGI app: services, the guard in front, and the routers. A further interface is one more `include_router`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hoptrail.serving.server import (
     routes_documents,
     routes_status,
 )
-from hoptrail.serving.server.guard import Door, Guard, host_name
+from hoptrail.serving.server.guard import Access, Guard, host_name
 from hoptrail.serving.server.keys import Keys
 from hoptrail.serving.server.published_index import Following, PublishedIndex
 from hoptrail.serving.server.services import Services, services_for
@@ -29,7 +29,7 @@ from hoptrail.serving.server.workspaces import Workspace, limited
 log = logging.getLogger("hoptrail.server")
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-"""The names that this machine calls itself."""
+"""Host names of this machine."""
 
 
 def create_app(
@@ -41,22 +41,22 @@ def create_app(
     warm: bool = True,
     agents_may_change: bool = False,
 ) -> FastAPI:
-    """The server's ASGI app. `hosts` are the names that it answers to; without `keys` it is open to whoever reaches it.
+    """The server's ASGI app. It answers to the names in `hosts`; without `keys` it is open to anyone who can reach it.
 
-    `limits` hold for all workspaces together, so no index's own settings are looked at: hand `Settings.server` over.
+    `limits` apply to all workspaces together, so the settings of the indexes are ignored: pass `Settings.server`.
 
-    With `warm`, what questions need is opened in the background at the start. With `agents_may_change`, agents have tools
-    that add and remove documents.
+    `warm` opens what questions need in the background at the start. `agents_may_change` offers agents the tools that add and
+    remove documents.
 
     Raises:
-        UsageError: no workspace, or two of one name or folder; a host that is no name; a key with a label that there is not.
+        UsageError: no workspace, or two of one name or folder; an invalid host name; a key with an unknown label.
     """
     services = services_for(workspaces, limits or ServerLimits())
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        warming = asyncio.create_task(asyncio.to_thread(_begin, services, warm))
-        following = _followed(services)
+        warming = asyncio.create_task(asyncio.to_thread(_start, services, warm))
+        following = _following(services)
         for one in following:
             one.start()
         yield
@@ -64,7 +64,7 @@ def create_app(
         for one in following:
             await asyncio.to_thread(one.stop, services.limits.stop_seconds)
         await warming
-        await asyncio.to_thread(_end, services)
+        await asyncio.to_thread(_stop, services)
 
     app = FastAPI(
         title="hoptrail",
@@ -78,8 +78,8 @@ def create_app(
     app.state.services = services
     app.state.page = page_files.read_page()
     refusals.install(app)
-    door = _door(hosts, services, keys or Keys())
-    app.add_middleware(Guard, door=door, limits=services.limits, metrics=services.metrics)
+    access = _access(hosts, services, keys or Keys())
+    app.add_middleware(Guard, access=access, limits=services.limits, metrics=services.metrics)
     app.include_router(routes_status.router)
     app.include_router(routes_answering.router)
     app.include_router(routes_documents.router)
@@ -88,21 +88,21 @@ def create_app(
     if find_spec("mcp") is None:
         log.info("the extra mcp is not installed: agents are not served")
     else:
-        from hoptrail.serving.server.mcp_server import AgentsDoor
+        from hoptrail.serving.server.mcp_server import AgentsRoute
 
-        app.include_router(AgentsDoor(agents_may_change).router())
+        app.include_router(AgentsRoute(agents_may_change).router())
     return app
 
 
-def _door(hosts: Collection[str], services: Services, keys: Keys) -> Door:
-    """Raises: UsageError: a host that is no name, or a key with a label that there is not."""
+def _access(hosts: Collection[str], services: Services, keys: Keys) -> Access:
+    """Raises: UsageError: an invalid host name, or a key with an unknown label."""
     for (name, _), labels in keys.limits.items():
         if workspace := services.workspaces.get(name):
             limited(workspace, labels)
-    return Door(frozenset(map(host_name, hosts)), services.workspaces.names, keys)
+    return Access(frozenset(map(host_name, hosts)), services.workspaces.names, keys)
 
 
-def _followed(services: Services) -> list[Following]:
+def _following(services: Services) -> list[Following]:
     return [
         Following(workspace.name, workspace.index, workspace.warm)
         for workspace in services.workspaces
@@ -110,8 +110,8 @@ def _followed(services: Services) -> list[Following]:
     ]
 
 
-def _begin(services: Services, warm: bool) -> None:
-    """A workspace that cannot be opened is told of, and does not keep the others from being served."""
+def _start(services: Services, warm: bool) -> None:
+    """Warm the workspaces and resume their jobs. One that cannot be opened is logged; the others are served."""
     for workspace in services.workspaces:
         try:
             if warm:
@@ -120,10 +120,10 @@ def _begin(services: Services, warm: bool) -> None:
                 services.jobs[workspace.name].take_up()
         except HoptrailError as error:
             log.error("workspace %s: %s", workspace.name, error)
-        except Exception as error:  # noqa: BLE001 - as above, whatever it is
-            log.error("workspace %s could not be made ready: %s", workspace.name, type(error).__name__)
+        except Exception as error:  # noqa: BLE001 - the border of the thread: the others are served
+            log.error("workspace %s could not be warmed: %s", workspace.name, type(error).__name__)
 
 
-def _end(services: Services) -> None:
+def _stop(services: Services) -> None:
     for jobs in services.jobs.values():
         jobs.close(services.limits.stop_seconds)

@@ -1,4 +1,4 @@
-"""A queue in which clients take turns: who has used the least time goes first, however much the others have waiting."""
+"""A queue in which clients take turns: the client that has used the least time goes first, whatever the lengths of the queues."""
 
 from __future__ import annotations
 
@@ -11,28 +11,29 @@ T = TypeVar("T")
 
 
 class FairQueue(Generic[T]):
-    """Things that wait, each for a client; those of one client as they came. For one thread that takes them."""
+    """Items waiting by client, first in first out for each. For one consuming thread."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, deque[T]] = {}
         self._used: dict[str, float] = {}
-        """Seconds used by those who have something waiting; a newcomer begins level with the least of them."""
+        """Seconds used by each waiting client; a newcomer starts with the least of these."""
         self._closed = False
         self._changed = Condition()
 
-    def put(self, client: str, thing: T) -> None:
+    def put(self, client: str, item: T) -> None:
+        """Append an item to the queue of a client."""
         with self._changed:
             if client not in self._waiting:
                 self._used[client] = min(self._used.values(), default=0.0)
                 self._waiting[client] = deque()
-            self._waiting[client].append(thing)
+            self._waiting[client].append(item)
             self._changed.notify()
 
     def first(self, timeout: float | None) -> T | None:
-        """The thing whose turn it is, which stays in the queue; None once the queue is closed.
+        """The next item, which stays in the queue; None once the queue is closed.
 
         Raises:
-            Empty: there was none for so many seconds.
+            Empty: nothing came within `timeout` seconds.
         """
         with self._changed:
             if not self._changed.wait_for(lambda: self._closed or bool(self._waiting), timeout):
@@ -42,7 +43,7 @@ class FairQueue(Generic[T]):
             return self._waiting[min(self._waiting, key=lambda one: self._used[one])][0]
 
     def used(self, client: str, seconds: float, *, over: bool) -> None:
-        """The first thing of a client has used so many seconds; `over`: it leaves the queue."""
+        """Record the seconds used by the first item of a client, and remove the item if it is `over`."""
         with self._changed:
             self._used[client] += seconds
             if over:
@@ -51,7 +52,7 @@ class FairQueue(Generic[T]):
                 del self._waiting[client], self._used[client]
 
     def close(self) -> None:
-        """Have nothing more taken."""
+        """Give out no further item."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

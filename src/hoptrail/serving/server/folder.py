@@ -1,4 +1,4 @@
-"""A folder of documents that a server keeps a workspace in step with, in a thread of its own."""
+"""Keeps a workspace of a server in step with a folder of documents, in a thread."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ log = logging.getLogger("hoptrail.server")
 
 
 class WatchedFolder:
-    """Indexes a folder and watches it, from entering `with` to its end. `told` is given the report of each time."""
+    """Indexes a folder and watches it while the `with` body runs. `on_report` gets the report of each indexing run."""
 
-    def __init__(self, workspace: Workspace, folder: Path, told: Callable[[IndexingReport], None]) -> None:
+    def __init__(self, workspace: Workspace, folder: Path, on_report: Callable[[IndexingReport], None]) -> None:
         self._workspace = workspace
         self._folder = folder
-        self._told = told
+        self._on_report = on_report
         self._state = workspace.folder = FolderState()
         self._stop = Event()
         self._thread = Thread(target=self._work, name=f"folder of {workspace.name}", daemon=True)
@@ -38,23 +38,23 @@ class WatchedFolder:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stop.set()
-        self._thread.join(self._workspace.index.settings.server.stop_seconds)  # what is finished is kept
+        self._thread.join(self._workspace.index.settings.server.stop_seconds)  # finished work is kept
 
     def _work(self) -> None:
         workspace = self._workspace
-        watcher = Watcher(stopped=self._stop.is_set, say=log.info, progress=self._note)
+        watcher = Watcher(stopped=self._stop.is_set, say=log.info, progress=self._set_progress)
         try:
             for report in watch(workspace.index, [self._folder], workspace.recipes, watcher, turn=workspace.writing):
-                self._note(Progress())
+                self._set_progress(Progress())
                 self._state.unread = tuple(report.failures)
-                self._told(report)
+                self._on_report(report)
                 workspace.warm()
         except Interrupted:
-            log.info("workspace %s: stopped indexing %s; the next start goes on", workspace.name, self._folder)
+            log.info("workspace %s: stopped indexing %s; the next start continues", workspace.name, self._folder)
         except HoptrailError as error:
             log.error("workspace %s: %s", workspace.name, error)
         except Exception as error:  # noqa: BLE001 - the border of the thread: the server goes on
             log.error("workspace %s: watching %s ended: %s", workspace.name, self._folder, type(error).__name__)
 
-    def _note(self, progress: Progress) -> None:
+    def _set_progress(self, progress: Progress) -> None:
         self._state.progress = progress

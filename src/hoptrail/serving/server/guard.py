@@ -1,8 +1,8 @@
-"""What stands before every route: who may pass, how much, how fast; and what every response carries.
+"""Middleware in front of every route: access, size and time limits of requests, and headers of every response.
 
-It wraps the whole app, so that a route cannot be added without it: whatever is not named in OPEN wants a key, where there are
-keys. It checks the Host (a web page elsewhere that has its own name point at this server gets nothing), the Origin, the length
-and the pace of the body, and writes one log line a request: without question, key or query.
+It wraps the whole app, so no route escapes it: where there are keys, every path outside OPEN requires one. It checks the Host
+(a foreign web page that points its own name at this server gets nothing), the Origin, and the length and pace of the body. It
+logs one line per request, without question, key or query.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from hoptrail.serving.server.refusals import Refusal, as_refusal, too_large
 log = logging.getLogger("hoptrail.server")
 
 OPEN = frozenset({"/", "/health", "/api/openapi.json"})
-"""What needs no key, beside the page's own files."""
+"""Paths that need no key, besides the files of the page."""
 PAGE_FILES = "/page/"
 UPLOADS = frozenset({"/api/documents"})
-"""Where bodies may be as large as uploads."""
+"""Paths whose bodies may be as large as uploads."""
 
 MOST_HEADERS = 100
 
@@ -39,7 +39,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
-"""Scripts, styles and connections from this server only; no text can become markup, not even through a fault of ours."""
+"""Scripts, styles and connections from this server only; no text can become markup, even if our code has a bug."""
 HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
@@ -55,8 +55,8 @@ _HOST_NAME = re.compile(r"[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?")
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
-    """Whom the server lets in: the names it answers to (without port), and the keys of its workspaces."""
+class Access:
+    """The host names that the server answers to (without port), its workspaces, and their keys."""
 
     hosts: frozenset[str]
     workspaces: tuple[str, ...]
@@ -64,13 +64,13 @@ class Door:
 
 
 class Guard:
-    """ASGI middleware. What it finds out is in `scope["state"]`: `workspaces`, the names that the request may use, `labels`, what
-    its key is limited to in some of them, and `client`, a mark of the key.
+    """ASGI middleware. It sets `scope["state"]`: `workspaces`, the names that the request may use; `labels`, to which its key is
+    limited in some of them; and `client`, a fingerprint of the key.
     """
 
-    def __init__(self, app: ASGIApp, door: Door, limits: ServerLimits, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, access: Access, limits: ServerLimits, metrics: Metrics) -> None:
         self._app = app
-        self._door = door
+        self._access = access
         self._limits = limits
         self._metrics = metrics
 
@@ -80,17 +80,17 @@ class Guard:
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
         else:
-            await self._pass(scope, receive, send)
+            await self._handle(scope, receive, send)
 
-    async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
         outgoing = _Outgoing(send)
         try:
             state = scope.setdefault("state", {})
-            state["workspaces"] = self._admitted(scope)
+            state["workspaces"] = self._authorised(scope)
             key = _key_in(Headers(scope=scope))
-            state["client"], state["labels"] = self._door.keys.mark_of(key), self._door.keys.labels_of(key)
-            await self._app(scope, self._measured(scope, receive), outgoing)
+            state["client"], state["labels"] = self._access.keys.mark_of(key), self._access.keys.labels_of(key)
+            await self._app(scope, self._limited(scope, receive), outgoing)
         except Exception as error:  # noqa: BLE001 - the border of the process: a request's failure is that request's alone
             refusal = as_refusal(error)
             if refusal.status == 500:
@@ -98,31 +98,31 @@ class Guard:
             if not outgoing.started:
                 await refusal.response(scope["path"])(scope, receive, outgoing)
         finally:
-            self._note(scope, outgoing.status, time.perf_counter() - started)
+            self._record(scope, outgoing.status, time.perf_counter() - started)
 
-    def _admitted(self, scope: Scope) -> tuple[str, ...]:
+    def _authorised(self, scope: Scope) -> tuple[str, ...]:
         """The workspaces that the request may use.
 
         Raises:
-            Refusal: wrong host, foreign origin, no key, wrong key, or a body that announces itself as too long.
+            Refusal: wrong host, foreign origin, no key, wrong key, or a declared body length above the limit.
         """
         if len(scope["headers"]) > MOST_HEADERS:
             raise Refusal(431, "too_large", "The request has too many headers.", "Send fewer.")
         headers = Headers(scope=scope)
-        _check_host(headers, self._door.hosts)
+        _check_host(headers, self._access.hosts)
         _check_origin(headers)
         allowed = self._allowed(scope["path"], headers)
         length = headers.get("content-length", "0")
-        if not (length.isascii() and length.isdigit() and len(length) < 20) or int(length) > self._most(scope):
-            raise too_large("The request", self._most(scope))
+        if not (length.isascii() and length.isdigit() and len(length) < 20) or int(length) > self._body_limit(scope):
+            raise too_large("The request", self._body_limit(scope))
         if headers.get("content-encoding", "identity") != "identity":
-            raise Refusal(415, "not_valid", "Compressed requests are not read.", "Send the body as it is.")
+            raise Refusal(415, "not_valid", "Compressed requests are not supported.", "Send the body uncompressed.")
         return allowed
 
     def _allowed(self, path: str, headers: Headers) -> tuple[str, ...]:
-        if not self._door.keys:
-            return self._door.workspaces
-        names = self._door.keys.opened_by(_key_in(headers))
+        if not self._access.keys:
+            return self._access.workspaces
+        names = self._access.keys.opened_by(_key_in(headers))
         if not names and not _is_open(path):
             raise Refusal(
                 401,
@@ -131,19 +131,19 @@ class Guard:
                 "Send it as `Authorization: Bearer KEY`.",
                 {"WWW-Authenticate": 'Bearer realm="hoptrail"'},
             )
-        return tuple(name for name in self._door.workspaces if name in names)
+        return tuple(name for name in self._access.workspaces if name in names)
 
-    def _most(self, scope: Scope) -> int:
+    def _body_limit(self, scope: Scope) -> int:
         return self._limits.upload if scope["path"] in UPLOADS else self._limits.body
 
-    def _measured(self, scope: Scope, receive: Receive) -> Receive:
-        """`receive` with an end to patience and to length."""
-        most, arrived, whole = self._most(scope), 0, False
+    def _limited(self, scope: Scope, receive: Receive) -> Receive:
+        """`receive` with limits on time and length."""
+        most, arrived, whole = self._body_limit(scope), 0, False
         deadline = asyncio.get_running_loop().time() + self._limits.body_seconds
 
-        async def measured() -> Message:
+        async def limited() -> Message:
             nonlocal arrived, whole
-            if whole:  # only a farewell can come now, and that may take long
+            if whole:  # only a disconnect can follow, without a deadline
                 return await receive()
             try:
                 async with asyncio.timeout_at(deadline):
@@ -156,9 +156,9 @@ class Guard:
                 raise too_large("The request", most)
             return message
 
-        return measured
+        return limited
 
-    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+    def _record(self, scope: Scope, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "(none)")
         self._metrics.requests.labels(route, str(status)).inc()
         self._metrics.seconds.labels(route).observe(seconds)
@@ -166,7 +166,7 @@ class Guard:
 
 
 class _Outgoing:
-    """`send` with our headers, that remembers how it went."""
+    """`send` that adds our headers and records the status."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -198,10 +198,10 @@ def is_loopback(host: str) -> bool:
 
 
 def host_name(given: str) -> str:
-    """A name that the server is to answer to, as requests have it.
+    """A host name or address in the form that requests have.
 
     Raises:
-        UsageError: it is none: a name or an address alone is wanted, without scheme, port or path.
+        UsageError: it is not a bare name or address, without scheme, port or path.
     """
     name = given.lower().removeprefix("[").removesuffix("]")
     try:
@@ -209,13 +209,11 @@ def host_name(given: str) -> str:
     except ValueError:
         if _HOST_NAME.fullmatch(name):
             return name
-    raise UsageError(
-        f"{given!r} is no host name: give it alone, without scheme, port or path, like answers.example.org."
-    )
+    raise UsageError(f"{given!r} is not a host name: give it without scheme, port or path, like answers.example.org.")
 
 
 def _key_in(headers: Headers) -> str:
-    """The key that a request brings; empty where it brings none."""
+    """The key of a request, or an empty string."""
     scheme, _, key = headers.get("authorization", "").partition(" ")
     return key.strip() if scheme.lower() == "bearer" else ""
 
@@ -225,15 +223,15 @@ def _is_open(path: str) -> bool:
 
 
 def _check_host(headers: Headers, hosts: Collection[str]) -> None:
-    given = headers.getlist("host")
-    if len(given) != 1 or _name_of(f"//{given[0]}") not in hosts:
+    hosts_given = headers.getlist("host")
+    if len(hosts_given) != 1 or _name_of(f"//{hosts_given[0]}") not in hosts:
         raise Refusal(
             421, "wrong_host", "This server does not answer to that name.", "Use the name it was started for."
         )
 
 
 def _check_origin(headers: Headers) -> None:
-    """Browsers say where a request comes from: nothing but our own page may send any."""
+    """Refuse requests of web pages other than ours; browsers name their origin."""
     origin, host = headers.get("origin"), headers.get("host", "")
     if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
         raise Refusal(403, "foreign_origin", "Other sites may not call this server.", "Call it from its own page.")
@@ -250,7 +248,7 @@ def _name_of(address: str) -> str:
 
 
 def _where(error: BaseException) -> str:
-    """The kind of an error and the line of it, without its message: that may hold anything."""
+    """The type of an error and its line, without the message, which may contain document text."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

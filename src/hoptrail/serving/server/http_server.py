@@ -1,7 +1,7 @@
-"""Running the app: the address it may be bound to, patience with slow clients, a graceful stop.
+"""Runs the app: checks the address, times out slow clients, stops gracefully.
 
-On the first signal no new request is taken, those under way are finished, and jobs stop with what is finished kept; a second
-signal ends at once.
+On the first signal the server accepts no new request, finishes those in progress, and stops jobs, keeping finished work. A
+second signal ends it at once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 SWITCH_SECONDS = 0.001
-"""After which a thread that computes lets the event loop's thread go on: a request needs that several times."""
+"""Seconds after which a computing thread yields to the event loop; each request needs the loop several times."""
 
 TOO_MANY_CONNECTIONS = (
     b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 5\r\nContent-Type: text/plain\r\n"
@@ -33,20 +33,20 @@ TOO_MANY_CONNECTIONS = (
 
 
 def check_address(host: str, keys: Keys, workspace: str) -> None:
-    """Refuse to be open to others without a key.
+    """Refuse an address that others can reach if there is no key.
 
     Raises:
-        UsageError: the address can be reached from elsewhere, and there is no key.
+        UsageError: other machines can reach the address, and there is no key.
     """
     if not keys and not is_loopback(host):
         raise UsageError(
-            f"{host} can be reached from other machines, and no key is set: whoever reaches it could read and change every "
+            f"{host} can be reached from other machines, and no key is set: anyone who reaches it could read and change every "
             f"document. Set {variable_of(workspace)} to a random text, give --key-file, or serve on 127.0.0.1."
         )
 
 
 def serve_app(app: FastAPI, host: str, port: int, limits: ServerLimits) -> None:
-    """Serve until a signal comes. Says on the log where, once it listens.
+    """Serve until a signal comes. Logs the address once it listens.
 
     Raises:
         UsageError: the address cannot be bound.
@@ -55,23 +55,23 @@ def serve_app(app: FastAPI, host: str, port: int, limits: ServerLimits) -> None:
     sys.setswitchinterval(SWITCH_SECONDS)
     try:
         server.run()
-    except SystemExit as ended:  # so it says that it cannot listen; the reason is on the log
+    except SystemExit as ended:  # how uvicorn reports that it cannot listen; the reason is in the log
         raise UsageError(f"cannot listen on {host}, port {port}: is it in use?") from ended
 
 
 def server_config(app: FastAPI, host: str, port: int, limits: ServerLimits) -> uvicorn.Config:
-    """Without a log of requests: the guard writes its own, which holds no address of a document."""
+    """Configuration without uvicorn's request log: the guard writes its own, which contains no document id."""
 
-    class Hurried(HurriedProtocol):
+    class ConfiguredProtocol(LimitedProtocol):
         patience = limits.header_seconds
-        most_of_address = limits.address_connections
-        of_address: ClassVar = Counter[str]()
+        address_limit = limits.address_connections
+        connections_by_address: ClassVar = Counter[str]()
 
     return uvicorn.Config(
         app,
         host=host,
         port=port,
-        http=Hurried,
+        http=ConfiguredProtocol,
         ws="none",
         loop="asyncio",
         lifespan="on",
@@ -85,28 +85,28 @@ def server_config(app: FastAPI, host: str, port: int, limits: ServerLimits) -> u
     )
 
 
-class HurriedProtocol(H11Protocol):
-    """Closes a connection on which the head of a request does not arrive in time, and one too many from an address."""
+class LimitedProtocol(H11Protocol):
+    """Closes a connection if the head of a request does not arrive in time, or its address has too many connections."""
 
     patience = 10.0
-    most_of_address = 200
-    of_address: ClassVar[Counter[str]] = Counter()
+    address_limit = 200
+    connections_by_address: ClassVar[Counter[str]] = Counter()
     _clock: asyncio.TimerHandle | None = None
     _address = ""
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self._address = str((transport.get_extra_info("peername") or ("",))[0])
-        self.of_address[self._address] += 1
-        if self.of_address[self._address] > self.most_of_address:
+        self.connections_by_address[self._address] += 1
+        if self.connections_by_address[self._address] > self.address_limit:
             transport.write(TOO_MANY_CONNECTIONS)
             transport.close()
         else:
-            self._wind_up()
+            self._start_clock()
 
     def data_received(self, data: bytes) -> None:
         if self._clock is None and self._is_idle():
-            self._wind_up()
+            self._start_clock()
         super().data_received(data)
         if not self._is_idle() and self._clock is not None:
             self._clock.cancel()
@@ -115,27 +115,27 @@ class HurriedProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         if self._clock is not None:
             self._clock.cancel()
-        self.of_address[self._address] -= 1
-        if not self.of_address[self._address]:
-            del self.of_address[self._address]
+        self.connections_by_address[self._address] -= 1
+        if not self.connections_by_address[self._address]:
+            del self.connections_by_address[self._address]
         super().connection_lost(exc)
 
     def _is_idle(self) -> bool:
-        """Whether no request is being answered."""
-        cycle: Any = self.cycle  # None before the first request, whatever its type says
+        """Whether no request is in progress."""
+        cycle: Any = self.cycle  # None before the first request, despite its type
         return cycle is None or bool(cycle.response_complete)
 
-    def _wind_up(self) -> None:
-        self._clock = self.loop.call_later(self.patience, self._run_out)
+    def _start_clock(self) -> None:
+        self._clock = self.loop.call_later(self.patience, self._on_timeout)
 
-    def _run_out(self) -> None:
+    def _on_timeout(self) -> None:
         self._clock = None
         if self._is_idle() and not self.transport.is_closing():
             self.transport.close()
 
 
 def log_to_stderr() -> None:
-    """One line a request, and what the server itself has to say."""
+    """Log one line per request, and the server's messages, to standard error."""
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     for name in ("hoptrail.server", "uvicorn"):
         logging.getLogger(name).setLevel(logging.INFO)

@@ -1,4 +1,4 @@
-"""A job: what changes an index in the background, with a state for each of its documents."""
+"""A job: a change to an index in the background, with a state for each of its documents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hoptrail.structures.course import Progress
 
 
 class State(StrEnum):
-    """Of a job, and of each of its documents."""
+    """State of a job, or of one of its documents."""
 
     WAITING = "waiting"
     READING = "reading"
@@ -32,8 +32,8 @@ OVER = frozenset({State.DONE, State.FAILED, State.STOPPED, State.DISCARDED})
 
 @dataclass(slots=True)
 class Item:
-    """One document of a job: an upload, the id of a document to remove, or the recipe to build for. `documents` are what became
-    of an upload: ids by their sources.
+    """One item of a job: an upload, the id of a document to remove, or the recipe to build for. `documents` has the ids of the
+    documents read from an upload, by source.
     """
 
     id: str
@@ -50,6 +50,7 @@ class Item:
         return self.state not in OVER or self.state is State.STOPPED
 
     def as_json(self) -> dict[str, Any]:
+        """The item as clients see it."""
         return {
             "id": self.id,
             "name": self.name,
@@ -60,6 +61,7 @@ class Item:
         }
 
     def record(self) -> ItemRecord:
+        """The item as the journal stores it."""
         whole_name, ending = (self.upload.whole_name, self.upload.ending) if self.upload else ("", "")
         return ItemRecord(
             self.id, shown(self.name), self.state, whole_name, ending, self.reason, self.documents, self.notes
@@ -68,7 +70,7 @@ class Item:
 
 @dataclass(slots=True)
 class Job:
-    """Written by the thread that does it, read by whoever asks; each field is replaced as a whole. `client` is whose it is."""
+    """Written by the thread that runs it, read by any; fields are only ever replaced. `client` is a fingerprint of its key."""
 
     kind: str
     items: list[Item]
@@ -80,22 +82,24 @@ class Job:
     error: dict[str, str] | None = None
     stop: Event = field(default_factory=Event)
     batch: int = 1
-    """Documents that are indexed together next, at the most."""
+    """Maximum number of documents in the next batch."""
 
     @property
     def is_left(self) -> bool:
-        """Whether something is left to do, unless it was cancelled."""
+        """Whether some item is left to do; ignores cancellation."""
         return any(item.is_left for item in self.items)
 
     @property
     def is_finished(self) -> bool:
-        """Whether nobody has to do anything any more: it may be forgotten."""
+        """Whether nothing more will happen, so that the job may be forgotten."""
         return self.state in OVER and (self.cancelled or not self.is_left)
 
     def note_progress(self, progress: Progress) -> None:
+        """Replace the progress."""
         self.progress = progress
 
     def as_json(self) -> dict[str, Any]:
+        """The job as clients see it."""
         return {
             "id": self.id,
             "kind": self.kind,
@@ -106,4 +110,5 @@ class Job:
         }
 
     def record(self) -> JobRecord:
+        """The job as the journal stores it."""
         return JobRecord(self.id, self.client, self.kind, self.cancelled, tuple(item.record() for item in self.items))

@@ -1,7 +1,7 @@
-"""The jobs of a workspace by id, as they are shown, and in the journal, as they outlive the process.
+"""The jobs of a workspace: in memory, by id, and in the journal, which survives the process.
 
-A job is noted before it is acknowledged; what became of it is noted before anything of it is cleared away, and before the next
-job begins, so that what is done again after a restart is never older than what was done already.
+A job is recorded before it is acknowledged. Its outcome is recorded before its uploads are removed and before the next job
+begins, so that a restart never redoes a job after a newer one.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from hoptrail.serving.server.uploads import Upload, Uploads
 log = logging.getLogger("hoptrail.server")
 
 KEPT_JOBS = 100
-"""Jobs of a workspace that are finished or cancelled and still shown, over restarts too."""
+"""Finished or cancelled jobs of a workspace that are kept, also across restarts."""
 
 
 class JobBook:
-    """Of one workspace; its methods that write raise StorageError and IndexDamaged, and then have changed nothing."""
+    """The jobs of one workspace. Writing methods raise StorageError and IndexDamaged, and then have changed nothing."""
 
     def __init__(self, folder: Path, uploads: Uploads) -> None:
         self._journal = Journal(folder)
         self._uploads = uploads
         self._jobs: OrderedDict[str, Job] = OrderedDict()
-        self._behind: dict[str, Job] = {}
-        """Jobs whose outcome could not be noted yet."""
+        self._unrecorded: dict[str, Job] = {}
+        """Jobs whose outcome could not be recorded yet."""
         self.lock = RLock()
 
     def take_up(self) -> list[Job]:
-        """The jobs of processes that have ended, which are ours now; files that no job names are cleared away. Those of living
-        processes, this one included, are left alone.
+        """Adopt and return the jobs of processes that have ended, and remove files that no job names. Jobs and files of running
+        processes, this one included, are untouched.
         """
         claims = self._uploads.claims
         if not self._journal.exists and not claims.marks():
@@ -51,7 +51,7 @@ class JobBook:
         return jobs
 
     def enter(self, job: Job) -> None:
-        """Accept a job: when this returns, it outlives the process."""
+        """Accept a job: once this returns, the job survives the process."""
         self._uploads.claims.hold()
         if any(item.upload for item in job.items):
             self._uploads.settle()
@@ -63,53 +63,54 @@ class JobBook:
                 self.forget(old)
 
     def all(self) -> list[Job]:
-        """The newest first."""
+        """All jobs, newest first."""
         with self.lock:
             return list(reversed(self._jobs.values()))
 
     def get(self, name: str) -> Job:
-        """Raises: Refusal: there is no such job here."""
+        """The job with this id. Raises: Refusal: there is no such job here."""
         with self.lock:
             if name not in self._jobs:
                 raise not_found("job")
             return self._jobs[name]
 
     def note(self, job: Job) -> None:
-        """Note what has become of the documents of a job so far."""
-        self._behind[job.id] = job
+        """Record the states of a job's items."""
+        self._unrecorded[job.id] = job
         self._journal.set_items(job.id, [item.record() for item in job.items])
-        del self._behind[job.id]
+        del self._unrecorded[job.id]
 
     def note_end(self, job: Job) -> None:
-        """As `note`; where that fails, it is done before the next job begins. Uploads with which nothing is left to do go."""
+        """Record the outcome and remove finished uploads. If recording fails, it is repeated before the next job begins."""
         try:
             self.note(job)
             self._uploads.discard(item.upload for item in job.items if item.upload and not item.is_left)
         except (HoptrailError, OSError) as error:
-            log.error("the end of a job could not be noted: %s", type(error).__name__)
+            log.error("the outcome of a job could not be recorded: %s", type(error).__name__)
 
     def catch_up(self) -> None:
-        """Note what could not be noted before."""
-        for job in list(self._behind.values()):
+        """Record the outcomes that could not be recorded before."""
+        for job in list(self._unrecorded.values()):
             self.note(job)
 
     def note_cancelled(self, job: Job, *, cancelled: bool) -> None:
+        """Record that a job was cancelled, or resumed."""
         self._journal.set_cancelled(job.id, cancelled=cancelled)
         job.cancelled = cancelled
 
     def forget(self, job: Job) -> None:
-        """Forget a job that is finished, with its uploads."""
+        """Forget a finished job, with its uploads."""
         with self.lock:
             self._journal.forget([job.id])
             self._jobs.pop(job.id, None)
-            self._behind.pop(job.id, None)
+            self._unrecorded.pop(job.id, None)
             self._uploads.discard(_uploads_left(job))
             for item in job.items:
                 if item.is_left:
                     item.state = State.DISCARDED
 
     def give_up_oldest_cancelled(self) -> bool:
-        """Make room: discard the uploads of the job that was cancelled first; False where there is none."""
+        """Free space: discard the uploads of the job cancelled first. Returns False if there is none."""
         with self.lock:
             for job in self._jobs.values():
                 if job.is_finished and (uploads := _uploads_left(job)):

@@ -1,4 +1,4 @@
-"""The thread that does the jobs of a workspace, and sees afterwards that nothing that was removed is left on the disk."""
+"""The thread that runs the jobs of a workspace, and afterwards erases removed text from the disk."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ log = logging.getLogger("hoptrail.server")
 
 SWEEP_SECONDS = 5.0
 LONGEST_SWEEP_SECONDS = 300.0
-"""Between attempts to clear away what somebody still reads: twice as long after each."""
+"""Bounds of the doubling interval between attempts to erase text that a process still reads."""
 
 
 class JobThread:
-    """Takes jobs from a queue; begun by `begin`, and anew where it has died."""
+    """Takes jobs from a queue. `begin` starts the thread, and restarts it if it has died."""
 
     def __init__(self, workspace: Workspace, book: JobBook, performer: Performer) -> None:
         self._workspace = workspace
@@ -35,21 +35,21 @@ class JobThread:
         self._closed = False
 
     def begin(self) -> None:
-        """See that there is a thread.
+        """Start the thread if it does not run.
 
         Raises:
-            RuntimeError: the system has none to give.
+            RuntimeError: the system has no thread to give.
         """
         if self._thread is None or not self._thread.is_alive():
             self._thread = Thread(target=self._work, name=f"jobs of {self._workspace.name}", daemon=True)
             self._thread.start()
 
     def put(self, job: Job) -> None:
-        """Have a job done when its client's turn comes."""
+        """Queue a job until its client's turn comes."""
         self._queue.put(job.client, job)
 
     def close(self, patience: float) -> bool:
-        """Begin nothing more, and wait so many seconds for what is being done; whether it has ended."""
+        """Start no further job, and wait up to `patience` seconds for the current one; returns whether it has ended."""
         self._closed = True
         self._queue.close()
         if self._thread is not None:
@@ -72,18 +72,18 @@ class JobThread:
                 if not over:
                     continue
                 wait = SWEEP_SECONDS
-            sweep_after = None if self._swept() else wait
+            sweep_after = None if self._sweep() else wait
             self._warm()
 
-    def _swept(self) -> bool:
-        """Whether nothing is left on the disk of what was removed or replaced; whoever reads may keep it a while."""
+    def _sweep(self) -> bool:
+        """Erase removed and replaced text from the disk. Returns False while another process still reads it."""
         if self._closed:
             return True
         try:
-            return self._workspace.is_empty or self._workspace.index.clean()
-        except HoptrailError:  # somebody else writes: what he commits sweeps, too
+            return self._workspace.clean()
+        except HoptrailError:  # another process is writing: its commit sweeps, too
             return True
-        except Exception as error:  # noqa: BLE001 - the border of the thread: later jobs must not wait for ever
+        except Exception as error:  # noqa: BLE001 - the border of the thread: later jobs must not wait forever
             log.error("workspace %s could not be swept: %s", self._workspace.name, type(error).__name__)
             return False
 
@@ -91,16 +91,16 @@ class JobThread:
         try:
             self._workspace.warm()
         except HoptrailError:
-            pass  # who asks next is told what is wrong
+            pass  # the next question reports the error
         except Exception as error:  # noqa: BLE001 - as above
-            log.error("workspace %s could not be made ready: %s", self._workspace.name, type(error).__name__)
+            log.error("workspace %s could not be warmed: %s", self._workspace.name, type(error).__name__)
 
     def _take_turn(self, job: Job) -> bool:
-        """Whether the job is over now."""
+        """Run one turn of a job; returns whether the job is over."""
         try:
             self._book.catch_up()
             with self._book.lock:
-                if job.state in OVER:  # it was discarded while it waited
+                if job.state in OVER:  # discarded while it waited
                     return True
                 job.state = State.INDEXING
             if self._performer.turn(job):
@@ -109,7 +109,7 @@ class JobThread:
         except Interrupted as stop:
             self._end(job, State.STOPPED, None if job.stop.is_set() else stop)
             return True
-        except Exception as error:  # noqa: BLE001 - the border of the thread: a job's failure is that job's alone
+        except Exception as error:  # noqa: BLE001 - the border of the thread: a failure concerns only its job
             self._end(job, State.FAILED, error)
             return True
         return False

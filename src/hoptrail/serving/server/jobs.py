@@ -1,8 +1,8 @@
-"""What changes an index, in the background: one job at a time in a workspace, each with a state for every document.
+"""Changes to an index in the background: one job at a time in a workspace, with a state for every document.
 
-Jobs of one client are done in the order in which they came; clients take turns, a batch of documents each. A job that is
-stopped keeps what was committed; the batch it was in is kept too, unseen, and the job can be resumed. Jobs are in a journal
-(`job_book`): those of a process that has ended are taken up by the next.
+Jobs of one client run in order of arrival; clients take turns, one batch of documents each. A stopped job keeps what was
+committed, and its current batch, invisibly; it can be resumed. Jobs are in a journal (`job_book`): the next process adopts
+those of a process that has ended.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hoptrail.serving.server.workspaces import Workspace
 
 
 class Jobs:
-    """The jobs of one workspace, done by one thread, which begins with the first. At most `most` wait."""
+    """The jobs of one workspace, run by one thread, which starts with the first job. At most `most` are unfinished."""
 
     def __init__(self, workspace: Workspace, uploads: Uploads, metrics: Metrics, most: int) -> None:
         self._uploads = uploads
@@ -34,10 +34,10 @@ class Jobs:
         self._closed = False
 
     def keep(self, name: str, content: BinaryIO) -> Upload:
-        """Keep a file that is to be added. Uploads of cancelled jobs make room for it.
+        """Store a file to be added, if necessary in place of uploads of cancelled jobs.
 
         Raises:
-            Refusal: its kind is not read, or too much is waiting already.
+            Refusal: its format is not supported, or too much is waiting.
         """
         while True:
             try:
@@ -48,12 +48,12 @@ class Jobs:
                 content.seek(0)
 
     def discard_uploads(self, uploads: Sequence[Upload]) -> None:
-        """Clear away what was kept and is not to be added."""
+        """Remove stored files that will not be added."""
         self._uploads.discard(uploads)
 
     def add(self, uploads: Sequence[Upload], refused: Mapping[str, str] | None = None, client: str = "") -> Job:
-        """Have uploads indexed. What was `refused` (name to reason) is part of the job, for whoever watches it. Where that is
-        refused, the uploads are gone.
+        """Submit a job that indexes uploads. Files in `refused` (name to reason) are listed in it as failed. If the job
+        itself is refused, the uploads are removed.
         """
         items = [Item(upload.id, upload.name, upload) for upload in uploads]
         items += [Item("", name, state=State.FAILED, reason=reason) for name, reason in (refused or {}).items()]
@@ -64,15 +64,15 @@ class Jobs:
             raise
 
     def remove(self, documents: Sequence[tuple[str, str]], client: str = "") -> Job:
-        """Have documents removed, given by id and title, with everything derived from them alone."""
+        """Submit a job that removes documents, given by id and title, with everything derived from them alone."""
         return self._submit(Job("remove", [Item(name, title) for name, title in documents], client))
 
     def build(self, recipe: str, client: str = "") -> Job:
-        """Have built what a recipe searches, for the documents that are there."""
+        """Submit a job that builds what a recipe searches."""
         return self._submit(Job("build", [Item(recipe, recipe)], client))
 
     def take_up(self) -> None:
-        """Go on with what processes that have ended have left."""
+        """Continue the jobs of processes that have ended."""
         with self._book.lock:
             waiting = [job for job in self._book.take_up() if job.state is State.WAITING]
             self._taken_up = True
@@ -82,17 +82,17 @@ class Jobs:
                 self._thread.begin()
 
     def all(self) -> list[Job]:
-        """The newest first; those of a process that has ended too."""
-        self._have_taken_up()
+        """All jobs, newest first, including those of processes that have ended."""
+        self._ensure_taken_up()
         return self._book.all()
 
     def get(self, name: str) -> Job:
-        """Raises: Refusal: there is no such job here."""
-        self._have_taken_up()
+        """The job with this id. Raises: Refusal: there is no such job here."""
+        self._ensure_taken_up()
         return self._book.get(name)
 
     def cancel(self, name: str) -> Job:
-        """Stop a job at its next step; one that waits does not begin. It stays so over a restart."""
+        """Stop a job at its next step, or before it begins. It stays cancelled across restarts."""
         job = self.get(name)
         with self._book.lock:
             if job.is_left:
@@ -101,10 +101,10 @@ class Jobs:
         return job
 
     def resume(self, name: str) -> Job:
-        """Go on with a job that was stopped or failed.
+        """Continue a job that was stopped or failed.
 
         Raises:
-            Refusal: there is no such job, or it is not over, or nothing of it is left to do.
+            Refusal: there is no such job, it is not over, or nothing of it is left to do.
         """
         job = self.get(name)
         with self._book.lock:
@@ -122,16 +122,16 @@ class Jobs:
         return job
 
     def discard(self, name: str) -> Job:
-        """Forget a job, and the uploads of it that are not indexed.
+        """Forget a job, and its uploads that are not indexed.
 
         Raises:
-            Refusal: there is no such job, or it is being worked on.
+            Refusal: there is no such job, or it is running.
         """
         job = self.get(name)
         with self._book.lock:
             if job.state is State.INDEXING:
                 raise Refusal(
-                    409, "under_way", "This job is being worked on.", "Cancel it, and discard it once it has stopped."
+                    409, "under_way", "This job is running.", "Cancel it, and discard it once it has stopped."
                 )
             self._book.forget(job)
             if job.state is State.WAITING:
@@ -139,7 +139,7 @@ class Jobs:
         return job
 
     def close(self, patience: float) -> None:
-        """Stop what runs, keeping what is finished, and wait so many seconds for that."""
+        """Stop the running job, keeping finished work, and wait up to `patience` seconds for it."""
         with self._book.lock:
             self._closed = True
         for job in self._book.all():
@@ -152,12 +152,12 @@ class Jobs:
         with self._book.lock:
             if self._closed:
                 raise stopping()
-            self._have_taken_up()  # what was accepted before goes first
+            self._ensure_taken_up()  # jobs accepted earlier go first
             if sum(not one.is_finished for one in self._book.all()) >= self._most:
                 raise Refusal(
                     429,
                     "too_many",
-                    "Too many jobs wait in this workspace.",
+                    "Too many jobs are waiting in this workspace.",
                     "Wait, or discard some.",
                     {"Retry-After": "60"},
                 )
@@ -166,8 +166,8 @@ class Jobs:
             self._thread.put(job)
         return job
 
-    def _have_taken_up(self) -> None:
-        """Somebody may ask before the server is warm."""
+    def _ensure_taken_up(self) -> None:
+        """Adopt earlier jobs if that has not been done: requests may come before the server is warm."""
         with self._book.lock:
             if not (self._taken_up or self._closed or self._workspace.index.is_read_only):
                 self.take_up()

@@ -1,4 +1,4 @@
-"""What agents' tools take and give, as classes whose JSON schemas agents are shown. `contract` makes the values."""
+"""Arguments and results of the agents' tools, as classes that provide their JSON schemas. `contract` makes the values."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from hoptrail.serving.server.wire import Name, Text
 
 
 class _Shape(BaseModel):
-    """What is not named is refused: misspelt arguments, and results that no longer fit their schema."""
+    """Refuses unknown fields: misspelt arguments, and results that no longer fit their schema."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class Nothing(_Shape):
+class NoArguments(_Shape):
     """No arguments."""
 
 
-class OfTrail(_Shape):
-    trail: Annotated[str, Field(min_length=1, max_length=100, description="The `trail_id` that `ask` gave.")]
+class TrailArguments(_Shape):
+    trail: Annotated[str, Field(min_length=1, max_length=100, description="The `trail_id` returned by `ask`.")]
 
 
-class NewTexts(_Shape):
+class TextsArguments(_Shape):
     documents: Annotated[list[Text], Field(min_length=1, max_length=100)]
 
 
-class OfDocument(_Shape):
+class DocumentArguments(_Shape):
     document: Annotated[Name, Field(description="The document's id.")]
 
 
@@ -40,8 +40,8 @@ class Hit(_Shape):
 
 
 class Statement(_Shape):
-    """`start` and `end` are where it stands in the document, in code points; `text` is how it reads (a table row as
-    `header: value`). `date` is the ISO date that holds for it, empty where there is none; `file` the name of its file.
+    """`start` and `end` are its span in the document, in code points; `text` is readable (a table row as `header: value`).
+    `date` is the ISO date that applies, or empty; `file` is the name of its file.
     """
 
     document: str
@@ -57,7 +57,7 @@ class Statement(_Shape):
 
 
 class Evidence(Statement):
-    """`text` is what stands at `start` to `end` of the document. `replaced`: the answer is said by a later one."""
+    """`text` is the document from `start` to `end`. `replaced`: a later statement, which the answer is from, replaces it."""
 
     kind: str
     hop: int
@@ -92,7 +92,7 @@ class Indexing(_Shape):
 
 
 class Answered(_Shape):
-    """An abstention has no answer and is of kind none: the question is not settled, and `closest` is what comes closest."""
+    """An abstention has no answer and the kind none: the question is not settled, and `closest` has the closest statements."""
 
     trail_id: str
     question: str
@@ -117,7 +117,7 @@ class Source(_Shape):
 
 
 class HitWithText(Hit):
-    """`date` is the latest that holds for something in it."""
+    """`date` is the latest date that applies to a part of it."""
 
     title: str
     heading_path: list[str]
@@ -144,7 +144,7 @@ class Step(_Shape):
 
 
 class Explained(_Shape):
-    """A trail, each hop with its evidence; `text` tells the same to people."""
+    """A trail, each hop with its evidence; `text` shows the same for people."""
 
     trail_id: str
     question: str
@@ -172,7 +172,7 @@ class Progress(_Shape):
 
 
 class JobState(_Shape):
-    """`state`: waiting, indexing, done, failed or stopped; items that failed say why."""
+    """`state`: waiting, indexing, done, failed or stopped; failed items have a reason."""
 
     id: str
     kind: str
@@ -183,7 +183,7 @@ class JobState(_Shape):
 
 
 class Status(_Shape):
-    """`contents` is as `hoptrail show --json` has it, with the number of documents in place of the list."""
+    """`contents` is the output of `hoptrail show --json`, with the number of documents in place of their list."""
 
     workspace: str
     empty: bool

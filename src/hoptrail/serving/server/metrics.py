@@ -1,4 +1,4 @@
-"""What the server counts, in the text format of Prometheus. No workspace, document or question is named in it."""
+"""Metrics of the server, in the text format of Prometheus. They name no workspace, document or question."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300
 
 
 class Metrics:
-    """One for each app, so that two apps in a process do not add up."""
+    """The metrics of one app, so that those of two apps in a process stay apart."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -30,4 +30,5 @@ class Metrics:
         )
 
     def text(self) -> bytes:
+        """All metrics in the text format."""
         return generate_latest(self._registry)

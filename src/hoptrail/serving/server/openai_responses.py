@@ -1,7 +1,7 @@
-"""Open Responses, as far as it is spoken here: what a request may hold, and an answer as one message, whole or as events.
+"""The supported part of Open Responses: requests, and an answer as one message, whole or as events.
 
 The text is that of the chat API (`answer_text`). Every citation is an annotation of it, with the exact place and the quotation
-in the field `hoptrail`. Nothing is stored: a response cannot be fetched, or gone on from, later.
+in the field `hoptrail`. Nothing is stored: a response can be neither fetched nor continued later.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from hoptrail.serving.server.openai_shapes import (
 from hoptrail.serving.server.streaming import event
 from hoptrail.serving.server.wire import AsOf
 
-_QUOTED = ("title", "heading_path", "place", "date", "replaced", "start", "end")
+_QUOTED_KEYS = ("title", "heading_path", "place", "date", "replaced", "start", "end")
 _UNUSED = (
     *("incomplete_details", "previous_response_id", "instructions", "reasoning", "user", "max_output_tokens"),
     *("max_tool_calls", "safety_identifier", "prompt_cache_key"),
 )
 """Fields of a response that have no value here."""
-_SETTLED: Json = {
+_CONSTANT: Json = {
     "tools": [],
     "tool_choice": "none",
     "parallel_tool_calls": False,
@@ -49,19 +49,19 @@ _SETTLED: Json = {
     "background": False,
     "service_tier": "default",
 }
-"""Fields that are the same in every response, whatever was asked for."""
+"""Fields that are the same in every response, whatever the request."""
 
 
 class Item(OpenRequest):
-    """What the input consists of; what is no message has no role, and is passed over."""
+    """An item of the input. Items without a role are not messages and are ignored."""
 
     role: Literal["system", "developer", "user", "assistant"] | None = None
     content: str | list[Part] | None = None
 
 
 class ResponseRequest(OpenRequest):
-    """The last message of the user in `input` is the question; nothing before it is looked at. The model is a recipe.
-    `as_of` is ours.
+    """The user's last message in `input` is the question; earlier ones are ignored. The model is a recipe. `as_of` is our
+    extension.
     """
 
     model: Annotated[str, Field(min_length=1, max_length=200)]
@@ -78,41 +78,40 @@ class ResponseRequest(OpenRequest):
 
     @property
     def question(self) -> str:
-        """Raises: Refusal: something is asked for that is not done here, or there is no question."""
-        asked_for = {
+        """Raises: Refusal: the request asks for something unsupported, or has no question."""
+        unsupported_fields = {
             "Tools": self.tools,
             "Response formats": ((self.text or {}).get("format") or {}).get("type", "text") != "text",
             "Earlier responses": self.previous_response_id or self.conversation,
             "Stored prompts": self.prompt,
             "Responses in the background": self.background,
         }
-        for what, wanted in asked_for.items():
-            if wanted:
+        for what, requested in unsupported_fields.items():
+            if requested:
                 raise unsupported(what)
         items = [Item(role="user", content=self.input)] if isinstance(self.input, str) else self.input
         return question_in([Message(role=one.role, content=one.content) for one in items if one.role], "input")
 
 
 @dataclass(slots=True)
-class ResponseInMaking:
-    """One response, told whole or in events."""
+class ResponseWriter:
+    """Formats one response, whole or as events."""
 
     model: str
     metadata: dict[str, str] = field(default_factory=dict)
     id: str = field(default_factory=lambda: f"resp_{secrets.token_hex(12)}")
     item: str = field(default_factory=lambda: f"msg_{secrets.token_hex(12)}")
     created: int = field(default_factory=lambda: int(time.time()))
-    told: int = 0
-    """Events so far."""
+    events_sent: int = 0
 
     def whole(self, answer: Json) -> Json:
-        """An abstention is a message as any other, with `abstained` and `closest` in the field `hoptrail`."""
+        """The whole response. An abstention is an ordinary message, with `abstained` and `closest` in the field `hoptrail`."""
         return self._response(
             "completed", [self._message([_content(answer)])], usage=_usage(answer), hoptrail=details_of(answer)
         )
 
     def event(self, name: str, content: Json) -> str:
-        """An event of an answer as events of a response. Sub-questions and hops are events of our own."""
+        """An event of an answer as events of a response. Sub-questions and hops are events of our extension."""
         match name:
             case "question":
                 started = self._response("in_progress", [])
@@ -122,8 +121,8 @@ class ResponseInMaking:
             case "answer":
                 return "".join(self._message_events(content)) + DONE
             case "error":
-                told = content["error"]
-                error = {"code": told["code"], "message": f"{told['message']} {told['what_to_do']}"}
+                fault = content["error"]
+                error = {"code": fault["code"], "message": f"{fault['message']} {fault['what_to_do']}"}
                 return self._event("response.failed", response=self._response("failed", [], error=error)) + DONE
             case _:
                 return self._event(f"hoptrail:{name}", **content)
@@ -157,7 +156,7 @@ class ResponseInMaking:
             "model": self.model,
             "output": output,
             **dict.fromkeys(_UNUSED),
-            **_SETTLED,
+            **_CONSTANT,
             "metadata": self.metadata,
             "error": None,
             "usage": None,
@@ -165,13 +164,13 @@ class ResponseInMaking:
         }
 
     def _event(self, kind: str, **content: Any) -> str:
-        told = {"type": kind, "sequence_number": self.told, **content}
-        self.told += 1
-        return event(kind, told)
+        numbered = {"type": kind, "sequence_number": self.events_sent, **content}
+        self.events_sent += 1
+        return event(kind, numbered)
 
 
 def _content(answer: Json) -> Json:
-    """The text of an answer with its citations; of an abstention those of the closest statements."""
+    """The text of an answer with its citations; for an abstention, those of the closest statements."""
     text = written(answer)
     annotations = [
         {
@@ -179,21 +178,21 @@ def _content(answer: Json) -> Json:
             "index": index,
             "file_id": one["document"],
             "filename": one["file"] or one["title"],
-            "hoptrail": {"quote": one["text"], **{name: one[name] for name in _QUOTED if name in one}},
+            "hoptrail": {"quote": one["text"], **{name: one[name] for name in _QUOTED_KEYS if name in one}},
         }
-        for index, one in text.quoted
+        for index, one in text.quotations
     ]
     return {"type": "output_text", "text": text.text, "annotations": annotations, "logprobs": []}
 
 
 def _usage(answer: Json) -> Json:
-    """Tokens of the language model behind the recipe; none where rules answered."""
-    spent = answer["usage"]
-    asked, told = spent["prompt_tokens"], spent["completion_tokens"]
+    """Tokens of the language model behind the recipe; 0 if rules answered."""
+    usage = answer["usage"]
+    prompt, completion = usage["prompt_tokens"], usage["completion_tokens"]
     return {
-        "input_tokens": asked,
+        "input_tokens": prompt,
         "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
-        "output_tokens": told,
+        "output_tokens": completion,
         "output_tokens_details": {"reasoning_tokens": 0},
-        "total_tokens": asked + told,
+        "total_tokens": prompt + completion,
     }

@@ -1,6 +1,6 @@
 """The routes of OpenAI's API, for chat windows: recipes appear as models, questions as chats.
 
-A key of a workspace is the API key; `?workspace=NAME` chooses among several. Errors are in OpenAI's shape (`refusals`).
+The API key is the key of a workspace; `?workspace=NAME` chooses among several. Errors have OpenAI's form (`refusals`).
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from hoptrail.serving import contract
 from hoptrail.serving.contract import Json
-from hoptrail.serving.server.openai_responses import ResponseInMaking, ResponseRequest
+from hoptrail.serving.server.openai_responses import ResponseRequest, ResponseWriter
 from hoptrail.serving.server.openai_shapes import ChatRequest, Completion, model_json
 from hoptrail.serving.server.refusals import OPENAI, Refusal
 from hoptrail.serving.server.services import Here, Place, Served, Services
 from hoptrail.serving.server.streaming import answering, stream
 from hoptrail.serving.server.wire import Question
-from hoptrail.serving.server.workspaces import Workspace, indexing_of
+from hoptrail.serving.server.workspaces import Workspace, computes_here, indexing_of
 
 router = APIRouter(prefix=OPENAI.rstrip("/"), tags=["OpenAI"])
 
@@ -27,14 +27,14 @@ EVENTS = "text/event-stream"
 
 @router.get("/models")
 def models(here: Here) -> Json:
-    """The recipes that this workspace can serve, the usual one first."""
-    return {"object": "list", "data": [model_json(name) for name in _served(here.workspace)]}
+    """The recipes that this workspace can serve, the default first."""
+    return {"object": "list", "data": [model_json(name) for name in _usable_recipes(here.workspace)]}
 
 
 @router.get("/models/{name}")
 def model(here: Here, name: str) -> Json:
     """One recipe."""
-    if name not in _served(here.workspace):
+    if name not in _usable_recipes(here.workspace):
         raise _unknown()
     return model_json(name)
 
@@ -43,40 +43,40 @@ def model(here: Here, name: str) -> Json:
 async def complete(request: Request, here: Here, served: Served, chat: ChatRequest) -> Response:
     """Answer the user's last message, at once or as a stream, with citations in the text and in the field `hoptrail`."""
     completion = Completion(chat.model, bool(chat.stream_options and chat.stream_options.include_usage))
-    return await _answered(request, here, served, chat, completion)
+    return await _answer(request, here, served, chat, completion)
 
 
 @router.post("/responses", response_class=JSONResponse)
 async def respond(request: Request, here: Here, served: Served, asked: ResponseRequest) -> Response:
     """Answer the user's last message, at once or as a stream, with citations as annotations and in the field `hoptrail`."""
-    return await _answered(request, here, served, asked, ResponseInMaking(asked.model, asked.metadata or {}))
+    return await _answer(request, here, served, asked, ResponseWriter(asked.model, asked.metadata or {}))
 
 
-async def _answered(
+async def _answer(
     request: Request,
     here: Place,
     served: Services,
-    wanted: ChatRequest | ResponseRequest,
-    shape: Completion | ResponseInMaking,
+    body: ChatRequest | ResponseRequest,
+    shape: Completion | ResponseWriter,
 ) -> Response:
-    asked = Question(question=wanted.question, recipe=wanted.model, as_of=wanted.as_of)
+    asked = Question(question=body.question, recipe=body.model, as_of=body.as_of)
     workspace, metrics = here.workspace, served.metrics
-    if not workspace.is_empty and wanted.model not in await asyncio.to_thread(_served, workspace):
+    if not workspace.is_empty and body.model not in await asyncio.to_thread(_usable_recipes, workspace):
         raise _unknown()
-    if wanted.stream:
+    if body.stream:
         events = await stream(served.desk, here, asked, metrics, shape.event)
         return StreamingResponse(events, media_type=EVENTS)
     served.desk.check(here.client)
     work = await asyncio.to_thread(answering, workspace, asked, metrics, lambda _name, _content: None)
-    answer = await served.desk.wait_for(request, work, computes=workspace.computes(None))
+    answer = await served.desk.wait_for(request, work, computes=computes_here(workspace, None))
     return JSONResponse(shape.whole(contract.answer_json(answer) | indexing_of(workspace)))
 
 
-def _served(workspace: Workspace) -> list[str]:
-    usual = workspace.index.settings.recipe
+def _usable_recipes(workspace: Workspace) -> list[str]:
+    default = workspace.index.settings.recipe
     usable = [name for name, is_usable in workspace.recipe_names().items() if is_usable]
-    return sorted(usable, key=lambda name: name != usual)
+    return sorted(usable, key=lambda name: name != default)
 
 
 def _unknown() -> Refusal:
-    return Refusal(404, "model_not_found", "There is no such model here.", "GET /v1/models lists those there are.")
+    return Refusal(404, "model_not_found", "There is no such model here.", "GET /v1/models lists the models.")

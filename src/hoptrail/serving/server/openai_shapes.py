@@ -1,4 +1,4 @@
-"""OpenAI's chat API as far as it is spoken here: what a request may hold, and answers in its words."""
+"""The supported part of OpenAI's chat API: requests, and answers in its form."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from hoptrail.serving.server.wire import AsOf
 DONE = "data: [DONE]\n\n"
 """Ends a stream."""
 TEXTS = frozenset({"text", "input_text"})
-"""What both of the APIs call a part of a message that is text."""
+"""Types of the parts of a message that are text, in both APIs."""
 
 
 class OpenRequest(BaseModel):
-    """Clients send much that has no meaning here, temperatures and the like: it is passed over."""
+    """Ignores unknown fields: clients send temperatures and the like, which have no meaning here."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -44,7 +44,7 @@ class StreamOptions(OpenRequest):
 
 
 class ChatRequest(OpenRequest):
-    """The last message of the user is the question; nothing before it is looked at. The model is a recipe. `as_of` is ours."""
+    """The user's last message is the question; earlier ones are ignored. The model is a recipe. `as_of` is our extension."""
 
     model: Annotated[str, Field(min_length=1, max_length=200)]
     messages: Annotated[list[Message], Field(min_length=1, max_length=1000)]
@@ -60,28 +60,28 @@ class ChatRequest(OpenRequest):
 
     @property
     def question(self) -> str:
-        """Raises: Refusal: something is asked for that is not done here, or there is no question."""
+        """Raises: Refusal: the request asks for something unsupported, or has no question."""
         self._check()
         return question_in(self.messages, "messages")
 
     def _check(self) -> None:
-        asked_for = {
+        unsupported_fields = {
             "Tools": self.tools or self.functions,
             "Several choices": self.n not in {None, 1},
             "Response formats": (self.response_format or {}).get("type", "text") != "text",
-            "Other modalities than text": set(self.modalities or ["text"]) != {"text"},
+            "Modalities other than text": set(self.modalities or ["text"]) != {"text"},
             "Log probabilities": self.logprobs,
         }
-        for what, wanted in asked_for.items():
-            if wanted:
+        for what, requested in unsupported_fields.items():
+            if requested:
                 raise unsupported(what)
 
 
 def question_in(messages: Sequence[Message], field_name: str) -> str:
-    """The text of the last message of the user; `field_name` is where the request has it.
+    """The text of the user's last message; `field_name` names the field of the messages in errors.
 
     Raises:
-        Refusal: there is none, it is too long, or no text.
+        Refusal: there is none, it is too long, or it is not text.
     """
     content = next((message.content for message in reversed(messages) if message.role == "user"), None)
     parts = [Part(type="text", text=content)] if isinstance(content, str) else content or []
@@ -89,7 +89,7 @@ def question_in(messages: Sequence[Message], field_name: str) -> str:
         raise unsupported("Images, sound and files in messages")
     question = "\n".join(part.text or "" for part in parts).strip()
     if not question:
-        raise not_valid(f"{field_name}: there is no question: the last message of the user is it.")
+        raise not_valid(f"{field_name}: there is no question, which is the user's last message.")
     if len(question) > QUESTION_LIMIT:
         raise not_valid(f"{field_name}: the question has {len(question):,} characters of at most {QUESTION_LIMIT:,}.")
     if any("\ud800" <= character <= "\udfff" for character in question):  # JSON can hold them
@@ -98,17 +98,18 @@ def question_in(messages: Sequence[Message], field_name: str) -> str:
 
 
 def unsupported(what: str) -> Refusal:
+    """The refusal of a feature that this server lacks."""
     return Refusal(400, "not_supported", f"{what} are not supported.", "Send one question as text.")
 
 
 def model_json(name: str) -> Json:
-    """Recipes were not created at any time: 0."""
+    """A recipe as a model. `created` is 0, since a recipe has no date."""
     return {"id": name, "object": "model", "created": 0, "owned_by": "hoptrail"}
 
 
 @dataclass(slots=True)
 class Completion:
-    """One answer in the making, told whole or in chunks."""
+    """Formats one answer, whole or as chunks."""
 
     model: str
     include_usage: bool = False
@@ -116,6 +117,7 @@ class Completion:
     created: int = field(default_factory=lambda: int(time.time()))
 
     def whole(self, answer: Json) -> Json:
+        """The whole completion."""
         message: Json = {"role": "assistant", "content": text_of(answer), "refusal": None, "annotations": []}
         choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
         return {
@@ -126,7 +128,7 @@ class Completion:
         }
 
     def event(self, name: str, content: Json) -> str:
-        """An event of an answer as chunks. Sub-questions and hops travel in the extra field, with nothing to be shown."""
+        """An event of an answer as chunks. Sub-questions and hops are in the extra field, with an empty text."""
         match name:
             case "question":
                 return self._chunk({"role": "assistant", "content": ""})
@@ -157,12 +159,12 @@ def _data(content: Json) -> str:
 
 
 def details_of(answer: Json) -> Json:
-    """The extra field: everything that `hoptrail ask --json` tells, and which span each number cites."""
+    """The extra field: the output of `hoptrail ask --json`, and the span that each number cites."""
     return {**answer, "citations": citations_of(answer)}
 
 
 def _usage(answer: Json) -> Json:
-    """Tokens of the language model behind the recipe; none where rules answered."""
-    spent = answer["usage"]
-    asked, completed = spent["prompt_tokens"], spent["completion_tokens"]
-    return {"prompt_tokens": asked, "completion_tokens": completed, "total_tokens": asked + completed}
+    """Tokens of the language model behind the recipe; 0 if rules answered."""
+    usage = answer["usage"]
+    prompt, completion = usage["prompt_tokens"], usage["completion_tokens"]
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}

@@ -1,7 +1,7 @@
-"""The file that a document was read from, for whoever wants to see it whole.
+"""The file that a document was read from.
 
-Served where the document's source is a file of its own which still reads as the document does: not for uploads, of which only
-what was read is kept, not for lines of a file, which may hold what is not in the index, and not for files that have changed.
+It is served only if the source is a whole file whose content is unchanged: not for uploads, whose files are not kept, not for
+lines of a JSONL file, which may hold more than the index, and not for changed files.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PDF = "application/pdf"
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A file to send: its name, its media type and what it holds."""
+    """A file to send: name, media type and content."""
 
     name: str
     kind: str
@@ -29,11 +29,12 @@ class Original:
 
 
 def has_original(document: Document) -> bool:
+    """Whether a source of the document is a file; ignores whether it has changed."""
     return any(map(_is_file, document.sources))
 
 
 def original_of(document: Document, limits: ReadingLimits) -> Original | None:
-    """The file of a document, if it is there and unchanged; `limits` are those that it was read with."""
+    """The file of a document, if it exists unchanged; `limits` are those that it was read with."""
     for source in document.sources:
         if not _is_file(source):
             continue
@@ -47,7 +48,7 @@ def original_of(document: Document, limits: ReadingLimits) -> Original | None:
 
 
 def _is_file(source: str) -> bool:
-    """Whether a source is the absolute path of a plain file. Sources of uploads are relative."""
+    """Whether a source is the absolute path of a regular file. Sources of uploads are relative."""
     try:
         return Path(source).is_absolute() and stat.S_ISREG(os.lstat(source).st_mode)
     except (OSError, ValueError):

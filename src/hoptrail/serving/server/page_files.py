@@ -1,4 +1,4 @@
-"""The page: files of this package, read once and served by name. A name that is not in the table is not there."""
+"""The page: files of this package, read once and served by name. No other name is found."""
 
 from __future__ import annotations
 
@@ -29,11 +29,13 @@ def read_page() -> dict[str, tuple[bytes, str, str]]:
 
 @router.get("/")
 def start(request: Request) -> Response:
+    """The start page."""
     return _file(request, START)
 
 
 @router.get("/page/{name}")
 def page_file(request: Request, name: str) -> Response:
+    """A file of the page."""
     return _file(request, name)
 
 

@@ -1,7 +1,7 @@
-"""Which process uploads and jobs belong to, where several serve one index.
+"""Ownership of uploads and jobs among several processes that serve one index.
 
-Names of uploads begin with the mark of the process that kept them, and jobs are noted with it. The process holds a lock of that
-name as long as it lives: what nobody holds was left by a process that has ended, and belongs to whoever takes its lock.
+Names of uploads begin with the mark of the process that stored them, and jobs are recorded with it. A running process holds a
+lock of that name. If nobody holds the lock, its process has ended, and another process takes over by acquiring it.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class Claims:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.mark = f"u{secrets.token_hex(4)}"
-        """Our own."""
+        """The mark of this process."""
         self._held: dict[str, FileLock] = {}
 
     def hold(self) -> None:
-        """Claim our own mark, and make the folder."""
+        """Claim the mark of this process, and create the folder."""
         if self.mark not in self._held:
             make_folder(self._folder)
             with self.claiming():
@@ -37,12 +37,12 @@ class Claims:
 
     @contextmanager
     def claiming(self) -> Iterator[None]:
-        """One at a time, of all processes and threads."""
+        """Exclude all other threads and processes that claim marks."""
         with FileLock(self._lock_of("claiming")):
             yield
 
     def claim(self, mark: str) -> bool:
-        """Whether what has a mark has become ours: not where it was already, or is somebody else's."""
+        """Try to take over a mark; returns False if this or another process already holds it."""
         if mark in self._held:
             return False
         lock = FileLock(self._lock_of(mark), timeout=0, thread_local=False)
@@ -54,11 +54,11 @@ class Claims:
         return True
 
     def marks(self) -> set[str]:
-        """Those of the files that are there."""
+        """The marks of the existing files."""
         return {path.name[: len(self.mark)] for path in self._folder.glob("u*")}
 
     def release(self) -> None:
-        """Give up what is ours: a server that starts from now on takes it over."""
+        """Release all marks: the next server to start takes them over."""
         if not self._held:
             return
         with self.claiming():
@@ -70,16 +70,16 @@ class Claims:
 
     @contextmanager
     def preparing(self) -> Iterator[None]:
-        """While uploads are prepared and indexed: one process at a time, as only one can write to the index.
+        """Held while uploads are prepared and indexed: one process at a time, since only one can write to the index.
 
         Raises:
-            IndexBusy: another process does so.
+            IndexBusy: another process holds it.
         """
         try:
             with FileLock(self._lock_of("preparing"), timeout=0):
                 yield
         except Timeout:
-            raise IndexBusy(f"another process indexes uploads from {self._folder}.") from None
+            raise IndexBusy(f"another process is indexing uploads from {self._folder}.") from None
 
     def _lock_of(self, name: str) -> Path:
         return self._folder / f"{name}{LOCK}"

@@ -1,4 +1,4 @@
-"""A published index that is served: its current publication is asked, a newer one as soon as it has been fetched."""
+"""Serves a published index: its current publication, and a newer one as soon as it has been fetched."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from hoptrail.settings import Settings
 log = logging.getLogger("hoptrail.server")
 
 LOOK_SECONDS = 5.0
-"""Between two looks at whether something newer is published."""
+"""Interval between checks for a newer publication."""
 
 
 def folder_of(address: Address) -> Path:
-    """The folder of this machine for the replies that questions to a published index have paid for: under HOPTRAIL_DATA or,
-    without that, where the system has programs keep a user's data.
+    """The folder of this machine for paid replies to questions about a published index: under HOPTRAIL_DATA or, by default, in
+    the user's data folder.
     """
     chosen = os.environ.get("HOPTRAIL_DATA", "")
     if chosen:
@@ -34,15 +34,15 @@ def folder_of(address: Address) -> Path:
 
 
 class PublishedIndex(Index):
-    """An index to read. `folder` is not that of the index, but the one for paid replies."""
+    """A read-only index. `folder` is the one for paid replies, not that of the index."""
 
     is_read_only = True
     is_empty = False
 
     def __init__(self, address: str, settings: Settings | None = None, cache: Path | None = None) -> None:
-        """Fetches the current publication.
+        """Fetch the current publication.
 
-        Raises: as `Follower.first` does; UsageError: not an address.
+        Raises: as `Follower.first`; UsageError: not an address.
         """
         self.address = Address.of(address)
         super().__init__(folder_of(self.address), settings)
@@ -51,9 +51,9 @@ class PublishedIndex(Index):
         self._shared.move_to(self._copy.folder, _nothing)
 
     def look(self) -> bool:
-        """Have later questions asked of the current publication; whether it is another one than before. For one thread.
+        """Use the newest publication for later questions; returns whether it has changed. For a single thread.
 
-        Raises: as `Follower.look` does; the publication before goes on being asked.
+        Raises: as `Follower.look`; the previous publication stays in use.
         """
         newer = self._follower.look()
         if newer is None:
@@ -63,39 +63,45 @@ class PublishedIndex(Index):
         return True
 
     def close(self) -> None:
-        """Give up the publication: it may go from the cache. Nothing may be asked any more."""
+        """Release the publication, which may then leave the cache. The index cannot be used afterwards."""
         self._copy.close()
 
     def add(self, *_: Any, **__: Any) -> NoReturn:
+        """Raises: UsageError: a published index is read-only."""
         self._refuse()
 
     def estimate(self, *_: Any, **__: Any) -> NoReturn:
+        """Raises: UsageError: a published index is read-only."""
         self._refuse()
 
     def withdraw(self, *_: Any, **__: Any) -> NoReturn:
+        """Raises: UsageError: a published index is read-only."""
         self._refuse()
 
     def clean(self) -> NoReturn:
+        """Raises: UsageError: a published index is read-only."""
         self._refuse()
 
     def verify(self) -> NoReturn:
+        """Raises: UsageError: a published index is read-only."""
         self._refuse()
 
     def repair(self, *_: Any, **__: Any) -> NoReturn:
+        """Raises: UsageError: a published index is read-only."""
         self._refuse()
 
     def _refuse(self) -> NoReturn:
         raise UsageError(
-            f"{self.address} is a published index, which can only be asked. Work on the folder that it is published from, and "
+            f"{self.address} is a published index, which is read-only. Change the folder that it is published from, and "
             f"run `hoptrail publish {self.address} --index DIR` again."
         )
 
 
 class Following:
-    """Looks for newer publications in a thread of its own, from `start` to `stop`."""
+    """Looks for newer publications in a thread, from `start` to `stop`."""
 
     def __init__(self, name: str, index: PublishedIndex, warm: Callable[[], None]) -> None:
-        """`warm` is called after a newer one was found."""
+        """`warm` is called after a newer publication was found."""
         self._name = name
         self._index = index
         self._warm = warm
@@ -103,10 +109,11 @@ class Following:
         self._thread = Thread(target=self._work, name=f"following {name}", daemon=True)
 
     def start(self) -> None:
+        """Start the thread."""
         self._thread.start()
 
     def stop(self, patience: float) -> None:
-        """Wait so many seconds for what is being fetched, and close the index."""
+        """Wait up to `patience` seconds for the current fetch, and close the index."""
         self._stopped.set()
         if self._thread.is_alive():
             self._thread.join(patience)
@@ -120,10 +127,10 @@ class Following:
                     log.info("workspace %s: a newer publication is served", self._name)
                     self._warm()
             except HoptrailError as error:
-                log.error("workspace %s: %s The publication before goes on being served.", self._name, error)
+                log.error("workspace %s: %s The previous publication is still served.", self._name, error)
             except Exception as error:  # noqa: BLE001 - the border of the thread: the server goes on with what it has
                 log.error("workspace %s cannot be followed: %s", self._name, type(error).__name__)
 
 
 def _nothing() -> None:
-    """Nobody has read the empty folder before the first publication."""
+    """Release nothing: there was no publication before the first."""

@@ -1,9 +1,9 @@
-"""Questions are worked on in threads, a few at a time; whoever leaves, or takes too long, is not worked for any longer.
+"""Runs questions in a few threads, and stops them when the client disconnects or the time is up.
 
-The core is synchronous: here is the border between it and the server's event loop. What can stop the work is the check that
-every language task passes (`language.listener`); a search without tasks runs to its end, unheard.
+This is the border between the synchronous core and the server's event loop. Work can be stopped before each language task
+(`language.listener`); a search without tasks runs to its end and its result is discarded.
 
-Each key has a queue of its own and a share of the threads, so that one that asks much does not keep the others waiting.
+Each key has a separate queue and a share of the threads, so that a busy key does not delay the others.
 """
 
 from __future__ import annotations
@@ -32,21 +32,22 @@ RETRY_SECONDS = 5
 
 
 class Patience:
-    """Runs out when somebody says so, or with the time. Called in the thread that works, it says whether it has, and may let
-    others compute first.
+    """A deadline that can be ended early. Calling it in the working thread returns whether it is over, and may first let other
+    questions compute.
     """
 
     def __init__(self, seconds: float, pause: Callable[[], None] | None = None) -> None:
         self._end = time.monotonic() + seconds
-        self._gone = Event()
+        self._ended = Event()
         self._pause = pause
 
     def end(self) -> None:
-        self._gone.set()
+        """End it now."""
+        self._ended.set()
 
     @property
     def is_over(self) -> bool:
-        return self._gone.is_set() or time.monotonic() > self._end
+        return self._ended.is_set() or time.monotonic() > self._end
 
     def __call__(self) -> bool:
         if self._pause is not None:
@@ -56,14 +57,14 @@ class Patience:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """Work that waits for a thread, and what it gives."""
+    """Work that waits for a thread, and the future of its result."""
 
     begin: Callable[[], Any]
     outcome: asyncio.Future[Any]
 
 
 class Desk:
-    """Where questions are handed in. Its methods belong to the event loop's thread."""
+    """Accepts questions and assigns them to threads. Call its methods in the event loop's thread only."""
 
     def __init__(self, limits: ServerLimits, metrics: Metrics) -> None:
         self._limits = limits
@@ -75,7 +76,7 @@ class Desk:
         self._closed = False
 
     def check(self, client: str) -> None:
-        """Raises: Refusal: as many questions of this client wait as may."""
+        """Raises: Refusal: the queue of this client is full."""
         waiting = len(self._waiting.get(client, ()))
         free = min(self._limits.asks - self._running.total(), self._share(client) - self._running[client])
         if waiting >= self._limits.queue + max(0, free):
@@ -90,11 +91,11 @@ class Desk:
     def hand_in(
         self, work: Callable[[Patience], T], client: str = "", *, computes: bool = True
     ) -> tuple[asyncio.Future[T], Patience]:
-        """Have `work` done in a thread; it is handed what tells it to stop. What `computes` takes turns with other clients;
-        what waits for a model elsewhere does not.
+        """Queue `work` for a thread; it is called with the `Patience` that stops it. Work that `computes` takes turns with other
+        clients; work that waits for a model elsewhere does not.
 
         Raises:
-            Refusal: as many questions of this client wait as may, or the server stops.
+            Refusal: the queue of this client is full, or the server is stopping.
         """
         self.check(client)
         if self._closed:
@@ -104,7 +105,7 @@ class Desk:
 
         def begin() -> T:
             if patience.is_over:
-                raise Interrupted("nobody waits for this any longer.")
+                raise Interrupted("nobody is waiting for this any more.")
             if not turn:
                 return work(patience)
             with turn:
@@ -116,29 +117,29 @@ class Desk:
         return outcome, patience
 
     async def wait_for(self, request: Request, work: Callable[[Patience], T], *, computes: bool = True) -> T:
-        """What `work` gives, as long as the client is there.
+        """The result of `work`, as long as the client stays connected.
 
         Raises:
-            Refusal: as `hand_in`; or the client left; or it took too long.
+            Refusal: as `hand_in`; or the client disconnected; or it took too long.
         """
         future, patience = self.hand_in(work, request.scope["state"]["client"], computes=computes)
-        gone = asyncio.ensure_future(_left(request))
+        disconnected = asyncio.ensure_future(_disconnected(request))
         try:
-            waited: set[asyncio.Future[Any]] = {future, gone}
-            await asyncio.wait(waited, timeout=self._limits.ask_seconds, return_when=asyncio.FIRST_COMPLETED)
+            awaited: set[asyncio.Future[Any]] = {future, disconnected}
+            await asyncio.wait(awaited, timeout=self._limits.ask_seconds, return_when=asyncio.FIRST_COMPLETED)
             if future.done():
                 return result_of(future)
-            if gone.done():
-                gone.result()
+            if disconnected.done():
+                disconnected.result()
                 raise Refusal(499, "gone", "The client left.", "Ask again.")
             raise Refusal(504, "stopped", "The answer took longer than allowed.", "Ask again, or less.")
         finally:
-            gone.cancel()
+            disconnected.cancel()
             patience.end()
-            future.add_done_callback(_looked_at)
+            future.add_done_callback(_retrieve_error)
 
     def close(self) -> None:
-        """Begin nothing more, and wait for nothing."""
+        """Start no further question, without waiting for the running ones."""
         self._closed = True
         for waiting in self._waiting.values():
             for question in waiting:
@@ -147,11 +148,11 @@ class Desk:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _share(self, client: str) -> int:
-        """Threads that a client may have: with keys, one keeps a quarter of them free for the others."""
+        """The number of threads that a client may use: with keys, three quarters of them."""
         return self._limits.asks if not client else max(1, self._limits.asks * 3 // 4)
 
     def _begin_next(self) -> None:
-        """Begin what waits as far as there are threads; of several clients, who has the fewest."""
+        """Start waiting questions while threads are free, those of the client with the fewest threads first."""
         while self._running.total() < self._limits.asks:
             ready = [client for client in self._waiting if self._running[client] < self._share(client)]
             if not ready:
@@ -166,7 +167,7 @@ class Desk:
         loop = asyncio.get_running_loop()
         self._running[client] += 1
         work = self._pool.submit(question.begin)
-        work.add_done_callback(lambda done: _when_running(loop, lambda: self._done(client, question.outcome, done)))
+        work.add_done_callback(lambda done: _call_in_loop(loop, lambda: self._done(client, question.outcome, done)))
 
     def _done(self, client: str, outcome: asyncio.Future[Any], done: Future[Any]) -> None:
         self._running[client] -= 1
@@ -183,30 +184,30 @@ class Desk:
             self._begin_next()
 
 
-def _looked_at(outcome: asyncio.Future[Any]) -> None:
-    """What becomes of work that nobody waits for any longer is nothing to complain of in the log."""
+def _retrieve_error(outcome: asyncio.Future[Any]) -> None:
+    """Mark the error of abandoned work as seen, so that asyncio does not log it."""
     if not outcome.cancelled():
         outcome.exception()
 
 
-async def _left(request: Request) -> None:
-    """Ends when the client has left; its request has been read."""
+async def _disconnected(request: Request) -> None:
+    """Return when the client has disconnected; its request has been read."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
 
 def result_of(future: asyncio.Future[T]) -> T:
-    """What finished work gave.
+    """The result of finished work.
 
     Raises:
-        Refusal: it was never begun, because the server stops.
+        Refusal: it was never started, because the server is stopping.
     """
     if future.cancelled():
         raise stopping()
     return future.result()
 
 
-def _when_running(loop: asyncio.AbstractEventLoop, act: Callable[[], None]) -> None:
-    """A thread may outlive the loop it worked for."""
+def _call_in_loop(loop: asyncio.AbstractEventLoop, act: Callable[[], None]) -> None:
+    """Call `act` in the loop, unless the loop is closed: a thread may outlive it."""
     with suppress(RuntimeError):  # the loop has been closed
         loop.call_soon_threadsafe(act)

@@ -1,7 +1,7 @@
-"""What clients are told when something cannot be done: one shape, `{"error": {"code", "message", "what_to_do"}}`.
+"""Errors as clients see them, in one form: `{"error": {"code", "message", "what_to_do"}}`.
 
-Messages here are written for people elsewhere: they hold no path, no key, no text of a document, nothing of the machine. The
-errors of hoptrail itself name folders, so only their kind is passed on.
+Messages are for people elsewhere: they contain no path, key or document text and nothing about the machine. Errors of hoptrail
+itself name folders, so clients only learn their type.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from hoptrail.errors import (
 from hoptrail.exhaustion import exhausted
 
 OPENAI = "/v1/"
-"""Addresses below it speak OpenAI's API."""
-TOO_MANY_SECONDS = (1.0, 3.0)
-"""Between which a client is told that it asks too much: one that asks again at once would keep the server busy with refusing, and
-many that are told at the same time ask again at the same time.
+"""Prefix of the paths that speak OpenAI's API."""
+OVERLOAD_DELAY_SECONDS = (1.0, 3.0)
+"""Bounds of the random delay before a 429. Without a delay, a client that retries at once keeps the server busy with refusals;
+with a fixed one, many clients retry at the same time.
 """
 _OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
@@ -51,7 +51,7 @@ class Refusal(Exception):
         headers: Mapping[str, str] | None = None,
         for_agents: str = "",
     ) -> None:
-        """`for_agents` is what to do for those who have tools in the place of addresses, keys and options."""
+        """`for_agents` is the advice for agents, which have tools in place of addresses, keys and options."""
         super().__init__(message)
         self._for_agents = for_agents
         self.status = status
@@ -63,49 +63,52 @@ class Refusal(Exception):
         return self.content["error"]["code"]
 
     def in_words(self, *, to_agent: bool = False) -> str:
-        """What happened and what to do, for clients that read one text."""
+        """The message and the advice, for clients that read a single text."""
         error = self.content["error"]
         what_to_do = (to_agent and self._for_agents) or error["what_to_do"]
         return f"{error['message'].rstrip('.')}. {what_to_do}"
 
     def response(self, path: str = "") -> JSONResponse:
-        """`path` is that of the request: clients of OpenAI's API are answered in its shape."""
+        """The HTTP response. `path` is that of the request: clients of OpenAI's API get OpenAI's form."""
         content = openai_shape(self) if path.startswith(OPENAI) else self.content
         return JSONResponse(content, self.status, self.headers)
 
 
 def openai_shape(refusal: Refusal) -> dict[str, dict[str, str | None]]:
-    """An error object as clients of OpenAI's API read it; `what_to_do` is said in its message too."""
+    """The error object of OpenAI's API; its message includes `what_to_do`."""
     error = refusal.content["error"]
     kind = _OPENAI_TYPES.get(refusal.status, "server_error" if refusal.status >= 500 else "invalid_request_error")
     return {"error": {**error, "message": refusal.in_words(), "type": kind, "param": None}}
 
 
 def not_found(what: str) -> Refusal:
-    """The same for what does not exist and for what belongs to somebody else."""
+    """The refusal for what does not exist and, identically, for what belongs to somebody else."""
     return Refusal(
         404,
         "not_found",
         f"There is no such {what} here.",
         "Check the id, and the key you use.",
-        for_agents="Take the id from what a tool or a list of resources gave.",
+        for_agents="Use an id from the result of a tool or from a list of resources.",
     )
 
 
 def not_valid(message: str, what_to_do: str = "Correct the request.", for_agents: str = "") -> Refusal:
+    """The refusal of an invalid request."""
     return Refusal(400, "not_valid", message, what_to_do, for_agents=for_agents)
 
 
 def stopping() -> Refusal:
+    """The refusal while the server stops."""
     return Refusal(503, "stopping", "The server is stopping.", "Try again when it is back.")
 
 
 def too_large(what: str, most: int) -> Refusal:
+    """The refusal of more than `most` bytes."""
     return Refusal(413, "too_large", f"{what} is larger than {most:,} bytes.", "Send less at once.")
 
 
 def as_refusal(error: BaseException) -> Refusal:
-    """What a client is told of an error: of ours by its kind, of any other nothing but that it happened."""
+    """The refusal for an error: by its type for errors of hoptrail, without details for any other."""
     if isinstance(error, Refusal):
         return error
     error = exhausted(error) or error
@@ -113,7 +116,7 @@ def as_refusal(error: BaseException) -> Refusal:
         if isinstance(error, kind):
             return Refusal(status, code, message, what_to_do)
     return Refusal(
-        500, "internal", "Something went wrong inside the server.", "Try again; if it stays, ask who runs it."
+        500, "internal", "Something went wrong inside the server.", "Try again; if it persists, ask the operator."
     )
 
 
@@ -121,57 +124,57 @@ _KINDS: dict[type[BaseException], tuple[int, str, str, str]] = {
     EndpointBusy: (
         503,
         "model_busy",
-        "The language model does not answer, or asks to wait longer than allowed.",
+        "The language model does not answer, or demands too long a wait.",
         "Ask again in a few minutes.",
     ),
     Interrupted: (504, "stopped", "The answer took longer than allowed, or was stopped.", "Ask again, or less."),
-    IndexBusy: (409, "busy", "Somebody else is writing to this workspace.", "Try again when that is done."),
+    IndexBusy: (409, "busy", "Another process is writing to this workspace.", "Try again when it has finished."),
     NotBuilt: (
         409,
         "not_built",
         "What this recipe searches was not built in this workspace.",
-        "Choose another recipe, or ask who runs the server to build it.",
+        "Choose another recipe, or ask the operator to build it.",
     ),
     IndexUnavailable: (
         503,
         "workspace_unavailable",
         "The index of this workspace cannot be used.",
-        "Ask who runs the server: `hoptrail verify` tells more.",
+        "Ask the operator: `hoptrail verify` tells more.",
     ),
-    StorageError: (507, "storage", "The server's disk or object store refused.", "Ask who runs the server."),
+    StorageError: (507, "storage", "The server's disk or object store failed.", "Ask the operator."),
     OutOfResources: (
         503,
         "out_of_resources",
         "The server has no more memory, threads or open files.",
         "Try again in a minute.",
     ),
-    EndpointRefused: (502, "model_refused", "The language model refuses to serve.", "Ask who runs the server."),
-    ModelUnavailable: (503, "model_unavailable", "A model is not available.", "Ask who runs the server."),
+    EndpointRefused: (502, "model_refused", "The language model refuses to serve.", "Ask the operator."),
+    ModelUnavailable: (503, "model_unavailable", "A model is not available.", "Ask the operator."),
     HoptrailError: (400, "not_possible", "This cannot be done here.", "Check recipe, language and question."),
 }
-"""The first kind that fits counts."""
+"""The first matching type counts."""
 
 
 def install(app: FastAPI) -> None:
-    """Have every failure below the routes answered in the one shape."""
+    """Answer every failure of a route in the one form."""
 
     async def refuse(request: Request, error: Exception) -> JSONResponse:
         refusal = as_refusal(error)
         if refusal.status == 429:
-            await asyncio.sleep(random.uniform(*TOO_MANY_SECONDS))  # noqa: S311 - nothing secret
+            await asyncio.sleep(random.uniform(*OVERLOAD_DELAY_SECONDS))  # noqa: S311 - nothing secret
         return refusal.response(request.url.path)
 
     async def refuse_http(request: Request, error: Exception) -> JSONResponse:
-        if isinstance(error.__cause__, Refusal):  # raised while the body came in, and wrapped by whoever read it
+        if isinstance(error.__cause__, Refusal):  # raised while the body was read, and wrapped by the reader
             return error.__cause__.response(request.url.path)
         status = error.status_code if isinstance(error, HTTPException) else 500
         headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
         if status == 404:
             return not_found("address").response(request.url.path)
         if status == 405:
-            return Refusal(405, "not_allowed", "Not with this method.", "See /api/openapi.json.", headers).response(
-                request.url.path
-            )
+            return Refusal(
+                405, "not_allowed", "This method is not allowed here.", "See /api/openapi.json.", headers
+            ).response(request.url.path)
         return Refusal(status, "not_valid", "The request cannot be read.", "Correct the request.", headers).response(
             request.url.path
         )
@@ -181,7 +184,7 @@ def install(app: FastAPI) -> None:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if not kind.endswith("json") and any(tuple(fault["loc"]) == ("body",) for fault in faults):
             return Refusal(
-                415, "wrong_type", "The request does not say that it is JSON.", "Set Content-Type: application/json."
+                415, "wrong_type", "The content type of the request is not JSON.", "Set Content-Type: application/json."
             ).response(request.url.path)
         return not_valid("; ".join(map(_fault, faults[:5])) or "The request is not valid.").response(request.url.path)
 
@@ -192,6 +195,6 @@ def install(app: FastAPI) -> None:
 
 
 def _fault(fault: Mapping[str, Any]) -> str:
-    """Which field, and the rule; never the value."""
+    """The field and the violated rule, without the value."""
     place = ".".join(str(part) for part in fault.get("loc", ()) if part != "body")[:100]
     return f"{place or 'body'}: {fault.get('msg', 'not valid')}"

@@ -1,4 +1,4 @@
-"""The routes about documents and the jobs that change them. Documents, uploads and jobs go by ids that we made."""
+"""The routes for documents and the jobs that change them. Documents, uploads and jobs have generated ids."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def documents(
 ) -> dict[str, Any]:
     """The documents by title, `limit` of them from `start`."""
     found = here.workspace.by_title()
-    if wanted := title.casefold():
-        found = tuple(one for one in found if wanted in one.title.casefold())
+    if part := title.casefold():
+        found = tuple(one for one in found if part in one.title.casefold())
     return {"total": len(found), "documents": [summary_json(one) for one in found[start : start + limit]]}
 
 
@@ -73,7 +73,7 @@ def document(here: Here, name: str) -> dict[str, Any]:
 
 @router.get("/documents/{name}/original", response_class=Response)
 def original(here: Here, name: str) -> Response:
-    """The file that a document was read from, as long as it is there and holds the same."""
+    """The file that a document was read from, while it exists unchanged."""
     found = here.workspace.document(name)
     if found is None:
         raise not_found("document")
@@ -82,16 +82,14 @@ def original(here: Here, name: str) -> Response:
     except OSError:
         file = None
     if file is None:
-        raise Refusal(
-            409, "changed", "The file is not there any more, or holds something else.", "Index its folder again."
-        )
+        raise Refusal(409, "changed", "The file is gone or has changed.", "Index its folder again.")
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(file.name, safe='')}"}
     return Response(file.content, media_type=file.kind, headers=headers)
 
 
 @router.post("/documents", status_code=202, openapi_extra=_UPLOAD_BODY)
 async def add(request: Request, here: Here, served: Served) -> dict[str, Any]:
-    """Have documents indexed: files as form data, or titles with texts as JSON. Gives the job to watch."""
+    """Index documents: files as form data, or titles with texts as JSON. Returns the job."""
     here.workspace.check_changeable()
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "multipart/form-data":
@@ -99,13 +97,13 @@ async def add(request: Request, here: Here, served: Served) -> dict[str, Any]:
     elif kind == "application/json":
         uploads, refused = await _from_json(await request.body(), here, served.limits.files)
     else:
-        raise Refusal(415, "wrong_type", "Documents come as multipart/form-data or JSON.", "Set the content type.")
+        raise Refusal(415, "wrong_type", "Documents must be multipart/form-data or JSON.", "Set the content type.")
     return (await run_in_threadpool(here.jobs.add, uploads, refused, here.client)).as_json()
 
 
 @router.delete("/documents/{name}", status_code=202)
 def remove(here: Here, name: str) -> dict[str, Any]:
-    """Have a document removed, with everything derived from it alone. Gives the job to watch."""
+    """Remove a document, with everything derived from it alone. Returns the job."""
     found = here.workspace.document(name)
     if found is None:
         raise not_found("document")
@@ -114,7 +112,7 @@ def remove(here: Here, name: str) -> dict[str, Any]:
 
 @router.delete("/documents", status_code=202)
 def remove_several(here: Here, document: Annotated[list[str], Query(min_length=1, max_length=200)]) -> dict[str, Any]:
-    """Have documents removed, each named by a `document` of the query. Gives one job for all; what is gone is no fault."""
+    """Remove the documents named by `document` in the query; missing ones are ignored. Returns one job for all."""
     found = [one for name in dict.fromkeys(document) if (one := here.workspace.document(name)) is not None]
     if not found:
         raise not_found("document")
@@ -123,7 +121,7 @@ def remove_several(here: Here, document: Annotated[list[str], Query(min_length=1
 
 @router.get("/jobs")
 def jobs(here: Here) -> dict[str, Any]:
-    """The jobs of this workspace that are not finished, and the latest that are; the newest first, without their documents."""
+    """The unfinished and the latest finished jobs of this workspace, newest first, without their documents."""
     return {"jobs": [] if here.reads_only else [_summary(one) for one in here.jobs.all()]}
 
 
@@ -135,19 +133,19 @@ def job(here: Here, name: str) -> dict[str, Any]:
 
 @router.delete("/jobs/{name}")
 def discard(here: Here, name: str) -> dict[str, Any]:
-    """Forget a job that is not being worked on, with its documents that are not indexed yet."""
+    """Forget a job that is not running, with its documents that are not indexed yet."""
     return here.jobs.discard(name).as_json()
 
 
 @router.post("/jobs/{name}/cancel")
 def cancel(here: Here, name: str) -> dict[str, Any]:
-    """Stop a job at its next step, for good unless it is resumed. What is finished stays."""
+    """Stop a job at its next step until it is resumed. Finished work stays."""
     return here.jobs.cancel(name).as_json()
 
 
 @router.post("/jobs/{name}/resume")
 def resume(here: Here, name: str) -> dict[str, Any]:
-    """Go on with a job that was stopped, or failed as a whole."""
+    """Continue a job that was stopped or failed as a whole."""
     return here.jobs.resume(name).as_json()
 
 
@@ -156,9 +154,9 @@ async def _from_form(request: Request, here: Place, most: int) -> tuple[list[Upl
         async with request.form(max_files=most, max_fields=10, max_part_size=64 * 1024) as form:
             files = [value for _, value in form.multi_items() if isinstance(value, UploadFile) and value.filename]
             if not files:
-                raise not_valid("The request brings no file.", "Send at least one as form data.")
+                raise not_valid("The request has no file.", "Send at least one as form data.")
             return await _keep(here, [(file.filename or "", file.file) for file in files])
-    except HTTPException as error:  # its detail is about the form, and holds nothing of it
+    except HTTPException as error:  # its detail describes the fault and contains nothing of the form
         raise not_valid(f"The form cannot be read: {error.detail}", f"Send 1 to {most} files at once.") from None
 
 
@@ -169,30 +167,30 @@ async def _from_json(body: bytes, here: Place, most: int) -> tuple[list[Upload],
         fault = error.errors(include_input=False, include_url=False)[0]
         raise not_valid(f"{'.'.join(map(str, fault['loc']))[:100] or 'body'}: {fault['msg']}") from None
     if not 0 < len(texts) <= most:
-        raise not_valid(f"The request brings {len(texts)} documents; 1 to {most} are taken at once.")
+        raise not_valid(f"The request has {len(texts)} documents; 1 to {most} are accepted at once.")
     return await _keep(here, [(f"{text.title}.jsonl", BytesIO(as_line(text))) for text in texts])
 
 
 async def _keep(here: Place, files: Sequence[tuple[str, Any]]) -> tuple[list[Upload], dict[str, str]]:
-    """What was kept, and what was refused by its name (name to reason), which harms the others only if none is left.
+    """Store files as uploads. Returns the uploads, and the refused files (name to reason).
 
     Raises:
-        Refusal: none was of a kind that is read, or together they are too large; then nothing is kept.
+        Refusal: no file has a supported format, or together they are too large; then none is stored.
     """
-    kept: list[Upload] = []
+    uploads: list[Upload] = []
     refused: dict[str, str] = {}
     try:
         for name, content in files:
             try:
-                kept.append(await run_in_threadpool(here.jobs.keep, name, content))
+                uploads.append(await run_in_threadpool(here.jobs.keep, name, content))
             except WrongType as refusal:
                 refused[shown(name)] = str(refusal)
                 if len(refused) == len(files):
                     raise
     except BaseException:
-        here.jobs.discard_uploads(kept)
+        here.jobs.discard_uploads(uploads)
         raise
-    return kept, refused
+    return uploads, refused
 
 
 def _summary(one: Job) -> dict[str, Any]:

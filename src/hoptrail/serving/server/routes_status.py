@@ -1,4 +1,4 @@
-"""The routes that tell how things stand: `health`, `metrics`, `show`, `workspaces`."""
+"""The routes for status: `health`, `metrics`, `show`, `workspaces`."""
 
 from __future__ import annotations
 
@@ -20,42 +20,42 @@ PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 @router.get("/health")
 def health() -> dict[str, str]:
-    """That the server answers; tells nothing about what it serves."""
+    """Whether the server answers; says nothing about what it serves."""
     return {"status": "ok"}
 
 
 @router.get("/metrics")
 def metrics(request: Request, served: Served) -> Response:
-    """Counts since the server was started, in the text format of Prometheus; only for a key that opens every workspace, since
-    by how they rise one would see what others do.
+    """Counts since the server was started, in the text format of Prometheus. Only for a key that opens every workspace, since
+    they would reveal the activity of others.
     """
     if not set(names_of(request)).issuperset(served.workspaces.names) or limits_of(request):
         raise Refusal(
             403,
             "forbidden",
-            "The counts are of all workspaces together, and this key does not open all of them as a whole.",
-            "Send a key that the key file gives to every workspace.",
+            "The counts cover all workspaces, and this key does not open all of them without limits.",
+            "Send a key that the key file lists for every workspace.",
         )
     return Response(served.metrics.text(), media_type=PROMETHEUS)
 
 
 @router.get("/api/workspaces")
 def workspaces(request: Request) -> dict[str, Any]:
-    """The workspaces that the key opens, the one first that is meant where none is named."""
+    """The workspaces that the key opens, the default first."""
     return {"workspaces": list(names_of(request))}
 
 
 @router.get("/api/show")
 def show(here: Here, served: Served) -> dict[str, Any]:
-    """What is in the workspace, as `hoptrail show --json` tells it, with the number of documents; and what may be uploaded."""
+    """The contents of the workspace: `hoptrail show --json`, but with the number of documents; and what may be uploaded."""
     contents, folder = here.workspace.contents(), here.workspace.folder
-    whole = here.workspace.labels is None  # names of files are for keys that see all documents
+    sees_all = here.workspace.labels is None  # other keys must not learn file names
     return {
         "workspace": here.workspace.name,
         "empty": contents is None,
         "contents": contents_json(contents) if contents else None,
         "progress": progress_json(folder.progress if folder else Progress()),
-        "folder": {"unread": unread_json(folder.unread)} if folder and whole else None,
+        "folder": {"unread": unread_json(folder.unread)} if folder and sees_all else None,
         **indexing_json(contents.reached if contents else None),
         "uploads": {"endings": list(ENDINGS), "bytes": served.limits.upload, "files": served.limits.files},
     }

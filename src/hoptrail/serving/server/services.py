@@ -1,4 +1,4 @@
-"""What routes work with, and which workspace a request means. Every route that is about documents depends on `Here`."""
+"""The services of the routes, and the workspace of a request. Every route about documents depends on `Here`."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from hoptrail.serving.server.workspaces import Workspace, Workspaces, limited
 
 READING = frozenset({"GET", "HEAD"})
 ASKING = frozenset({"/api/ask", "/api/search", "/v1/chat/completions", "/v1/responses", "/mcp"})
-"""What a key that only reads may do: these methods, and these addresses."""
+"""A key that only reads may use these methods, and these paths with any method."""
 
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """Made once for an app; `jobs` are by the name of the workspace."""
+    """The services of one app; `jobs` are by workspace name."""
 
     workspaces: Workspaces
     jobs: Mapping[str, Jobs]
@@ -33,7 +33,7 @@ class Services:
 
 
 def services_for(workspaces: Sequence[Workspace], limits: ServerLimits) -> Services:
-    """Raises: UsageError: no workspace, or two of one name or folder."""
+    """The services for these workspaces. Raises: UsageError: no workspace, or two of one name or folder."""
     metrics, served = Metrics(), Workspaces(workspaces)
     jobs = {
         one.name: Jobs(one, Uploads(one.index.folder, limits, one.index.settings.reading), metrics, limits.waiting_jobs)
@@ -44,7 +44,7 @@ def services_for(workspaces: Sequence[Workspace], limits: ServerLimits) -> Servi
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The workspace of a request, as far as its key sees it, its jobs, and whose request it is: a mark of its key."""
+    """The workspace of a request, as its key sees it, its jobs, and the client: a fingerprint of the key."""
 
     workspace: Workspace
     every_job: Jobs
@@ -52,7 +52,7 @@ class Place:
 
     @property
     def reads_only(self) -> bool:
-        """Whether the key is limited to some labels: then it changes nothing, and hears of no job."""
+        """Whether the key is limited to some labels: then it changes nothing and sees no jobs."""
         return self.workspace.labels is not None
 
     @property
@@ -64,8 +64,8 @@ class Place:
 
 
 async def services_of(request: Request) -> Services:
-    """Like `place_of` on the event loop: a dependency that is none would wait for a thread, and that for its turn, twice a
-    request.
+    """The services of the request's app. A coroutine, like `place_of`: FastAPI would run a plain function in a thread, which
+    costs each request two waits.
     """
     return cast("Services", request.app.state.services)
 
@@ -74,17 +74,17 @@ Served = Annotated[Services, Depends(services_of)]
 
 
 def names_of(request: Request) -> tuple[str, ...]:
-    """The workspaces that the request's key opens; all where there are no keys."""
+    """The workspaces that the request's key opens; all if there are no keys."""
     return cast("tuple[str, ...]", request.scope["state"]["workspaces"])
 
 
 def limits_of(request: Request) -> Mapping[str, frozenset[str]]:
-    """The labels that the request's key is limited to, by workspace; those that are not named it sees as a whole."""
+    """The labels that limit the request's key, by workspace; it sees all of the other workspaces."""
     return cast("Mapping[str, frozenset[str]]", request.scope["state"]["labels"])
 
 
 def client_of(request: Request) -> str:
-    """A mark of the request's key; empty where there are no keys."""
+    """A fingerprint of the request's key; empty if there are no keys."""
     return cast("str", request.scope["state"]["client"])
 
 
@@ -92,21 +92,21 @@ async def place_of(
     request: Request,
     served: Served,
     workspace: Annotated[
-        str | None, Query(max_length=64, description="Which workspace, where the key opens several.")
+        str | None, Query(max_length=64, description="Which workspace, if the key opens several.")
     ] = None,
 ) -> Place:
-    """The workspace that is named, if the key opens it; else the first that it opens.
+    """The named workspace, or by default the first that the key opens.
 
     Raises:
-        Refusal: there is none of that name, or it is somebody else's: the same either way.
+        Refusal: the key opens no workspace of that name; the same if none exists.
     """
     names = names_of(request)
     name = workspace if workspace is not None else next(iter(names), None)
     found = served.workspaces.get(name) if name in names and name is not None else None
     if found is None:
         raise not_found("workspace")
-    seen = limited(found, limits_of(request).get(found.name))
-    place = Place(seen, served.jobs[found.name], client_of(request))
+    visible = limited(found, limits_of(request).get(found.name))
+    place = Place(visible, served.jobs[found.name], client_of(request))
     if place.reads_only and request.method not in READING and request.url.path not in ASKING:
         place.jobs  # noqa: B018 - refuses
     return place

@@ -1,13 +1,13 @@
-"""Answers told hop by hop, as server-sent events while they are found.
+"""Streams answers hop by hop, as server-sent events.
 
-    question   {question, recipe, language}            it is being worked on
-    completed  {question, asked}                       it follows on from an answer: the whole of what is asked
-    asked      {hop, question, asked}                  a sub-question, and what is really asked for it
+    question   {question, recipe, language}            work has begun
+    completed  {question, asked}                       a follow-up, and the completed question
+    asked      {hop, question, asked}                  a sub-question, and the question actually asked
     hop        {hop, question, asked, hits, answer, verdict, evidence}
-    answer     as `hoptrail ask --json`                the last: its trail says which hops count
-    error      {error: {code, message, what_to_do}}    the last, in place of an answer
+    answer     as `hoptrail ask --json`                the last event: its trail says which hops count
+    error      {error: {code, message, what_to_do}}    the last event, in place of an answer
 
-Hops are numbered from 0 as they are made. A recipe may give up some of them, and add one for its conclusion.
+Hops are numbered from 0 in order. A recipe may discard some of them, and add one for its conclusion.
 """
 
 from __future__ import annotations
@@ -29,41 +29,43 @@ from hoptrail.serving.server.question_threads import Desk, Patience, result_of
 from hoptrail.serving.server.refusals import as_refusal
 from hoptrail.serving.server.services import Place
 from hoptrail.serving.server.wire import Question, hop_json, question_of
-from hoptrail.serving.server.workspaces import Workspace, indexing_of
+from hoptrail.serving.server.workspaces import Workspace, computes_here, indexing_of
 from hoptrail.types import Answer, Hop, Span
 
 SILENCE_SECONDS = 10.0
-"""After that a comment is sent, which tells both sides that the other is still there."""
+"""After this silence a comment is sent, so that both sides notice a broken connection."""
 
 SendEvent = Callable[[str, Json], None]
 
 
 @dataclass(slots=True)
 class Narrator:
-    """Tells hops as events. Lives in the thread that answers."""
+    """Sends hops as events, in the thread that answers."""
 
     corpus: Corpus
     send_event: SendEvent
     metrics: Metrics
-    made: int = 0
+    hops: int = 0
 
     def asked(self, question: str, asked: str) -> None:
-        self.send_event("asked", {"hop": self.made, "question": question, "asked": asked})
+        """Send a sub-question."""
+        self.send_event("asked", {"hop": self.hops, "question": question, "asked": asked})
 
     def found(self, hop: Hop, support: tuple[Span, ...]) -> None:
+        """Send a finished hop with its evidence."""
         evidence = cite([CitedHop(hop, support)], self.corpus)
         self.metrics.hops.labels(hop.verdict.value).inc()
-        self.send_event("hop", hop_json(self.made, hop, [replace(item, hop=self.made) for item in evidence]))
-        self.made += 1
+        self.send_event("hop", hop_json(self.hops, hop, [replace(item, hop=self.hops) for item in evidence]))
+        self.hops += 1
 
 
 def answering(
     workspace: Workspace, asked: Question, metrics: Metrics, send_event: SendEvent
 ) -> Callable[[Patience], Answer]:
-    """The work on a question, for a thread.
+    """The work that answers a question, to be run in a thread.
 
     Raises:
-        Refusal, HoptrailError: it cannot be worked on; found out before anything is told.
+        Refusal, HoptrailError: the question cannot be processed; raised before any event is sent.
     """
     question = question_of(asked)
     language = workspace.language(asked.language)
@@ -71,11 +73,11 @@ def answering(
 
     def work(patience: Patience) -> Answer:
         narrator = Narrator(plain.corpus, send_event, metrics)
-        heard = ListenedLanguage(language, Listener(narrator.asked, narrator.found, patience))
-        whole = stand_alone(question, asked.before.as_answer(), heard) if asked.before else question
+        listened = ListenedLanguage(language, Listener(narrator.asked, narrator.found, patience))
+        whole = stand_alone(question, asked.before.as_answer(), listened) if asked.before else question
         if whole != question:
             send_event("completed", {"question": question, "asked": whole})
-        answer = _heard(plain, heard).answer(whole)
+        answer = _with_language(plain, listened).answer(whole)
         metrics.answers.labels("abstained" if answer.abstained else "answered").inc()
         return without_folders(answer)
 
@@ -83,16 +85,16 @@ def answering(
 
 
 def without_folders(answer: Answer) -> Answer:
-    """The same with names of files in place of paths, which are nothing for clients."""
+    """The answer with file names in place of paths, which clients must not see."""
     evidence = (replace(item, source=contract.file_name(item.source)) for item in answer.evidence)
     closest = (replace(item, source=contract.file_name(item.source)) for item in answer.closest)
     return replace(answer, evidence=tuple(evidence), closest=tuple(closest))
 
 
-def _heard(recipe: Recipe, language: ListenedLanguage) -> Recipe:
-    """The same recipe over the same state, listened to."""
-    listened: Recipe = replace(recipe, language=language)  # type: ignore[type-var]
-    return listened
+def _with_language(recipe: Recipe, language: ListenedLanguage) -> Recipe:
+    """The same recipe over the same corpus with another language."""
+    copied: Recipe = replace(recipe, language=language)  # type: ignore[type-var]
+    return copied
 
 
 def event(name: str, content: Json) -> str:
@@ -105,19 +107,19 @@ async def stream(
     place: Place,
     asked: Question,
     metrics: Metrics,
-    written: Callable[[str, Json], str] = event,
+    format_event: Callable[[str, Json], str] = event,
 ) -> AsyncIterator[str]:
-    """The events of one question, as `written`. Begins the work at once; the iterator's end, whatever the reason, ends it.
+    """The events of one question, formatted by `format_event`. Starts the work at once; closing the iterator stops it.
 
     Raises:
-        Refusal, HoptrailError: it cannot be worked on; raised here, so that the response can still say so.
+        Refusal, HoptrailError: the question cannot be processed; raised here, while the response can still have an error status.
     """
     loop = asyncio.get_running_loop()
     events: asyncio.Queue[str | None] = asyncio.Queue()
 
     def send_event(name: str, content: Json) -> None:
         if not loop.is_closed():
-            loop.call_soon_threadsafe(events.put_nowait, written(name, content))
+            loop.call_soon_threadsafe(events.put_nowait, format_event(name, content))
 
     workspace = place.workspace
     desk.check(place.client)
@@ -126,18 +128,18 @@ async def stream(
         "recipe": asked.recipe or workspace.index.settings.recipe,
         "language": asked.language or workspace.index.settings.language,
     }
-    first = written("question", {"question": asked.question, **names})  # before anything else is, which a thread does
-    future, patience = desk.hand_in(work, place.client, computes=workspace.computes(asked.language))
+    first = format_event("question", {"question": asked.question, **names})  # before a thread formats the next
+    future, patience = desk.hand_in(work, place.client, computes=computes_here(workspace, asked.language))
     future.add_done_callback(lambda _: events.put_nowait(None))
-    return _told(first, events, future, patience, written, workspace)
+    return _events(first, events, future, patience, format_event, workspace)
 
 
-async def _told(
+async def _events(
     first: str,
     events: asyncio.Queue[str | None],
     future: asyncio.Future[Answer],
     patience: Patience,
-    written: Callable[[str, Json], str],
+    format_event: Callable[[str, Json], str],
     workspace: Workspace,
 ) -> AsyncIterator[str]:
     try:
@@ -146,19 +148,19 @@ async def _told(
             try:
                 event = await asyncio.wait_for(events.get(), SILENCE_SECONDS)
             except TimeoutError:
-                yield ": still at work\n\n"
+                yield ": still working\n\n"
                 continue
             if event is None:
                 break
             yield event
-        yield _ending(future, written, workspace)
+        yield _last_event(future, format_event, workspace)
     finally:
         patience.end()
         future.cancel()
 
 
-def _ending(future: asyncio.Future[Answer], written: Callable[[str, Json], str], workspace: Workspace) -> str:
+def _last_event(future: asyncio.Future[Answer], format_event: Callable[[str, Json], str], workspace: Workspace) -> str:
     try:
-        return written("answer", contract.answer_json(result_of(future)) | indexing_of(workspace))
-    except Exception as error:  # noqa: BLE001 - the response has begun: all that is left is to say so in it
-        return written("error", as_refusal(error).content)
+        return format_event("answer", contract.answer_json(result_of(future)) | indexing_of(workspace))
+    except Exception as error:  # noqa: BLE001 - the response has begun, so the error can only be an event
+        return format_event("error", as_refusal(error).content)

@@ -1,6 +1,6 @@
-"""Questions to begin with: made from what the documents say by rules, tried, and kept if they are answered as expected.
+"""Example questions: generated from the documents by rules, tried, and kept if they are answered as expected.
 
-No model takes part, whatever the language of the settings is: suggesting spends nothing.
+No model is called, whatever the language of the settings: suggestions cost nothing.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from hoptrail.recipes.recipe import Recipe
     from hoptrail.serving.server.workspaces import Workspace
 
-WANTED = 4
+SUGGESTIONS = 4
 MOST_TRIED = 16
 SECONDS = 15.0
-"""Of computing, after which what has been found must do. Not of the clock: on a busy machine there would be none."""
+"""Computing time after which the search ends. Not clock time, which would leave no suggestions on a busy machine."""
 TURN_SECONDS = 2.0
-"""For somebody else who looks for the same: after that there are none yet, since a thread that waits answers no question."""
-LOOKED_AT = 60
-"""Documents, spread evenly over all."""
+"""How long to wait for another thread that searches for the same suggestions; a waiting thread answers no question."""
+SAMPLED_DOCUMENTS = 60
+"""Number of documents examined, spread evenly over all."""
 
 _ROLES = {
     "designed": "designer",
@@ -58,7 +58,7 @@ _ATTRIBUTES = word_set(
     size status supplier type year
     """
 )
-"""Headers of columns of which one may ask in a sentence."""
+"""Column headers that fit into a question."""
 _LONGEST_VALUE = 60
 _LONGEST_SUBJECT = 4
 """Words."""
@@ -66,7 +66,7 @@ _LONGEST_SUBJECT = 4
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A question, and what its answer has in it (empty: not known)."""
+    """A question, and a text that its answer should contain (empty: unknown)."""
 
     question: str
     expected: str = ""
@@ -74,7 +74,7 @@ class Candidate:
 
 @dataclass(slots=True)
 class _Suggestions:
-    """The suggestions for one state of an index; None until somebody has looked for them."""
+    """The suggestions for one state of an index; None until they have been searched for."""
 
     questions: tuple[str, ...] | None = None
     turn: Lock = field(default_factory=Lock)
@@ -86,41 +86,41 @@ def _suggestions_of(_: Snapshot) -> _Suggestions:
 
 
 def suggested(workspace: Workspace, patience: Patience) -> tuple[str, ...]:
-    """The suggestions for what is searched now: looked for once for each state that is seen, none while somebody else does so.
+    """The suggestions for the current state, searched for once per state; none while another thread searches.
 
     Raises:
-        Interrupted: nobody waits for them any longer.
+        Interrupted: nobody is waiting for them any more.
     """
     corpus = workspace.corpus()
-    kept = _suggestions_of(corpus.snapshot)
-    if not kept.turn.acquire(timeout=TURN_SECONDS):
+    suggestions = _suggestions_of(corpus.snapshot)
+    if not suggestions.turn.acquire(timeout=TURN_SECONDS):
         return ()
     try:
-        if kept.questions is None:
-            step = max(1, len(workspace.by_title()) // LOOKED_AT)
-            looked_at = {one.id for one in workspace.by_title()[::step][:LOOKED_AT]}
-            documents = sorted(corpus.documents(looked_at).values(), key=lambda one: (one.title, one.id))
-            heard = ListenedLanguage(workspace.language(OFFLINE), Listener(stopped=patience))
-            recipe = workspace.recipe(None, heard)
-            kept.questions = tuple(_tried(candidates(documents), recipe))
-        return kept.questions
+        if suggestions.questions is None:
+            step = max(1, len(workspace.by_title()) // SAMPLED_DOCUMENTS)
+            sample = {one.id for one in workspace.by_title()[::step][:SAMPLED_DOCUMENTS]}
+            documents = sorted(corpus.documents(sample).values(), key=lambda one: (one.title, one.id))
+            language = ListenedLanguage(workspace.language(OFFLINE), Listener(stopped=patience))
+            recipe = workspace.recipe(None, language)
+            suggestions.questions = tuple(_answered(candidates(documents), recipe))
+        return suggestions.questions
     finally:
-        kept.turn.release()
+        suggestions.turn.release()
 
 
-def _tried(found: Iterator[Candidate], recipe: Recipe) -> Iterator[str]:
-    """Those that are answered as expected."""
-    end, kept = time.thread_time() + SECONDS, 0
+def _answered(found: Iterator[Candidate], recipe: Recipe) -> Iterator[str]:
+    """The questions that are answered as expected."""
+    end, count = time.thread_time() + SECONDS, 0
     for place, candidate in enumerate(found):
-        if kept == WANTED or place == MOST_TRIED or time.thread_time() > end:
+        if count == SUGGESTIONS or place == MOST_TRIED or time.thread_time() > end:
             return
-        if _holds(recipe.answer(candidate.question), candidate.expected):
-            kept += 1
+        if _is_expected(recipe.answer(candidate.question), candidate.expected):
+            count += 1
             yield candidate.question
 
 
-def _holds(answer: Answer, expected: str) -> bool:
-    """Whether an answer is believed, shown with evidence, and what the rules expect."""
+def _is_expected(answer: Answer, expected: str) -> bool:
+    """Whether an answer is likely, has evidence, and is what the rules expect."""
     if answer.text is None or not answer.evidence or (answer.confidence is not None and answer.confidence < LIKELY):
         return False
     if not expected:
@@ -129,16 +129,16 @@ def _holds(answer: Answer, expected: str) -> bool:
 
 
 def candidates(documents: Sequence[Document]) -> Iterator[Candidate]:
-    """Questions over two documents first, then one of each sort in turn; of a document each sort once."""
+    """Candidates of four kinds in turn, questions over two documents first; at most one of a kind per document."""
     facts = [list(_facts_of(document)) for document in documents]
-    sorts = (
+    kinds = (
         _joined(documents),
         (found[0] for found in facts if found),
-        chain.from_iterable(map(_of_lists, documents)),
-        chain.from_iterable(map(_of_rows, documents)),
+        chain.from_iterable(map(_from_lists, documents)),
+        chain.from_iterable(map(_from_rows, documents)),
     )
     seen: set[str] = set()
-    for turn in zip_longest(*sorts):
+    for turn in zip_longest(*kinds):
         for candidate in filter(None, turn):
             if candidate.question not in seen:
                 seen.add(candidate.question)
@@ -146,7 +146,7 @@ def candidates(documents: Sequence[Document]) -> Iterator[Candidate]:
 
 
 def _facts_of(document: Document) -> Iterator[Candidate]:
-    """`Who designed X?` and `Where was X born?` of what the document is called after."""
+    """`Who designed X?` and `Where was X born?` about the subject of the document."""
     subject = _subject(document)
     for verb, name in _made_by(document):
         yield Candidate(f"Who {_PAST.get(verb, verb)} {subject}?", name)
@@ -155,7 +155,7 @@ def _facts_of(document: Document) -> Iterator[Candidate]:
 
 
 def _joined(documents: Sequence[Document]) -> Iterator[Candidate]:
-    """`Where was the designer of X born?`, where X and its designer have a document each."""
+    """`Where was the designer of X born?`, if X and its designer each have a document."""
     births = {folded(base_title(document.title)): place for document in documents for place in _born_in(document)}
     for document in documents:
         for verb, name in _made_by(document):
@@ -177,7 +177,7 @@ def _born_in(document: Document) -> Iterator[str]:
 
 
 def _sentences_about(document: Document) -> Iterator[str]:
-    """Sentences whose subject is what the document is called after: a pronoun, or its title."""
+    """Sentences about the subject of the document: they begin with a pronoun or its title."""
     title = base_title(document.title)
     for span in document.sentences():
         text = " ".join(document.slice(span).split())
@@ -186,20 +186,20 @@ def _sentences_about(document: Document) -> Iterator[str]:
 
 
 def _first_name(sentence: str, start: int) -> str:
-    """The name that a sentence goes on with, a word or two before it left out (`the engineer`)."""
+    """The name that follows in a sentence, after at most two other words (`the engineer`)."""
     found = next((one for one in find_mentions(sentence) if one.shape is Shape.NAME and one.end > start), None)
     near = found is not None and len(sentence[start : found.start].split()) <= 2
     return found.text if found is not None and near else ""
 
 
 def _subject(document: Document) -> str:
-    """What a document is called after, with the article that it is given there."""
+    """The subject of a document, from its title, with `the` if the text uses it."""
     title = base_title(document.title)
     return f"the {title}" if re.search(rf"\b[Tt]he {re.escape(title)}\b", document.text) else title
 
 
-def _of_rows(document: Document) -> Iterator[Candidate]:
-    """`What is the HEADER of KEY?` of the first row of a table that allows it."""
+def _from_rows(document: Document) -> Iterator[Candidate]:
+    """`What is the HEADER of KEY?` from the first suitable table row."""
     rows = [block for block in document.blocks if block.kind is BlockKind.ROW and not block.is_header]
     for block in rows:
         values = [document.text[cell.start : cell.end].strip() for cell in block.cells]
@@ -209,18 +209,18 @@ def _of_rows(document: Document) -> Iterator[Candidate]:
             continue
         for header, value in zip(headers, values, strict=True):
             if value and value != key and header.lower() in _ATTRIBUTES and len(value) <= _LONGEST_VALUE:
-                yield Candidate(f"What is the {header.lower()} of {_named(key)}?", value)
+                yield Candidate(f"What is the {header.lower()} of {_with_article(key)}?", value)
                 return
 
 
-def _named(key: str) -> str:
-    """A name of several capitalised words stands alone; anything else is a thing."""
+def _with_article(key: str) -> str:
+    """A name of several capitalised words as it is; anything else with `the`."""
     capitals = len(key.split()) > 1 and all(word[:1].isupper() for word in key.split())
     return key if capitals else f"the {key[:1].lower()}{key[1:]}"
 
 
-def _of_lists(document: Document) -> Iterator[Candidate]:
-    """`How do I X?` under a heading that says so, `What are the HEADING of TITLE?` over a list."""
+def _from_lists(document: Document) -> Iterator[Candidate]:
+    """`How do I X?` from a heading `How to X`, `What are the HEADING of TITLE?` from a heading above a list."""
     subject = _subject(document)
     is_name = subject.removeprefix("the ")[:1].isupper() and len(subject.split()) <= _LONGEST_SUBJECT
     for heading, following in zip(document.blocks, document.blocks[1:], strict=False):

@@ -1,10 +1,10 @@
-"""Who may compute: one question at a time where there are several keys, so that a busy key slows another's question little.
+"""Turns at computing: with several keys, one question computes at a time, so that a busy key hardly slows another's question.
 
-Threads of one interpreter share its lock, so that eight questions at once answer no more in an hour than one after the other,
-and each of them takes eight times as long. Here a question holds the turn while it computes and offers it at every language task.
-A turn that comes free goes to the client that has had none for longest. A question that holds it for longer than `PATIENCE` loses
-it and goes on beside the next one, so that a long search does not hold up everybody. A client with a question that goes on so
-takes over no other turn. Without keys there is one client, and nothing to share.
+Threads of one interpreter share its lock: eight questions at once have no more throughput than one after the other, and each of
+them takes eight times as long. So a question holds the turn while it computes, and offers it to others at every language task. A
+free turn goes to the client that has waited longest since its last turn. A question that holds the turn for longer than
+`PATIENCE` loses it and continues beside the next one, so that a long search does not block the others. A client with such an
+overdue question cannot take over another turn. Without keys there is only one client, and nothing to share.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from types import TracebackType
 from typing import Self
 
 PATIENCE = 5.0
-"""Seconds after which a turn may be taken over; long enough that it does not happen to ordinary searches on a busy machine, where
-questions beside each other only slow each other down."""
+"""Seconds after which a turn may be taken over. Ordinary searches must not reach it even on a busy machine, since parallel
+questions only slow each other down."""
 
 
 class Turns:
-    """One turn for all clients. Safe to call from several threads."""
+    """One turn, shared by all clients. Thread-safe."""
 
     def __init__(self, patience: float = PATIENCE) -> None:
         self._patience = patience
@@ -29,14 +29,14 @@ class Turns:
         self._holder: Turn | None = None
         self._since = 0.0
         self._overdue: Counter[str] = Counter()
-        """Questions of each client that compute without the turn, which was taken over."""
+        """Questions of each client that still compute after losing the turn."""
         self._waiting: dict[str, deque[Turn]] = {}
         self._last: dict[str, int] = {}
-        """When each client had its last turn, in turns given."""
+        """The number of each client's last turn."""
         self._given = 0
 
     def of(self, client: str) -> Turn:
-        """To be held `with` it while a question of a client computes."""
+        """A context manager that holds the turn for a question of a client."""
         return Turn(self, client, Condition(self._lock))
 
     def take(self, turn: Turn) -> None:
@@ -45,12 +45,12 @@ class Turns:
             self._take(turn)
 
     def give(self, turn: Turn) -> None:
-        """The question computes no longer."""
+        """Return the turn: the question has finished computing."""
         with self._lock:
             self._give(turn)
 
     def offer(self, turn: Turn) -> None:
-        """Let somebody else go on who waits, and wait for the next turn."""
+        """If others wait, give them the turn and wait for the next one."""
         with self._lock:
             if self._waiting:
                 self._give(turn)
@@ -60,8 +60,8 @@ class Turns:
         client = turn.client
         self._waiting.setdefault(client, deque()).append(turn)
         while not self._may_begin(turn):
-            left = self._since + self._patience - time.monotonic()
-            turn.comes.wait(left if self._holder and left > 0 else self._patience)
+            remaining = self._since + self._patience - time.monotonic()
+            turn.comes.wait(remaining if self._holder and remaining > 0 else self._patience)
         self._waiting[client].popleft()
         if not self._waiting[client]:
             del self._waiting[client]
@@ -72,7 +72,7 @@ class Turns:
         self._last[client] = self._given
 
     def _next(self) -> Turn:
-        """Who goes first of those that wait."""
+        """The first of the waiting turns."""
         return self._waiting[min(self._waiting, key=lambda one: self._last.get(one, 0))][0]
 
     def _may_begin(self, turn: Turn) -> bool:
@@ -83,7 +83,7 @@ class Turns:
         return time.monotonic() - self._since >= self._patience and not self._overdue[turn.client]
 
     def _give(self, turn: Turn) -> None:
-        """Only who goes first is woken: each thread that wakes in vain takes the interpreter from the one that computes."""
+        """Wake only the first waiting thread: each one woken in vain takes the interpreter from the computing thread."""
         if self._holder is turn:
             self._holder = None
         else:
@@ -102,7 +102,7 @@ class Turn:
         self._turns = turns
 
     def offer(self) -> None:
-        """Let another question go on first that waits."""
+        """Let a waiting question compute first."""
         self._turns.offer(self)
 
     def __enter__(self) -> Self:

@@ -1,11 +1,11 @@
-"""Uploaded documents, from their arrival until they are indexed: files under generated ids in the index's own folder.
+"""Uploaded documents, from their arrival until they are indexed: files under generated ids in the index folder.
 
-The name that a client gives is data and never part of a path: it becomes the document's source and, where the content has no
-title of its own, its title. A file is parsed once, by the child process that parses all documents, into JSON lines under the
-name's hash, so that a new version of the same name takes the place of the old one. These lines are read back under limits of
-their own, since what they hold has passed those of the settings. After indexing nothing is kept: the index holds the text.
+The name that a client gives is data and never part of a path: it becomes the document's source and, if the content has no
+title, its title. A file is parsed once, in the child process that parses all documents, into JSON lines in a file named by
+the name's hash, so that a new version of the same name replaces the old one. These lines are read back under wider limits,
+since their content has passed those of the settings. After indexing nothing is kept: the index holds the text.
 
-The order of writing: an upload's file is synced, its folder is synced, the journal names it in a job, the job is acknowledged.
+The order of writing: sync the upload's file, sync its folder, record it in a job in the journal, acknowledge the job.
 A file that no job names was never acknowledged.
 """
 
@@ -43,9 +43,9 @@ _UNNAMED = "unnamed"
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file that was uploaded: its id, the name it came under, as it is shown and whole, and where it is kept.
+    """An uploaded file: its id, its name, shortened for display and whole, and its path.
 
-    What comes later under the same whole name takes its place.
+    A later upload with the same whole name replaces it.
     """
 
     id: str
@@ -60,25 +60,25 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What an upload holds that is ready to be indexed: ids of documents by their sources, and what could not be read."""
+    """The documents of a parsed upload: their ids by source, and notes on what could not be read."""
 
     documents: Mapping[str, str]
     notes: tuple[str, ...]
 
 
 class WrongType(Refusal):
-    """A file is of no form that is read, and no text."""
+    """The file has no supported format and is not text."""
 
     def __init__(self) -> None:
-        what_to_do = f"Text is read under any name, and files that end in {', '.join(ENDINGS)}, also packed as .gz."
-        super().__init__(415, "wrong_type", "is not text, and of no form that is read", what_to_do)
+        what_to_do = f"Text may have any name; other files must end in {', '.join(ENDINGS)}, optionally packed as .gz."
+        super().__init__(415, "wrong_type", "is not text and has no supported format", what_to_do)
 
 
 class NoRoom(Refusal):
-    """As much waits as may."""
+    """The waiting uploads have reached their limit."""
 
     def __init__(self, most: int) -> None:
-        error = too_large("What waits to be indexed", most).content["error"]
+        error = too_large("The total of waiting uploads", most).content["error"]
         super().__init__(413, error["code"], error["message"], error["what_to_do"])
 
 
@@ -92,10 +92,10 @@ class Uploads:
         self.claims = Claims(self._folder)
 
     def keep(self, name: str, content: BinaryIO) -> Upload:
-        """Keep a file under a new id. Its name in the folder is synced by `settle`.
+        """Store a file under a new id. `settle` syncs its name in the folder.
 
         Raises:
-            Refusal: its kind is not read, or too much is waiting already.
+            Refusal: its format is not supported, or too much is waiting.
         """
         ending = ending_of(name)
         stem = name[: len(name) - len(ending)]
@@ -104,31 +104,31 @@ class Uploads:
         try:
             self.claims.hold()
             self._write(upload.path, content)
-            with suppress(Unreadable):  # a damaged one is kept: its job says what is wrong with it
+            with suppress(Unreadable):  # a damaged one is stored: its job reports the fault
                 if not is_readable(upload.path):
                     raise WrongType
         except OSError as error:
             with suppress(OSError):
                 self.discard([upload])
-            raise StorageError(f"cannot keep an upload in {self._folder}: {error.strerror or error}.") from error
+            raise StorageError(f"cannot store an upload in {self._folder}: {error.strerror or error}.") from error
         except BaseException:
             self.discard([upload])
             raise
         return upload
 
     def upload(self, name: str, shown_name: str, whole_name: str, ending: str) -> Upload:
-        """The upload of an id."""
+        """The upload with this id."""
         return Upload(name, shown_name, whole_name, self._folder / f"{name}{ending}")
 
     def settle(self) -> None:
-        """Have the names of all files that were kept on the disk."""
+        """Sync the names of all stored files to the disk."""
         try:
             sync_folder(self._folder)
         except OSError as error:
-            raise StorageError(f"cannot keep uploads in {self._folder}: {error.strerror or error}.") from error
+            raise StorageError(f"cannot store uploads in {self._folder}: {error.strerror or error}.") from error
 
     def clear(self, marks: Collection[str], wanted: Collection[str]) -> None:
-        """Remove the files of some marks, but for uploads of some ids, and JSON lines that a kill has left."""
+        """Remove the files of these marks except the uploads in `wanted` (ids), and JSON lines left by a kill."""
         if not self._folder.is_dir():
             return
         remove_files(
@@ -143,10 +143,10 @@ class Uploads:
             pass
 
     def prepare(self, upload: Upload, seconds: int | None = None) -> Prepared:
-        """Parse an upload into JSON lines, in so many seconds where that is less than the settings allow.
+        """Parse an upload into JSON lines, within `seconds` or the limit of the settings, whichever is less.
 
         Raises:
-            DocumentError: nothing in it could be read; its reason may be shown.
+            DocumentError: nothing in it could be read; its reason may be shown to clients.
         """
         path = self.prepared(upload)
         limit = self._reading.parsing_seconds
@@ -160,41 +160,41 @@ class Uploads:
                     continue
                 row = _row(item, upload, self._reading)
                 if documents.setdefault(row["id"], item.id) != item.id:
-                    failures.append(DocumentError(upload.name, f"{row['id']}: another document before it has this id"))
+                    failures.append(DocumentError(upload.name, f"{row['id']}: an earlier document has this id"))
                     continue
                 lines.write(json.dumps(row, ensure_ascii=False) + "\n")
         read: list[Document] = []
         for item in read_sources([path], self.limits([upload])):
             if isinstance(item, DocumentError):
-                raise DocumentError(upload.name, _told(item))
+                raise DocumentError(upload.name, _reason(item))
             read.append(item)
         if failures and not read:
-            raise DocumentError(upload.name, _told(failures[0]))
-        notes = [note for document in read for note in document.notes] + [_told(failure) for failure in failures]
+            raise DocumentError(upload.name, _reason(failures[0]))
+        notes = [note for document in read for note in document.notes] + [_reason(failure) for failure in failures]
         return Prepared({document.sources[0]: document.id for document in read}, tuple(notes[:20]))
 
     def limits(self, uploads: Iterable[Upload]) -> ReadingLimits:
-        """Under which the JSON lines of uploads can be read: none is longer than its file."""
+        """Limits under which the JSON lines of these uploads can be read: no line is longer than its file."""
         longest = max((_size(self.prepared(upload)) for upload in uploads), default=0)
         return replace(self._reading, text=max(self._reading.text, longest))
 
     def lost(self, upload: Upload, failures: Iterable[DocumentError]) -> str:
-        """Why the JSON lines of an upload were not indexed, if that is among `failures`; else nothing."""
+        """The reason in `failures` why an upload was not indexed, or an empty string."""
         place = f"{UPLOADS}/{self.prepared(upload).name}"
-        return next((_told(failure) for failure in failures if place in failure.source), "")
+        return next((_reason(failure) for failure in failures if place in failure.source), "")
 
     def discard(self, uploads: Iterable[Upload]) -> None:
-        """Clear away what is kept of uploads."""
+        """Remove the stored files of uploads."""
         paths = [upload.path for upload in uploads]
         if self._folder.is_dir():
             remove_files([*paths, *(path.with_name(path.name + NEW) for path in paths)])
 
     @contextmanager
     def preparing(self) -> Iterator[None]:
-        """While uploads are prepared and indexed; their JSON lines are gone afterwards.
+        """Held while uploads are prepared and indexed; their JSON lines are removed afterwards.
 
         Raises:
-            IndexBusy: another process does so.
+            IndexBusy: another process holds it.
         """
         with self.claims.preparing():
             self._clear_prepared()
@@ -208,25 +208,25 @@ class Uploads:
             remove_files(paths)
 
     def _write(self, path: Path, content: BinaryIO) -> None:
-        """Copy what came, as long as there is room for it."""
-        write_file(path, self._as_fits(content, sum(map(_size, self._folder.iterdir()))))
+        """Copy the content, as long as it fits."""
+        write_file(path, self._within_limit(content, sum(map(_size, self._folder.iterdir()))))
 
-    def _as_fits(self, content: BinaryIO, there: int) -> Iterator[bytes]:
+    def _within_limit(self, content: BinaryIO, stored: int) -> Iterator[bytes]:
         while block := content.read(_BLOCK):
-            there += len(block)
-            if there > self._limits.waiting_uploads:
+            stored += len(block)
+            if stored > self._limits.waiting_uploads:
                 raise NoRoom(self._limits.waiting_uploads)
             yield block
 
     def prepared(self, upload: Upload) -> Path:
-        """Where the JSON lines of an upload are: always in the same place for a name, because that is their source. So of two
-        uploads of one name the first has to be indexed before the second is prepared.
+        """The file of an upload's JSON lines. It depends on the name only, because it becomes their source. So of two uploads
+        with one name, the first must be indexed before the second is prepared.
         """
         return self._folder / f"{content_id('n', upload.whole_name)}.jsonl"
 
 
 def _size(path: Path) -> int:
-    """0 for a file that has gone meanwhile."""
+    """In bytes; 0 for a file that no longer exists."""
     try:
         return path.stat().st_size
     except FileNotFoundError:
@@ -234,7 +234,7 @@ def _size(path: Path) -> int:
 
 
 def _row(document: Document, upload: Upload, limits: ReadingLimits) -> dict[str, Any]:
-    """A document as a JSON line; its sentences are given only where its text alone would be split into others."""
+    """A document as a JSON line, with its sentences only if splitting its text would give different ones."""
     lines = f"{walking.shown(upload.path.resolve())}#"
     source = document.sources[0]
     line = source.removeprefix(lines) if source.startswith(lines) else ""
@@ -247,7 +247,7 @@ def _row(document: Document, upload: Upload, limits: ReadingLimits) -> dict[str,
     if document.blocks:
         row["blocks"] = pack(document.blocks)
     date, origin = document.date, document.date_from
-    if origin in {FILE_NAME, FILE_TIME}:  # those of our own copy
+    if origin in {FILE_NAME, FILE_TIME}:  # those of our copy
         date, origin = find_date(upload.name), FILE_NAME
     if date:
         row |= {"date": date, "date_from": origin}
@@ -257,11 +257,11 @@ def _row(document: Document, upload: Upload, limits: ReadingLimits) -> dict[str,
 
 
 def _title(path: Path) -> str:
-    """The title that a file's name gives."""
+    """The title from a file name."""
     return name_of(without_packing(path))
 
 
-def _told(failure: DocumentError) -> str:
-    """The reason, with the line it is about."""
+def _reason(failure: DocumentError) -> str:
+    """The reason of a failure, with its line."""
     _, mark, line = failure.source.rpartition(", line ")
     return f"line {line}: {failure.reason}" if mark and line.isdigit() else failure.reason

@@ -1,4 +1,4 @@
-"""What travels in requests and responses beside `contract`: the fields of requests, and documents without the server's paths."""
+"""Requests, and responses beyond `contract`: documents without the server's paths, progress, jobs' names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Name = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class _Request(BaseModel):
-    """Unknown fields are refused: a misspelt one would be ignored otherwise."""
+    """Refuses unknown fields, since a misspelt one would otherwise be ignored."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -33,7 +33,7 @@ AsOf = Annotated[
     str,
     Field(
         max_length=10,
-        description="Ask the past: what is dated later than this day, month or year (2024-03-05, 2024-03, 2024) does not count.",
+        description="Ask the past: ignore what is dated later than this day, month or year (2024-03-05, 2024-03, 2024).",
     ),
 ]
 
@@ -42,27 +42,28 @@ Asked = Annotated[str, Field(min_length=1, max_length=QUESTION_LIMIT)]
 
 
 class Step(_Request):
-    """A hop of an earlier answer: what was asked, and what that was answered with."""
+    """A hop of an earlier answer: what was asked, and its answer."""
 
     asked: Asked
     answer: Annotated[str, Field(max_length=QUESTION_LIMIT)] | None
 
 
 class Before(_Request):
-    """The answer that a question follows on from, as the client had it."""
+    """The answer that a question follows up, as the client received it."""
 
     question: Asked
     answer: Annotated[str, Field(max_length=QUESTION_LIMIT)] | None
     trail: Annotated[list[Step], Field(max_length=100)] = []
 
     def as_answer(self) -> Answer:
+        """The same as an `Answer` without evidence."""
         hops = tuple(Hop(step.asked, step.asked, (), step.answer, _verdict(step.answer)) for step in self.trail)
         return Answer(self.question, self.answer, recipe="", language="", trail=Trail(hops))
 
 
 class Question(_Request):
-    """`recipe` and `language` are those of the settings where they are not given. With `documents` (ids), they alone are asked;
-    with `before`, `and when was she born?` is completed from that answer.
+    """`recipe` and `language` default to the settings. `documents` (ids) limits the question to these. With `before`, a follow-up
+    such as `and when was she born?` is completed from that answer.
     """
 
     question: Asked
@@ -74,7 +75,7 @@ class Question(_Request):
 
 
 class Search(_Request):
-    """At most `limit` hits; as many as the recipe gives where it is not set."""
+    """At most `limit` hits; by default as many as the recipe returns."""
 
     question: Asked
     recipe: Name | None = None
@@ -94,7 +95,7 @@ def _verdict(answer: str | None) -> Verdict:
 
 
 def question_of(asked: Question | Search) -> str:
-    """Raises: Refusal: nothing is asked."""
+    """The question, checked. Raises: Refusal: it is empty."""
     try:
         return checked_question(asked.question)
     except UsageError:  # the length is checked with the fields
@@ -102,22 +103,22 @@ def question_of(asked: Question | Search) -> str:
 
 
 def as_line(text: Text) -> bytes:
-    """A document as a line of a JSONL file. With escapes only for lone surrogates, which are no UTF-8: for all that is not ASCII
-    they would make a text of most scripts several times as long.
+    """A document as a line of a JSONL file. Only lone surrogates, which are not UTF-8, are escaped: escaping all non-ASCII
+    characters would make texts in most scripts several times longer.
     """
     line = json.dumps({"id": text.title, "title": text.title, "text": text.text}, ensure_ascii=False)
     return line.encode("utf-8", "backslashreplace")
 
 
 def contents_json(contents: Contents) -> Json:
-    """As `hoptrail show --json` without the documents, which are a list of their own here; `documents` is their number."""
+    """The object of `hoptrail show --json` with the number of documents in place of their list."""
     whole = contract.contents_json(contents)
     return {**whole, "documents": len(contents.documents)}
 
 
 def progress_json(progress: Progress) -> Json:
-    """`done` of `total` (0: not known) of `what` is being done; `share` of the whole run (0 to 1) and `seconds_left` are null
-    while they cannot be told.
+    """`done` of `total` (0: unknown) of the step `what`; `share` of the whole run (0 to 1) and `seconds_left` are null while
+    unknown.
     """
     return {
         "what": progress.what,
@@ -135,7 +136,7 @@ def unread_json(errors: Sequence[DocumentError]) -> Json:
 
 
 def indexing_json(reached: Reached | None) -> Json:
-    """What answers and `show` carry besides while an indexing run has not ended: how far it is, and whether it goes on."""
+    """The extra field of answers and `show` while an indexing run is unfinished: its progress, and whether it is running."""
     if reached is None:
         return {}
     counts = ("documents", "searchable", "passages", "encoded")
@@ -143,7 +144,7 @@ def indexing_json(reached: Reached | None) -> Json:
 
 
 def _origin_json(sources: Sequence[str]) -> Json:
-    """`uploaded` tells a document that an upload of the same name replaces from one that was indexed from elsewhere."""
+    """`uploaded` marks a document that an upload of the same name replaces."""
     return {
         "sources": [contract.file_name(source) for source in sources],
         "uploaded": any(map(contract.is_upload, sources)),
@@ -151,6 +152,7 @@ def _origin_json(sources: Sequence[str]) -> Json:
 
 
 def summary_json(document: DocumentSummary) -> Json:
+    """A document in a list."""
     return {
         "id": document.id,
         "title": document.title,
@@ -160,8 +162,8 @@ def summary_json(document: DocumentSummary) -> Json:
 
 
 def document_json(document: Document) -> Json:
-    """`sentences` are the end offsets of sentences, in code points like all offsets; `blocks` the structure, as it tiles the
-    text: rows have cells, and what is known of where it stands in the file is its place.
+    """A whole document. `sentences` are the end offsets of sentences, in code points like all offsets; `blocks` tile the text,
+    rows have cells, and `place` is the place in the file, if known.
     """
     return {
         "id": document.id,
@@ -187,11 +189,11 @@ def _block_json(block: Block) -> Json:
 
 
 def hop_json(number: int, hop: Hop, evidence: Iterable[Evidence]) -> Json:
-    """A hop of a stream: what `answer_json` has for it, its number, and its evidence."""
+    """A hop of a stream: as in `answer_json`, with its number and its evidence."""
     return {"hop": number, **contract.hop_json(hop), "evidence": [contract.evidence_json(item) for item in evidence]}
 
 
 def shown(name: str, longest: int = 200) -> str:
-    """A name that a client gave, fit to be shown and stored: one line, no control characters, not too long."""
+    """A client's name for display and storage: one line, no control characters, at most `longest` characters."""
     printable = "".join(character if character.isprintable() else " " for character in name)
     return " ".join(printable.split())[:longest]

@@ -1,7 +1,7 @@
-"""Workspaces: named indexes that many people read while one job at a time writes.
+"""Workspaces: named indexes that many clients read while one job at a time writes.
 
-Every question opens a snapshot of its own and closes it with its end; what was made of the commit in memory is shared. After a
-commit, by a job here or by another process, the next question gets the new state.
+Every question opens and closes its own snapshot; in-memory structures of a commit are shared. After a commit, by a job here or
+by another process, the next question gets the new state.
 """
 
 from __future__ import annotations
@@ -35,45 +35,45 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 @dataclass(slots=True)
 class FolderState:
-    """How the folder of a workspace stands: the progress of a run (empty between runs) and what the last one could not read."""
+    """The state of a served folder: the progress of the current run (empty between runs), the failures of the last one."""
 
     progress: Progress = field(default_factory=Progress)
     unread: Sequence[DocumentError] = ()
 
 
 def indexing_of(workspace: Workspace) -> Json:
-    """What answers carry besides while an indexing run has not ended (`wire.indexing_json`)."""
+    """The extra field of answers while an indexing run is unfinished (`wire.indexing_json`)."""
     with workspace.reading() as snapshot:
         return indexing_json(reached(snapshot))
 
 
 class Workspace:
-    """One index under a name. Safe to call from several threads."""
+    """One index under a name. Thread-safe."""
 
     def __init__(self, name: str, index: Index, recipes: Sequence[str] = ()) -> None:
-        """Raises: UsageError: nothing can be built for one of the recipes, which no upload could mend."""
+        """Raises: UsageError: nothing can be built for one of the recipes, whatever is uploaded."""
         self.name: Final = name
         self.index: Final = index
         self.recipes: Final = tuple(recipes) or (index.settings.recipe,)
         index.check(self.recipes)
         self.labels: frozenset[str] | None = None
         self.writing: Final = Lock()
-        """Held by whoever of this server writes: jobs, and what keeps a folder in step."""
+        """Held by the thread of this server that writes: a job, or the watch of a folder."""
         self.folder: FolderState | None = None
-        """Of the folder that this workspace is kept in step with."""
+        """The state of the served folder, if there is one."""
         self._opening = Lock()
         self._languages: dict[str, Language] = {}
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was ever indexed here."""
+        """Whether there is no index yet."""
         return self.index.is_empty
 
     def corpus(self, as_of: str = "", documents: Collection[str] = ()) -> Corpus:
-        """What is searched: the last committed state, as far as it is seen, and was said by a date; or some `documents` of it.
+        """The visible part of the last commit, as of a date, or only `documents` (ids) of it.
 
         Raises:
-            Refusal: nothing was indexed yet, it is no date, or none of the documents is here.
+            Refusal: nothing is indexed yet, `as_of` is not a date, or none of the documents is here.
             IndexUnavailable: the index cannot be used.
         """
         if self.is_empty:
@@ -86,12 +86,12 @@ class Workspace:
             return self.index.corpus(view)
         corpus = self.index.corpus(replace(view, documents=frozenset(documents)))
         if not len(corpus.snapshot.register):
-            raise Refusal(404, "not_found", "None of the chosen documents is here any more.", "Choose others.")
+            raise Refusal(404, "not_found", "None of the selected documents is here any more.", "Select others.")
         return corpus
 
     @contextmanager
     def reading(self) -> Iterator[Snapshot]:
-        """The last commit as far as it is seen, held open until the end of `with`. The index is not empty.
+        """The visible part of the last commit, open until the end of `with`. The index must not be empty.
 
         Raises:
             IndexUnavailable: the index cannot be used.
@@ -100,31 +100,39 @@ class Workspace:
             yield snapshot
 
     def check_changeable(self) -> None:
-        """Raises: Refusal: documents can neither be added nor removed here."""
+        """Raises: Refusal: the workspace is read-only."""
         if self.index.is_read_only:
             raise Refusal(
                 409,
                 "read_only",
-                "This workspace is a published index, which can only be asked.",
+                "This workspace is a published index, which is read-only.",
                 "Change the index that it is published from, and publish that again.",
             )
 
+    def clean(self) -> bool:
+        """Erase removed text from every file. Returns False while another process still reads an earlier state.
+
+        Raises:
+            IndexBusy: another process is writing.
+        """
+        return self.is_empty or self.index.clean()
+
     def warm(self) -> None:
-        """Have what the usual recipe searches with in memory: by a search, which with the rules costs nothing.
+        """Load what the default recipe needs into memory, by a search that costs nothing.
 
         Raises:
             HoptrailError: the index, the encoder or the language of the settings cannot be opened.
         """
         self.language(None)
         self.index.encoder.encode(["ready"])
-        with suppress(Refusal):  # nothing is indexed, or not for the usual recipe
+        with suppress(Refusal):  # nothing is indexed, or not for the default recipe
             self.recipe(None, self.language(OFFLINE)).retrieve("Who is ready?")
 
     def language(self, name: str | None) -> Language:
-        """The language of the settings, or the rules. No other, since some read files and some spend what nobody allowed.
+        """The language of the settings, or `offline`. No other, since some read files and some spend money.
 
         Raises:
-            Refusal: another one was named.
+            Refusal: another language was requested.
             UsageError: the language of the settings cannot be opened.
         """
         name = name or self.index.settings.language
@@ -137,12 +145,8 @@ class Workspace:
 
     @property
     def language_names(self) -> tuple[str, ...]:
-        """Those that may be asked for, the usual one first."""
+        """The permitted languages, the default first."""
         return tuple(dict.fromkeys((self.index.settings.language, OFFLINE)))
-
-    def computes(self, language: str | None) -> bool:
-        """Whether questions to a language, or to that of the settings, are answered by this machine alone."""
-        return (language or self.index.settings.language) == OFFLINE
 
     def recipe(
         self,
@@ -152,11 +156,11 @@ class Workspace:
         as_of: str = "",
         documents: Collection[str] = (),
     ) -> Recipe:
-        """A recipe over what is searched now, or over some `documents` (ids) of it as if there were no others.
+        """A recipe over the current corpus, or over only `documents` (ids) of it.
 
         Raises:
-            Refusal: there is no such recipe, or what it needs was not built here, or none of the documents is here, or `as_of` is
-                no date.
+            Refusal: there is no such recipe, its structures are not built here, none of the documents is here, or `as_of` is not
+                a date.
         """
         name = name or self.index.settings.recipe
         corpus = self.corpus(as_of, documents)
@@ -166,7 +170,7 @@ class Workspace:
             raise not_valid(
                 "recipe: there is no such recipe.",
                 "GET /api/recipes lists them.",
-                for_agents="The tool status names those that can be used.",
+                for_agents="The tool status lists the usable ones.",
             ) from None
         if not used:
             raise Refusal(
@@ -174,12 +178,12 @@ class Workspace:
                 "not_built",
                 f"What the recipe {name} searches was not built in this workspace.",
                 "Choose another recipe, or have the documents indexed for this one (`--for`).",
-                for_agents="Choose another recipe: the tool status names those that can be used.",
+                for_agents="Choose another recipe: the tool status lists the usable ones.",
             )
         return open_recipe(used, corpus, language, self.index.settings.recipes, limit)
 
     def recipe_names(self) -> dict[str, bool]:
-        """Every recipe, and whether it can be used here now."""
+        """Every recipe, and whether it is usable here now."""
         settings = self.index.settings.recipes
         if self.is_empty:
             return {name: not needed_structures([name], settings) for name in RECIPES}
@@ -187,36 +191,41 @@ class Workspace:
             return {name: bool(usable(name, snapshot, settings)) for name in RECIPES}
 
     def contents(self) -> Contents | None:
-        """What is in the index, read once for each state; None where nothing is."""
+        """The contents of the index, read once per state; None if there is no index."""
         if self.is_empty:
             return None
         with self.reading() as snapshot:
             return _contents(snapshot)
 
     def by_title(self) -> Sequence[DocumentSummary]:
-        """The documents by title, put in order once for each state; none where nothing is."""
+        """The documents by title, sorted once per state; none if there is no index."""
         if self.is_empty:
             return ()
         with self.reading() as snapshot:
-            return _in_order(snapshot)
+            return _by_title(snapshot)
 
-    def those_there(self, names: Collection[str]) -> set[str]:
-        """Of some ids of documents those that are in the index."""
+    def existing_ids(self, names: Collection[str]) -> set[str]:
+        """The ids among `names` whose documents are in the index."""
         if self.is_empty:
             return set()
         with self.reading() as snapshot:
             return {entry.id for entry in snapshot.register.of(names)}
 
     def document(self, name: str) -> Document | None:
-        """A document by its id."""
+        """The document with this id, or None."""
         return None if self.is_empty else self.corpus().documents({name}).get(name)
+
+
+def computes_here(workspace: Workspace, language: str | None) -> bool:
+    """Whether a language (default: that of the settings) computes on this machine instead of waiting for a model."""
+    return (language or workspace.index.settings.language) == OFFLINE
 
 
 _contents = made_once(contents_of)
 
 
 def limited(workspace: Workspace, labels: frozenset[str] | None) -> Workspace:
-    """The same workspace of which only documents with one of some labels are seen; None: all.
+    """The same workspace restricted to documents with one of these labels; None: not restricted.
 
     Raises:
         UsageError: there is no such label.
@@ -224,13 +233,13 @@ def limited(workspace: Workspace, labels: frozenset[str] | None) -> Workspace:
     if labels is None:
         return workspace
     workspace.index.view(labels=labels)
-    seen = copy(workspace)
-    seen.labels = labels
-    return seen
+    restricted = copy(workspace)
+    restricted.labels = labels
+    return restricted
 
 
 @made_once
-def _in_order(snapshot: Snapshot) -> Sequence[DocumentSummary]:
+def _by_title(snapshot: Snapshot) -> Sequence[DocumentSummary]:
     return tuple(sorted(_contents(snapshot).documents, key=lambda one: (one.title.casefold(), one.id)))
 
 
@@ -243,7 +252,7 @@ class Workspaces:
             raise UsageError("name at least one workspace, and each name once.")
         for name in self._by_name:
             if not NAME.fullmatch(name):
-                raise UsageError(f"{name!r} is no name of a workspace: letters, digits, - and _, at most 64.")
+                raise UsageError(f"{name!r} is not a valid workspace name: use letters, digits, - and _, at most 64.")
         places = [workspace.index.folder.resolve() for workspace in workspaces]
         if len(set(places)) != len(places):
             raise UsageError("two workspaces have the same folder: each needs its own.")
@@ -256,4 +265,5 @@ class Workspaces:
         return iter(self._by_name.values())
 
     def get(self, name: str) -> Workspace | None:
+        """The workspace of this name, or None."""
         return self._by_name.get(name)

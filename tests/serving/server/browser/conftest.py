@@ -47,6 +47,6 @@ def address(built: Path, tmp_path_factory: pytest.TempPathFactory, keys: Keys) -
 
 @pytest.fixture
 def page(browser: Browser, address: str) -> Iterator[Page]:
-    """In the north."""
+    """An open page with the key of the north."""
     with opened(browser, address, NORTH) as shown:
         yield shown

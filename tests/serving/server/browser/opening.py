@@ -1,4 +1,4 @@
-"""The page in the browser of this machine: opened with a key, watched for complaints, looked at and checked by axe."""
+"""The page in a local browser: opened with a key, watched for errors, captured and checked by axe."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ with_browser = pytest.mark.skipif(
     reason="needs Chromium on this machine (`apt-get install chromium`), and what `make test` installs: playwright, axe",
 )
 EXPECTED = "Failed to load resource"
-"""What a browser writes on its console whenever a request is refused."""
+"""The console message of a browser for every refused request."""
 SHOTS = Path(os.environ.get("HOPTRAIL_SCREENSHOTS", Path(__file__).parents[4] / "build" / "screenshots"))
-"""Where screenshots go, which git ignores."""
+"""The folder for screenshots, which git ignores."""
 
 
 SECONDS = 60
-"""For what takes a moment on a machine that does nothing else."""
+"""Timeout for actions that are instantaneous on an idle machine."""
 
 
-class Told:
-    """What a page asked for, complained of and popped up."""
+class PageLog:
+    """The requests, console errors and dialogs of a page."""
 
     def __init__(self, page: Page) -> None:
         self.requests: list[str] = []
@@ -58,20 +58,20 @@ class Told:
 
 @contextmanager
 def opened(browser: Browser, address: str, key: str, **how: Any) -> Iterator[Page]:
-    """The page with a key given, and a watch on it; `how` are options of the browser's context."""
+    """The page, opened with a key and watched; `how` has options of the browser context."""
     context = browser.new_context(
         **{"viewport": {"width": 1100, "height": 800}, "reduced_motion": "reduce", "accept_downloads": True, **how}
     )
     context.grant_permissions(["clipboard-read", "clipboard-write"], origin=address)
     page = context.new_page()
     page.set_default_timeout(SECONDS * 1000)
-    told = Told(page)
+    log = PageLog(page)
     page.goto(address)
     page.get_by_label("Key", exact=True).fill(key)
     page.get_by_role("button", name="Open", exact=True).click()
     page.locator(".welcome").wait_for()
     yield page
-    told.check(address)
+    log.check(address)
     context.close()
 
 
@@ -82,7 +82,7 @@ def drop(page: Page, files: dict[str, bytes]) -> None:
 
 
 def choose(page: Page, recipe: str) -> None:
-    """Have questions answered by a recipe."""
+    """Select a recipe."""
     if not page.locator(".options[open]").count():
         page.locator(".options summary").click()
     page.locator(f'input[name="recipe"][value="{recipe}"]').check()
@@ -95,14 +95,14 @@ def ask(page: Page, question: str, recipe: str = "selfask") -> None:
     page.locator(".answer").first.wait_for()
 
 
-def told_by_server(page: Page, answer: dict[str, Any]) -> None:
-    """Have the next questions answered so, at once."""
+def answer_from_server(page: Page, answer: dict[str, Any]) -> None:
+    """Have the server return this answer to the next questions."""
     body = f"event: answer\ndata: {json.dumps(answer)}\n\n"
     page.route("**/api/ask*", lambda route: route.fulfill(body=body, content_type="text/event-stream"))
 
 
 def look(page: Page, name: str) -> None:
-    """Keep a screenshot of a state, and have axe look at it: no finding of any weight."""
+    """Save a screenshot of a state, and check it with axe: no findings of any severity."""
     from axe_playwright_python.sync_playwright import Axe
 
     SHOTS.mkdir(parents=True, exist_ok=True)

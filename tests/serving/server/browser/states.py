@@ -1,4 +1,4 @@
-"""Answers of every kind over a folder of documents of many forms, as the server tells them."""
+"""Answers of every kind over a folder of documents in many formats, as the server returns them."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def make_folder(folder: Path) -> None:
 
 
 @dataclass(frozen=True)
-class Told:
-    """What answers of an index cite, by the words of the document."""
+class Citations:
+    """The cited statements of an index, by the words of the document."""
 
     index: Index
 
@@ -86,42 +86,42 @@ def answer(
     question: str, text: str | None, evidence: Sequence[Evidence] = (), hops: Sequence[Hop] = (), **more: Any
 ) -> dict[str, Any]:
     trail = Trail(tuple(hops) or (hop(question, text),))
-    given = {"confidence": 0.9, "usage": Usage(seconds=0.4), **more}
-    return contract.answer_json(Answer(question, text, "trail", "offline", tuple(evidence), trail, **given))
+    fields = {"confidence": 0.9, "usage": Usage(seconds=0.4), **more}
+    return contract.answer_json(Answer(question, text, "trail", "offline", tuple(evidence), trail, **fields))
 
 
-def answers(told: Told) -> dict[str, dict[str, Any]]:
+def answers(citations: Citations) -> dict[str, dict[str, Any]]:
     """One of each kind, by the name of its state."""
-    skipper = told.evidence("The ferry", "Her skipper is Petra Hollis.")
+    skipper = citations.evidence("The ferry", "Her skipper is Petra Hollis.")
     steps = ("Open the sea cocks.", "Start the blowers.", "Cast off the stern line.")
-    boat = told.evidence("Boiler quote", "The boiler costs 6,150 pounds.", 1)
+    boat = citations.evidence("Boiler quote", "The boiler costs 6,150 pounds.", 1)
     return {
         "short": answer("Who is the skipper of the Gannet?", "Petra Hollis", [skipper]),
         "unsure": answer("Who is the skipper?", "Petra Hollis", [skipper], confidence=0.47),
         "yes-no": answer(
             "Does the oil come from the engine?",
             "no",
-            [told.evidence("Oil in the bilge", "The oil comes from the gearbox, not from the engine.")],
+            [citations.evidence("Oil in the bilge", "The oil comes from the gearbox, not from the engine.")],
             kind=AnswerKind.YES_NO,
         ),
         "list": answer(
             "What is on board?",
             "lifejackets, flares",
-            [told.evidence("The ferry", "lifejackets"), told.evidence("The ferry", "flares")],
+            [citations.evidence("The ferry", "lifejackets"), citations.evidence("The ferry", "flares")],
             kind=AnswerKind.LIST,
             items=("lifejackets", "flares"),
         ),
         "steps": answer(
             "What has to be done before sailing?",
             " ".join(steps),
-            [told.evidence("The ferry", step) for step in steps],
+            [citations.evidence("The ferry", step) for step in steps],
             kind=AnswerKind.STEPS,
             items=steps,
         ),
         "passage": answer(
             "Why is the bilge wet?",
             "The oil comes from the gearbox, not from the engine. " * 4,
-            [told.evidence("Oil in the bilge", "The oil comes from the gearbox, not from the engine.")],
+            [citations.evidence("Oil in the bilge", "The oil comes from the gearbox, not from the engine.")],
             kind=AnswerKind.PASSAGE,
         ),
         "several hops": answer(
@@ -142,9 +142,9 @@ def answers(told: Told) -> dict[str, dict[str, Any]]:
             "Who painted the ceiling?",
             None,
             closest=(
-                told.closest("The ferry", "Her skipper is Petra Hollis."),
-                told.closest("boats", "Tern"),
-                told.closest("Boiler quote", "VAT comes on top."),
+                citations.closest("The ferry", "Her skipper is Petra Hollis."),
+                citations.closest("boats", "Tern"),
+                citations.closest("Boiler quote", "VAT comes on top."),
             ),
             confidence=0.1,
         ),

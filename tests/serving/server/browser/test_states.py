@@ -1,4 +1,4 @@
-"""Every state of the page, looked at by axe and kept as a screenshot: wide, dark, on a phone, and enlarged."""
+"""Every state of the page, checked by axe and saved as a screenshot: wide, dark, on a phone, and enlarged."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import pytest
 
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.app import create_app
-from serving.server.browser.opening import SECONDS, drop, look, told_by_server, with_browser
-from serving.server.browser.opening import Told as Complaints
-from serving.server.browser.states import MAIL, Told, answers, make_folder
+from serving.server.browser.opening import SECONDS, PageLog, answer_from_server, drop, look, with_browser
+from serving.server.browser.states import MAIL, Citations, answers, make_folder
 from serving.server.listening import listening
 from serving.server.served import workspace
 
@@ -51,17 +50,17 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def told(home: Path) -> Told:
+def citations(home: Path) -> Citations:
     make_folder(home / "folder")
     served = workspace("main", home / "index")
     served.index.add([home / "folder"])
-    return Told(served.index)
+    return Citations(served.index)
 
 
 @pytest.fixture(scope="module")
-def address(told: Told, home: Path) -> Iterator[str]:
+def address(citations: Citations, home: Path) -> Iterator[str]:
     """A server without keys over the folder, and an empty workspace."""
-    served = [workspace("main", told.index.folder), workspace("empty", home / "empty")]
+    served = [workspace("main", citations.index.folder), workspace("empty", home / "empty")]
     with listening(create_app(served, limits=ServerLimits(stop_seconds=2), warm=False)) as where:
         yield where.replace("127.0.0.1", "localhost")
 
@@ -75,7 +74,7 @@ def shown(browser: Browser, address: str, **how: Any) -> Iterator[Page]:
     context = browser.new_context(**{"viewport": {"width": 1100, "height": 800}, "reduced_motion": "reduce", **how})
     page = context.new_page()
     page.set_default_timeout(SECONDS * 1000)
-    complaints = Complaints(page)
+    complaints = PageLog(page)
     page.route(
         "**/api/suggestions*", lambda route: route.fulfill(json={"questions": ["Who is the skipper of the Gannet?"]})
     )
@@ -86,10 +85,10 @@ def shown(browser: Browser, address: str, **how: Any) -> Iterator[Page]:
     context.close()
 
 
-def answered(page: Page, told: Told, kind: str) -> dict[str, Any]:
-    answer = answers(told)[kind]
+def answered(page: Page, citations: Citations, kind: str) -> dict[str, Any]:
+    answer = answers(citations)[kind]
     page.unroute("**/api/ask*")
-    told_by_server(page, answer)
+    answer_from_server(page, answer)
     page.get_by_label("Your question").fill(answer["question"])
     page.get_by_label("Your question").press("Enter")
     page.locator(".turn", has=page.get_by_role("heading", name=answer["question"])).locator(".answer").wait_for()
@@ -103,12 +102,12 @@ def asking(browser: Browser, address: str) -> Iterator[Page]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_answer_of_each_kind(asking: Page, told: Told, kind: str) -> None:
+def test_an_answer_of_each_kind(asking: Page, citations: Citations, kind: str) -> None:
     page = asking
-    answer = answered(page, told, kind)
+    answer = answered(page, citations, kind)
     look(page, f"answer {kind}")
-    seen = page.locator(".answer").inner_text()
-    assert all(item in seen for item in answer["items"] or filter(None, [answer["answer"]]))
+    shown_text = page.locator(".answer").inner_text()
+    assert all(item in shown_text for item in answer["items"] or filter(None, [answer["answer"]]))
     assert page.locator(".picture").count() == (kind == "several hops")
     assert page.locator(".steps[open]").count() == (kind == "several hops")
     assert page.locator(".settling .quote").count() == min(2, len(answer["evidence"])) - (kind == "several hops")
@@ -144,7 +143,7 @@ def test_what_was_not_read_stays_until_it_is_put_away(page: Page) -> None:
     page.locator(".items .failed").wait_for()
     assert page.locator(".items li").first.inner_text().startswith("picture.bmp")
     look(page, "failed files")
-    page.get_by_role("button", name="Put away this message").click()
+    page.get_by_role("button", name="Dismiss this message").click()
     page.reload()
     page.locator(".documents li").first.wait_for()
     assert page.locator(".job:visible").count() == 0
@@ -207,8 +206,8 @@ def test_a_document_of_each_form_is_rendered(page: Page, title: str, cells: list
         assert Path(original.value.path()).read_bytes() == MAIL
 
 
-def test_a_cited_statement_stands_marked_in_its_place(page: Page, told: Told) -> None:
-    answered(page, told, "several hops")
+def test_a_cited_statement_stands_marked_in_its_place(page: Page, citations: Citations) -> None:
+    answered(page, citations, "several hops")
     page.locator(".citation").nth(1).click()
     assert page.locator("#reader mark.here").inner_text() == "The boiler costs 6,150 pounds."
     assert "quote.pdf · page 2" in page.locator("#reader-from").inner_text()
@@ -232,12 +231,12 @@ def test_what_goes_wrong_is_said(page: Page) -> None:
     look(page, "server away")
 
 
-def test_what_else_can_be_opened(page: Page, told: Told) -> None:
+def test_what_else_can_be_opened(page: Page, citations: Citations) -> None:
     page.locator(".options summary").click()
     page.get_by_role("button", name="what would hipporag take?").click()
     page.get_by_text("No model calls, and time").wait_for()
     look(page, "recipes")
-    answered(page, told, "short")
+    answered(page, citations, "short")
     page.get_by_role("link", name="Documents").click()
     page.get_by_label("Select boats").check()
     look(page, "documents selected")
@@ -258,10 +257,12 @@ def test_what_else_can_be_opened(page: Page, told: Told) -> None:
         ("enlarged", {"viewport": {"width": 550, "height": 400}, "device_scale_factor": 2}),
     ],
 )
-def test_dark_small_and_enlarged(browser: Browser, address: str, told: Told, name: str, how: dict[str, Any]) -> None:
+def test_dark_small_and_enlarged(
+    browser: Browser, address: str, citations: Citations, name: str, how: dict[str, Any]
+) -> None:
     for page in shown(browser, address, **how):
         for kind in ("several hops", "not settled"):
-            answered(page, told, kind)
+            answered(page, citations, kind)
             look(page, f"{name} {kind}")
             assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), "nothing is cut off"
         page.locator(".closest .sentence").first.click()

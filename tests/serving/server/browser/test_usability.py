@@ -1,4 +1,4 @@
-"""What people come to the page for, each task done by keyboard alone: no mouse, and no focus that was not tabbed to."""
+"""The tasks of the page, each done by keyboard alone: without a mouse, and with focus only by Tab."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def press(page: Page, *keys: str) -> None:
 
 
 def reach(page: Page, wanted: Locator, key: str = "Tab") -> None:
-    """Tab until something has the focus, from where the focus is."""
+    """Press Tab until an element has the focus."""
     wanted.first.wait_for(state="attached")
     for _ in range(MOST_TABS):
         if wanted.first.evaluate("one => one === document.activeElement"):
@@ -95,7 +95,7 @@ def page(browser: Browser, address: str) -> Iterator[Page]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What somebody has on the disk."""
+    """A folder of documents on the disk."""
     home = tmp_path_factory.mktemp("disk")
     (home / "Petrel.txt").write_text("The petrel is a bird. It nests in Marn.")
     (home / "Marn.txt").write_text("Marn is an island. The river Ode flows through Marn.")
@@ -291,7 +291,7 @@ def learn_why_a_file_was_not_read(page: Page, folder: Path) -> None:
 @task
 def put_messages_away(page: Page, _: Path) -> None:
     while left := page.locator(".job").count():
-        use(page, "Put away this message")
+        use(page, "Dismiss this message")
         assert page.locator(".job").count() == left - 1
 
 
@@ -404,7 +404,7 @@ def take_a_suggestion(page: Page, _: Path) -> None:
 def forget_what_was_asked(page: Page, _: Path) -> None:
     visit(page, "History")
     use(page, "Forget all")
-    page.get_by_text("Nothing was asked here yet.").wait_for()
+    page.get_by_text("No questions yet.").wait_for()
 
 
 @task

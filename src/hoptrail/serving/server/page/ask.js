@@ -21,7 +21,7 @@ export function askView(told, watch) {
     h("div", { class: "row" }, recipes.element, h("span", { class: "push" }), stop, h("button", { type: "submit", class: "main" }, "Ask")));
   const next = questionField("follow-up", "A follow-up question", "And when was …?");
   const following = h("form", { class: "question follow", hidden: true, onsubmit: (event) => { event.preventDefault(); begin(next, false); } },
-    next.label, next.input, h("div", { class: "row" }, h("span", { class: "fine" }, "Follows on from the answer above: “and when was she born?”"),
+    next.label, next.input, h("div", { class: "row" }, h("span", { class: "fine" }, "Follows up the answer above: “and when was she born?”"),
       h("span", { class: "push" }), h("button", { type: "submit" }, "Ask on")));
   const view = h("div", { class: "ask" }, h("h1", { tabindex: "-1", class: "unseen" }, "Ask"), form, watch.element, begun, turns, following);
 
@@ -43,7 +43,7 @@ export function askView(told, watch) {
     following.hidden = true;
     stop.hidden = false;
     stop.onclick = () => own.abort();
-    say("Asked. Hops will be told as they are found.");
+    say("Question sent. Hops appear as they are found.");
     if (!afresh) { next.input.value = ""; turn.element.scrollIntoView({ block: "start" }); stop.focus({ preventScroll: true }); }
     const asked = { question, documents: [...chosen().keys()], before: before && previous(before) };
     const answers = await Promise.all(views.map((one, place) => follow(one, turn, { ...asked, recipe: names[place] }, own.signal)));
@@ -153,7 +153,7 @@ function grow(field) {
 function welcome(limits, watch) {
   return h("div", { class: "welcome" },
     h("h2", {}, "Begin with your documents"),
-    h("p", { class: "lead" }, "Notes, PDFs, web pages. Then ask what no single one of them tells; every step of the answer shows the sentence it stands on."),
+    h("p", { class: "lead" }, "Notes, PDFs, web pages. Then ask what no single document tells; every step of the answer shows the sentence that supports it."),
     dropZone(limits, (files) => watch.take(files)));
 }
 
@@ -161,7 +161,7 @@ function welcome(limits, watch) {
  *  none are looked for, since more documents are on their way. */
 function ready(documents, signal, asked) {
   const list = h("ul", { class: "suggestions" });
-  const heading = h("p", { class: "instance fine" }, signal && "Looking for questions that they answer…");
+  const heading = h("p", { class: "instance fine" }, signal && "Looking for questions that your documents answer…");
   if (signal) get("/api/suggestions", signal).then(({ questions }) => {
     heading.textContent = questions.length ? "For instance" : "";
     fill(list, questions.map((question) => h("li", {}, h("button", { type: "button", onclick: () => asked(question) }, question))));

@@ -54,10 +54,10 @@ export function historyView(show) {
     const entries = remembered();
     fill(view,
       h("h1", { tabindex: "-1" }, "History"),
-      h("p", { class: "lead" }, "Kept in this browser only. The server does not remember what was asked."),
+      h("p", { class: "lead" }, "Kept in this browser only. The server does not store questions."),
       entries.length
         ? h("ul", { class: "history" }, entries.map((entry) => line(entry, show)))
-        : h("div", { class: "empty" }, h("p", {}, "Nothing was asked here yet."), h("a", { class: "button", href: "#ask" }, "Ask something")),
+        : h("div", { class: "empty" }, h("p", {}, "No questions yet."), h("a", { class: "button", href: "#ask" }, "Ask something")),
       entries.length > 0 && h("button", { type: "button", class: "quiet", onclick: () => { localStorage.removeItem(place()); sessionStorage.removeItem(shown()); draw(); view.querySelector("h1").focus(); } }, "Forget all"));
   };
   draw();

@@ -50,7 +50,7 @@ function original(found, at) {
 
 /** The document as nodes: headings, lists, tables and the rest by its blocks, everything cited marked in place. */
 function marked(found, cited, at) {
-  if (!found.text.trim()) return [h("p", { class: "fine" }, "This document holds no text.")];
+  if (!found.text.trim()) return [h("p", { class: "fine" }, "This document has no text.")];
   const shown = [];
   const text = (block) => inline(found.points, cited, at, block.start, block.end);
   const blocks = found.blocks.length ? found.blocks : [{ kind: "plain", start: 0, end: found.points.length, cells: [] }];

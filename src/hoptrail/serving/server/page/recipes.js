@@ -51,7 +51,7 @@ export class Recipes {
     const fault = (error) => fill(box, h("p", { class: "fault" }, `${error.message} ${error.whatToDo ?? ""}`));
     const begin = () => post(`/api/recipes/${one.name}`).then((job) => { fill(box, h("p", { class: "fine" }, "Being built; see above.")); this.watch.follow(job.id, job); }).catch(fault);
     const ask = async () => {
-      fill(box, h("p", { class: "fine" }, "Working out what it takes…"));
+      fill(box, h("p", { class: "fine" }, "Estimating the cost…"));
       try {
         const build = h("button", { type: "button", onclick: begin, "aria-label": `Build for ${one.name}` }, "Build");
         fill(box, h("p", { class: "fine" }, costOf(await get(`/api/recipes/${one.name}/cost`))), build);

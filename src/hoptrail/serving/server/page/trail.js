@@ -9,7 +9,7 @@ import { completed, placeOf, surroundings } from "./words.js";
 
 const VERDICTS = {
   answered: "Found",
-  unsupported: "What is cited does not say so",
+  unsupported: "The citations do not say so",
   unanswered: "Nothing here settles it",
   failed: "This step failed",
 };
@@ -44,7 +44,7 @@ export class TrailView {
     this.open?.remove();
     this.open = null;
     this.hops.append(hopView(hop, hop.evidence, hop.evidence));
-    this.working("Thinking on…");
+    this.working("Still thinking…");
   }
 
   /** The whole answer; hops that were given up on the way go. One hop alone says what the answer says, and is folded away. */
@@ -70,7 +70,7 @@ export class TrailView {
 
   stopped() {
     this.open?.remove();
-    this.status.textContent = "Stopped by you. What was found so far is below.";
+    this.status.textContent = "Stopped. What was found so far is below.";
   }
 }
 
@@ -152,7 +152,7 @@ function abstention(answer) {
   const failed = answer.trail.some((hop) => hop.verdict === "failed");
   return h("div", { class: "answer none" },
     h("p", { class: "label" }, "No answer"),
-    h("p", { class: "text" }, failed ? "No answer: a step failed, so this says nothing of what the documents hold."
+    h("p", { class: "text" }, failed ? "No answer: a step failed, so this says nothing about what the documents hold."
       : answer.closest.length ? "Not settled. Closest:" : "Not settled: nothing was found."),
     h("ul", { class: "closest" }, answer.closest.map((item) => h("li", {},
       h("button", { type: "button", class: "sentence", onclick: () => openAt(item, answer.closest) },
@@ -161,7 +161,7 @@ function abstention(answer) {
       h("p", {}, item.text)))),
     h("p", { class: "fine" }, answered
       ? `${count(answered, "step")} found something; the trail below shows where it ended.`
-      : "Rather than guess, hoptrail says so. Try other words, another recipe, or add a document that tells it."),
+      : "Rather than guess, hoptrail says so. Try other words, another recipe, or add a document that says it."),
     exporting(answer));
 }
 

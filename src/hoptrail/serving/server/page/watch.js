@@ -130,7 +130,7 @@ function told(job) {
   return `Indexing ${of("done") + of("failed")} of ${job.items.length}`;
 }
 
-const closing = (box, id = "") => h("button", { type: "button", class: "quiet", "aria-label": "Put away this message", onclick: () => {
+const closing = (box, id = "") => h("button", { type: "button", class: "quiet", "aria-label": "Dismiss this message", onclick: () => {
   if (id) localStorage.setItem(AWAY, JSON.stringify([id, ...putAway()].slice(0, 200)));
   box.remove();
 } }, "Put away");
