@@ -16,7 +16,7 @@ EXCEPTIONS = {
     "indexing.py:update_index: lines of the function": 43,
     "indexing.py:update_index: parameters": 9,
     "indexing.py:build: lines of the function": 42,
-    "language/chat/performer.py:_Asked: methods": 16,
+    "language/chat/performer.py:_TaskRun: methods": 16,
     "models/onnx_runtime.py:OnnxOperations: methods": 17,
     "models/remembered.py:RememberedReplies: methods": 18,
     "recipes/rethinking.py:Rethinking: methods": 16,

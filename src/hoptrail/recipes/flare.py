@@ -11,7 +11,7 @@ completed from earlier answers. A draft from `memory` that is kept cites nothing
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -20,10 +20,8 @@ from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Reading, Recall
 from hoptrail.recipes.answering import CitedHop, memory_hop
-from hoptrail.recipes.hopwise import Hopwise, conclude_packed, failed_hop, next_questions, read_packed
+from hoptrail.recipes.hopwise import Hopwise, failed_hop, next_questions, read_packed
 from hoptrail.recipes.passage_settings import PassageSettings
-from hoptrail.retrieval.fuse import interleave
-from hoptrail.retrieval.units.engines import stored_hits
 from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
 from hoptrail.types import Ranking
 
@@ -66,10 +64,6 @@ class Flare(Hopwise):
         "always": FlareSettings(sure=1.0),
     }
 
-    def everything(self, hops: Sequence[CitedHop]) -> Ranking:
-        """The stored hits of all hops, interleaved."""
-        return interleave([stored_hits(cited.hop.hits) for cited in hops], self.settings.k)
-
     def hops(self, question: str, meter: Meter) -> list[CitedHop]:
         from_memory = self.settings.draft == "memory"
         at_hand: Ranking = () if from_memory else self._search(question)
@@ -83,12 +77,6 @@ class Flare(Hopwise):
             return self._read(following, asked, at_hand, meter)[1]
 
         return next_questions(question, meter, self.settings.steps, step)
-
-    def conclude(
-        self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter
-    ) -> tuple[str | None, list[CitedHop]]:
-        """Conclude from the steps and all hits."""
-        return conclude_packed(question, hops, found, self.settings.evidence_tokens, meter)
 
     def _search(self, asked: str) -> Ranking:
         return hybrid_search(self.corpus, asked, self.settings.k, self.settings.search)

@@ -163,10 +163,6 @@ class Hirag(Hopwise):
         "no-retrieval": replace(PAPER, retrieval=False),
     }
 
-    def everything(self, hops: Sequence[CitedHop]) -> Ranking:
-        """The hits of all hops in the index, interleaved."""
-        return interleave([stored_hits(cited.hop.hits) for cited in hops], self.settings.k)
-
     def hops(self, question: str, meter: Meter) -> list[CitedHop]:
         """One hop a turn, until no question is left, one was asked before, a task fails, or the turns are used up."""
         hops: list[CitedHop] = []

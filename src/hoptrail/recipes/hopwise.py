@@ -1,4 +1,4 @@
-"""Base of recipes that answer hop by hop; each adds how hops are made and how they are concluded.
+"""Base of recipes that answer hop by hop; each adds how hops are made, and some conclude in their own way.
 
 `next_questions` is the commonest way to sub-questions: one at a time.
 """
@@ -21,6 +21,7 @@ from hoptrail.recipes.recipe import OneRecipeSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.fuse import interleave
 from hoptrail.retrieval.pack import pack
+from hoptrail.retrieval.units.engines import stored_hits
 from hoptrail.types import Answer, Hop, Ranking, Trail, Unit, Verdict
 
 
@@ -39,16 +40,15 @@ class Hopwise(ABC):
         """The hops in order; a failed task makes a failed hop."""
         ...
 
-    @abstractmethod
     def conclude(
         self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter
     ) -> tuple[str | None, list[CitedHop]]:
         """The answer to the whole question (None: an abstention), and hops to add if concluding read something new."""
-        ...
+        return conclude_packed(question, hops, found, self.settings.evidence_tokens, meter)
 
     def everything(self, hops: Sequence[CitedHop]) -> Ranking:
-        """The hits of all hops, interleaved: every hop's first, then every hop's second, and so on."""
-        return interleave([cited.hop.hits for cited in hops], self.settings.k)
+        """The stored hits of all hops, interleaved: every hop's first, then every hop's second, and so on."""
+        return interleave([stored_hits(cited.hop.hits) for cited in hops], self.settings.k)
 
     def retrieve(self, question: str) -> Ranking:
         return self.everything(self.hops(question, Meter(self.language)))

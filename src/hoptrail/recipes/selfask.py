@@ -7,17 +7,15 @@ retrieved; `integrate` concludes from the findings and all evidence.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.recipes.answering import CitedHop
-from hoptrail.recipes.hopwise import Hopwise, conclude_packed, next_questions, read_packed
+from hoptrail.recipes.hopwise import Hopwise, next_questions, read_packed
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
-from hoptrail.types import Ranking
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +51,3 @@ class SelfAsk(Hopwise):
     def _hop(self, question: str, asked: str, meter: Meter) -> CitedHop:
         hits = hybrid_search(self.corpus, asked, self.settings.k, self.settings.search)
         return read_packed(question, asked, hits, self.settings.evidence_tokens, meter)[1]
-
-    def conclude(
-        self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter
-    ) -> tuple[str | None, list[CitedHop]]:
-        """Conclude from the findings and all evidence; adds a hop if they gave an answer that no hop had."""
-        return conclude_packed(question, hops, found, self.settings.evidence_tokens, meter)

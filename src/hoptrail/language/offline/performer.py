@@ -196,24 +196,24 @@ class OfflineLanguage:
     def _compare(self, task: tasks.Sample | tasks.Entail | tasks.Equate) -> tasks.Samples | tasks.Relation | bool:
         """Answers have the same meaning if they have the same words: the rules know no synonyms."""
         if isinstance(task, tasks.Sample):
-            return self._sample(task)
+            return _sample(task, self._reader, self._settings)
         if isinstance(task, tasks.Equate):
             return same_words(task.one, task.other)
         same = same_words(task.premise, task.hypothesis)
         return tasks.Relation.ENTAILMENT if same else tasks.Relation.CONTRADICTION
 
-    def _sample(self, task: tasks.Sample) -> tasks.Samples:
-        """The reader's best answer from each of the first pieces of evidence alone; None where it is less likely than none.
 
-        It measures how far the evidence disagrees, not how unsure a model is: the same tendency on another scale (single pieces
-        disagree far more).
-        """
-        answers = []
-        for unit in task.evidence[: task.samples]:
-            reader = Reader(open_evidence((unit,), self._settings), self._reader, self._settings)
-            best = next(iter(reader.ranked(task.question)), None)
-            answers.append(best.answer if best and best.odds > 0 else None)
-        return tasks.Samples(tuple(answers) or (None,))
+def _sample(task: tasks.Sample, model: TextReader, settings: OfflineSettings) -> tasks.Samples:
+    """The reader's best answer from each of the first pieces of evidence alone; None where it is less likely than none.
+
+    It measures how far the evidence disagrees, not how unsure a model is: the same tendency on another scale (single pieces
+    disagree far more).
+    """
+    answers = []
+    for unit in task.evidence[: task.samples]:
+        best = next(iter(Reader(open_evidence((unit,), settings), model, settings).ranked(task.question)), None)
+        answers.append(best.answer if best and best.odds > 0 else None)
+    return tasks.Samples(tuple(answers) or (None,))
 
 
 def _reword(task: tasks.Complete | tasks.Clarify) -> str:
