@@ -58,3 +58,39 @@ def test_notices_of_what_reads_pdfs_are_named_and_come_with_it() -> None:
     assert '"NOTICE"' in (ROOT / "pyproject.toml").read_text("utf-8")
     shipped = [str(file) for file in files("pypdfium2") or ()]
     assert any(name.endswith("licenses/BUILD_LICENSES/pdfium.txt") for name in shipped)
+
+
+RETIRED = re.compile(
+    r"\b(?:Standing|Grove|Openings|Titled|HERE|Said|Described|Cramped|Unusable|Unremembering|ListenedLanguage|Workshop|_hangs_on|believed"
+    r"|told_name|tell_nobody|tell_no_progress|made_once|stand_alone|unleased|wanted_model|refuse_learned)\b"
+)
+"""Names that gave way to the trade's terms."""
+RIDDLES = re.compile(
+    r"\b(?:whoever|nobody knows (?:what|who|where)|what there is too much of|which of them is told|as good as drawn|told apart"
+    r"|has it that|what is there is)\b",
+    re.IGNORECASE,
+)
+"""Turns of phrase that have to be read twice."""
+
+
+def test_retired_words_stay_away() -> None:
+    written = [*(ROOT / "src").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py"), *(ROOT / "training").rglob("*.py")]
+    pages = [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]
+    pages = [page for page in pages if page.name not in {"diary.md", "CHANGELOG.md"}]  # they are kept as written
+    texts = {file: file.read_text("utf-8") for file in (*written, *pages)}
+    found = [(file.name, match[0]) for file, text in texts.items() for match in RIDDLES.finditer(text)]
+    found += [(file.name, match[0]) for file in written for match in RETIRED.finditer(texts[file])]
+    assert found == []
+
+
+def test_modules_share_a_name_only_if_they_are_the_same_thing_of_two_packages() -> None:
+    names = [file.stem for file in (ROOT / "src").rglob("*.py") if file.stem != "__init__"]
+    shared = {name for name in names if names.count(name) > 1}
+    assert shared <= SIBLINGS
+
+
+SIBLINGS = {
+    "catalogue", "child", "dense", "factory", "folder", "graph", "hybrid", "performer", "raptor", "refusals", "sampling", "scoring",
+    "sentences", "settings", "words",
+}  # fmt: skip
+"""One in each of two or more packages; the list only shrinks."""

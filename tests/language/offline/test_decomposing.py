@@ -76,6 +76,14 @@ CHAINS = {
         "What is the lake into which #1 melts?",
         "How deep is #2?",
     ),
+    "Who is the boss of the person allergic to shellfish?": (
+        "Who is the person who is allergic to shellfish?",
+        "Who is the boss of #1?",
+    ),
+    "What is the phone number of the woman in charge of tickets?": (
+        "Who is the woman who is in charge of tickets?",
+        "What is the phone number of #1?",
+    ),
     "Which firm owns the tugboat which cleared Foss Bar?": (
         "What is the tugboat which cleared Foss Bar?",
         "Which firm owns #1?",

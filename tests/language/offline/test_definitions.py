@@ -106,6 +106,17 @@ def test_a_person_is_named_by_what_an_entry_says_of_them() -> None:
     assert named_by_description("Who is allergic to nuts?", [crew]).answer is None
 
 
+def test_a_sentence_names_no_command() -> None:
+    text = unit_of(
+        "Upgrading",
+        Piece(
+            BlockKind.PARAGRAPH,
+            "Upgrading the tables is a process of two steps: print the old tables, compress the new ones.",
+        ),
+    )
+    assert named_by_description("Which command compresses the new tables?", [text]).answer is None
+
+
 def test_an_option_that_two_descriptions_fit_is_not_named() -> None:
     twice = unit_of(
         "print(1)",

@@ -24,6 +24,12 @@ _POSSESSIVE_ASKED = re.compile(
 _SHORTENED = re.compile(r"^(who|what)['’]s (?=[a-z#A-Z])", re.IGNORECASE)
 _ASKED_NAME = re.compile(r"^(who|what) (?:is|was|are|were) the (?:full |first )?names? of (?=the [a-z])", re.IGNORECASE)
 _FRONTED = word_set("did does do was were is are")
+_ADJECTIVE = re.compile(
+    r"\b(?P<noun>the [a-z]+) (?=(?:allergic|responsible|accountable|answerable|eligible|liable|fluent|familiar|present|absent) "
+    r"(?:to|for|in|with|at|from)\b|in charge of\b)",
+    re.IGNORECASE,
+)
+"""A noun that an adjective with its object follows: `the person allergic to nuts`."""
 _SAME = re.compile(r"\bthe same (?=[a-z]+ (?:where|that|who|in which)\b)")
 _KIN = re.compile(rf"(?P<start>\bthe |['’]s )(?P<kin>{'|'.join(KINSHIP)})(?P<end> of)?\b", re.IGNORECASE)
 """Relatives two steps away."""
@@ -66,10 +72,11 @@ _EXTRAPOSED = re.compile(
 
 
 def _simplify(question: str) -> str:
-    """The question in a simpler form: a clause directly after its noun, no `the same`, no `'s` for `is`, no `the name of`, a
-    relative two steps away as both steps, and `of` for a possessive.
+    """The question in a simpler form: a clause directly after its noun, adjectives as clauses, no `the same`, no `'s` for `is`,
+    no `the name of`, a relative two steps away as both steps, and `of` for a possessive.
     """
     question = _EXTRAPOSED.sub(r"\g<aux> \g<noun> \g<clause> \g<verb>?", question)
+    question = _ADJECTIVE.sub(r"\g<noun> who is ", question)
     question = _SAME.sub("the ", question)
     question = _ASKED_NAME.sub(r"\1 is ", _SHORTENED.sub(r"\1 is ", question))
     question = _KIN.sub(_in_two_steps, question)

@@ -42,6 +42,7 @@ _LIGHT = content_stems(
 """Words of a question that say of what class a term is, or that it does something."""
 _FEWEST = 3
 """Words of a definition: fewer are a value, which the reader reads."""
+_LONGEST_TERM = 3
 _BELIEF = 0.8
 """Raw belief in an entry under the very name."""
 _LEAST, _LEAD = 0.7, 0.1
@@ -99,6 +100,12 @@ def _is_of_a_person(entry: Entry) -> bool:
     return is_item and _NAME.fullmatch(entry.terms[0]) is not None and not find_names(entry.description)
 
 
+def _is_of_an_option(entry: Entry) -> bool:
+    """Whether the term can be an option, a variable or a command rather than a sentence."""
+    is_paragraph = entry.said.block is None or entry.said.block.kind is BlockKind.PARAGRAPH
+    return not is_paragraph and len(words(entry.terms[-1])) <= _LONGEST_TERM
+
+
 def named_by_description(question: str, units: Sequence[Unit]) -> Reading:
     """The option, variable or command whose description says what the question wants done, or the person of whom it says what the
     question asks; an abstention where several do.
@@ -113,7 +120,7 @@ def named_by_description(question: str, units: Sequence[Unit]) -> Reading:
     for unit in units:
         above = content_stems(unit.title)
         for entry in entries_of(unit):
-            if person and not _is_of_a_person(entry):
+            if not (_is_of_a_person(entry) if person else _is_of_an_option(entry)):
                 continue
             said = content_stems(entry.description)
             met = [word for word in asked if word in said or RELATED.get(word, frozenset()) & said]
