@@ -215,9 +215,7 @@ def _passage_ids(corpus: Path) -> set[str]:
     for line in read_lines(corpus):
         identifier = line.content.get("id")
         if not isinstance(identifier, str) or not identifier:
-            raise DataError(
-                f"{line.place}: a passage needs an id that is a non-empty string, not {identifier!r}"
-            )
+            raise DataError(f"{line.place}: a passage needs an id that is a non-empty string, not {identifier!r}")
         if identifier in passages:
             raise DataError(f"{line.place}: passage id {identifier} occurs twice")
         passages.add(identifier)
