@@ -115,6 +115,10 @@ class _TracedRecording(RecordedChat):
 
     last: tuple[ChatRequest, ChatReply] | None = None
 
+    def forget(self) -> None:
+        """Drop the last request and reply."""
+        self.last = None
+
     def remembered(self, request: ChatRequest) -> PaidReply | None:
         paid = super().remembered(request)
         if paid is not None:

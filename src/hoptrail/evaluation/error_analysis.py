@@ -213,8 +213,8 @@ class _TrailAnalysis:
 
     def _is_whole_reading(self, reading: ReadingRecord) -> bool:
         """Whether the question itself was read with all gold passages."""
-        asked = reading.task != TASK_NAMES[Integrate] and self._is_whole(reading.question)
-        return asked and self._plan.whole.passages <= set(reading.passages)
+        is_whole = reading.task != TASK_NAMES[Integrate] and self._is_whole(reading.question)
+        return is_whole and self._plan.whole.passages <= set(reading.passages)
 
     def _done(self) -> list[bool]:
         """Whether each step is done. A step that is done implies that the steps it depends on are done."""

@@ -226,9 +226,9 @@ def _template_text(name: str, arguments: Mapping[str, str]) -> str:
     return shown(name, [arguments[key] for key in unnamed or ["text"] if key in arguments], named)
 
 
-def _quotes(found: re.Match[str]) -> str:
+def _quotes(match: re.Match[str]) -> str:
     """Two, three and five quotes are italics and bold; further ones are literal."""
-    return "'" * {2: 0, 3: 0, 4: 1, 5: 0}.get(len(found[0]), max(0, len(found[0]) - 5))
+    return "'" * {2: 0, 3: 0, 4: 1, 5: 0}.get(len(match[0]), max(0, len(match[0]) - 5))
 
 
 def _blocks(text: str) -> Iterator[Block]:
