@@ -153,7 +153,7 @@ class TestDue:
     def test_at_once_at_first_then_after_rest(self, clock: list[float]) -> None:
         due = watching._Due(Pace(quiet=2, longest=60, retry=10))
         assert due
-        due.done(begun=990.0)  # it took ten seconds
+        due.done(started=990.0)  # it took ten seconds
         assert not due
         due.note()
         clock[0] += 5
@@ -163,7 +163,7 @@ class TestDue:
 
     def test_a_file_that_never_rests_waits_for_so_long_only(self, clock: list[float]) -> None:
         due = watching._Due(Pace(quiet=2, longest=60, retry=10))
-        due.done(begun=1000.0)
+        due.done(started=1000.0)
         waited = 0
         while not due:
             due.note()

@@ -69,7 +69,7 @@ def structures_by_name(limits: PassageLimits, settings: StructureSettings | None
 def with_foundations(names: Iterable[str], known: Mapping[str, Structure]) -> list[Structure]:
     """The structures with these names and all that they are built from, in the order in which they are built."""
     needed = set(names)
-    for structure in reversed(known.values()):
+    for structure in reversed(list(known.values())):
         if structure.name in needed:
             needed.update(structure.built_from)
     return [structure for structure in known.values() if structure.name in needed]
