@@ -136,7 +136,7 @@ def test_an_empty_folder_forgets_nothing_and_says_so(desk: Desk, world: Path) ->
         file.unlink()
     report = desk.index(world, sync=True)
     assert (told(report), report.documents) == ({}, 6)
-    assert "a disk may not be mounted" in report.notes[0]
+    assert "perhaps because a disk is not mounted" in report.notes[0]
 
 
 def test_a_file_that_vanishes_while_it_is_read_is_named_and_not_forgotten(

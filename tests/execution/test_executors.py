@@ -98,7 +98,7 @@ def test_executors_are_opened_by_name() -> None:
         assert executor is LOCAL_EXECUTOR
     with pytest.raises(UsageError, match="here or ray, not on 'mars'"):
         open_executor("mars")
-    with pytest.raises(UsageError, match="goes with --on ray"):
+    with pytest.raises(UsageError, match="use it with --on ray"):
         open_executor("here", "auto")
 
 
@@ -109,7 +109,7 @@ def test_without_the_package_it_is_said_how_to_get_it(monkeypatch: pytest.Monkey
 
 
 def test_the_command_line_says_what_cannot_be_meant(hoptrail: Hoptrail, world: Path, tmp_path: Path) -> None:
-    for options, said in ((("--on", "mars"), "here or ray"), (("--address", "auto"), "goes with --on ray")):
+    for options, said in ((("--on", "mars"), "here or ray"), (("--address", "auto"), "use it with --on ray")):
         ended = hoptrail("index", world, "--index", tmp_path / "index", *options)
         assert (ended.code, said in ended.err) == (2, True), ended.err
     assert not (tmp_path / "index").exists()

@@ -59,7 +59,7 @@ def followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: int, notes: i
         )
     clock, found = Clock(), Followed()
     watcher = Watcher(say=found.lines.append, progress=lambda news: found.news.append((clock.now, news)))
-    monkeypatch.setattr(Watcher, "course", lambda self: Course(self._told, self.say, clock))
+    monkeypatch.setattr(Watcher, "course", lambda self: Course(self._report_progress, self.say, clock))
     known = structures_by_name(PassageLimits(words=9))
     structures = [known[name] for name in names]
     update_index(tmp_path / "index", sources, Slow(clock=clock), structures, ReadingLimits(), watcher)

@@ -116,7 +116,7 @@ def test_both_ways_and_both_places_of_k_give_the_same(index: Index, question: st
 def test_wrong_calls_say_so(index: Index) -> None:
     with pytest.raises(ValidationError, match="greater than or equal to 1"):
         HoptrailRetriever(index=index, k=0)
-    with pytest.raises(UsageError, match="at least one hit"):
+    with pytest.raises(UsageError, match="at least 1"):
         HoptrailRetriever(index=index).invoke("Who?", k=0)
     with pytest.raises(UsageError, match="empty"):
         HoptrailRetriever(index=index).invoke(" ")

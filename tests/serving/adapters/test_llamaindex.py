@@ -45,7 +45,7 @@ def test_asynchronously_the_same(index: Index, question: str) -> None:
 
 
 def test_wrong_calls_say_so(index: Index) -> None:
-    with pytest.raises(UsageError, match="at least one hit"):
+    with pytest.raises(UsageError, match="at least 1"):
         HoptrailRetriever(index, k=0).retrieve("Who?")
 
 
