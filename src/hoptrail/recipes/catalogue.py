@@ -115,7 +115,7 @@ def check_built_for(names: Iterable[str], settings: RecipeSettings, triples: Tri
             and own.space.needed_setting
             and not getattr(triples, own.space.needed_setting)
         ):
-            raise UsageError(f"recipe {name} compares what is not built. {how_to_add(own.space.wants)}")
+            raise UsageError(f"recipe {name} compares what is not built. {how_to_add(own.space.needed_setting)}")
 
 
 def gaining_by_model(names: Iterable[str]) -> list[str]:

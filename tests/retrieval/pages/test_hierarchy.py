@@ -52,7 +52,7 @@ def page_of(site: Site, name: str) -> Page:
 
 
 def chunks_of(search: HierarchicalSearch, page: Page, asked: str) -> list[Chunk]:
-    return search.chunks(page, search.vector(asked))
+    return search.chunks(page, search.pages(asked).vector)
 
 
 @pytest.mark.parametrize("search", ["none", "keyword", "hybrid"])

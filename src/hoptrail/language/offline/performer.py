@@ -115,8 +115,7 @@ class OfflineLanguage:
             case tasks.Decompose():
                 return self._decompose(task)
             case tasks.Complete() | tasks.Clarify():
-                is_complete = isinstance(task, tasks.Complete)
-                return complete(task.question, task.findings) if is_complete else clarify(task.question, task.context)
+                return _rewritten(task)
             case tasks.Read(question, evidence, abstain):
                 return self._answer(question, evidence, self._least(abstain))
             case tasks.Assess() | tasks.Verify():
@@ -189,6 +188,12 @@ class OfflineLanguage:
             return same_words(task.one, task.other)
         same = same_words(task.premise, task.hypothesis)
         return tasks.Relation.ENTAILMENT if same else tasks.Relation.CONTRADICTION
+
+
+def _rewritten(task: tasks.Complete | tasks.Clarify) -> str:
+    if isinstance(task, tasks.Complete):
+        return complete(task.question, task.findings)
+    return clarify(task.question, task.context)
 
 
 def _sample(task: tasks.Sample, model: TextReader, settings: OfflineSettings) -> tasks.Samples:
