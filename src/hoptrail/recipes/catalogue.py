@@ -110,12 +110,9 @@ def check_built_for(names: Iterable[str], settings: RecipeSettings, triples: Tri
 
     for name in names:
         own = recipe_settings(name, settings)
-        if (
-            isinstance(own, CompragSettings)
-            and own.space.needed_setting
-            and not getattr(triples, own.space.needed_setting)
-        ):
-            raise UsageError(f"recipe {name} compares what is not built. {how_to_add(own.space.needed_setting)}")
+        setting = own.space.needed_setting if isinstance(own, CompragSettings) else ""
+        if setting and not getattr(triples, setting):
+            raise UsageError(f"recipe {name} compares what is not built. {how_to_add(setting)}")
 
 
 def gaining_by_model(names: Iterable[str]) -> list[str]:

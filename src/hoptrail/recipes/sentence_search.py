@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.rerankers import Reranker
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.ranking import ranked
@@ -106,12 +105,9 @@ class SentenceSearch:
 
     def _best(self, asked: str, among: Sequence[str] | None, limit: int) -> Ranking:
         depth = max(limit, self.settings.prefilter) if self.reranker else limit
-        hits = nearest(self.corpus, self._vector(asked), depth, self.settings.kind, among)
+        vector = self.corpus.encoder.encode([asked])[0]
+        hits = nearest(self.corpus, vector, depth, self.settings.kind, among)
         return self.reranker.rerank(asked, hits, limit) if self.reranker else hits
-
-    def _vector(self, asked: str) -> FloatMatrix:
-        vector: FloatMatrix = self.corpus.encoder.encode([asked])[0]
-        return vector
 
 
 def in_reading_order(hits: Ranking) -> tuple[Unit, ...]:

@@ -371,7 +371,7 @@ def test_an_empty_unit_has_nothing_to_extract(fake: FakeAI, speaking: Speaking) 
 
 
 def test_what_is_no_task_is_refused(speaking: Speaking) -> None:
-    with pytest.raises(TaskFailed, match="no language task"):
+    with pytest.raises(TaskFailed, match="not a language task"):
         speaking().perform(Task())
 
 

@@ -118,7 +118,7 @@ class OfflineLanguage:
             case tasks.Decompose():
                 return self._decompose(task)
             case tasks.Complete() | tasks.Clarify():
-                return _reword(task)
+                return _rewritten(task)
             case tasks.Read(question, evidence, abstain):
                 return self._answer(question, evidence, self._least(abstain))
             case tasks.Assess() | tasks.Verify():
@@ -203,6 +203,12 @@ class OfflineLanguage:
         return tasks.Relation.ENTAILMENT if same else tasks.Relation.CONTRADICTION
 
 
+def _rewritten(task: tasks.Complete | tasks.Clarify) -> str:
+    if isinstance(task, tasks.Complete):
+        return complete(task.question, task.findings)
+    return clarify(task.question, task.context)
+
+
 def _sample(task: tasks.Sample, model: TextReader, settings: OfflineSettings) -> tasks.Samples:
     """The reader's best answer from each of the first pieces of evidence alone; None where it is less likely than none.
 
@@ -214,12 +220,6 @@ def _sample(task: tasks.Sample, model: TextReader, settings: OfflineSettings) ->
         best = next(iter(Reader(open_evidence((unit,), settings), model, settings).ranked(task.question)), None)
         answers.append(best.answer if best and best.odds > 0 else None)
     return tasks.Samples(tuple(answers) or (None,))
-
-
-def _reword(task: tasks.Complete | tasks.Clarify) -> str:
-    if isinstance(task, tasks.Complete):
-        return complete(task.question, task.findings)
-    return clarify(task.question, task.context)
 
 
 def _without_article(reading: Reading) -> Reading:

@@ -116,12 +116,8 @@ class HierarchicalSearch:
             share[title] = max(share[title], shares[hit.unit.id])
         pages = (Page(title, likeness[title], share[title]) for title in {**likeness, **share})
         order = sorted(pages, key=lambda page: (-page.similarity - page.share, page.title.name, page.title.documents))
-        return Pages(tuple(order[: self._settings.pages]), ambiguous, found, self.vector(asked))
-
-    def vector(self, asked: str) -> FloatMatrix:
-        """The vector of a question, shape (dimension,)."""
-        vector: FloatMatrix = self._corpus.encoder.encode([asked])[0]
-        return vector
+        vector = self._corpus.encoder.encode([asked])[0]
+        return Pages(tuple(order[: self._settings.pages]), ambiguous, found, vector)
 
     def chunks(self, page: Page, vector: FloatMatrix) -> list[Chunk]:
         """The chunks of a page by falling cosine with the question's `vector`, then by rising id."""

@@ -163,13 +163,9 @@ def find_candidates(scores: QuestionScores, encoder: Encoder, settings: Candidat
 
 def names_asked(question: str, graph: PassageGraph) -> frozenset[int]:
     """The numbers of the names in a question that some passage has."""
-    numbers = map(graph.number, names_written(question).union(graph.scanner.find(question)))
+    spelt_as_names = {name_key(mention.text) for mention in find_names(question)}
+    numbers = map(graph.number, spelt_as_names.union(graph.scanner.find(question)))
     return frozenset(number for number in numbers if number >= 0)
-
-
-def names_written(question: str) -> set[str]:
-    """The keys of the names that a question has by its spelling."""
-    return {name_key(mention.text) for mention in find_names(question)}
 
 
 class _Walk:

@@ -30,13 +30,9 @@ class Pool:
         summaries = summaries_of(snapshot, self).intersection(snapshot.table.ids(Kind.SUMMARY)) if self.trees else ()
         return sum(snapshot.count(kind) for kind in self.kinds) + len(summaries)
 
-    def includes(self, tree: str, summary: str) -> bool:
-        """Whether the summary with this group id, of one of the pool's trees, is in the pool."""
-        return tree not in self.lowest or level_of(summary) == LEAVES + 1
-
 
 @made_once
 def summaries_of(snapshot: Snapshot, pool: Pool) -> frozenset[str]:
     """Group ids of a pool's trees, including groups whose summary is not made yet."""
     groups = ((tree, link.source) for tree in pool.trees for link in snapshot.links(tree))
-    return frozenset(group for tree, group in groups if pool.includes(tree, group))
+    return frozenset(group for tree, group in groups if tree not in pool.lowest or level_of(group) == LEAVES + 1)
