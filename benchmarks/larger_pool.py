@@ -3,7 +3,7 @@
     python -m benchmarks.larger_pool --work DIR [--data A,B] [--recipes A,B] [--out FILE.json]
 
 The merged corpus holds every passage of every data set beside the repository once: ids are made from content. DIR/pool keeps it
-with its index, DIR/NAME the index of one corpus; what is there is not built again. Measured are recall@5, recall@10 and full@5
+with its index, DIR/NAME the index of one corpus; an existing one is not built again. Measured are recall@5, recall@10 and full@5
 of the development questions, and the median CPU milliseconds of a search. Answering is not measured.
 """
 

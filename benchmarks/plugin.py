@@ -40,7 +40,7 @@ from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import Language, Read, Reply, Task
 from hoptrail.recipes.hirag import Hirag, HiragSettings
 from hoptrail.recipes.recipe import Recipe
-from hoptrail.retrieval.corpus import checked_question
+from hoptrail.retrieval.corpus import check_question
 
 T = TypeVar("T")
 
@@ -133,7 +133,7 @@ def outcomes(
     passages_of = partial(corpus_ids, ids=corpus_ids_by_document(recipe.corpus.snapshot, dataset))
     for one in asked:
         language.reads, started = 0, time.perf_counter()
-        answer = recipe.answer(checked_question(one.question))
+        answer = recipe.answer(check_question(one.question))
         milliseconds = 1000 * (time.perf_counter() - started)
         found = project_to_passages(answer.ranking, passages_of)
         score = score_answer(answer.text, one.answers, rule)

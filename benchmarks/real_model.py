@@ -174,8 +174,8 @@ def _is_usable(body: dict[str, Any], rung: str, reply: bytes) -> bool:
     """Whether a reply can be parsed as the one that the prompt asks for."""
     from hoptrail.language.chat import schemas
     from hoptrail.language.chat.prompting import known_prompts, load_prompt
-    from hoptrail.language.chat.replies import Cramped, read_reply
-    from hoptrail.language.chat.reply_parsing import Unusable
+    from hoptrail.language.chat.replies import OutOfRoom, read_reply
+    from hoptrail.language.chat.reply_parsing import InvalidReply
     from hoptrail.models.chat import ChatRequest, Message, Rung
     from hoptrail.models.completion import read_completion
 
@@ -190,7 +190,7 @@ def _is_usable(body: dict[str, Any], rung: str, reply: bytes) -> bool:
     request = ChatRequest("", "", prompt.name, messages, Rung(rung), "", 0.0, 0)
     try:
         read_reply(read_completion([reply], 1), request, getattr(schemas, prompt.reply))
-    except (Unusable, Cramped):
+    except (InvalidReply, OutOfRoom):
         return False
     return True
 

@@ -44,7 +44,7 @@ from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.paths import scoring as path_scoring
 from hoptrail.retrieval.paths.boosted_trees import MOST_LEAVES, BoostedTrees
 from hoptrail.retrieval.paths.candidates import CandidateSettings
-from hoptrail.retrieval.paths.features import PAIR_FEATURES, PASSAGE_FEATURES, Described, Pairs
+from hoptrail.retrieval.paths.features import PAIR_FEATURES, PASSAGE_FEATURES, CandidateFeatures, Pairs
 from hoptrail.retrieval.paths.scoring import (
     DIRECT,
     LINKED_FEATURES,
@@ -83,7 +83,7 @@ class Example:
     """A question's candidates, which of them are gold, the fold that holds it out, and what measuring needs."""
 
     data: str
-    described: Described
+    described: CandidateFeatures
     gold: Booleans
     fold: int
     passages: tuple[tuple[str, ...], ...]

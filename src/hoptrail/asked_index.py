@@ -22,7 +22,7 @@ from hoptrail.language.lazy import LazyLanguage
 from hoptrail.models.encoder import Encoder
 from hoptrail.recipes.catalogue import DEFAULT, needed_structures, open_recipe, usable
 from hoptrail.recipes.recipe import Recipe
-from hoptrail.retrieval.corpus import Corpus, checked_question
+from hoptrail.retrieval.corpus import Corpus, check_question
 from hoptrail.types import Answer, Ranking
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class AskedIndex:
         Raises:
             UsageError: the question is empty or far too long, `as_of` is no date, or there is no such label.
         """
-        question = checked_question(question)
+        question = check_question(question)
         return self.recipe(recipe, language, view=self.view(as_of, labels)).answer(question)
 
     def search(
@@ -150,7 +150,7 @@ class AskedIndex:
         labels: Collection[str] | None = None,
     ) -> Ranking:
         """Retrieval only: at most `limit` hits of the recipe, best first. `as_of` and `labels` are those of `ask`."""
-        question = checked_question(question)
+        question = check_question(question)
         language = LazyLanguage(self.language)
         return self.recipe(recipe, language, limit, self.view(as_of, labels)).retrieve(question)
 

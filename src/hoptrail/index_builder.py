@@ -22,7 +22,7 @@ from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.encoder_factory import remote_safe_encoder
 from hoptrail.models.remembered import FILE, RememberedReplies
-from hoptrail.recipes.catalogue import check_built_for, gaining_by_model, needed_structures
+from hoptrail.recipes.catalogue import built_by_model, check_built_for, needed_structures
 from hoptrail.settings import Settings
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
 from hoptrail.structures.declaring import Structure
@@ -152,7 +152,7 @@ class Building:
         if Snapshot.exists(self.folder):
             with self._shared.reading() as snapshot:
                 makers = set(snapshot.head.languages.values())
-        needed = self._with_foundations(needed_structures(gaining_by_model(recipes), self.settings.recipes))
+        needed = self._with_foundations(needed_structures(built_by_model(recipes), self.settings.recipes))
         return not makers <= {OFFLINE} or any(structure.needs_language for structure in needed)
 
     def _forget_replies(self) -> None:

@@ -18,7 +18,7 @@ from tiny_classifier import CONTRADICTION, ENTAILMENT, NEUTRAL, WORDS, table, wr
 
 @pytest.mark.parametrize("place", ["model.onnx", "onnx/model.onnx"])
 def test_what_entails_is_the_likeliest_label_of_a_pair_in_its_order(tmp_path: Path, place: str) -> None:
-    """Said of `the city of oslo`, oslo follows; the other way round it is open; bergen is denied."""
+    """UnitStatement of `the city of oslo`, oslo follows; the other way round it is open; bergen is denied."""
     rows = table({"city": ENTAILMENT}, {"city": 2 * NEUTRAL, "bergen": 3 * CONTRADICTION})
     model = open_entailment(str(write_tiny_classifier(tmp_path, rows, place)))
     long, short = "where? the city of oslo", "where? oslo"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from hoptrail.errors import Interrupted
-from hoptrail.language.listener import ListenedLanguage, Listener
+from hoptrail.language.listener import Listener, ObservedLanguage
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.recipes.catalogue import open_recipe
 from hoptrail.recipes.registry import RECIPES
@@ -46,7 +46,7 @@ class RecordingListener:
 @pytest.mark.parametrize("name", COMPLETE)
 def test_the_hops_reported_are_those_of_the_trail(name: str, corpus: Corpus) -> None:
     recorder = RecordingListener()
-    recipe = open_recipe(name, corpus, ListenedLanguage(OfflineLanguage(), recorder.listener), RecipeSettings())
+    recipe = open_recipe(name, corpus, ObservedLanguage(OfflineLanguage(), recorder.listener), RecipeSettings())
     answer = recipe.answer(QUESTION)
     assert tuple(recorder.hops) == answer.trail.hops
     assert {(span.document, span.start, span.end) for span in recorder.support} >= {
@@ -59,7 +59,7 @@ def test_the_hops_reported_are_those_of_the_trail(name: str, corpus: Corpus) -> 
 def test_listening_changes_no_answer(name: str, corpus: Corpus) -> None:
     plain = open_recipe(name, corpus, OfflineLanguage(), RecipeSettings()).answer(QUESTION)
     listened = open_recipe(
-        name, corpus, ListenedLanguage(OfflineLanguage(), RecordingListener().listener), RecipeSettings()
+        name, corpus, ObservedLanguage(OfflineLanguage(), RecordingListener().listener), RecipeSettings()
     ).answer(QUESTION)
     assert (plain.text, plain.trail, plain.evidence, plain.ranking) == (
         listened.text,
@@ -72,7 +72,7 @@ def test_listening_changes_no_answer(name: str, corpus: Corpus) -> None:
 @pytest.mark.parametrize("name", ["selfask", "chainrag", "hirag", "sunar"])
 def test_a_hop_is_announced_before_it_is_found(name: str, corpus: Corpus) -> None:
     recorder = RecordingListener()
-    answer = open_recipe(name, corpus, ListenedLanguage(OfflineLanguage(), recorder.listener), RecipeSettings()).answer(
+    answer = open_recipe(name, corpus, ObservedLanguage(OfflineLanguage(), recorder.listener), RecipeSettings()).answer(
         QUESTION
     )
     assert len(answer.trail) > 1
@@ -82,7 +82,7 @@ def test_a_hop_is_announced_before_it_is_found(name: str, corpus: Corpus) -> Non
 @pytest.mark.parametrize("name", ["selfask", "chainrag", "hirag", "sunar"])
 def test_once_stopped_no_further_hop_is_made(name: str, corpus: Corpus) -> None:
     recorder = RecordingListener(patience=1)
-    recipe = open_recipe(name, corpus, ListenedLanguage(OfflineLanguage(), recorder.listener), RecipeSettings())
+    recipe = open_recipe(name, corpus, ObservedLanguage(OfflineLanguage(), recorder.listener), RecipeSettings())
     with pytest.raises(Interrupted, match="nobody waits"):
         recipe.answer(QUESTION)
     assert len(recorder.hops) == 1
@@ -91,7 +91,7 @@ def test_once_stopped_no_further_hop_is_made(name: str, corpus: Corpus) -> None:
 def test_trail_may_give_up_hops_but_adds_none_untold(corpus: Corpus) -> None:
     recorder = RecordingListener()
     answer = open_recipe(
-        "trail", corpus, ListenedLanguage(OfflineLanguage(), recorder.listener), RecipeSettings()
+        "trail", corpus, ObservedLanguage(OfflineLanguage(), recorder.listener), RecipeSettings()
     ).answer(QUESTION)
     assert len(answer.trail) > 0
     assert [hop for hop in answer.trail if hop not in recorder.hops] == []

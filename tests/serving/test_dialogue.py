@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from command import Hoptrail
-from hoptrail.language.following import stand_alone
+from hoptrail.language.following import resolve_follow_up
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.serving.render import render_answer
 from hoptrail.types import Answer, Evidence, Hop, Kind, Trail, Verdict
@@ -48,7 +48,7 @@ def answered(question: str, *hops: tuple[str, str]) -> Answer:
     ],
 )
 def test_a_follow_up_stands_alone_by_the_trail_before(before: Answer | None, question: str, expected: str) -> None:
-    assert stand_alone(question, before, OfflineLanguage()) == expected
+    assert resolve_follow_up(question, before, OfflineLanguage()) == expected
 
 
 def test_a_dialogue_answers_line_after_line(hoptrail: Hoptrail, harbour: Path, monkeypatch: pytest.MonkeyPatch) -> None:

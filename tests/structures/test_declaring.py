@@ -12,7 +12,7 @@ from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted
 from hoptrail.structures import catalogue, declaring
-from hoptrail.structures.build_context import BuildContext, report_nothing
+from hoptrail.structures.build_context import BuildContext, ignore_step
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
 from hoptrail.structures.declaring import Derived, Row
 from hoptrail.structures.structure_names import PASSAGES
@@ -89,7 +89,7 @@ def test_what_is_out_of_date_goes_and_a_stopped_build_goes_on(
                 raise Interrupted("stopped")
 
         with pytest.raises(Interrupted):
-            FirstWords(OpeningSettings(3)).update(BuildContext(writer, site.encoder, report_nothing, pause))
+            FirstWords(OpeningSettings(3)).update(BuildContext(writer, site.encoder, ignore_step, pause))
     done = len(site.encoder.texts)
     assert 0 < done < len(documents)
     site.build(FirstWords(OpeningSettings(3)))
@@ -109,7 +109,7 @@ def test_of_a_document_all_units_are_kept_or_none(tmp_path: Path, monkeypatch: p
         def pause() -> None:
             counts.update(writer.snapshot().table.count_by_document(Kind.PASSAGE).values())
 
-        structure.update(BuildContext(writer, encoder, report_nothing, pause))
+        structure.update(BuildContext(writer, encoder, ignore_step, pause))
         assert counts == {writer.snapshot().count(Kind.PASSAGE) // 3}
 
 

@@ -16,7 +16,7 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted, UsageError
 from hoptrail.retrieval.passages.neighbourhood import Neighbourhood
 from hoptrail.structures import neighbours, vector_cells
-from hoptrail.structures.build_context import BuildContext, report_nothing
+from hoptrail.structures.build_context import BuildContext, ignore_step
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.structures.keyword_statistics import KeywordStatistics
 from hoptrail.structures.neighbours import (
@@ -191,7 +191,7 @@ def run(site: Site, graph: Graph, pause: Callable[[], None]) -> None:
             pause()
 
         with suppress(Interrupted):
-            graph.update(BuildContext(writer, site.encoder, report_nothing, checked))
+            graph.update(BuildContext(writer, site.encoder, ignore_step, checked))
         writer.publish(Usage())
 
 

@@ -17,7 +17,7 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
+FOLDER = Path(__file__).resolve().parent
 MIRRORS = (
     "https://deb.debian.org/debian/",
     "https://security.debian.org/debian-security/",
@@ -130,7 +130,7 @@ def lay_out(root: Path, files: dict[str, str], documents: Path) -> None:
 
 
 def main() -> None:
-    documents = HERE / "documents"
+    documents = FOLDER / "documents"
     with tempfile.TemporaryDirectory() as name:
         fresh = Path(name) / "documents"
         for package, architecture, version, pool, checksum, files in PACKAGES:

@@ -165,8 +165,9 @@ class Snapshot:
             yield from ((names[number], extraction) for number, extraction in batch if number in names)
 
     def derived(self, key: Hashable, make: Callable[[], T]) -> T:
-        """The result of `make`, called once and cached as long as the snapshot lives; threads wait for one another. `made_once`
-        wraps functions of a snapshot this way.
+        """The result of `make`, called once and cached as long as the snapshot lives; threads wait for one another.
+
+        `cached_per_snapshot` wraps functions of a snapshot this way.
         """
         if key not in self._derived:
             with self._making:  # re-entrant, because `make` may use other derived objects
@@ -175,7 +176,7 @@ class Snapshot:
         return cast("T", self._derived[key])
 
 
-def made_once(make: Callable[Concatenate[Snapshot, P], T]) -> Callable[Concatenate[Snapshot, P], T]:
+def cached_per_snapshot(make: Callable[Concatenate[Snapshot, P], T]) -> Callable[Concatenate[Snapshot, P], T]:
     """Cache the results of a function in its snapshot (`Snapshot.derived`), by its other arguments, which must be hashable."""
 
     @wraps(make)

@@ -125,10 +125,6 @@ class _TracedRecording(RecordedChat):
             self.last = (request, paid.reply)
         return paid
 
-    def forget(self) -> None:
-        """Forget the last request."""
-        self.last = None
-
 
 def _open_recording(stored: Iterable[StoredReply], model: str) -> _TracedRecording:
     replies = [reply for reply in stored if reply.task == _TASK and model in {"", reply.model}]

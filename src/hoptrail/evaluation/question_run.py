@@ -23,7 +23,7 @@ from hoptrail.evaluation.trail_records import TrailRecord, record_trail
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language.tasks import Language
 from hoptrail.recipes.recipe import Recipe
-from hoptrail.retrieval.corpus import checked_question
+from hoptrail.retrieval.corpus import check_question
 from hoptrail.types import Answer, Ranking, Unit
 
 
@@ -58,7 +58,7 @@ class Asking:
 
     def _respond(self, question: Question) -> _Response:
         try:
-            text = checked_question(question.question)
+            text = check_question(question.question)
             if self.retrieval_only:
                 return _Response(ranking=self.recipe.retrieve(text))
             answer = self.recipe.answer(text)

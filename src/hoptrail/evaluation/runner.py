@@ -29,7 +29,7 @@ from hoptrail.fingerprints import digest_of_code, fingerprint
 from hoptrail.index import Index
 from hoptrail.indexing import Watcher
 from hoptrail.language.identity import language_identity
-from hoptrail.models.environment import wanted_model
+from hoptrail.models.environment import configured_model
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.units.pool import Pool
 from hoptrail.settings import to_toml
@@ -227,7 +227,7 @@ def open_performers(language: str, index: Index) -> PerQuestion:
         return PerQuestion(language, OracleLanguage)
     opened = index.language(language, fully_priced=True)
     chat = index.settings.chat
-    model = wanted_model(chat.model) if language.partition(":")[0] in MODEL_LANGUAGES else ""
+    model = configured_model(chat.model) if language.partition(":")[0] in MODEL_LANGUAGES else ""
     identity = language_identity(language, chat, index.settings.offline)
     return PerQuestion(opened.name, lambda: opened, identity, model)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from hoptrail.models.encoder import Encoder
 from hoptrail.text.dates import dates_asked, dates_said
-from hoptrail.text.statements import LONGEST, Said, statements_of
+from hoptrail.text.statements import LONGEST, UnitStatement, statements_of
 from hoptrail.text.words import RELATED, content_stems, words
 from hoptrail.types import Kind, Unit
 
@@ -36,7 +36,7 @@ _MEANING, _RANK = 0.9, 0.15
 class Close:
     """A statement with its closeness to the question (about 0 to 2) and the share of the question's words that it says."""
 
-    said: Said
+    said: UnitStatement
     closeness: float
     share: float
 
@@ -55,7 +55,7 @@ def close_statements(question: str, units: Sequence[Unit], similarity: Similarit
     """The distinct statements of the first passages and sentences among `units`, closest first."""
     units = [unit for unit in units if unit.kind in {Kind.PASSAGE, Kind.SENTENCE}][:_UNITS]
     rank: dict[tuple[str, int, int], int] = {}
-    statements: list[Said] = []
+    statements: list[UnitStatement] = []
     for place, unit in enumerate(units):
         first = unit.sources[0].start
         for said in statements_of(unit):
@@ -94,12 +94,12 @@ def asks_for_date(asked: frozenset[str]) -> bool:
     return any(_DATE.fullmatch(word) for word in asked)
 
 
-def is_said(stem: str, stems: frozenset[str]) -> bool:
+def is_covered(stem: str, stems: frozenset[str]) -> bool:
     """Whether a word or a related one is among some stems."""
     return stem in stems or not RELATED.get(stem, frozenset()).isdisjoint(stems)
 
 
-def _stems_said(said: Said, asked: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
+def _stems_said(said: UnitStatement, asked: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
     """The stems of a statement without and with its title and headings, and its dates if the question has one."""
     own, seen = content_stems(said.said), content_stems(said.seen)
     if asks_for_date(asked):
@@ -127,7 +127,7 @@ def _share(weights: Mapping[str, float], own: frozenset[str], seen: frozenset[st
     return reached / total
 
 
-def _cosines(question: str, statements: Sequence[Said], similarity: Similarity | None) -> Sequence[float]:
+def _cosines(question: str, statements: Sequence[UnitStatement], similarity: Similarity | None) -> Sequence[float]:
     if similarity is None or not statements:
         return [0.0] * len(statements)
     return similarity(question, [said.seen[: 2 * LONGEST] for said in statements])

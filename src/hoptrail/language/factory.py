@@ -66,10 +66,10 @@ class LanguageContext:
         Raises:
             UsageError: as for `paid_chat`, except for a missing address or model.
         """
-        from hoptrail.models.environment import Address, wanted_base_url, wanted_model
+        from hoptrail.models.environment import Address, configured_base_url, configured_model
 
-        model = wanted_model(self.chat.model)
-        if wanted_base_url(self.chat.base_url) and model:
+        model = configured_model(self.chat.model)
+        if configured_base_url(self.chat.base_url) and model:
             return self.paid_chat
         return self._chat_at(Address("", model or "a model that is not named"), self._replies())
 
@@ -137,10 +137,10 @@ def _chat(_argument: str, context: LanguageContext) -> Language:
 
 
 def _replay(argument: str, context: LanguageContext) -> Language:
-    from hoptrail.models.environment import wanted_model
+    from hoptrail.models.environment import configured_model
     from hoptrail.models.recording import RecordedChat
 
-    return _by_chat(RecordedChat.open(Path(argument), wanted_model(context.chat.model)), context)
+    return _by_chat(RecordedChat.open(Path(argument), configured_model(context.chat.model)), context)
 
 
 def _by_chat(chat: Chat, context: LanguageContext) -> Language:

@@ -14,7 +14,7 @@ _WHO = re.compile(r"\s*(?:who|whom|whose)\b", re.IGNORECASE)
 _NAMES = frozenset({Shape.NAME, Shape.QUOTED})
 
 
-def stand_alone(question: str, before: Answer | None, language: Language) -> str:
+def resolve_follow_up(question: str, before: Answer | None, language: Language) -> str:
     """`question` completed from the previous answer; unchanged if there is none or nothing points back.
 
     `He` and `she` refer to the answer of an earlier hop that asked who, else to the subject of the previous question. Other words

@@ -16,7 +16,7 @@ from hoptrail.fingerprints import fingerprint
 from hoptrail.language.chat.prompting import digest_of_prompts
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.models.chat import ChatSettings
-from hoptrail.models.environment import find_address, wanted_model
+from hoptrail.models.environment import configured_model, find_address
 from hoptrail.models.reader import reader_version
 
 
@@ -32,7 +32,7 @@ def language_identity(name: str, chat: ChatSettings, offline: OfflineSettings) -
     if kind == "scripted":
         return f"{kind} {_digest_of_file(Path(argument))}"
     if kind == "replay":
-        return f"{kind} {_digest_of_file(Path(argument))} {wanted_model(chat.model)} {shaping(chat)}"
+        return f"{kind} {_digest_of_file(Path(argument))} {configured_model(chat.model)} {shaping(chat)}"
     if kind == "chat":
         address = find_address("the language chat", chat.base_url, chat.model, chat.api_key_variable)
         return f"{kind} {address.model} at {address.place} {shaping(chat)}"

@@ -46,7 +46,7 @@ NOBODY = Listener()
 
 
 @dataclass(frozen=True, slots=True)
-class ListenedLanguage:
+class ObservedLanguage:
     """`language` with a listener."""
 
     language: Language

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from hoptrail.errors import TaskFailed
-from hoptrail.language.listener import NOBODY, ListenedLanguage
+from hoptrail.language.listener import NOBODY, ObservedLanguage
 from hoptrail.language.tasks import Abstain, Language, Task
 from hoptrail.types import Hop, Span, Usage
 
@@ -23,7 +23,7 @@ class Meter:
     def __init__(self, language: Language, abstain: Abstain = Abstain.ALWAYS) -> None:
         self._language = language
         self.abstain = abstain
-        self._listener = language.listener if isinstance(language, ListenedLanguage) else NOBODY
+        self._listener = language.listener if isinstance(language, ObservedLanguage) else NOBODY
         self._usage = Usage()
         self._failures = 0
         self._tasks = 0

@@ -260,7 +260,7 @@ class FullyPriced(_Wrapper):
         return Usage()
 
 
-class Unremembering(_Wrapper):
+class UncachedChat(_Wrapper):
     """A chat that is asked anew each time, to find out whether it works now. Its cost is entered in the ledger."""
 
     working_rung: Rung | None = None

@@ -66,8 +66,8 @@ def find_address(what: str, base_url: str = "", model: str = "", key_variable: s
         UsageError: no address or no model is set, the address is invalid, or the key cannot be sent; the message says what to
             set.
     """
-    base_url = wanted_base_url(base_url)
-    model = wanted_model(model)
+    base_url = configured_base_url(base_url)
+    model = configured_model(model)
     if not base_url:
         raise UsageError(
             f"{what} needs an address: set OPENAI_BASE_URL, for example to http://localhost:11434/v1 (Ollama) or "
@@ -101,11 +101,11 @@ def find_key(variable: str) -> str:
     return key
 
 
-def wanted_base_url(base_url: str = "") -> str:
+def configured_base_url(base_url: str = "") -> str:
     """`base_url`, or the one that the environment names; empty where neither does."""
     return base_url or os.environ.get("OPENAI_BASE_URL", "")
 
 
-def wanted_model(model: str = "") -> str:
+def configured_model(model: str = "") -> str:
     """`model`, or the one that the environment names; empty where neither does."""
     return model or os.environ.get("HOPTRAIL_MODEL", "")

@@ -213,7 +213,7 @@ def reader_version() -> str:
     return str(manifest["weights_sha256"])[:12]
 
 
-def refuse_learned(ids: Iterable[str]) -> None:
+def refuse_training_questions(ids: Iterable[str]) -> None:
     """Refuse questions that the installed reader was trained on.
 
     Raises:

@@ -65,7 +65,7 @@ class Copy:
         self.close()
 
 
-def usual_cache() -> Path:
+def default_cache() -> Path:
     """The cache in the system's folder for caches."""
     from platformdirs import user_cache_path
 

@@ -94,7 +94,7 @@ def usable(name: str, snapshot: Snapshot, settings: RecipeSettings | None = None
     return name if missing == {PASSAGES} else "hybrid"
 
 
-def told_name(wanted: str, used: Recipe) -> str:
+def reported_name(wanted: str, used: Recipe) -> str:
     """The name to report: the one asked for, with its preset, unless another recipe answered in its place."""
     return wanted if wanted.partition(":")[0] == used.name else used.name
 
@@ -115,7 +115,7 @@ def check_built_for(names: Iterable[str], settings: RecipeSettings, triples: Tri
             raise UsageError(f"recipe {name} compares what is not built. {how_to_add(setting)}")
 
 
-def gaining_by_model(names: Iterable[str]) -> list[str]:
+def built_by_model(names: Iterable[str]) -> list[str]:
     """The recipes among `names` whose structures a chat model may build."""
     return [name for name in names if name.partition(":")[0] not in MADE_BY_RULES]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from hoptrail.language.closeness import Close, asked_words, close_statements, encoder_similarity
 from hoptrail.language.spelling import corrected
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.text.statements import LONGEST, Said, statements_of
+from hoptrail.text.statements import LONGEST, UnitStatement, statements_of
 from hoptrail.text.words import content_stems, terms
 from hoptrail.types import BlockKind, Kind, Ranking, Statement, Unit
 
@@ -60,12 +60,12 @@ class _Run:
     """Statements `first` to `last` of a unit."""
 
     unit: Unit
-    statements: tuple[Said, ...]
+    statements: tuple[UnitStatement, ...]
     first: int
     last: int
 
     @property
-    def members(self) -> tuple[Said, ...]:
+    def members(self) -> tuple[UnitStatement, ...]:
         return self.statements[self.first : self.last + 1]
 
     @property
@@ -147,7 +147,7 @@ def _extend_one(runs: list[_Run], new: _Run) -> bool:
     return False
 
 
-def _run_of(said: Said) -> _Run:
+def _run_of(said: UnitStatement) -> _Run:
     """A run of one statement. If it only asks or announces something, the run includes what follows as far as there is room."""
     statements = statements_of(said.unit)
     at = statements.index(said)
@@ -160,7 +160,7 @@ def _run_of(said: Said) -> _Run:
     return run
 
 
-def _with_heading(said: Said) -> str:
+def _with_heading(said: UnitStatement) -> str:
     """The statement, behind its heading if it is a value that says nothing without: `First aiders: Ada Lunt`."""
     block = said.block
     if block is None or not block.path or block.lead or len(said.text) > _LONGEST_VALUE:

@@ -65,7 +65,7 @@ class Corpus:
         return encoder.quick if isinstance(encoder, QuickEncoder) else encoder
 
     @cached_property
-    def unleased(self) -> Corpus:
+    def without_lease(self) -> Corpus:
         """A corpus without the lease, for objects cached with the snapshot, which must not keep it open."""
         return Corpus(self.snapshot, self._open_encoder, self._structures)
 
@@ -78,7 +78,7 @@ class Corpus:
         return {entry.id: entry.sources[0] for entry in self.snapshot.register.of(ids) if entry.sources}
 
 
-def checked_question(text: str) -> str:
+def check_question(text: str) -> str:
     """The question without control characters and broken code points, which no document contains.
 
     Raises:

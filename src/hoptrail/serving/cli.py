@@ -20,8 +20,8 @@ from hoptrail.execution.factory import LOCAL, open_executor
 from hoptrail.exhaustion import exhausted
 from hoptrail.index import Index
 from hoptrail.language.lazy import CHAT, LazyLanguage
-from hoptrail.recipes.catalogue import told_name
-from hoptrail.retrieval.corpus import checked_question
+from hoptrail.recipes.catalogue import reported_name
+from hoptrail.retrieval.corpus import check_question
 from hoptrail.serving import (
     cli_asking,
     cli_comparing,
@@ -223,12 +223,12 @@ def search(
 ) -> None:
     """Only retrieve: list what a recipe finds for a question."""
     opened = open_index(folder, settings)
-    question, requested = checked_question(question), recipe or opened.settings.recipe
+    question, requested = check_question(question), recipe or opened.settings.recipe
     used = opened.recipe(recipe, LazyLanguage(opened.language), limit, opened.view(as_of))
     ranking = used.retrieve(question)
     say_unfinished(opened, used.name, requested)
     if as_json:
-        print_json(contract.search_json(question, told_name(requested, used), ranking))
+        print_json(contract.search_json(question, reported_name(requested, used), ranking))
     else:
         console_of().print(render.render_ranking(ranking))
 

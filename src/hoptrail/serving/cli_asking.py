@@ -64,14 +64,14 @@ def ask(
 
 def _dialogue(index: Index, recipe: str | None, language: str | None, as_of: str) -> None:
     """Answer line by line. A follow-up is completed from the previous answer; a refused question does not end the dialogue."""
-    from hoptrail.language.following import stand_alone
+    from hoptrail.language.following import resolve_follow_up
 
     # Raises for an unusable index or recipe before the first question.
     index.recipe(recipe, language, view=index.view(as_of))
     before: Answer | None = None
     for line in _lines():
         try:
-            asked = stand_alone(line, before, index.language(language))
+            asked = resolve_follow_up(line, before, index.language(language))
             if asked != line:
                 console_of().print(render.plain(f"Asked: {asked}", "italic"), soft_wrap=True)
             before = index.ask(asked, recipe, language, as_of=as_of)

@@ -116,9 +116,9 @@ def _check_performer(performer: str, dataset: Dataset, recipes: Sequence[str], s
     if performer == CHAT:
         _print_costs(dataset, recipes, settings)
     if performer == OFFLINE and settings.offline.reader:
-        from hoptrail.models.reader import refuse_learned
+        from hoptrail.models.reader import refuse_training_questions
 
-        refuse_learned(question.id for question in dataset.questions)
+        refuse_training_questions(question.id for question in dataset.questions)
 
 
 def _print_costs(dataset: Dataset, recipes: Sequence[str], settings: Settings) -> None:

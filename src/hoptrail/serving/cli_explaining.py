@@ -10,7 +10,7 @@ from rich.console import Group
 from rich.text import Text
 
 from hoptrail.errors import UsageError
-from hoptrail.retrieval.corpus import checked_question
+from hoptrail.retrieval.corpus import check_question
 from hoptrail.serving import contract
 from hoptrail.serving.options import AsJson, IndexFolder, SettingsFile, console_of, open_index, print_json
 from hoptrail.serving.render import plain
@@ -32,7 +32,7 @@ def explain_triples(
     from hoptrail.recipes.comprag import Comprag
     from hoptrail.retrieval.triples.explanation import explain
 
-    question = checked_question(question)
+    question = check_question(question)
     opened = open_index(folder, settings).recipe(recipe)
     if not isinstance(opened, Comprag):
         raise UsageError(f"{recipe} does not compare triples; use {COMPRAG} or {COMPRAG}:PRESET.")

@@ -40,7 +40,7 @@ def reproduce(
     """Compare the papers' tables: what is reproduced here, what differs, and what it would take."""
     from hoptrail.evaluation.published_tables import cells_of, tables_named
     from hoptrail.evaluation.reproducing import digest_of_settings, found_values
-    from hoptrail.models.environment import wanted_model
+    from hoptrail.models.environment import configured_model
     from hoptrail.settings import load_settings
 
     named = tables_named(tables or [])
@@ -52,7 +52,7 @@ def reproduce(
         for table in named:
             _run(table, data, work, settings)
     own = load_settings(settings)
-    model, digest = wanted_model(own.chat.model), digest_of_settings(own)
+    model, digest = configured_model(own.chat.model), digest_of_settings(own)
     found = {table.id: found_values(table, work, model, data, digest) if work else None for table in named}
     cells = {table.id: cells_of(table, found[table.id]) for table in named}
     if as_json:
@@ -67,11 +67,11 @@ def reproduce(
 def _run(table: Table, data: Path, work: Path, settings: Path | None) -> None:
     """Make every unfinished run, one at a time; print the reason for each one skipped."""
     from hoptrail.evaluation.reproducing import digest_of_settings, planned_runs, runs_left_out
-    from hoptrail.models.environment import wanted_model
+    from hoptrail.models.environment import configured_model
     from hoptrail.settings import load_settings
 
     missing_endpoint, own = _missing_endpoint(settings), load_settings(settings)
-    model = wanted_model(own.chat.model)
+    model = configured_model(own.chat.model)
     planned_here = planned_runs(table, data, work, model, digest_of_settings(own))
     left_out = runs_left_out(table, data, model)
     if not planned_here and not left_out:

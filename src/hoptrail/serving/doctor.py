@@ -19,7 +19,7 @@ from hoptrail.language.chat.estimating import estimate_asking
 from hoptrail.language.chat.performer import ChatLanguage
 from hoptrail.language.factory import LanguageContext
 from hoptrail.language.tasks import Decompose, Read, Task
-from hoptrail.models.billing import PaidChat, Unremembering
+from hoptrail.models.billing import PaidChat, UncachedChat
 from hoptrail.models.chat import ChatSettings, Rung
 from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.models.remembered import FILE
@@ -87,7 +87,7 @@ def examine(settings: Settings, folder: Path | None) -> Iterator[Check]:
 def _chat_checks(chat: PaidChat, settings: ChatSettings) -> Iterator[Check]:
     rungs = list(Rung) if settings.structured == "auto" else [Rung(settings.structured)]
     try:
-        chats = {rung: Unremembering(chat) for rung in rungs}
+        chats = {rung: UncachedChat(chat) for rung in rungs}
         faults_by_rung = {rung: _faults(chats[rung], settings, rung) for rung in rungs}
     except _ENDPOINT_ERRORS as error:
         advice = "check the address and whether the server runs" if isinstance(error, EndpointUnreached) else ""
@@ -109,7 +109,7 @@ def _chat_checks(chat: PaidChat, settings: ChatSettings) -> Iterator[Check]:
         yield Check("questions", works=True, says=f"will be asked by {best}; judgements are {weighed}")
 
 
-def _faults(chat: Unremembering, settings: ChatSettings, rung: Rung) -> list[str]:
+def _faults(chat: UncachedChat, settings: ChatSettings, rung: Rung) -> list[str]:
     """The faults of the trial tasks in this form, sent as `ask` sends them; empty if each reply is usable.
 
     Raises:

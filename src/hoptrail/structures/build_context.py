@@ -24,15 +24,15 @@ Report = Callable[[str, int, int], None]
 """Called with (what is being done, number done, total)."""
 
 
-def tell_nobody(usage: Usage) -> None:
+def ignore_usage(usage: Usage) -> None:
     """Ignore usage."""
 
 
-def say_nothing(line: str) -> None:
+def ignore_line(line: str) -> None:
     """Ignore a line."""
 
 
-def report_nothing(what: str, done: int, total: int) -> None:
+def ignore_step(what: str, done: int, total: int) -> None:
     """Ignore a report."""
 
 
@@ -44,7 +44,7 @@ class Account:
 
     usage: Usage = field(default_factory=Usage)
     notes: list[str] = field(default_factory=list)
-    on_usage: Callable[[Usage], None] = tell_nobody
+    on_usage: Callable[[Usage], None] = ignore_usage
     unreached: int = 0
 
     def enter(self, usage: Usage) -> None:
@@ -88,7 +88,7 @@ class BuildContext:
     account: Account = field(default_factory=Account)
     executor: Executor = LOCAL_EXECUTOR
     change: Change | None = None
-    say: Callable[[str], None] = say_nothing
+    say: Callable[[str], None] = ignore_line
     course: Course = field(default_factory=Course)
 
     def perform(self, language: Language, tasks: Iterable[Task[T]]) -> Iterator[T | TaskFailed]:

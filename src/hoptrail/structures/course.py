@@ -53,7 +53,7 @@ def in_words(seconds: float) -> str:
     return f"about {round(seconds / 60):,} min" if seconds < 5400 else f"about {seconds / 3600:,.1f} h"
 
 
-def tell_no_progress(progress: Progress) -> None:
+def ignore_progress(progress: Progress) -> None:
     """Ignore progress."""
 
 
@@ -75,7 +75,7 @@ class Course:
 
     def __init__(
         self,
-        tell: Callable[[Progress], None] = tell_no_progress,
+        tell: Callable[[Progress], None] = ignore_progress,
         say: Callable[[str], None] = lambda _: None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:

@@ -52,7 +52,7 @@ class ProfileLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class CandidateFeatures:
     """What the file says about one document: lines with their places, further names, and the document's first sentence."""
 
     document: str
@@ -63,7 +63,7 @@ class Described:
     first: Span
 
 
-def import_profiles(faults: Faults, snapshot: Snapshot) -> Iterator[Described]:
+def import_profiles(faults: Faults, snapshot: Snapshot) -> Iterator[CandidateFeatures]:
     """What the file of `faults` says about the documents of `snapshot`, in no particular order. Lines about other titles are
     ignored, since a file may serve many corpora. All faults are in `faults` at the end.
 
@@ -98,13 +98,13 @@ def _lines_of_documents(faults: Faults, snapshot: Snapshot) -> list[tuple[str, i
     return [(id_, *about[title]) for id_, title in titles if title and title in about]
 
 
-def _described(document: Document, line: ProfileLine) -> Described:
+def _described(document: Document, line: ProfileLine) -> CandidateFeatures:
     first = next(document.sentences(), Span(document.id, 0, 0))
     start = first.start + len(document.slice(first)) - len(document.slice(first).lstrip())
     end = max(start, first.start + len(document.slice(first).rstrip()))
     places = ((text, _place(document, text)) for text in line.pairs)
     lines = tuple((text, span) for text, span in places if span is not None)
-    return Described(
+    return CandidateFeatures(
         document.id, document.title, lines, line.names, document.text[start:end], Span(document.id, start, end)
     )
 

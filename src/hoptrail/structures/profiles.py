@@ -20,7 +20,7 @@ from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaring import Derived, TargetRows
 from hoptrail.structures.extractions import stored_in_order
 from hoptrail.structures.json_lines import Faults, LinesFile
-from hoptrail.structures.profile_file import Described, import_profiles
+from hoptrail.structures.profile_file import CandidateFeatures, import_profiles
 from hoptrail.structures.structure_names import EXTRACTIONS, PASSAGES, PROFILES
 from hoptrail.text.normal_forms import base_title, folded, squeeze, without_article
 from hoptrail.text.words import words
@@ -108,7 +108,7 @@ def from_facts(found: Iterable[tuple[Unit, Extraction]], most: int) -> Iterator[
         yield from _profile(document, title, list(lines), most)
 
 
-def from_file(described: Iterable[Described], most: int) -> Iterator[Unit]:
+def from_file(described: Iterable[CandidateFeatures], most: int) -> Iterator[Unit]:
     """Profiles and further names from a file."""
     for item in described:
         yield from _profile(item.document, item.title, item.lines, most)

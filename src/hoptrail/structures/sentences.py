@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Places, Rows, paired, ranges, unpaired
-from hoptrail.corpus.snapshot import Snapshot, made_once
+from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaring import Derived
 from hoptrail.structures.structure_names import PASSAGES, SENTENCES
@@ -104,7 +104,7 @@ def sentences_inside(passage: Unit, document: Document) -> Iterator[Unit]:
     return (unit for unit in sentence_units(document, whole) if whole.covers(unit.sources[0]))
 
 
-@made_once
+@cached_per_snapshot
 def sentence_places(snapshot: Snapshot) -> SentencePlaces:
     """The places of all sentences, read once per snapshot."""
     return SentencePlaces(snapshot.table.first_sources(Kind.SENTENCE))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hoptrail.text.dates import dates_said
-from hoptrail.text.statements import Said, statements_of
+from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.text.words import content_stems
 from hoptrail.types import Kind, Span, Unit
 
@@ -43,7 +43,7 @@ def cells_of(units: Sequence[Unit], *, dated: bool = False) -> Iterator[Cell]:
             yield from _row_cells(said, dated=dated) if said.block and said.block.cells else _line_cells(said)
 
 
-def _row_cells(said: Said, *, dated: bool) -> Iterator[Cell]:
+def _row_cells(said: UnitStatement, *, dated: bool) -> Iterator[Cell]:
     block, first = said.block, said.unit.sources[0].start
     if block is None:
         return
@@ -65,7 +65,7 @@ def _row_cells(said: Said, *, dated: bool) -> Iterator[Cell]:
             )
 
 
-def _line_cells(said: Said) -> Iterator[Cell]:
+def _line_cells(said: UnitStatement) -> Iterator[Cell]:
     match = _KEYED.match(said.text.strip())
     if match is not None:
         yield Cell(

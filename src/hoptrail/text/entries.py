@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hoptrail.text.sentences import unit_sentences
-from hoptrail.text.statements import Said, statements_of
+from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.types import Block, BlockKind, Unit
 
 _ITEM = re.compile(r"\s*(?P<terms>[^:\n]{1,80}):\s+(?P<description>\S.*)", re.DOTALL)
@@ -29,7 +29,7 @@ class Entry:
     It stands at characters `start` to `end` of its unit, the description at `described` to `end`.
     """
 
-    said: Said
+    said: UnitStatement
     terms: tuple[str, ...]
     start: int
     described: int
@@ -67,7 +67,7 @@ def is_entry(text: str) -> bool:
     return _EXPLAINED.match(text) is not None
 
 
-def _entries(said: Said, block: Block) -> Iterator[Entry]:
+def _entries(said: UnitStatement, block: Block) -> Iterator[Entry]:
     unit, first = said.unit, said.unit.sources[0].start
     start, end = max(0, block.start - first), min(len(unit.text), block.end - first)
     if block.kind is BlockKind.CODE:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hoptrail.text.statements import Said, statements_of
+from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.text.words import content_stems
 from hoptrail.types import Block, BlockKind, Unit
 
@@ -22,7 +22,7 @@ class Group:
 
     kind: BlockKind
     heading: str
-    members: tuple[Said, ...]
+    members: tuple[UnitStatement, ...]
     ordered: bool = False
 
     @property
@@ -33,7 +33,7 @@ class Group:
 
 def groups_of(units: Sequence[Unit]) -> tuple[Group, ...]:
     """Group the statements of `units`, in order of first appearance."""
-    parts: dict[tuple[object, ...], list[tuple[Said, Block]]] = {}
+    parts: dict[tuple[object, ...], list[tuple[UnitStatement, Block]]] = {}
     for unit in units:
         previous: Block | None = None
         key: tuple[object, ...] = ()
@@ -56,7 +56,7 @@ def _same_group(one: Block, other: Block) -> bool:
     return alike and (one.kind is not BlockKind.ROW or 2 * len(first & second) > max(len(first), len(second)))
 
 
-def _build_group(statements: Sequence[tuple[Said, Block]]) -> Group:
+def _build_group(statements: Sequence[tuple[UnitStatement, Block]]) -> Group:
     first, block = statements[0]
     above = " ".join(dict.fromkeys((first.unit.title, *block.path)))
     lead = block.lead or (_line_before(first) if block.kind is BlockKind.ITEM else "")
@@ -65,7 +65,7 @@ def _build_group(statements: Sequence[tuple[Said, Block]]) -> Group:
     return Group(block.kind, f"{above} {lead}", tuple(members), block.ordered)
 
 
-def _line_before(said: Said) -> str:
+def _line_before(said: UnitStatement) -> str:
     """The line right before a list, or an empty text if that line is long."""
     text = said.unit.text[: said.start].rstrip().rpartition("\n")[2]
     return text if len(text) < _LONGEST_LEAD else ""

@@ -27,7 +27,7 @@ _MOST_CHARACTERS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class UnitStatement:
     """A statement: characters `start` to `end` of a unit's text, its wording, and its block (None: plain text)."""
 
     unit: Unit
@@ -66,14 +66,14 @@ class Said:
         return f"{' > '.join(part for part in above if part)}: {self.said}"
 
 
-def statements_of(unit: Unit) -> tuple[Said, ...]:
+def statements_of(unit: Unit) -> tuple[UnitStatement, ...]:
     """The statements of a passage or sentence in order, or the sentences of a derived unit."""
     if not unit.blocks:
         return tuple(_sentences(unit, 0, len(unit.text), None))
     return tuple(said for block in unit.blocks for said in _block_statements(unit, block))
 
 
-def _block_statements(unit: Unit, block: Block) -> Iterator[Said]:
+def _block_statements(unit: Unit, block: Block) -> Iterator[UnitStatement]:
     if block.kind is BlockKind.HEADING or block.is_header:
         return
     first = unit.sources[0].start
@@ -84,9 +84,9 @@ def _block_statements(unit: Unit, block: Block) -> Iterator[Said]:
     if not stripped:
         return
     if block.kind is BlockKind.ROW:
-        yield Said(unit, begin, begin + len(stripped), unit.readable_part(block), block)
+        yield UnitStatement(unit, begin, begin + len(stripped), unit.readable_part(block), block)
     elif block.kind is BlockKind.ITEM and len(stripped) <= LONGEST:
-        yield Said(unit, begin, begin + len(stripped), _with_lead(block, stripped), block)
+        yield UnitStatement(unit, begin, begin + len(stripped), _with_lead(block, stripped), block)
     else:
         yield from _sentences(unit, start, end, block)
 
@@ -102,7 +102,7 @@ def _with_lead(block: Block, text: str) -> str:
     return f"{block.lead} {line}" if block.lead else line
 
 
-def _sentences(unit: Unit, start: int, end: int, block: Block | None) -> Iterator[Said]:
+def _sentences(unit: Unit, start: int, end: int, block: Block | None) -> Iterator[UnitStatement]:
     before = ""
     end = min(end, start + _MOST_CHARACTERS)
     for begin, stop in islice(unit_sentences(unit, start, end), MOST_SENTENCES):
@@ -112,7 +112,7 @@ def _sentences(unit: Unit, start: int, end: int, block: Block | None) -> Iterato
             said = f"{before} {line}"
         else:
             said = _with_lead(block, text) if block and block.kind is BlockKind.ITEM else line
-        yield Said(unit, begin, stop, said, block)
+        yield UnitStatement(unit, begin, stop, said, block)
         before = line
 
 

@@ -11,7 +11,7 @@ from hoptrail.language.chat import schemas
 from hoptrail.language.chat.citing import reading_from
 from hoptrail.language.chat.plain_replies import read_plain
 from hoptrail.language.chat.prompting import known_prompts, load_prompt
-from hoptrail.language.chat.reply_parsing import Unusable
+from hoptrail.language.chat.reply_parsing import InvalidReply
 from hoptrail.models.completion import ChatReply
 from hoptrail.types import Unit
 from language_chat import QUESTION
@@ -59,7 +59,7 @@ def test_an_answer_stands_after_its_mark_or_is_the_first_sentence(text: str, ans
     ],
 )
 def test_a8_what_would_have_to_be_guessed_is_refused(text: str, reply: type[BaseModel]) -> None:
-    with pytest.raises(Unusable):
+    with pytest.raises(InvalidReply):
         plain(text, reply)
 
 

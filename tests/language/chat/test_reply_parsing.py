@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from counting import steps
 from hoptrail.language.chat.citing import parse_answer
-from hoptrail.language.chat.reply_parsing import Unusable, is_refusal, own_channel, parse_reply
+from hoptrail.language.chat.reply_parsing import InvalidReply, is_refusal, own_channel, parse_reply
 from hoptrail.language.chat.schemas import (
     AssessReply,
     DecomposeReply,
@@ -87,7 +87,7 @@ UNUSABLE: dict[str, tuple[str, str]] = {
 @pytest.mark.parametrize("kind", UNUSABLE)
 def test_a8_what_is_no_reply_is_refused_with_the_reason(kind: str) -> None:
     text, reason = UNUSABLE[kind]
-    with pytest.raises(Unusable, match=reason) as caught:
+    with pytest.raises(InvalidReply, match=reason) as caught:
         parse_reply(text, ReadingReply)
     assert len(str(caught.value)) <= 300
 
@@ -95,7 +95,7 @@ def test_a8_what_is_no_reply_is_refused_with_the_reason(kind: str) -> None:
 @pytest.mark.parametrize("tags", ["<unk>", "<|im_end|>\n", "[PAD]", "<unk>[PAD] "])
 def test_a9_a_reply_of_tags_without_end_is_read_at_once(tags: str) -> None:
     def read(characters: int) -> None:
-        with pytest.raises(Unusable):
+        with pytest.raises(InvalidReply):
             parse_reply(tags * (characters // len(tags)), ReadingReply)
 
     read(200)
@@ -109,7 +109,7 @@ def test_a8_nothing_is_evaluated() -> None:
         '{"answer": (1).__class__}',
         "{'answer': open('/etc/passwd')}",
     ):
-        with suppress(Unusable):
+        with suppress(InvalidReply):
             answer = parse_reply(text, ReadingReply).answer
             assert answer is not None
             assert answer in text, "words are words"
@@ -143,7 +143,7 @@ def test_a8_other_names_and_sloppy_syntax_are_understood(text: str, answer: str)
     ],
 )
 def test_a8_what_would_have_to_be_guessed_is_refused(text: str) -> None:
-    with pytest.raises(Unusable):
+    with pytest.raises(InvalidReply):
         parse_reply(text, ReadingReply)
 
 
@@ -162,7 +162,7 @@ def test_a8_a_list_may_come_without_its_name(wrapped: str) -> None:
     ]
     facts = parse_reply(wrapped % '[{"text": "The Isk is long."}]', ExtractReply).facts
     assert [fact.text for fact in facts] == ["The Isk is long."]
-    with pytest.raises(Unusable):
+    with pytest.raises(InvalidReply):
         parse_reply(wrapped % '["the Isk", "the Marn"]', ReadingReply)
 
 
@@ -170,7 +170,7 @@ def test_a8_a_list_may_come_without_its_name(wrapped: str) -> None:
 @settings(max_examples=150, deadline=None)
 def test_a8_no_text_breaks_the_parser(text: str) -> None:
     for reply in (ReadingReply, DecomposeReply, ExtractReply, AssessReply):
-        with suppress(Unusable):
+        with suppress(InvalidReply):
             assert isinstance(parse_reply(text, reply), reply)
 
 
@@ -188,7 +188,7 @@ _JSON = st.recursive(
 @settings(max_examples=100, deadline=None)
 def test_a8_no_object_breaks_the_checks(content: dict[str, Any]) -> None:
     for reply in (ReadingReply, DecomposeReply, ExtractReply, AssessReply):
-        with suppress(Unusable):
+        with suppress(InvalidReply):
             assert isinstance(parse_reply(json.dumps(content), reply), reply)
 
 

@@ -17,7 +17,7 @@ from fakeai.server import Body, FakeAI
 from hoptrail.errors import TaskFailed
 from hoptrail.language.chat import schemas
 from hoptrail.language.chat.prompting import known_prompts, load_prompt
-from hoptrail.language.chat.reply_parsing import Unusable, parse_cut_off
+from hoptrail.language.chat.reply_parsing import InvalidReply, parse_cut_off
 from hoptrail.language.chat.schemas import ExtractReply, ReadingReply, limited_schema_of, schema_of
 from hoptrail.language.tasks import Decompose, Extract, Read, Summarise
 from hoptrail.models.chat import ChatSettings, Rung
@@ -114,17 +114,17 @@ def test_of_a_reply_that_was_cut_off_behind_what_matters_the_rest_is_used() -> N
 @pytest.mark.parametrize("open_lists", [False, True])
 def test_a_text_that_was_cut_off_is_never_taken_for_the_whole(open_lists: bool) -> None:
     for end in range(READING.index(', "confidence"') + 1):
-        with pytest.raises(Unusable):
+        with pytest.raises(InvalidReply):
             parse_cut_off(READING[:end], ReadingReply, open_lists=open_lists)
     hard = '{"steps": [], "answer": "the Grey Hills, or {perhaps}, [the"'
     for end in range(len(hard)):
-        with pytest.raises(Unusable):
+        with pytest.raises(InvalidReply):
             parse_cut_off(hard[:end], ReadingReply, open_lists=open_lists)
 
 
 def test_a_list_that_was_cut_off_holds_its_complete_items() -> None:
     cut = FACTS[: FACTS.index("is a border")]
-    with pytest.raises(Unusable, match="facts"):
+    with pytest.raises(InvalidReply, match="facts"):
         parse_cut_off(cut, ExtractReply, open_lists=False)
     read = parse_cut_off(cut, ExtractReply, open_lists=True)
     assert [fact.text for fact in read.facts] == ["The Isk is a river."]

@@ -20,7 +20,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from hoptrail import Index, Settings
-from hoptrail.corpus.snapshot import Snapshot, made_once
+from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.read_sources import read_sources
@@ -282,7 +282,7 @@ def test_documents_are_put_in_order_once_for_each_state(client: TestClient, monk
         made.append(len(snapshot.register))
         return in_order(snapshot)
 
-    monkeypatch.setattr(workspaces, "_by_title", made_once(counted))
+    monkeypatch.setattr(workspaces, "_by_title", cached_per_snapshot(counted))
     for start in range(4):
         client.get("/api/documents", params={"start": start, "limit": 1, "title": "in" if start == 3 else ""})
     upload(client, ("Avocet.txt", b"The avocet wades."))

@@ -22,7 +22,7 @@ from hoptrail.types import Span, Unit
 SHORTEST_QUOTE = 12
 """Characters of the shortest quote or sentence that identifies a passage."""
 UNSUPPORTED_TRUST = 0.25
-"""Factor on the confidence of a reading with an unsupported step: so low that two such readings are not believed either."""
+"""Factor on the confidence of a reading with an unsupported step: so low that not even two such readings make an answer."""
 
 
 def reading_from(question: str, reply: ReadingReply, units: Sequence[Unit]) -> Reading:

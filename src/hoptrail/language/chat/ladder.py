@@ -23,8 +23,8 @@ from pydantic import BaseModel
 from hoptrail.errors import EndpointUnreached, TaskFailed
 from hoptrail.language.chat.context import Room
 from hoptrail.language.chat.prompting import load_prompt
-from hoptrail.language.chat.replies import Cramped, Repeated, Silent, read_reply
-from hoptrail.language.chat.reply_parsing import Unusable
+from hoptrail.language.chat.replies import OutOfRoom, Repeated, Silent, read_reply
+from hoptrail.language.chat.reply_parsing import InvalidReply
 from hoptrail.language.chat.schemas import limited_schema_of, schema_of
 from hoptrail.language.chat.weighing import scales_of
 from hoptrail.models.billing import Chat
@@ -178,13 +178,13 @@ class _Climb(Generic[R]):
 
             try:
                 return Climbed(self._usable_reply(drafted, room, rungs, was_retried), drafted, self._usage)
-            except Cramped as cramped:
+            except OutOfRoom as cramped:
                 _log.info("%s: %s; asked once more with other room", self._task, cramped)
                 other = _adjusted_room(room, drafted, less=cramped.less)
                 redrafted = draft(other)
                 left = rungs[rungs.index(cramped.rung) :]
                 return Climbed(self._usable_reply(redrafted, other, left), redrafted, self._usage)
-        except (Cramped, Unusable) as fault:
+        except (OutOfRoom, InvalidReply) as fault:
             raise self._failure(f"got no usable reply: {fault}") from None
         except CallFailed as failure:
             unreached = failure.kind is FailureKind.UNREACHED
@@ -197,13 +197,13 @@ class _Climb(Generic[R]):
         self, draft: Draft, room: Room, rungs: Sequence[Rung], was_retried: Callable[[Rung], bool] | None = None
     ) -> R | None:
         """The reply in JSON, else in plain text if that is allowed. `was_retried` is given for the first draft: then a reply
-        without enough room raises `Cramped`, so that a second draft follows (see `_in_json`).
+        without enough room raises `OutOfRoom`, so that a second draft follows (see `_in_json`).
         """
         formed = [rung for rung in rungs if rung is not Rung.PLAIN]
         plain = bool(draft.plain) and Rung.PLAIN in rungs
         try:
             return self._in_json(draft, room, formed, was_retried)
-        except Cramped as cramped:
+        except OutOfRoom as cramped:
             if was_retried is None and cramped.kept is not None:
                 _log.warning("%s: %s; what it says completely is used", self._task, cramped)
                 self._record_success(cramped.rung)
@@ -211,16 +211,16 @@ class _Climb(Generic[R]):
             if not plain or cramped.less or was_retried is not None:
                 raise
             fault, exhausted = str(cramped), False
-        except Unusable as unusable:
+        except InvalidReply as unusable:
             if not plain:
                 raise
             fault, exhausted = str(unusable), True
         _log.info("%s: no reply in JSON (%s); asked for plain text", self._task, fault)
         try:
             found = self._in_plain_text(draft, room)
-        except Unusable as neither:
+        except InvalidReply as neither:
             reason = str(neither) if self._working() is Rung.PLAIN else f"{fault}; nor in plain text: {neither}"
-            raise Unusable(reason) from None
+            raise InvalidReply(reason) from None
         if exhausted and self._working() is None:
             self._record_success(Rung.PLAIN)
         return found
@@ -250,7 +250,7 @@ class _Climb(Generic[R]):
                     raise
                 _log.info("%s: the rung %s gave an empty reply", self._task, rung)
                 continue
-            except Unusable as unusable:
+            except InvalidReply as unusable:
                 fault = unusable
                 request = None if isinstance(unusable, Repeated) else self._repair(asked, chat_reply, unusable)
                 if rung is working or (request is not None and self._chat.knows(request)):
@@ -274,7 +274,7 @@ class _Climb(Generic[R]):
     def _ask_repair(self, request: ChatRequest) -> R | None:
         chat_reply = self._fetch_reply(request, send=True)
         if chat_reply is None:
-            raise Unusable("it refused the request to repair its reply")
+            raise InvalidReply("it refused the request to repair its reply")
         found = read_reply(chat_reply, request, self._reply)
         self._record_success(request.rung)
         return found
@@ -325,7 +325,7 @@ class _Climb(Generic[R]):
             logprobs=bool(scales_of(self._reply)),
         )
 
-    def _repair(self, request: ChatRequest, chat_reply: ChatReply, fault: Unusable) -> ChatRequest:
+    def _repair(self, request: ChatRequest, chat_reply: ChatReply, fault: InvalidReply) -> ChatRequest:
         """The request with the unusable reply and the fault appended."""
         said = chat_reply.text[: min(QUOTED, start_of_loop(chat_reply.text) or QUOTED)]
         plea = load_prompt("repair", self._settings.prompts).fill({"error": str(fault)})[-1]
@@ -340,10 +340,12 @@ def _rungs_of(settings: ChatSettings) -> tuple[Rung, ...]:
     return tuple(Rung) if settings.structured == "auto" else (Rung(settings.structured),)
 
 
-def _no_rung_worked(refusal: str) -> Unusable:
+def _no_rung_worked(refusal: str) -> InvalidReply:
     """The fault if no rung gave a reply; `refusal` is the server's last message, if any."""
     last = f", the last one with the words: {refusal[:QUOTED_REFUSAL]}" if refusal else ""
-    return Unusable(f"it refuses every form of request{last}. Check the model and the endpoint with `hoptrail doctor`")
+    return InvalidReply(
+        f"it refuses every form of request{last}. Check the model and the endpoint with `hoptrail doctor`"
+    )
 
 
 def _is_above(rung: Rung, other: Rung) -> bool:

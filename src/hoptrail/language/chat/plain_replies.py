@@ -16,7 +16,7 @@ from typing import Any, TypeVar, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from hoptrail.language.chat.reply_parsing import Unusable, own_channel, parse_reply, says_unknown
+from hoptrail.language.chat.reply_parsing import InvalidReply, own_channel, parse_reply, says_unknown
 from hoptrail.models.completion import ChatReply
 from hoptrail.models.repetition import start_of_loop
 from hoptrail.text.normal_forms import stands_in
@@ -44,21 +44,21 @@ def read_plain(said: ChatReply, reply: type[R]) -> R:
     """The reply in a plain text.
 
     Raises:
-        Unusable: a required field is missing or invalid.
+        InvalidReply: a required field is missing or invalid.
     """
     try:
         return parse_reply(said.text, reply)  # some models write JSON after all
-    except Unusable:
+    except InvalidReply:
         text = own_channel(said.text)
     loop = start_of_loop(text)
     text = _whole_lines(text[:loop], cut=said.finish == "length")
     if not text.strip():
-        raise Unusable("it is empty" if loop is None else "it repeats itself without end")
+        raise InvalidReply("it is empty" if loop is None else "it repeats itself without end")
     needed = [name for name, field in reply.model_fields.items() if field.is_required()]
     before, marked = _split_at_marks(text, [_mark(name) for name in needed])
     if not marked:
         if loop is not None:
-            raise Unusable("it repeats itself without end")
+            raise InvalidReply("it repeats itself without end")
         before, marked = _parse_unmarked(text, reply, needed)
     values = {name: _value(reply, name, marked.get(_mark(name), [])) for name in needed}
     if "facts" in values:
@@ -67,7 +67,7 @@ def read_plain(said: ChatReply, reply: type[R]) -> R:
         return reply.model_validate({**_reasons(reply, before, values), **values})
     except ValidationError as error:
         faults = "; ".join(f"{_mark(str(one['loc'][0]))}: {one['msg']}" for one in error.errors())
-        raise Unusable(f"no plain text of the form asked for: {faults}"[:300]) from None
+        raise InvalidReply(f"no plain text of the form asked for: {faults}"[:300]) from None
 
 
 def _whole_lines(text: str, *, cut: bool) -> str:
@@ -93,19 +93,19 @@ def _parse_unmarked(text: str, reply: type[BaseModel], needed: list[str]) -> tup
     """The reason, if it can be separated, and the value of the only required field, from a text without marks.
 
     Raises:
-        Unusable: there are several required fields, or the text is no list or too long.
+        InvalidReply: there are several required fields, or the text is no list or too long.
     """
     if text.lstrip().startswith(("{", "[", "```", "<")):
-        raise Unusable("it holds neither a mark nor a reply in JSON")
+        raise InvalidReply("it holds neither a mark nor a reply in JSON")
     if len(needed) != 1:
-        raise Unusable(f"none of the marks {', '.join(map(_mark, needed))} stands in it")
+        raise InvalidReply(f"none of the marks {', '.join(map(_mark, needed))} stands in it")
     name = needed[0]
     if name in WITHOUT_LIMIT:
         return "", {_mark(name): [text]}
     if _is_list(reply, name):
         questions = [line for line in _items(text) if line.endswith(("?", "？"))]
         if not questions and not says_unknown(text.strip(" .")):
-            raise Unusable("it holds neither a mark nor a question")
+            raise InvalidReply("it holds neither a mark nor a question")
         return "", {_mark(name): ["\n".join(questions)]}
     before, said = _split_at_answer(text) if name == "answer" else ("", text)
     if not said:
@@ -113,7 +113,7 @@ def _parse_unmarked(text: str, reply: type[BaseModel], needed: list[str]) -> tup
     start, end = next(iter(sentence_spans(said, limit=2)), (0, 0))
     sentence = said[start:end]
     if not sentence or len(sentence.split()) > LONGEST_WORDS:
-        raise Unusable(f"the mark {_mark(name)} does not stand in it")
+        raise InvalidReply(f"the mark {_mark(name)} does not stand in it")
     return before, {_mark(name): [sentence]}
 
 

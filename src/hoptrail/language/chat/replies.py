@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from hoptrail.language.chat.plain_replies import read_plain
-from hoptrail.language.chat.reply_parsing import Unusable, is_refusal, own_channel, parse_cut_off, parse_reply
+from hoptrail.language.chat.reply_parsing import InvalidReply, is_refusal, own_channel, parse_cut_off, parse_reply
 from hoptrail.language.chat.weighing import apply_logprobs
 from hoptrail.models.chat import ChatRequest, Rung
 from hoptrail.models.completion import TOO_LONG, ChatReply
@@ -21,7 +21,7 @@ from hoptrail.models.repetition import start_of_loop
 R = TypeVar("R", bound=BaseModel)
 
 
-class Cramped(Exception):
+class OutOfRoom(Exception):
     """The prompt (`less` is True) or the reply had too little room on this rung; `kept` is the complete part of the reply."""
 
     def __init__(self, reason: str, rung: Rung, *, less: bool = False, kept: Any = None) -> None:
@@ -31,11 +31,11 @@ class Cramped(Exception):
         self.kept = kept
 
 
-class Repeated(Unusable):
+class Repeated(InvalidReply):
     """The reply repeats the examples of its prompt. A repair is no use: small models repeat them again."""
 
 
-class Silent(Cramped):
+class Silent(OutOfRoom):
     """The reply is empty without the server reporting a lack of room: either it lacked room, or the rung does not work."""
 
 
@@ -43,8 +43,8 @@ def read_reply(reply: ChatReply, request: ChatRequest, form: type[R]) -> R | Non
     """The content of the reply to a request; None if the model declined.
 
     Raises:
-        Cramped: the prompt did not fit, or the reply was cut off or is empty.
-        Unusable: the reply does not have the required form.
+        OutOfRoom: the prompt did not fit, or the reply was cut off or is empty.
+        InvalidReply: the reply does not have the required form.
     """
     found = _content(reply, request.rung, form)
     return None if found is None else apply_logprobs(_without_examples(found, request), reply.logprobs)
@@ -52,39 +52,39 @@ def read_reply(reply: ChatReply, request: ChatRequest, form: type[R]) -> R | Non
 
 def _content(reply: ChatReply, rung: Rung, form: type[R]) -> R | None:
     if reply.finish == TOO_LONG:
-        raise Cramped("the prompt is too long for the model", rung, less=True)
+        raise OutOfRoom("the prompt is too long for the model", rung, less=True)
     if reply.refusal or reply.finish == "content_filter":
         return None
     try:
         return read_plain(reply, form) if rung is Rung.PLAIN else parse_reply(reply.text, form)
-    except Unusable as fault:
+    except InvalidReply as fault:
         if is_refusal(reply.text):
             return None
         if rung is Rung.PLAIN:
             raise
         if not own_channel(reply.text):
-            raise (Cramped if reply.finish == "length" else Silent)("the reply is empty", rung) from None
+            raise (OutOfRoom if reply.finish == "length" else Silent)("the reply is empty", rung) from None
         if reply.finish != "length":
             raise
         return _cut_off(reply.text, rung, form, fault)
 
 
-def _cut_off(text: str, rung: Rung, form: type[R], fault: Unusable) -> R:
+def _cut_off(text: str, rung: Rung, form: type[R], fault: InvalidReply) -> R:
     """The complete part of a reply that was cut off, if that is enough. A reply cut off inside a list may say more with more
     room, one that repeats itself will not.
 
     Raises:
-        Cramped, Unusable: the complete part is not enough.
+        OutOfRoom, InvalidReply: the complete part is not enough.
     """
     endless = start_of_loop(text) is not None
-    with suppress(Unusable):
+    with suppress(InvalidReply):
         return parse_cut_off(text, form, open_lists=endless)
     if endless:
         raise fault
     kept = None
-    with suppress(Unusable):
+    with suppress(InvalidReply):
         kept = parse_cut_off(text, form, open_lists=True)
-    raise Cramped("the reply was cut off at its limit", rung, kept=kept)
+    raise OutOfRoom("the reply was cut off at its limit", rung, kept=kept)
 
 
 def _without_examples(reply: R, request: ChatRequest) -> R:

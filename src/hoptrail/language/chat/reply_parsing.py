@@ -32,7 +32,7 @@ SHOWN = 300
 """Characters of an error message that are kept."""
 
 
-class Unusable(Exception):
+class InvalidReply(Exception):
     """A reply does not have the required form; the message says why, for the model and for people."""
 
 
@@ -40,7 +40,7 @@ def parse_reply(text: str, reply: type[R]) -> R:
     """The first object in `text` that is a valid reply.
 
     Raises:
-        Unusable: there is none; has the reason for the most promising object.
+        InvalidReply: there is none; has the reason for the most promising object.
     """
     own = own_channel(text)[:LONGEST]
     if (listed := _parse_bare_list(own, reply)) is not None:
@@ -57,7 +57,7 @@ def parse_reply(text: str, reply: type[R]) -> R:
             fault = f"wrong form: {'; '.join(faults)}"
     if is_endless(own):
         fault = "it repeats itself without end"
-    raise Unusable(fault[:SHOWN])
+    raise InvalidReply(fault[:SHOWN])
 
 
 def parse_cut_off(text: str, reply: type[R], *, open_lists: bool) -> R:
@@ -66,13 +66,13 @@ def parse_cut_off(text: str, reply: type[R], *, open_lists: bool) -> R:
     With `open_lists` a list that was cut off between its items counts as complete.
 
     Raises:
-        Unusable: a required field is not complete.
+        InvalidReply: a required field is not complete.
     """
     own = own_channel(text)[:LONGEST]
     start = own.find("{")
     whole = _complete_part(own[start:], open_lists=open_lists) if start >= 0 else ""
     if not whole:
-        raise Unusable("it was cut off before its first field was complete")
+        raise InvalidReply("it was cut off before its first field was complete")
     return parse_reply(whole, reply)
 
 

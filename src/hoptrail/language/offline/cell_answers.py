@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hoptrail.language.closeness import asked_words, asks_for_date, is_said
+from hoptrail.language.closeness import asked_words, asks_for_date, is_covered
 from hoptrail.language.offline.contradicting import Assertion, replaced, which_holds
 from hoptrail.text.cells import Cell, cells_of
 from hoptrail.text.lexicon import MONTHS
@@ -99,7 +99,7 @@ def _fit(question: Question, asked: frozenset[str], known: frozenset[str], cell:
 
     A missing word that belongs to other cells (`known`) counts more than one that occurs nowhere, which may be a synonym.
     """
-    by_attribute = {stem for stem in asked if is_said(stem, cell.attribute)}
+    by_attribute = {stem for stem in asked if is_covered(stem, cell.attribute)}
     meant = bool(_ATTRIBUTES.get(question.wanted, frozenset()) & cell.attribute)
     bare = cell.attribute == _BARE and meant and not by_attribute
     if not _is_wanted(question.wanted, cell.value) or not (by_attribute or meant) or _has_other_measure(asked, cell):
@@ -107,7 +107,7 @@ def _fit(question: Question, asked: frozenset[str], known: frozenset[str], cell:
     if not (asked - by_attribute) & (cell.subject | cell.above):
         return 0.0
     named = cell.attribute | cell.subject | cell.above
-    missing = [stem for stem in asked if not is_said(stem, named) and not _is_form(stem, named)]
+    missing = [stem for stem in asked if not is_covered(stem, named) and not _is_form(stem, named)]
     spared = 1.0 if meant and not by_attribute and not bare else 0.0
     against = sum(1.5 if stem in known or bare else 1.0 for stem in missing) - spared
     share = max(0.0, 1 - max(0.0, against) / max(1, len(asked)))

@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.text.normal_forms import base_title, squeeze
-from hoptrail.text.statements import Said, statements_of
+from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.text.words import content_stems
 from hoptrail.types import Unit
 
@@ -19,7 +19,7 @@ class Page:
 
     unit: Unit
     title: str
-    lines: tuple[Said, ...]
+    lines: tuple[UnitStatement, ...]
 
     @cached_property
     def stems(self) -> tuple[frozenset[str], ...]:

@@ -16,7 +16,7 @@ from hoptrail.language.offline.listing import confidence_of, item_of, list_readi
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.entries import is_entry
 from hoptrail.text.evidence_groups import Group, groups_of
-from hoptrail.text.statements import Said, statements_of, support_of
+from hoptrail.text.statements import UnitStatement, statements_of, support_of
 from hoptrail.text.words import content_stems
 from hoptrail.types import AnswerKind, BlockKind, Unit
 
@@ -62,7 +62,7 @@ def explain(question: str, units: Sequence[Unit], similarity: Similarity | None)
 def answer_frequent_question(question: str, units: Sequence[Unit]) -> Reading:
     """The answer of a document that asks the same question, as a heading or in a statement; an abstention if none does."""
     for unit in units:
-        before: Said | None = None
+        before: UnitStatement | None = None
         for said in statements_of(unit):
             headed = bool(said.path) and _is_same_question(said.path[-1], question)
             after = before is not None and _is_same_question(before.text, question)
@@ -86,7 +86,7 @@ def _is_same_question(text: str, question: str) -> bool:
     )
 
 
-def _is_explanation(said: Said) -> bool:
+def _is_explanation(said: UnitStatement) -> bool:
     """Whether a statement explains by itself: it is no code, no reference (`See ...`) and no lead without its list or example."""
     if said.block is not None and said.block.kind is BlockKind.CODE:
         return False
@@ -103,12 +103,12 @@ def _says_as_much(one: Close, best: Close) -> bool:
     return one == best or (dated and alike and one.share >= best.share and best.closeness - one.closeness <= _AS_CLOSE)
 
 
-def _stems_before_reason(said: Said) -> frozenset[str]:
+def _stems_before_reason(said: UnitStatement) -> frozenset[str]:
     """The stems of a statement before its reason: statements that replace each other differ in their reasons."""
     return content_stems(_REASON.split(said.said, maxsplit=1)[0]) or content_stems(said.said)
 
 
-def _quoted_text(said: Said) -> tuple[str, int, int]:
+def _quoted_text(said: UnitStatement) -> tuple[str, int, int]:
     """The block of a statement, or three sentences of it, with anything a colon introduces, and their offsets in the unit."""
     unit, block = said.unit, said.block
     if block is not None and block.kind is BlockKind.ROW:
@@ -123,7 +123,7 @@ def _quoted_text(said: Said) -> tuple[str, int, int]:
     return " ".join(unit.text[start:end].split()), start, end
 
 
-def _introduced(said: Said, after: Sequence[Said]) -> list[Said]:
+def _introduced(said: UnitStatement, after: Sequence[UnitStatement]) -> list[UnitStatement]:
     """The block that a statement with a final colon introduces, or all items of a list, up to `_WHOLE_BLOCK` characters."""
     if not said.text.rstrip().endswith(":") or not after or after[0].block is None:
         return []

@@ -13,7 +13,7 @@ from hoptrail.language.tasks import Extraction, Fact
 from hoptrail.text.lexicon import DEMONYMS
 from hoptrail.text.mentions import Mention, Shape
 from hoptrail.text.normal_forms import squeeze
-from hoptrail.text.statements import Said
+from hoptrail.text.statements import UnitStatement
 from hoptrail.text.words import words
 
 _LEADING_PRONOUN = re.compile(r"(?:(?P<owner>his|her|its|their)|he|she|it|they)\b(?=\s+[a-z])", re.IGNORECASE)
@@ -47,7 +47,7 @@ def standing_alone(sentence: str, title: str) -> str:
     return (f"{title}'s" if pronoun["owner"] else title) + text[pronoun.end() :]
 
 
-def _fact(line: Said, title: str, named: tuple[str, ...]) -> Fact:
+def _fact(line: UnitStatement, title: str, named: tuple[str, ...]) -> Fact:
     text = standing_alone(line.alone, title)
     if text != line.alone:
         named = (title, *named)

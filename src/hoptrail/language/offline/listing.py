@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from hoptrail.language.closeness import Similarity, close_statements, is_said
+from hoptrail.language.closeness import Similarity, close_statements, is_covered
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.enumerations import enumerated_in, parts_of
 from hoptrail.text.evidence_groups import Group, groups_of
 from hoptrail.text.lexicon import word_set
-from hoptrail.text.statements import Said, statements_of
+from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.text.words import content_stems, words
 from hoptrail.types import AnswerKind, BlockKind, Cell, Unit
 
@@ -64,7 +64,7 @@ def listing(question: str, units: Sequence[Unit], similarity: Similarity | None)
 
 
 def list_reading(
-    question: str, members: Sequence[Said], items: tuple[str, ...], kind: AnswerKind, share: float
+    question: str, members: Sequence[UnitStatement], items: tuple[str, ...], kind: AnswerKind, share: float
 ) -> Reading:
     """A reading with `items`, citing the `members` they come from, which say this `share` of the question's words."""
     spans = dict.fromkeys(span for said in members for span in said.support)
@@ -80,7 +80,7 @@ def confidence_of(share: float) -> float:
 _MARK = re.compile(r"^(?:[-*+•‣◦▪·]|\(?\d{1,3}[.)])\s+")
 
 
-def item_of(said: Said, listed_noun: frozenset[str] = frozenset()) -> str:
+def item_of(said: UnitStatement, listed_noun: frozenset[str] = frozenset()) -> str:
     """A statement without its bullet or number; of a table row, the cell under the listed noun, else the first cell."""
     block = said.block
     if block is None or not block.cells:
@@ -132,7 +132,9 @@ def _of_groups(question: str, asked: _ListQuestion, units: Sequence[Unit]) -> It
             yield share + bonus, list_reading(question, members, items, AnswerKind.LIST, share)
 
 
-def _matching_members(group: Group, asked: _ListQuestion, heading: frozenset[str]) -> tuple[tuple[Said, ...], float]:
+def _matching_members(
+    group: Group, asked: _ListQuestion, heading: frozenset[str]
+) -> tuple[tuple[UnitStatement, ...], float]:
     """The members with most of the words that the headings lack, and the share of the question covered.
 
     All members of a list without such members; at least two paragraphs.
@@ -149,7 +151,7 @@ def _matching_members(group: Group, asked: _ListQuestion, heading: frozenset[str
     return (), 0.0
 
 
-def _conditions(said: Said, asked: _ListQuestion) -> frozenset[str]:
+def _conditions(said: UnitStatement, asked: _ListQuestion) -> frozenset[str]:
     """The stems in the columns whose headers the question names (`who reports to`), else in the whole statement."""
     block, first = said.block, said.unit.sources[0].start
     if block is None:
@@ -180,7 +182,7 @@ def _of_sentences(
         for items in enumerated_in(said.text):
             stems = content_stems(said.seen)
             conditions = asked.words - asked.noun or asked.words
-            share = sum(is_said(word, stems) for word in conditions) / len(conditions)
+            share = sum(is_covered(word, stems) for word in conditions) / len(conditions)
             new = all(item and not content_stems(item) <= asked.words for item in items)
             if new and len(items) >= _FEWEST_COUNTED and all(len(words(item)) <= 5 for item in items):
                 share -= _FREE_TEXT

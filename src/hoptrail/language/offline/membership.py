@@ -13,7 +13,7 @@ from hoptrail.language.closeness import Similarity
 from hoptrail.language.offline.listing import listing
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.lexicon import word_set
-from hoptrail.text.statements import Said, statements_of
+from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.text.words import content_stems
 from hoptrail.types import AnswerKind, Unit
 
@@ -48,7 +48,7 @@ def claim_by_list(question: str, units: Sequence[Unit], similarity: Similarity |
     return Reading(None, kind=AnswerKind.YES_NO)
 
 
-def _attended(said: Said, name: frozenset[str], event: frozenset[str]) -> str:
+def _attended(said: UnitStatement, name: frozenset[str], event: frozenset[str]) -> str:
     """`yes` or `no` where a line of the event's minutes says who was there, or who was not; else nothing."""
     line = _ATTENDANCE.fullmatch(said.text.strip())
     above = content_stems(" ".join((said.unit.title, *said.path)))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from hoptrail.language.closeness import Similarity, close_statements
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.lexicon import AGES, EARLIER, FUNCTION_WORDS, LATER, LESS, MORE, PREPOSITIONS, word_set
-from hoptrail.text.statements import Said
+from hoptrail.text.statements import UnitStatement
 from hoptrail.text.values import date_order, quantities_in, read_date
 from hoptrail.text.words import content_stems, words
 from hoptrail.types import Unit
@@ -48,7 +48,7 @@ class _Value:
     order: tuple[float, ...]
     unit: str
     fit: float
-    said: Said
+    said: UnitStatement
 
 
 def find_choice(question: str) -> Choice | None:
@@ -127,7 +127,7 @@ def _order(one: _Value, other: _Value, *, dates: bool) -> int:
 
 
 def _values(
-    name: frozenset[str], rival: frozenset[str], choice: Choice, statements: Sequence[Said]
+    name: frozenset[str], rival: frozenset[str], choice: Choice, statements: Sequence[UnitStatement]
 ) -> Iterator[_Value]:
     """The values of a side, at most one from each statement that names it."""
     for place, statement in enumerate(statements):

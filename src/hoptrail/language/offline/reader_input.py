@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from hoptrail.language.closeness import is_said
+from hoptrail.language.closeness import is_covered
 from hoptrail.text.lives import life_roles
 from hoptrail.text.mentions import find_mentions
 from hoptrail.text.normal_forms import base_title
-from hoptrail.text.statements import Said, statements_of
+from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.text.values import with_unit
 from hoptrail.text.words import content_stems
 from hoptrail.types import Block, Span, Unit
@@ -33,7 +33,7 @@ class Part:
 
     start: int
     end: int
-    said: Said
+    said: UnitStatement
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Sheet:
         if role or part is None:
             return role in asked
         said = content_stems(f"{self.unit.title} {part.said.seen}")
-        return any(is_said(word, said) for word in asked)
+        return any(is_covered(word, said) for word in asked)
 
     def closest(self, question: str) -> Part | None:
         """The statement with most of the question's words, if any."""

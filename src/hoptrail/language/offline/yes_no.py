@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from hoptrail.language.closeness import Similarity, close_statements, is_said
+from hoptrail.language.closeness import Similarity, close_statements, is_covered
 from hoptrail.language.offline.contradicting import Assertion, replaced, which_holds
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.lexicon import COPULAS, FUNCTION_WORDS, KIN_WORDS, NAMED_AFTER, word_set
 from hoptrail.text.mentions import find_names
 from hoptrail.text.normal_forms import base_title, squeeze
-from hoptrail.text.statements import Said, statements_of
+from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.text.words import KIN, Word, content_stems, words
 from hoptrail.types import AnswerKind, BlockKind, Unit
 
@@ -104,7 +104,7 @@ class _YesNoQuestion:
         named = stems - _PERMITTED - acts
         return cls(question, name, kind, named, (acts & stems) - _PERMITTED) if len(named) >= _FEWEST else None
 
-    def verdict(self, said: Said) -> str:
+    def verdict(self, said: UnitStatement) -> str:
         """`yes` or `no` if the statement says so, else empty. Code says neither."""
         if said.block is not None and said.block.kind is BlockKind.CODE:
             return ""
@@ -129,7 +129,7 @@ def _has_reservation(text: str, question: str) -> bool:
 
 
 def _said(asked: frozenset[str], said: frozenset[str]) -> frozenset[str]:
-    return frozenset(stem for stem in asked if is_said(stem, said))
+    return frozenset(stem for stem in asked if is_covered(stem, said))
 
 
 def _is_denied(text: str, named: frozenset[str]) -> bool:
@@ -159,7 +159,7 @@ def _kind(question: str, name_end: int) -> re.Pattern[str] | None:
     )
 
 
-def _says_of(kind: re.Pattern[str], name: frozenset[str], said: Said) -> bool:
+def _says_of(kind: re.Pattern[str], name: frozenset[str], said: UnitStatement) -> bool:
     """Whether a statement says the kind of `name`: as the first statement of its page, after a pronoun, or by the name."""
     text = _PARENTHESIS.sub("", said.text)
     match = kind.search(text)

@@ -108,7 +108,7 @@ class EntityGraph:
         """The graph of all triples, made once per snapshot."""
         chosen = settings or EntityGraphSettings()
         triples = StoredTriples.of(corpus.snapshot)
-        return corpus.snapshot.derived((cls.__name__, chosen), lambda: cls(corpus.unleased, chosen, triples))
+        return corpus.snapshot.derived((cls.__name__, chosen), lambda: cls(corpus.without_lease, chosen, triples))
 
     @cached_property
     def mentions(self) -> tuple[Rows, Rows, NDArray[np.float64]]:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Literal
 
-from hoptrail.corpus.snapshot import Snapshot, made_once
+from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.fuse import shares_of_best
@@ -151,7 +151,7 @@ class HierarchicalSearch:
 
     def _cached_chunks(self, title: Title) -> _PageChunks:
         """The chunks of a page, cached for the pages used last."""
-        cut_page = HierarchicalSearch(self._corpus.unleased, self._settings).cut_page
+        cut_page = HierarchicalSearch(self._corpus.without_lease, self._settings).cut_page
         cached = self._corpus.snapshot.derived(("chunks", self._settings), lambda: lru_cache(CACHED_PAGES)(cut_page))
         return cached(title)
 
@@ -239,7 +239,7 @@ def _text(passage: Unit, start: int, end: int) -> str:
     return passage.text[start - before : end - before]
 
 
-@made_once
+@cached_per_snapshot
 def _by_document(snapshot: Snapshot) -> dict[str, list[str]]:
     """The passage ids of every document."""
     passages: defaultdict[str, list[str]] = defaultdict(list)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from hoptrail.corpus.snapshot import Snapshot, made_once
+from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.structures.profile_file import DISAMBIGUATION
 from hoptrail.structures.profiles import profile_id
 from hoptrail.text.lexicon import STOP_WORDS
@@ -171,7 +171,7 @@ def is_ambiguous(matches: Sequence[TitleMatch], most: int) -> bool:
     return len(namesakes) > most or (any(match.shared for match in equal) and not has_primary)
 
 
-@made_once
+@cached_per_snapshot
 def _build(snapshot: Snapshot) -> TitleIndex:
     return TitleIndex(((entry.title, entry.id) for entry in snapshot.register.entries), _further_names(snapshot))
 

@@ -58,8 +58,10 @@ class Pairs:
 
 @dataclass(frozen=True)
 class _Joins:
-    """Occurrences of names in candidates. `sentences` are places in `Described.sentences`, `positions` are within the passage,
-    `called` says whether the name is the candidate's title.
+    """Occurrences of names in candidates.
+
+    `sentences` are places in `CandidateFeatures.sentences`, `positions` are within the passage; `called` says whether the name
+    is the candidate's title.
     """
 
     names: Numbers
@@ -77,7 +79,7 @@ class _NameWorth:
     common: NDArray[np.bool_]
 
 
-class Described:
+class CandidateFeatures:
     """The features of one question's candidates."""
 
     def __init__(self, scores: QuestionScores, candidates: Candidates) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.paths.boosted_trees import BoostedTrees
-from hoptrail.retrieval.paths.features import PAIR_FEATURES, PASSAGE_FEATURES, Described, Numbers, Pairs
+from hoptrail.retrieval.paths.features import PAIR_FEATURES, PASSAGE_FEATURES, CandidateFeatures, Numbers, Pairs
 from hoptrail.retrieval.units.dense import top_rows
 
 PAIRED = 40
@@ -51,7 +51,7 @@ class PathScorer:
     pair: BoostedTrees
     linked: BoostedTrees
 
-    def judge(self, described: Described) -> Judged:
+    def judge(self, described: CandidateFeatures) -> Judged:
         """Score all candidates: log-odds plus DIRECT times the direct score as a share of the best."""
         first = self.passage.probabilities(described.passages)
         pairs = described.pairs(best_places(first), first)
@@ -60,7 +60,7 @@ class PathScorer:
         return Judged(log_odds + DIRECT * direct_share(described), pairs, paired)
 
 
-def in_order(described: Described, judged: Judged, sure: int) -> list[int]:
+def in_order(described: CandidateFeatures, judged: Judged, sure: int) -> list[int]:
     """Places of the candidates, best first: the `sure` best by score, then alternating between the direct order and the scores.
 
     Alternating helps questions with parallel facts instead of a chain: it keeps what they find directly.
@@ -78,14 +78,14 @@ def best_places(first: FloatMatrix) -> Numbers:
     return np.array(sorted(top_rows(first, PAIRED)), dtype=np.intp)
 
 
-def direct_share(described: Described) -> FloatMatrix:
+def direct_share(described: CandidateFeatures) -> FloatMatrix:
     """The direct score of each candidate as a share of the best."""
     direct = described.passages[:, PASSAGE_FEATURES.index("direct")]
     share: FloatMatrix = direct / max(float(direct.max(initial=0)), 1e-6)
     return share
 
 
-def linked_features(described: Described, first: FloatMatrix, pairs: Pairs, paired: FloatMatrix) -> FloatMatrix:
+def linked_features(described: CandidateFeatures, first: FloatMatrix, pairs: Pairs, paired: FloatMatrix) -> FloatMatrix:
     """Shape (candidates, len(LINKED_FEATURES)); `first` are the first stage's probabilities, `paired` the pairs'."""
     size = len(first)
     columns: list[FloatMatrix] = []

@@ -16,7 +16,7 @@ import numpy as np
 from hoptrail.errors import UsageError
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.paths.candidates import Candidates, CandidateSettings, QuestionScores, find_candidates
-from hoptrail.retrieval.paths.features import Described
+from hoptrail.retrieval.paths.features import CandidateFeatures
 from hoptrail.retrieval.paths.graph import PassageGraph
 from hoptrail.retrieval.paths.queries import PathQueries
 from hoptrail.retrieval.paths.scoring import Judged, in_order, stored_scorer
@@ -104,7 +104,7 @@ def find_paths(
 
 def describe(
     corpus: Corpus, question: str, settings: CandidateSettings, steps: Sequence[str] | None = None
-) -> Described | None:
+) -> CandidateFeatures | None:
     """The candidates for a question as features; None in an index without passages."""
     snapshot, queries = corpus.snapshot, PathQueries.of(question, steps)
     if not snapshot.count(Kind.PASSAGE):
@@ -112,13 +112,13 @@ def describe(
     vectors = corpus.quick_encoder.encode(queries.texts)
     scores = QuestionScores.of(PassageGraph.of(snapshot), snapshot.keywords, queries, vectors)
     candidates = find_candidates(scores, corpus.quick_encoder, settings)
-    return Described(scores, candidates) if len(candidates.rows) else None
+    return CandidateFeatures(scores, candidates) if len(candidates.rows) else None
 
 
 class _PathFinder:
     """Follows from each candidate its likeliest pair back to a candidate with a higher direct score, and so on."""
 
-    def __init__(self, described: Described, judged: Judged, settings: PathSettings) -> None:
+    def __init__(self, described: CandidateFeatures, judged: Judged, settings: PathSettings) -> None:
         self.graph: PassageGraph = described.scores.graph
         self.candidates: Candidates = described.candidates
         self.judged, self.settings = judged, settings

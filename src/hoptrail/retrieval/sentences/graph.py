@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Directed, Rows, joined
-from hoptrail.corpus.snapshot import Snapshot, made_once
+from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures.sentence_entities import mentions_in
@@ -129,7 +129,7 @@ def _checked(kinds: Sequence[str]) -> Sequence[str]:
     return kinds
 
 
-@made_once
+@cached_per_snapshot
 def _stored(snapshot: Snapshot, kind: str) -> Adjacency:
     places = sentence_places(snapshot)
     return Adjacency.of(stored_pairs(snapshot, kind, places), len(places.ids))

@@ -119,7 +119,7 @@ class TripleSpace:
             NotBuilt: the index lacks vectors that the settings compare.
         """
         triples = StoredTriples.of(corpus.snapshot)
-        return corpus.snapshot.derived((TRIPLES, settings), lambda: cls(corpus.unleased, settings, triples))
+        return corpus.snapshot.derived((TRIPLES, settings), lambda: cls(corpus.without_lease, settings, triples))
 
     @property
     def _by_text(self) -> bool:

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from hoptrail.corpus.columns import Rows
-from hoptrail.corpus.snapshot import Snapshot, made_once
+from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.structures.triples import STATED, triple_in
 from hoptrail.text.normal_forms import folded
 from hoptrail.types import Kind
@@ -48,7 +48,7 @@ class StoredTriples:
         return folded(subject), folded(object_)
 
 
-@made_once
+@cached_per_snapshot
 def _read(snapshot: Snapshot) -> StoredTriples:
     units = sorted(snapshot.units(Kind.TRIPLE), key=lambda unit: unit.id)
     passages = tuple(unit.id for unit in sorted(snapshot.units(Kind.PASSAGE), key=lambda unit: unit.sources))

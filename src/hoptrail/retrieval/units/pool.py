@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hoptrail.corpus.snapshot import Snapshot, made_once
+from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.structures.tree_nodes import LEAVES, level_of
 from hoptrail.types import Kind, Unit
 
@@ -31,7 +31,7 @@ class Pool:
         return sum(snapshot.count(kind) for kind in self.kinds) + len(summaries)
 
 
-@made_once
+@cached_per_snapshot
 def summaries_of(snapshot: Snapshot, pool: Pool) -> frozenset[str]:
     """Group ids of a pool's trees, including groups whose summary is not made yet."""
     groups = ((tree, link.source) for tree in pool.trees for link in snapshot.links(tree))

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from hoptrail.corpus.snapshot import Snapshot, made_once
+from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.rerankers import open_reranker
 from hoptrail.retrieval.corpus import Corpus
@@ -96,6 +96,6 @@ class PoolKeywords:
         return ranked((Hit(unit, score_of[unit.id], "keyword") for unit in units), limit)
 
 
-@made_once
+@cached_per_snapshot
 def _keywords_of(snapshot: Snapshot, pool: Pool) -> PoolKeywords:
     return PoolKeywords(pool, snapshot)

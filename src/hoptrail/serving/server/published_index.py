@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from hoptrail.errors import HoptrailError, UsageError
 from hoptrail.index import Index
 from hoptrail.publishing.address import Address
-from hoptrail.publishing.fetching import Follower, usual_cache
+from hoptrail.publishing.fetching import Follower, default_cache
 from hoptrail.settings import Settings
 
 log = logging.getLogger("hoptrail.server")
@@ -46,7 +46,7 @@ class PublishedIndex(Index):
         """
         self.address = Address.of(address)
         super().__init__(folder_of(self.address), settings)
-        self._follower = Follower(address, cache or usual_cache())
+        self._follower = Follower(address, cache or default_cache())
         self._copy = self._follower.first()
         self._shared.move_to(self._copy.folder, _nothing)
 

@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
-from hoptrail.recipes.catalogue import told_name
+from hoptrail.recipes.catalogue import reported_name
 from hoptrail.recipes.registry import RECIPES, recipe_class
 from hoptrail.serving import contract
 from hoptrail.serving.server.question_threads import Patience
@@ -47,7 +47,7 @@ async def search(request: Request, here: Here, served: Served, asked: Search) ->
     def work(_: Patience) -> tuple[str, Ranking]:
         recipe = workspace.recipe(asked.recipe, workspace.language(None), asked.limit, asked.as_of or "")
         requested = asked.recipe or workspace.index.settings.recipe
-        return told_name(requested, recipe), recipe.retrieve(question)
+        return reported_name(requested, recipe), recipe.retrieve(question)
 
     name, ranking = await served.desk.wait_for(request, work, computes=computes_here(workspace, None))
     return JSONResponse(contract.search_json(question, name, ranking) | indexing_of(workspace))

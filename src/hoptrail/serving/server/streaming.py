@@ -17,8 +17,8 @@ import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 
-from hoptrail.language.following import stand_alone
-from hoptrail.language.listener import ListenedLanguage, Listener
+from hoptrail.language.following import resolve_follow_up
+from hoptrail.language.listener import Listener, ObservedLanguage
 from hoptrail.recipes.answering import CitedHop, cite
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus
@@ -73,8 +73,8 @@ def answering(
 
     def work(patience: Patience) -> Answer:
         narrator = Narrator(plain.corpus, send_event, metrics)
-        listened = ListenedLanguage(language, Listener(narrator.asked, narrator.found, patience))
-        whole = stand_alone(question, asked.before.as_answer(), listened) if asked.before else question
+        listened = ObservedLanguage(language, Listener(narrator.asked, narrator.found, patience))
+        whole = resolve_follow_up(question, asked.before.as_answer(), listened) if asked.before else question
         if whole != question:
             send_event("completed", {"question": question, "asked": whole})
         answer = _with_language(plain, listened).answer(whole)
@@ -91,7 +91,7 @@ def without_folders(answer: Answer) -> Answer:
     return replace(answer, evidence=tuple(evidence), closest=tuple(closest))
 
 
-def _with_language(recipe: Recipe, language: ListenedLanguage) -> Recipe:
+def _with_language(recipe: Recipe, language: ObservedLanguage) -> Recipe:
     """The same recipe over the same corpus with another language."""
     copied: Recipe = replace(recipe, language=language)  # type: ignore[type-var]
     return copied

@@ -13,9 +13,9 @@ from itertools import chain, zip_longest
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from hoptrail.corpus.snapshot import Snapshot, made_once
+from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.language.lazy import OFFLINE
-from hoptrail.language.listener import ListenedLanguage, Listener
+from hoptrail.language.listener import Listener, ObservedLanguage
 from hoptrail.notebook import LIKELY
 from hoptrail.serving.server.question_threads import Patience
 from hoptrail.text.lexicon import word_set
@@ -80,7 +80,7 @@ class _Suggestions:
     turn: Lock = field(default_factory=Lock)
 
 
-@made_once
+@cached_per_snapshot
 def _suggestions_of(_: Snapshot) -> _Suggestions:
     return _Suggestions()
 
@@ -100,7 +100,7 @@ def suggested(workspace: Workspace, patience: Patience) -> tuple[str, ...]:
             step = max(1, len(workspace.by_title()) // SAMPLED_DOCUMENTS)
             sample = {one.id for one in workspace.by_title()[::step][:SAMPLED_DOCUMENTS]}
             documents = sorted(corpus.documents(sample).values(), key=lambda one: (one.title, one.id))
-            language = ListenedLanguage(workspace.language(OFFLINE), Listener(stopped=patience))
+            language = ObservedLanguage(workspace.language(OFFLINE), Listener(stopped=patience))
             recipe = workspace.recipe(None, language)
             suggestions.questions = tuple(_answered(candidates(documents), recipe))
         return suggestions.questions

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hoptrail.errors import DocumentError, UsageError
 from hoptrail.index_contents import Contents, DocumentSummary, Reached
-from hoptrail.retrieval.corpus import QUESTION_LIMIT, checked_question
+from hoptrail.retrieval.corpus import QUESTION_LIMIT, check_question
 from hoptrail.serving import contract
 from hoptrail.serving.contract import Json
 from hoptrail.serving.server.refusals import not_valid
@@ -97,7 +97,7 @@ def _verdict(answer: str | None) -> Verdict:
 def question_of(asked: Question | Search) -> str:
     """The question, checked. Raises: Refusal: it is empty."""
     try:
-        return checked_question(asked.question)
+        return check_question(asked.question)
     except UsageError:  # the length is checked with the fields
         raise not_valid("question: it is empty.", "Ask something.") from None
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Final
 
-from hoptrail.corpus.snapshot import Snapshot, made_once
+from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.errors import DocumentError, UsageError
 from hoptrail.index import Index
 from hoptrail.index_contents import Contents, DocumentSummary, contents_of, reached
@@ -221,7 +221,7 @@ def computes_here(workspace: Workspace, language: str | None) -> bool:
     return (language or workspace.index.settings.language) == OFFLINE
 
 
-_contents = made_once(contents_of)
+_contents = cached_per_snapshot(contents_of)
 
 
 def limited(workspace: Workspace, labels: frozenset[str] | None) -> Workspace:
@@ -238,7 +238,7 @@ def limited(workspace: Workspace, labels: frozenset[str] | None) -> Workspace:
     return restricted
 
 
-@made_once
+@cached_per_snapshot
 def _by_title(snapshot: Snapshot) -> Sequence[DocumentSummary]:
     return tuple(sorted(_contents(snapshot).documents, key=lambda one: (one.title.casefold(), one.id)))
 
