@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from benchmarks.common import ROOT, parser, write_results
+from benchmarks.common import ROOT, origin, parser, write_results
 from benchmarks.made_corpora import WordHashes
 from benchmarks.serving import served
 
@@ -167,7 +167,8 @@ def main() -> None:
         print(
             f"{line['view']:28} of {line['documents']} documents: first {line['first']} ms, then ratio {line['ratio']}"
         )
-    write_results(chosen.out, {"rounds": chosen.rounds, "doors": rows, "views": view_rows})
+    of = origin((QUESTION, WORDS, chosen.documents))
+    write_results(chosen.out, {"of": of, "rounds": chosen.rounds, "doors": rows, "views": view_rows})
 
 
 if __name__ == "__main__":
