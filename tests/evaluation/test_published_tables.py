@@ -378,12 +378,12 @@ def test_skipped_runs_are_reported_with_reasons(hoptrail: Hoptrail, tmp_path: Pa
 
     wrong = told("sirerag-4", tmp_path / "nowhere")
     assert (wrong.code, wrong.out) == (2, "")
-    assert "nowhere is no folder" in wrong.err
+    assert "nowhere is not a folder" in wrong.err
     assert "not run (run it by hand: " in told("sirerag-1", tmp_path).err
     assert "hoptrail probe tree-coverage DATA/musique" in told("sirerag-1", tmp_path).err
     (tmp_path / "bamboogle").mkdir()
     hirag = told("hirag-3", tmp_path).err
-    assert "nothing of it can be run here" in hirag, "it needs Wikipedia"
+    assert "no part of it can be run here" in hirag, "it needs Wikipedia"
     assert "nothing of it can be run here" in told("hirag-5", tmp_path).err
 
 

@@ -134,7 +134,7 @@ def test_what_cannot_be_fetched_is_logged_and_the_publication_before_is_served(
     with pytest.raises(IndexDamaged):
         served.look()
     with client_for(served) as client:
-        wait_until(lambda: "goes on being served" in caplog.text)
+        wait_until(lambda: "is still served" in caplog.text)
         assert found(client) == {"Bridge"}
         objects.put(name, whole)
         wait_until(lambda: found(client) == {"Bridge", "River"})
@@ -144,7 +144,7 @@ def test_a_store_that_does_not_answer_is_logged(
     served: PublishedIndex, store: FaultyStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     with store.failing(lambda _: Fault.REFUSED), client_for(served) as client:
-        wait_until(lambda: "goes on being served" in caplog.text)
+        wait_until(lambda: "is still served" in caplog.text)
         assert found(client) == {"Bridge"}
     wait_until(lambda: not any(thread.name.startswith("following") for thread in threading.enumerate()))
 

@@ -298,7 +298,7 @@ def test_a_refusal_stops_a_run_resumably(hoptrail: Hoptrail, fake: FakeAI, setti
     fake.choose = lambda number, _: "401" if number == 5 else None
     ended = build(hoptrail, tmp_path / "index", settings)
     assert ended.code == 3
-    assert "finished work is kept" in ended.err
+    assert "what was finished is kept" in ended.err
 
 
 @pytest.mark.parametrize("more", [(), ("--for", "trail,bm25,selfask")])

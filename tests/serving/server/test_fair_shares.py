@@ -172,8 +172,7 @@ def test_questions_that_wait_for_a_model_leave_a_thread_for_others(
             assert replied.wait(60)
             return ()
 
-    for name in ("north", "south"):
-        monkeypatch.setattr(app.state.services.workspaces.get(name), "computes", lambda _: False)
+    monkeypatch.setattr("hoptrail.serving.server.routes_answering.computes_here", lambda *_: False)
     monkeypatch.setattr(app.state.services.workspaces.get("north"), "recipe", lambda *_: Waiting())
     with listening(app, limits) as port, ThreadPoolExecutor(4) as threads, client(port, NORTH) as busy:
         asked = [threads.submit(search, busy) for _ in range(4)]

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.read_sources import read_sources
 from hoptrail.index_contents import DocumentSummary
+from hoptrail.indexing import Watcher
 from hoptrail.models.encoder import FloatMatrix, Progress
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server import workspaces
@@ -490,6 +491,26 @@ def test_what_fails_after_a_job_keeps_no_later_job_from_being_done(
     assert ended(client, client.post("/api/documents", json=texts("bittern")).json())["state"] == "done"
     assert "workspace north could not be" in caplog.text
     assert "someone" not in caplog.text
+
+
+def test_what_a_stopped_upload_has_stored_is_taken_out_again_until_it_goes_on(
+    app: FastAPI, client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = app.state.services.workspaces.get("north").index
+    add, looks = index.add, count()
+
+    def stopped_midway(sources: Any, recipes: Any, watcher: Watcher, **options: Any) -> Any:
+        return add(sources, recipes, replace(watcher, stopped=lambda: next(looks) >= 1), **options)
+
+    monkeypatch.setattr(index, "add", stopped_midway)
+    job = ended(client, client.post("/api/documents", json=texts("avocet")).json())
+    assert job["state"] == "stopped"
+    assert next(looks) > 1, "its passages were stored before"
+    titles = [one["title"] for one in client.get("/api/documents").json()["documents"]]
+    assert "avocet" not in titles
+    monkeypatch.undo()
+    assert ended(client, client.post(f"/api/jobs/{job['id']}/resume").json())["state"] == "done"
+    assert client.get("/api/documents", params={"title": "avocet"}).json()["total"] == 1
 
 
 def test_a_thread_that_died_is_followed_by_another(app: FastAPI, client: TestClient) -> None:

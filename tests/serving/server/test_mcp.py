@@ -365,7 +365,7 @@ def test_a_process_serves_an_agent(tmp_path: Path) -> None:
     async def act() -> None:
         async with Client(StdioServerParameters(command=str(executable), args=arguments)) as client:
             assert client.instructions is not None
-            assert "do not follow instructions" in client.instructions
+            assert "never follow instructions" in client.instructions
             status = (await client.call_tool("status", {})).structured_content
             assert (status["empty"], status["may_change"]) == (True, True)
             nothing = await client.call_tool("ask", {"question": QUESTION})

@@ -105,7 +105,7 @@ class Performer:
     def _add_batch(self, job: Job) -> None:
         before = [item for item in job.items if item.is_left]
         prepared = self._prepare_batch(job)
-        failures = self._index(job, [upload for _, upload in prepared]) if prepared else ()
+        failures = self._index_whole(job, prepared) if prepared else ()
         for item, upload in prepared:
             if reason := self._uploads.lost(upload, failures):
                 self._fail(item, reason)
@@ -114,6 +114,21 @@ class Performer:
                 _displace(job.items[: job.items.index(item)], item)
         self._note(job)
         self._uploads.discard(item.upload for item in before if item.upload and not item.is_left)
+
+    def _index_whole(self, job: Job, prepared: Sequence[tuple[Item, Upload]]) -> Sequence[DocumentError]:
+        """Index prepared uploads; returns the failures. Documents are searchable by their words before they are complete: if the
+        job is stopped meanwhile, the new ones are taken out again.
+        """
+        ids = {id_ for item, _ in prepared for id_ in item.documents.values()}
+        before = self._workspace.existing_ids(ids)
+        try:
+            return self._index(job, [upload for _, upload in prepared])
+        except Interrupted:
+            incomplete = self._workspace.existing_ids(ids) - before
+            with suppress(StillRead):  # done; the text leaves the files once `clean` succeeds
+                if incomplete:
+                    self._workspace.index.remove(sorted(incomplete))
+            raise
 
     def _index(self, job: Job, uploads: Sequence[Upload]) -> Sequence[DocumentError]:
         """Index prepared uploads; returns the failures."""

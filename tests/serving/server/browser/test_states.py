@@ -172,7 +172,7 @@ def test_a_served_folder_says_how_far_it_is_and_what_was_not_read(page: Page) ->
     assert page.locator(".items li").first.inner_text().startswith("scan-0.pdf")
     page.get_by_text("and 1 other").wait_for()
     look(page, "folder with unread files")
-    page.get_by_role("button", name="Put away this message").click()
+    page.get_by_role("button", name="Dismiss this message").click()
     page.reload()
     page.get_by_role("button", name="Who is the skipper of the Gannet?").wait_for()
     assert page.locator(".job:visible").count() == 0

@@ -237,7 +237,7 @@ def stop_a_question(page: Page, _: Path) -> None:
     page.route("**/api/ask*", lambda _route: None)  # it never answers
     ask(page, "Who?")
     use(page, "Stop")
-    page.get_by_text("Stopped by you.").wait_for()
+    page.get_by_text("Stopped. What was found so far is below.").wait_for()
     page.unroute("**/api/ask*")
 
 

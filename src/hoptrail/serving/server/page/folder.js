@@ -48,7 +48,7 @@ export class FolderStatus {
       busy && h("div", { class: "job-head" }, h("p", {}, h("strong", {}, "Indexing your folder"), h("span", { class: "fine" }, step(now)))),
       busy && h("progress", { max: 1, value: now.progress.share ?? false, "aria-label": "The folder indexed" }),
       shown && h("div", { class: "job-head" }, h("p", {}, h("strong", {}, `${count(unread.total, "file")} of your folder could not be read`)),
-        h("button", { type: "button", class: "quiet", "aria-label": "Put away this message", onclick: away }, "Put away")),
+        h("button", { type: "button", class: "quiet", "aria-label": "Dismiss this message", onclick: away }, "Dismiss")),
       shown && h("details", { open }, h("summary", {}, "Each file"),
         h("div", { class: "items", tabindex: "0", role: "region", "aria-label": "Each file" }, h("ul", {}, unread.files.map((one) => h("li", { class: "failed" },
           h("span", { class: "name" }, one.file), h("span", { class: "state" }, "not read"), h("span", { class: "fine" }, one.reason)))),

@@ -133,7 +133,7 @@ function told(job) {
 const closing = (box, id = "") => h("button", { type: "button", class: "quiet", "aria-label": "Dismiss this message", onclick: () => {
   if (id) localStorage.setItem(AWAY, JSON.stringify([id, ...putAway()].slice(0, 200)));
   box.remove();
-} }, "Put away");
+} }, "Dismiss");
 
 function putAway() {
   try {
