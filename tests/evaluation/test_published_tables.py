@@ -384,7 +384,7 @@ def test_skipped_runs_are_reported_with_reasons(hoptrail: Hoptrail, tmp_path: Pa
     (tmp_path / "bamboogle").mkdir()
     hirag = told("hirag-3", tmp_path).err
     assert "no part of it can be run here" in hirag, "it needs Wikipedia"
-    assert "nothing of it can be run here" in told("hirag-5", tmp_path).err
+    assert "no part of it can be run here" in told("hirag-5", tmp_path).err
 
 
 def test_an_endpoint_of_the_settings_is_one_and_the_runs_are_made_with_these_settings(
