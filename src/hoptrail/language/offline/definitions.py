@@ -1,5 +1,4 @@
-"""Questions that an entry answers: what a thing is or does, by its term; which option or variable does something, by its
-description.
+"""Answers from entries: what a thing is or does, by its term; which option, variable or person fits a description.
 
 `bare repository: A bare repository is normally …` answers `What is a bare repository?`, and `--prune=<date>: Prune loose …` on
 the page `git-gc(1)` answers `What does git gc --prune do?`. The entries are those of `text.entries`.
@@ -39,14 +38,12 @@ _LIGHT = content_stems(
     "environment variable option flag switch parameter setting directive command field type key value attribute argument word "
     "term set make let do use tell control specify say give turn have"
 )
-"""Words of a question that say of what class a term is, or that it does something."""
-_FEWEST = 3
-"""Words of a definition: fewer are a value, which the reader reads."""
-_LONGEST_TERM = 3
-_BELIEF = 0.8
-"""Raw belief in an entry under the very name."""
+"""Words of a question that only name the class of a term, or say that it does something."""
+_FEWEST = 3  # words of a definition; a shorter text is a value, which the reader reads
+_LONGEST_TERM = 3  # words of an option, a variable or a command
+_CONFIDENCE = 0.8  # in an entry whose term is the name asked about
 _LEAST, _LEAD = 0.7, 0.1
-"""The share of the question's words that a description has to say, and by how much more than that of any other term."""
+"""Least share of the question's words in a description, and least lead over the description of any other term."""
 
 
 def asks_what_it_is(question: str) -> bool:
@@ -55,7 +52,7 @@ def asks_what_it_is(question: str) -> bool:
 
 
 def define(question: str, units: Sequence[Unit]) -> Reading:
-    """The entry whose term is what the question asks about; an abstention where no unit has one."""
+    """The definition of the thing that the question asks about; an abstention if no unit has an entry for it."""
     match = _DEFINED.fullmatch(" ".join(question.split()))
     thing = next(filter(None, match.groups()), "") if match else ""
     for unit in units if thing else ():
@@ -66,7 +63,7 @@ def define(question: str, units: Sequence[Unit]) -> Reading:
 
 
 def decided(question: str, units: Sequence[Unit]) -> Reading:
-    """What the one entry of a day's decisions says: `What was decided on 5 May?`; an abstention where several are of that day."""
+    """The decision of a day (`What was decided on 5 May?`); an abstention if there are several of that day, or none."""
     dates = {iso for _, iso in dates_asked(question)} if _DECIDED.match(question.lstrip()) else set[str]()
     found = [entry for unit in units for entry in entries_of(unit) if dates and dates <= dates_said(entry.label)]
     others = {entry.description for entry in found}
@@ -76,11 +73,11 @@ def decided(question: str, units: Sequence[Unit]) -> Reading:
 def _described(question: str, entry: Entry) -> Reading:
     """The first sentence of an entry, citing all of it."""
     step = Step(question, entry.first_sentence, support_of(entry.said.unit, entry.start, entry.end))
-    return Reading(step.answer, (step,), _BELIEF, AnswerKind.PASSAGE)
+    return Reading(step.answer, (step,), _CONFIDENCE, AnswerKind.PASSAGE)
 
 
 def _defines(entry: Entry, thing: str) -> bool:
-    """Whether a term is a thing's name, but for words of the page's title, headings and headers, and of the description."""
+    """Whether a term names the thing. Words of the title, headings, headers and description may surround it in the question."""
     if len(words(entry.description)) < _FEWEST:
         return False
     unit = entry.said.unit
@@ -95,7 +92,7 @@ def _defines(entry: Entry, thing: str) -> bool:
 
 
 def _is_of_a_person(entry: Entry) -> bool:
-    """Whether a list has an entry under somebody's name, which names nobody else."""
+    """Whether this is an item under a person's name that mentions no other name."""
     is_item = entry.said.block is not None and entry.said.block.kind is BlockKind.ITEM
     return is_item and _NAME.fullmatch(entry.terms[0]) is not None and not find_names(entry.description)
 
@@ -107,9 +104,7 @@ def _is_of_an_option(entry: Entry) -> bool:
 
 
 def named_by_description(question: str, units: Sequence[Unit]) -> Reading:
-    """The option, variable or command whose description says what the question wants done, or the person of whom it says what the
-    question asks; an abstention where several do.
-    """
+    """The option, variable, command or person whose description fits the question; an abstention if none does, or several do."""
     line = " ".join(question.split())
     person = _PERSON.fullmatch(line)
     match = person or _NAMED.fullmatch(line)

@@ -1,7 +1,7 @@
 """Whether somebody or something is in a list: `Is Lucy a first aider?`, `Was Callum at the budget meeting?`
 
-A name among the items, rows or values of the kind that is asked for makes a yes; one among those who sent their apologies, a no.
-That a list lacks a name makes no `no`: it need not be whole.
+The answer is yes if the name is among the items, rows or values of the kind asked for, and no if it is among the apologies.
+A name that is missing from a list gives no answer, because the list may be incomplete.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ _ATTENDANCE = re.compile(r"\s*(?P<key>[A-Za-z ]{4,30}):\s*(?P<names>\S.*)", re.D
 _PRESENT = word_set("present attending attendees attended participants")
 _ABSENT = word_set("apologies absent excused regrets")
 _LIGHT = content_stems("meeting meet session call")
-_BELIEF = 0.7
+_CONFIDENCE = 0.7
 
 
 def claim_by_list(question: str, units: Sequence[Unit], similarity: Similarity | None) -> Reading:
-    """Yes or no, citing the list; an abstention where none of the kind names it."""
+    """Yes or no, citing the list; an abstention if no list of the kind has the name."""
     line = " ".join(question.split())
     if match := _IS_A.fullmatch(line):
         found = listing(f"List all {match['kind']}s", units, similarity)
         name = content_stems(match["name"])
         if name and any(name <= content_stems(item) for item in found.items):
-            return Reading("yes", (Step(question, "yes", found.steps[0].support),), _BELIEF, AnswerKind.YES_NO)
+            return Reading("yes", (Step(question, "yes", found.steps[0].support),), _CONFIDENCE, AnswerKind.YES_NO)
     if match := _ATTENDED.fullmatch(line):
         name, event = content_stems(match["name"]), content_stems(match["event"]) - _LIGHT
         for said in (said for unit in units for said in statements_of(unit)):
             if answer := _attended(said, name, event):
-                return Reading(answer, (Step(question, answer, said.support),), _BELIEF, AnswerKind.YES_NO)
+                return Reading(answer, (Step(question, answer, said.support),), _CONFIDENCE, AnswerKind.YES_NO)
     return Reading(None, kind=AnswerKind.YES_NO)
 
 
 def _attended(said: UnitStatement, name: frozenset[str], event: frozenset[str]) -> str:
-    """`yes` or `no` where a line of the event's minutes says who was there, or who was not; else nothing."""
+    """`yes` or `no` if the statement is a line of the event's minutes that says who was present or absent, else empty."""
     line = _ATTENDANCE.fullmatch(said.text.strip())
     above = content_stems(" ".join((said.unit.title, *said.path)))
     if line is None or not name or not name <= content_stems(line["names"]) or not event or not event <= above:
