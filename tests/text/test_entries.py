@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hoptrail.documents.blocks import Piece, assemble, ends_within
-from hoptrail.documents.splitting import passages
+from hoptrail.documents.blocks import Piece
 from hoptrail.text.entries import entries_of, is_entry
-from hoptrail.types import BlockKind, Document, content_id
+from hoptrail.types import BlockKind
+from pieces import unit_of
 
 PIECES = [
     Piece(BlockKind.PARAGRAPH, "This is no entry."),
@@ -18,10 +18,7 @@ PIECES = [
 
 
 def test_items_lines_and_rows_are_entries_with_their_places() -> None:
-    parsed = assemble("Manual", PIECES)
-    ends = ends_within(parsed.text, parsed.blocks, 1000)
-    document = Document(content_id("d", parsed.text), "Manual", parsed.text, ends, ("/x",), blocks=parsed.blocks)
-    (unit,) = passages(document)
+    unit = unit_of("Manual", *PIECES)
     found = [(entry.terms, entry.description, entry.headers) for entry in entries_of(unit)]
     assert found == [
         (("-c", "--create"), "Make a branch. Then switch to it.", ()),

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.documents.blocks import Piece, assemble, ends_within
-from hoptrail.documents.splitting import passages
+from hoptrail.documents.blocks import Piece
 from hoptrail.language.offline.cell_answers import best_cell
 from hoptrail.language.offline.definitions import decided, define, named_by_description
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import Read
 from hoptrail.text.questions import Question, analyse
-from hoptrail.types import AnswerKind, BlockKind, Document, Unit, content_id
-
-
-def unit_of(title: str, *pieces: Piece) -> Unit:
-    parsed = assemble(title, pieces)
-    ends = ends_within(parsed.text, parsed.blocks, 1000)
-    document = Document(content_id("d", parsed.text), title, parsed.text, ends, ("/x",), blocks=parsed.blocks)
-    (unit,) = passages(document)
-    return unit
-
+from hoptrail.types import AnswerKind, BlockKind, Unit
+from pieces import unit_of
 
 GLOSSARY = unit_of(
     "glossary(7)",

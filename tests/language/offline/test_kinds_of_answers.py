@@ -6,12 +6,13 @@ from functools import cache
 
 import pytest
 
-from hoptrail.documents.blocks import Parsed, Piece, assemble, ends_within
+from hoptrail.documents.blocks import Piece
 from hoptrail.documents.splitting import passages
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import Read, Reading
 from hoptrail.text.statements import statements_of
-from hoptrail.types import AnswerKind, BlockKind, Document, Unit, content_id
+from hoptrail.types import AnswerKind, BlockKind, Unit
+from pieces import document_of
 
 
 def heading(text: str, level: int = 1) -> Piece:
@@ -82,16 +83,10 @@ LETTER = [
 ]
 
 
-def document(title: str, pieces: list[Piece]) -> Document:
-    parsed: Parsed = assemble(title, pieces)
-    ends = ends_within(parsed.text, parsed.blocks, 1000)
-    return Document(content_id("d", parsed.text), title, parsed.text, ends, ("/x",), blocks=parsed.blocks)
-
-
 @cache
 def units() -> tuple[Unit, ...]:
     world = {"Crew": CREW, "The ferry": FERRY, "Rota": ROTA, "The new winch": LETTER, "Stores": STORES} | MINUTES
-    return tuple(unit for name, pieces in world.items() for unit in passages(document(name, pieces)))
+    return tuple(unit for name, pieces in world.items() for unit in passages(document_of(name, pieces)))
 
 
 def read(question: str) -> Reading:
@@ -200,7 +195,9 @@ def test_what_a_colon_introduces_belongs_to_the_answer(introduced: list[Piece]) 
     found = (
         OfflineLanguage()
         .perform(
-            Read("Why lower the anchor rope of the winch slowly by hand?", tuple(passages(document("Notes", pieces))))
+            Read(
+                "Why lower the anchor rope of the winch slowly by hand?", tuple(passages(document_of("Notes", pieces)))
+            )
         )
         .value
     )

@@ -4,19 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.documents.blocks import Piece, assemble, ends_within
-from hoptrail.documents.splitting import passages
+from hoptrail.documents.blocks import Piece
 from hoptrail.language.offline.membership import claim_by_list
-from hoptrail.types import BlockKind, Document, Unit, content_id
-
-
-def unit_of(title: str, *pieces: Piece) -> Unit:
-    parsed = assemble(title, pieces)
-    ends = ends_within(parsed.text, parsed.blocks, 1000)
-    document = Document(content_id("d", parsed.text), title, parsed.text, ends, ("/x",), blocks=parsed.blocks)
-    (unit,) = passages(document)
-    return unit
-
+from hoptrail.types import BlockKind
+from pieces import unit_of
 
 CREW = unit_of(
     "Crew of the Tern",

@@ -6,17 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from hoptrail.documents.blocks import Piece, assemble, ends_within
+from hoptrail.documents.blocks import Piece
 from hoptrail.documents.splitting import passages
 from hoptrail.language.offline.reader_input import Sheet, sheet_of
-from hoptrail.types import BlockKind, Document, Span, Unit, content_id
-
-
-def document(title: str, pieces: list[Piece]) -> Document:
-    parsed = assemble(title, pieces)
-    ends = ends_within(parsed.text, parsed.blocks, 1000)
-    return Document(content_id("d", parsed.text), title, parsed.text, ends, ("/x",), blocks=parsed.blocks)
-
+from hoptrail.types import BlockKind, Span, Unit
+from pieces import document_of
 
 MakeUnit = Callable[[str, str], Unit]
 
@@ -31,7 +25,7 @@ PIECES = [
 
 @pytest.fixture(scope="module")
 def unit() -> Unit:
-    (only,) = passages(document("Yard", PIECES))
+    (only,) = passages(document_of("Yard", PIECES))
     return only
 
 

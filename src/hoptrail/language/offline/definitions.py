@@ -65,7 +65,9 @@ def define(question: str, units: Sequence[Unit]) -> Reading:
 def decided(question: str, units: Sequence[Unit]) -> Reading:
     """The decision of a day (`What was decided on 5 May?`); an abstention if there are several of that day, or none."""
     dates = {iso for _, iso in dates_asked(question)} if _DECIDED.match(question.lstrip()) else set[str]()
-    found = [entry for unit in units for entry in entries_of(unit) if dates and dates <= dates_said(entry.label)]
+    if not dates:
+        return Reading(None)
+    found = [entry for unit in units for entry in entries_of(unit) if dates <= dates_said(entry.label)]
     others = {entry.description for entry in found}
     return _described(question, found[0]) if len(others) == 1 else Reading(None)
 

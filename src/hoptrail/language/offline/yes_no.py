@@ -36,7 +36,7 @@ _PERMITTED = content_stems("allowed allow permitted possible okay ok must should
 _ACTORS = word_set("i we you one it they he she")
 _CLAUSE = re.compile(r"[,;:()–—.]|\bbut\b|\band\b")
 _ASSERTED, _DENIED = 0.7, 0.6  # confidence in a yes, and in a no: a denial may concern something else in its clause
-_OUTRIGHT = re.compile(r"\s*(?:yes|no)(?:[,.:;!]|\s*[–—])", re.IGNORECASE)
+_OUTRIGHT = re.compile(r"\s*(?P<answer>yes|no)(?:[,.:;!]|\s*[–—])", re.IGNORECASE)
 _OUTRIGHT_SHARE = 0.6  # least share of the question's words in a statement that begins with yes or no
 _KIND = re.compile(r",? (?:an?|one of the) (?:(?:type|kind|sort)s? of (?:an? )?)?(?P<kind>[\w -]+)", re.IGNORECASE)
 _GROUPS = "genus|species|family|breed|variety|type|kind|sort|form|style|class|group"
@@ -57,9 +57,10 @@ def claim(question: str, units: Sequence[Unit], similarity: Similarity | None) -
     if asked is None:
         return open_ended
     near = close_statements(question, units, similarity)[:_CLOSE]
-    if outright := next((one for one in near if one.share >= _OUTRIGHT_SHARE and _OUTRIGHT.match(one.said.text)), None):
-        answer = outright.said.text.split(maxsplit=1)[0].strip(",.:;!–—").lower()
-        return Reading(answer, (Step(question, answer, outright.said.support),), _ASSERTED, AnswerKind.YES_NO)
+    for one in near:
+        if one.share >= _OUTRIGHT_SHARE and (outright := _OUTRIGHT.match(one.said.text)):
+            answer = outright["answer"].lower()
+            return Reading(answer, (Step(question, answer, one.said.support),), _ASSERTED, AnswerKind.YES_NO)
     close = [one.said for one in near]
     verdicts = [(verdict, said) for said in close if (verdict := asked.verdict(said))]
     asserted = [

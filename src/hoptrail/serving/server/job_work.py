@@ -7,7 +7,7 @@ thousand commits. A batch ends early if reading takes long or its text is large;
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 
 from hoptrail.documents.limits import MIB
@@ -88,12 +88,15 @@ class Performer:
     def _remove(self, job: Job) -> None:
         """Remove documents. Missing ones were already removed by the process that accepted the job."""
         waiting = [item for item in job.items if item.state is State.WAITING]
-        existing = self._workspace.existing_ids([item.id for item in waiting])
-        with suppress(StillRead):  # done; the text leaves the files once `clean` succeeds
-            if existing:
-                self._workspace.index.remove(sorted(existing))
+        self._take_out(self._workspace.existing_ids([item.id for item in waiting]))
         for item in waiting:
             item.state = State.DONE
+
+    def _take_out(self, ids: Collection[str]) -> None:
+        """Remove documents that are in the index."""
+        with suppress(StillRead):  # done; the text leaves the files once `clean` succeeds
+            if ids:
+                self._workspace.index.remove(sorted(ids))
 
     def _build(self, job: Job) -> None:
         recipes = [item.id for item in job.items]
@@ -124,10 +127,7 @@ class Performer:
         try:
             return self._index(job, [upload for _, upload in prepared])
         except Interrupted:
-            incomplete = self._workspace.existing_ids(ids) - before
-            with suppress(StillRead):  # done; the text leaves the files once `clean` succeeds
-                if incomplete:
-                    self._workspace.index.remove(sorted(incomplete))
+            self._take_out(self._workspace.existing_ids(ids) - before)
             raise
 
     def _index(self, job: Job, uploads: Sequence[Upload]) -> Sequence[DocumentError]:

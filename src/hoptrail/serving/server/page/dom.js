@@ -31,6 +31,11 @@ export function seconds(value) {
   return value < 10 ? `${value.toFixed(1)} s` : `${Math.round(value)} s`;
 }
 
+/** The step of a run in words: what is being done, and how much of it is done. */
+export function stepOf({ what, done, total }) {
+  return what && (total ? `${what}, ${done.toLocaleString("en")} of ${total.toLocaleString("en")}` : what);
+}
+
 export function count(number, one, many = `${one}s`) {
   return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 }

@@ -1,7 +1,7 @@
 // The folder that the server keeps in step with: how far it is indexed, and what could not be read.
 
 import { get, session } from "./api.js";
-import { count, fill, h, say } from "./dom.js";
+import { count, fill, h, say, stepOf } from "./dom.js";
 
 const BUSY = 1000, QUIET = 10_000;
 const AWAY = "hoptrail-unread-put-away";
@@ -56,9 +56,9 @@ export class FolderStatus {
   }
 }
 
-function step({ progress: { what, done, total, seconds_left }, indexing }) {
-  const now = total ? `${what}, ${done.toLocaleString("en")} of ${total.toLocaleString("en")}` : what;
+function step({ progress, indexing }) {
+  const { seconds_left } = progress;
   const left = seconds_left !== null && (seconds_left < 90 ? "about a minute left" : `about ${Math.round(seconds_left / 60)} minutes left`);
   const ready = indexing?.searchable > 0 && `${indexing.searchable.toLocaleString("en")} of ${count(indexing.documents, "document")} can be asked about already`;
-  return [now, left, ready].filter(Boolean).join(" · ");
+  return [stepOf(progress), left, ready].filter(Boolean).join(" · ");
 }

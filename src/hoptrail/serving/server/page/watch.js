@@ -1,7 +1,7 @@
 // What is being indexed, removed or built, and what could not be read, shown wherever the reader is.
 
 import { get, post, remove, session, upload } from "./api.js";
-import { count, fill, h, say } from "./dom.js";
+import { count, fill, h, say, stepOf } from "./dom.js";
 import { lots } from "./files.js";
 import { FolderStatus } from "./folder.js";
 
@@ -113,10 +113,8 @@ export class Watch {
 const inOrder = (items) => [...items.filter((item) => item.state === "failed"), ...items.filter((item) => item.state !== "failed")];
 
 function step(job) {
-  const { what, done, total } = job.progress;
   const ready = job.items.filter((item) => item.state === "done").length;
-  const now = what && (total ? `${what}, ${done.toLocaleString("en")} of ${total.toLocaleString("en")}` : what);
-  return [now, job.kind === "add" && ready && `${count(ready, "document")} can be asked about already`].filter(Boolean).join(" · ");
+  return [stepOf(job.progress), job.kind === "add" && ready && `${count(ready, "document")} can be asked about already`].filter(Boolean).join(" · ");
 }
 
 function told(job) {
