@@ -311,10 +311,12 @@ def test_without_a_key_or_from_elsewhere_there_is_nothing(app: FastAPI) -> None:
 
 def test_an_agent_that_leaves_is_not_worked_for(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next question finds a free thread."""
+    begun: list[bool] = []
     left: list[bool] = []
 
     def slow(*_: Any) -> Any:
         def work(patience: Any) -> Any:
+            begun.append(True)
             for _ in range(500):
                 if patience():
                     left.append(True)
@@ -327,20 +329,23 @@ def test_an_agent_that_leaves_is_not_worked_for(address: str, monkeypatch: pytes
     monkeypatch.setattr("hoptrail.serving.server.mcp_tools.answering", slow)
 
     async def act(client: Client) -> None:
-        with pytest.raises(MCPError):
-            await client.call_tool("ask", {"question": QUESTION}, read_timeout_seconds=0.5)
+        before = len(begun)
+        while len(begun) == before:  # on a busy machine the agent may leave before the work begins
+            with pytest.raises(MCPError):
+                await client.call_tool("ask", {"question": QUESTION}, read_timeout_seconds=0.5)
 
     for mode in ("auto", "legacy"):
         with_client(address, act, mode=mode)
 
     async def see() -> None:
         for _ in range(200):
-            if len(left) == 2:
+            if len(left) == len(begun):
                 return
             await asyncio.sleep(0.02)
 
     asyncio.run(see())
-    assert left == [True, True]
+    assert len(begun) >= 2
+    assert left == begun
 
 
 def test_only_the_latest_trails_are_kept() -> None:
