@@ -20,6 +20,14 @@ DESCRIBED = {
     "What did the captain commanding the Gull write?": ("the captain commanding the Gull", "Who"),
     "The harbour where the Gull lies is in which county?": ("The harbour where the Gull lies", "What"),
     "Did the tug that towed the Gull sink?": ("the tug that towed the Gull", "What"),
+    "Since when has the officer who looks after the catalogue worked at the museum?": (
+        "the officer who looks after the catalogue",
+        "Who",
+    ),
+    "In which year was the church that overlooks the harbour consecrated by the bishop?": (
+        "the church that overlooks the harbour",
+        "What",
+    ),
 }
 
 

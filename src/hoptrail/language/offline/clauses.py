@@ -17,6 +17,7 @@ from hoptrail.text.questions import is_person_noun
 _PRONOUNS = word_set("it he she they we you i")
 _DO = word_set("did do does")
 _BE = word_set("is was are were")
+_HAVE = word_set("has have had")
 _NO_PREDICATE_AFTER = (
     ARTICLES | CLAUSE_WORDS | AUXILIARIES | COPULAS | word_set("to by as and or would will can could s not")
 )
@@ -89,9 +90,21 @@ def _participial(tokens: Sequence[Token], at: int) -> _Opening | None:
     start = group_start(tokens, head)
     if start is None or tokens[start].lower != "the":
         return None
+    if _is_predicate(tokens, at):
+        return None
     following = tokens[at + 1]
     leads = following.name or following.lower in ARTICLES or (not going and following.lower in _LED_BY_PARTICIPLES)
     return _Opening(start, head, at, at) if leads else None
+
+
+def _is_predicate(tokens: Sequence[Token], at: int) -> bool:
+    """Whether the participle at `at` is the question's own: `has the man who keeps the keys | worked here`."""
+    for opener in range(1, at):
+        outer = _relative(tokens, opener)
+        frame = _frame(tokens, outer.start) if outer is not None else None
+        if outer is not None and frame and _predicate(tokens, frame, outer.own) == at:
+            return True
+    return False
 
 
 def _frame(tokens: Sequence[Token], start: int) -> frozenset[str]:
@@ -99,11 +112,11 @@ def _frame(tokens: Sequence[Token], start: int) -> frozenset[str]:
 
     Empty if the question's verb comes before the group, or no predicate follows (`What is the ...?`, `Who was the ...?`).
     """
-    at = next((at for at, token in enumerate(tokens[:8]) if token.lower in _DO | _BE), start)
+    at = next((at for at, token in enumerate(tokens[:8]) if token.lower in _DO | _BE | _HAVE), start)
     asks_what = at == 1 and tokens[0].lower in {"what", "who"} and tokens[1].lower in _BE
     if at >= start or asks_what:
         return frozenset()
-    kind = _DO if tokens[at].lower in _DO else _BE
+    kind = next(kind for kind in (_DO, _BE, _HAVE) if tokens[at].lower in kind)
     between = range(at + 2, start)
     within = start == at + 1 or tokens[start - 1].lower == "of" or any(_is_relative(tokens, place) for place in between)
     return kind if within else frozenset()
@@ -144,7 +157,7 @@ def _with_leading(tokens: Sequence[Token], at: int, least: int) -> int:
 
 
 def _predicate(tokens: Sequence[Token], frame: frozenset[str], own: int) -> int | None:
-    """Where the question's own verb starts after the clause's verb: after `did` a plain form, after `was` a participle."""
+    """Where the question's own verb starts after the clause's verb: `did` takes a plain form, `was` and `has` a participle."""
     for at in range(own + 1, len(tokens)):
         token, before = tokens[at], tokens[at - 1]
         has_object = token.content and at + 1 < len(tokens) and tokens[at + 1].subject  # `reinstate the toll`

@@ -33,7 +33,7 @@ OVER = frozenset({State.DONE, State.FAILED, State.STOPPED, State.DISCARDED})
 @dataclass(slots=True)
 class Item:
     """One item of a job: an upload, the id of a document to remove, or the recipe to build for. `documents` has the ids of the
-    documents read from an upload, by source.
+    documents read from an upload, by source; `begun` has those that indexing adds, until they are complete.
     """
 
     id: str
@@ -43,6 +43,7 @@ class Item:
     reason: str = ""
     documents: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    begun: frozenset[str] = frozenset()
 
     @property
     def is_left(self) -> bool:
@@ -61,11 +62,12 @@ class Item:
         }
 
     def record(self) -> ItemRecord:
-        """The item as the journal stores it."""
+        """The item as the journal stores it. Of one that is left, `documents` has those begun."""
         whole_name, ending = (self.upload.whole_name, self.upload.ending) if self.upload else ("", "")
-        return ItemRecord(
-            self.id, shown(self.name), self.state, whole_name, ending, self.reason, self.documents, self.notes
-        )
+        documents = self.documents
+        if self.is_left:
+            documents = {source: id_ for source, id_ in documents.items() if id_ in self.begun}
+        return ItemRecord(self.id, shown(self.name), self.state, whole_name, ending, self.reason, documents, self.notes)
 
 
 @dataclass(slots=True)
@@ -88,6 +90,11 @@ class Job:
     def is_left(self) -> bool:
         """Whether some item is left to do; ignores cancellation."""
         return any(item.is_left for item in self.items)
+
+    @property
+    def begun(self) -> frozenset[str]:
+        """The ids of documents that are in the index in part."""
+        return frozenset(id_ for item in self.items if item.is_left for id_ in item.begun)
 
     @property
     def is_finished(self) -> bool:

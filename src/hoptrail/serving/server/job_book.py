@@ -133,6 +133,7 @@ class JobBook:
                 one.reason,
                 one.documents,
                 one.notes,
+                frozenset(one.documents.values()) if one.is_open else frozenset(),
             )
             for one in record.items
         ]

@@ -65,7 +65,7 @@ class Performer:
             HoptrailError: the index cannot be written.
         """
         while not self._workspace.writing.acquire(timeout=WAIT_SECONDS):
-            if job.stop.is_set():
+            if job.stop.is_set() and not job.begun:
                 raise Interrupted("stopped; finished work is kept.")
         try:
             return self._turn(job)
@@ -74,6 +74,7 @@ class Performer:
 
     def _turn(self, job: Job) -> bool:
         if job.stop.is_set():
+            self._take_out_begun(job)
             raise Interrupted("stopped; finished work is kept.")
         if job.kind == "remove":
             self._remove(job)
@@ -120,15 +121,24 @@ class Performer:
 
     def _index_whole(self, job: Job, prepared: Sequence[tuple[Item, Upload]]) -> Sequence[DocumentError]:
         """Index prepared uploads; returns the failures. Documents are searchable by their words before they are complete: if the
-        job is stopped meanwhile, the new ones are taken out again.
+        job is stopped meanwhile, even after this process was killed, the new ones are taken out again.
         """
         ids = {id_ for item, _ in prepared for id_ in item.documents.values()}
-        before = self._workspace.existing_ids(ids)
+        new = (ids - self._workspace.existing_ids(ids)) | job.begun
+        for item, _ in prepared:
+            item.begun = new.intersection(item.documents.values())
+        if new:
+            self._note(job)  # for the next process
         try:
             return self._index(job, [upload for _, upload in prepared])
         except Interrupted:
-            self._take_out(self._workspace.existing_ids(ids) - before)
+            self._take_out_begun(job)
             raise
+
+    def _take_out_begun(self, job: Job) -> None:
+        self._take_out(self._workspace.existing_ids(job.begun))
+        for item in job.items:
+            item.begun = frozenset()
 
     def _index(self, job: Job, uploads: Sequence[Upload]) -> Sequence[DocumentError]:
         """Index prepared uploads; returns the failures."""

@@ -72,9 +72,15 @@ class Jobs:
         return self._submit(Job("build", [Item(recipe, recipe)], client))
 
     def take_up(self) -> None:
-        """Continue the jobs of processes that have ended."""
+        """Continue the jobs of processes that have ended, and take out what cancelled ones left in the index."""
         with self._book.lock:
-            waiting = [job for job in self._book.take_up() if job.state is State.WAITING]
+            waiting = []
+            for job in self._book.take_up():
+                if job.cancelled and job.begun:
+                    job.stop.set()
+                    job.state = State.WAITING
+                if job.state is State.WAITING:
+                    waiting.append(job)
             self._taken_up = True
             for job in waiting:
                 self._thread.put(job)
@@ -129,7 +135,7 @@ class Jobs:
         """
         job = self.get(name)
         with self._book.lock:
-            if job.state is State.INDEXING:
+            if job.state is State.INDEXING or (job.state is State.WAITING and job.begun):
                 raise Refusal(
                     409, "under_way", "This job is running.", "Cancel it, and discard it once it has stopped."
                 )
