@@ -126,7 +126,7 @@ class Performer:
         ids = {id_ for item, _ in prepared for id_ in item.documents.values()}
         new = (ids - self._workspace.existing_ids(ids)) | job.begun
         for item, _ in prepared:
-            item.begun = new.intersection(item.documents.values())
+            item.begun = frozenset(new.intersection(item.documents.values()))
         if new:
             self._note(job)  # for the next process
         try:
