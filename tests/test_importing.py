@@ -65,7 +65,7 @@ UNUSED = tuple(
 """What a search by keywords has no use for."""
 
 ORDER = [
-    {"types", "errors", "notebook"},
+    {"types", "errors", "json_object", "notebook"},
     {"text"},
     {"exhaustion", "fingerprints", "labels", "atomic_write"},
     {"execution"},

@@ -14,11 +14,12 @@ from dataclasses import dataclass, field, is_dataclass
 from datetime import date, time
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hoptrail.documents.read_sources import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import UsageError
+from hoptrail.json_object import JsonObject
 from hoptrail.labels import check_label
 from hoptrail.language.chat.prompting import check_prompts
 from hoptrail.language.factory import check_language
@@ -90,7 +91,7 @@ def load_settings(path: str | Path | None) -> Settings:
         raise UsageError(f"{path} cannot be used: it nests arrays or tables too deeply.") from error
 
 
-def settings_from(content: dict[str, Any], origin: str) -> Settings:
+def settings_from(content: JsonObject, origin: str) -> Settings:
     """Settings from nested keys and values as TOML gives them; errors name `origin`. The key `paper` names the defaults.
 
     Raises:
@@ -116,7 +117,7 @@ def settings_from(content: dict[str, Any], origin: str) -> Settings:
     return settings
 
 
-def _over(base: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:
+def _over(base: JsonObject, content: JsonObject) -> JsonObject:
     """`base` overridden by `content`, table by table."""
     both = {
         key: _over(base[key], content[key])
@@ -148,7 +149,7 @@ def to_toml(settings: DataclassInstance, path: str = "") -> str:
     return header + "".join(values) + "".join(tables)
 
 
-def _values(content: dict[str, Any], path: str = "") -> Iterator[tuple[str, object]]:
+def _values(content: JsonObject, path: str = "") -> Iterator[tuple[str, object]]:
     """Every value with the path of its key; the items of a list one by one."""
     for key, value in content.items():
         for item in value if isinstance(value, list) else [value]:
@@ -175,7 +176,7 @@ def _fault(key: str, value: object) -> str:
     return ""
 
 
-def _unknown_keys(content: dict[str, Any], default: DataclassInstance, path: str = "") -> list[str]:
+def _unknown_keys(content: JsonObject, default: DataclassInstance, path: str = "") -> list[str]:
     """Paths of keys that have no field. (Pydantic ignores them for plain dataclasses.)"""
     unknown = []
     for key, value in content.items():

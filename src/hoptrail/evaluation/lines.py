@@ -12,9 +12,10 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from hoptrail.errors import DataError
+from hoptrail.json_object import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class Line:
     """One JSON object and its place, `FILE, line N`."""
 
     place: str
-    content: dict[str, Any]
+    content: JsonObject
 
 
 def read_lines(path: Path) -> Iterator[Line]:
@@ -52,7 +53,7 @@ def _open(path: Path) -> IO[str]:
     return path.open(encoding="utf-8-sig")
 
 
-def _parse(text: str, place: str) -> dict[str, Any]:
+def _parse(text: str, place: str) -> JsonObject:
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:

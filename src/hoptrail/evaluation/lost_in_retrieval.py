@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from typing import Any
 
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.answer_scores import mean
@@ -26,6 +25,7 @@ from hoptrail.evaluation.datasets import Dataset
 from hoptrail.evaluation.gold_plan import REFERENCE, GoldPlan, gold_plan
 from hoptrail.evaluation.question_run import corpus_ids
 from hoptrail.evaluation.retrieval_measures import project_to_passages, recall_at
+from hoptrail.json_object import JsonObject
 from hoptrail.language.completing import complete
 from hoptrail.language.tasks import Finding
 from hoptrail.retrieval.corpus import Corpus
@@ -83,9 +83,9 @@ class LostInRetrieval:
     of: int
     rows: tuple[ProbeRow, ...]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The JSON object, nested by retriever, label of the place, and wording."""
-        retrievers: dict[str, dict[str, dict[str, Any]]] = {}
+        retrievers: dict[str, dict[str, JsonObject]] = {}
         for row in self.rows:
             place = retrievers.setdefault(row.retriever, {}).setdefault(label(row), {})
             place[row.wording] = {"questions": row.questions, f"recall@{self.k}": row.recall}

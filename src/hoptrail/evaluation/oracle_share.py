@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from hoptrail.evaluation.answer_scores import mean
+from hoptrail.json_object import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class OracleShare:
     overall: float
     by_hops: tuple[tuple[int, float], ...]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Keys for a recipe's report."""
         by_hops = {str(hops): share for hops, share in self.by_hops}
         return {"oracle_answerable": self.overall, "oracle_answerable_by_hops": by_hops}

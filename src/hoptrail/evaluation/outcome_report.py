@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from hoptrail.evaluation.answer_scores import Share
 from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.outcomes import HITS, Outcome
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.risk_coverage import SURE, Judged, sure_answers
+from hoptrail.json_object import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class OutcomeReport:
     sure: Share | None
     settled: Share | None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Keys for a recipe's report; values that were not measured are left out or null."""
         retrieval = {f"shows@{HITS}": self.settled and self.settled.value}
         if not self.all:
@@ -43,7 +43,7 @@ class OutcomeReport:
             **retrieval,
         }
 
-    def _sure_json(self) -> dict[str, Any]:
+    def _sure_json(self) -> JsonObject:
         answers, precision = (self.sure.n, self.sure.value) if self.sure else (0, None)
         coverage = answers / self.asked if self.asked else 0.0
         interval = self.sure.ends() if self.sure else None

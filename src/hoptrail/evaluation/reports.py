@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from hoptrail.errors import DocumentError
 from hoptrail.evaluation.answer_scores import MISSED, AnswerScore, Interval, mean, mean_interval, mean_score
@@ -17,6 +16,7 @@ from hoptrail.evaluation.outcome_report import OutcomeReport, summarise_outcomes
 from hoptrail.evaluation.packed import TOKEN_BUDGETS
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.retrieval_measures import JudgedRanking, RetrievalSummary, summarise_retrieval
+from hoptrail.json_object import JsonObject
 
 INTERVAL_SEED = 0
 """The seed of the confidence intervals, so that the same results give the same report."""
@@ -65,7 +65,7 @@ class RecipeReport:
     run: str = ""
     outcomes: OutcomeReport | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The JSON object under the recipe's name."""
         counts = {"n": self.n, "failed": self.failed, "abstained": self.abstained}
         answers = _answers_json(self.answers) | (self.oracle.to_json() if self.oracle else {})
@@ -73,7 +73,7 @@ class RecipeReport:
         packed = {f"recall@{budget}": value for budget, value in zip(TOKEN_BUDGETS, self.packed, strict=False)}
         return counts | answers | _retrieval_json(self.retrieval) | {"packed": packed or None} | self._cost_json()
 
-    def _cost_json(self) -> dict[str, Any]:
+    def _cost_json(self) -> JsonObject:
         return {
             "pool_size": self.pool_size,
             "seconds_per_question": {"retrieval": self.seconds_retrieval, "language": self.seconds_language},
@@ -99,7 +99,7 @@ class EvaluationReport:
     notes: tuple[str, ...] = ()
     unread: tuple[DocumentError, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The JSON object of the contract: data, questions, language, recipes."""
         return {
             "data": self.data,
@@ -195,7 +195,7 @@ def _judge(question: Question, result: QuestionResult | None) -> JudgedRanking:
     return JudgedRanking(result.counted_passages if result else (), frozenset(question.supporting), question.hops)
 
 
-def _answers_json(answers: AnswerReport | None) -> dict[str, Any]:
+def _answers_json(answers: AnswerReport | None) -> JsonObject:
     if answers is None:
         return {}
     intervals = {"em": [answers.em.low, answers.em.high], "f1": [answers.f1.low, answers.f1.high]}
@@ -204,7 +204,7 @@ def _answers_json(answers: AnswerReport | None) -> dict[str, Any]:
     return asdict(answers.means) | {"intervals": intervals, "answers_by_hops": by_hops, "answers_by_turns": by_turns}
 
 
-def _retrieval_json(retrieval: RetrievalSummary) -> dict[str, Any]:
+def _retrieval_json(retrieval: RetrievalSummary) -> JsonObject:
     """`without_gold` counts the questions in no retrieval mean, `questions_by_hops` those in each.
 
     `retrieval` is null if no question has gold passages: a zero would mean that none was found.

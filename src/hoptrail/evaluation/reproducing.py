@@ -15,6 +15,7 @@ from hoptrail.errors import DataError
 from hoptrail.evaluation.datasets import QUESTION_FILES
 from hoptrail.evaluation.published_tables import AVERAGE, Cell, Status, Table, cells_of
 from hoptrail.fingerprints import fingerprint
+from hoptrail.json_object import JsonObject
 from hoptrail.language.identity import shaping
 from hoptrail.recipes.papers import PREFIX
 from hoptrail.settings import Settings
@@ -42,7 +43,7 @@ class PlannedRun:
 def digest_of_settings(settings: Settings) -> str:
     """A digest of the user's settings as far as they change results; empty for the defaults."""
     default = Settings()
-    irrelevant: dict[str, Any] = {"recipe": default.recipe, "language": default.language, "server": default.server}
+    irrelevant: JsonObject = {"recipe": default.recipe, "language": default.language, "server": default.server}
 
     def digest(values: Settings) -> str:
         return content_id("", fingerprint(replace(values, **irrelevant, chat=default.chat)), shaping(values.chat))

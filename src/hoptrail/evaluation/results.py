@@ -16,6 +16,7 @@ from hoptrail.errors import DataError, HoptrailError, StorageError
 from hoptrail.evaluation.answer_scores import AnswerScore
 from hoptrail.evaluation.appending import append_at
 from hoptrail.evaluation.outcomes import Outcome
+from hoptrail.json_object import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class QuestionResult:
             ValueError: the line is not one.
         """
         try:
-            fields: dict[str, Any] = json.loads(line)
+            fields: JsonObject = json.loads(line)
             fingerprint: str = fields.pop("fingerprint")
         except (KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(f"not a question's result: {error}") from error

@@ -20,7 +20,6 @@ from functools import cached_property
 from glob import escape
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from hoptrail.atomic_write import replace_file
 from hoptrail.errors import DataError, StorageError, UsageError
@@ -29,6 +28,7 @@ from hoptrail.evaluation.datasets import Question, placed_questions
 from hoptrail.evaluation.lines import read_lines
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.trail_records import TrailRecord, TrailsFile, read_trails
+from hoptrail.json_object import JsonObject
 
 FORMAT = 1
 RUNS_FOLDER = "runs"
@@ -229,5 +229,5 @@ def _has_content(path: Path, content: bytes) -> bool:
     return path.exists() and path.read_bytes() == content
 
 
-def _lines(rows: Iterable[dict[str, Any]]) -> bytes:
+def _lines(rows: Iterable[JsonObject]) -> bytes:
     return "".join(json.dumps(row, sort_keys=True, ensure_ascii=True) + "\n" for row in rows).encode()

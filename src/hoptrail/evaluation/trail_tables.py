@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from typing import Any
 
 from hoptrail.evaluation.comparison_tables import TextTable
 from hoptrail.evaluation.error_analysis import Cause, ErrorAnalysis
 from hoptrail.evaluation.trail_diff import Departure, Stage
+from hoptrail.json_object import JsonObject
 
 
 def errors_tables(analyses: Sequence[ErrorAnalysis], labels: Sequence[str], examples: int) -> tuple[TextTable, ...]:
@@ -28,7 +28,7 @@ def errors_tables(analyses: Sequence[ErrorAnalysis], labels: Sequence[str], exam
     return tuple(tables)
 
 
-def errors_json(analyses: Sequence[ErrorAnalysis], labels: Sequence[str]) -> dict[str, Any]:
+def errors_json(analyses: Sequence[ErrorAnalysis], labels: Sequence[str]) -> JsonObject:
     """Counts and every diagnosis, by run."""
     return {
         label: {
@@ -56,7 +56,7 @@ def departures_tables(departures: Sequence[Departure], labels: Sequence[str], ex
     return (counts, *((TextTable("Examples", example_header, example_rows),) if example_rows else ()))
 
 
-def departures_json(departures: Sequence[Departure], labels: Sequence[str]) -> dict[str, Any]:
+def departures_json(departures: Sequence[Departure], labels: Sequence[str]) -> JsonObject:
     """Counts by stage, and every departure."""
     counts = {stage.value: sum(departure.stage is stage for departure in departures) for stage in Stage}
     return {"runs": list(labels), "stages": counts, "departures": [asdict(departure) for departure in departures]}

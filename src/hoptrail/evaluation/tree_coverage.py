@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.clusterings import coverage, gold_pairs, overlap, pairs_of
 from hoptrail.evaluation.datasets import Dataset
+from hoptrail.json_object import JsonObject
 from hoptrail.structures.structure_names import RELATEDNESS_TREE, SIMILARITY_TREE
 from hoptrail.structures.tree_nodes import groups_of
 from hoptrail.types import Kind, Unit
@@ -48,7 +48,7 @@ class TreeCoverage:
     data: str
     rows: tuple[Coverage, ...]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The JSON object, by name of grouping."""
         return {"data": self.data, "groupings": {row.grouping: asdict(row) for row in self.rows}}
 

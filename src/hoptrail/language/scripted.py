@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from hoptrail.errors import TaskFailed, UsageError
 from hoptrail.language.tasks import (
@@ -42,15 +42,19 @@ from hoptrail.language.tasks import (
 )
 from hoptrail.types import Kind, Span, Unit, Usage
 
+if TYPE_CHECKING:
+    from pydantic import ConfigDict
+
 T = TypeVar("T")
-_STRICT: dict[str, Any] = {"extra": "forbid"}
+
+_STRICT: ConfigDict = {"extra": "forbid"}
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
     """A span given by its words: their first occurrence in the evidence."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     quote: str
 
 
@@ -58,7 +62,7 @@ class Quote:
 class QuotedStep:
     """A `Step` whose support may be quoted."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     question: str
     answer: str
     support: tuple[Quote | Span, ...] = ()
@@ -68,7 +72,7 @@ class QuotedStep:
 class QuotedReading:
     """A `Reading` whose steps may quote."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     answer: str | None
     steps: tuple[QuotedStep, ...] = ()
     confidence: float = 1.0
@@ -78,7 +82,7 @@ class QuotedReading:
 class QuotedFact:
     """A `Fact` whose source may be quoted."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     text: str
     entities: tuple[str, ...]
     source: Quote | Span
@@ -88,7 +92,7 @@ class QuotedFact:
 class QuotedExtraction:
     """An `Extraction` whose facts may quote."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     entities: tuple[str, ...]
     facts: tuple[QuotedFact, ...] = ()
 
@@ -278,7 +282,7 @@ def _parse(line: str, place: str) -> ScriptedReply:
 class _Row:
     """A line of a script."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     task: str
     reply: Any = None
     fail: str | None = None

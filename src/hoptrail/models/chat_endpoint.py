@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from hoptrail.errors import HoptrailError
+from hoptrail.json_object import JsonObject
 from hoptrail.models.chat import ChatRequest, ChatSettings
 from hoptrail.models.client import open_client
 from hoptrail.models.completion import ChatReply, read_choices, read_stream
@@ -78,7 +79,7 @@ class ChatEndpoint:
                     self._dialect.ignores_several()
                 return replies[:count]
 
-    def _send(self, request: ChatRequest, body: dict[str, Any], left: Callable[[], None] | None) -> list[ChatReply]:
+    def _send(self, request: ChatRequest, body: JsonObject, left: Callable[[], None] | None) -> list[ChatReply]:
         import httpx2
         import openai
 
@@ -108,7 +109,7 @@ class ChatEndpoint:
             failure.kind, self._without_key(failure.reason), paid=failure.paid, wait=failure.wait
         ) from None
 
-    def _exchange(self, body: dict[str, Any], prompt_tokens: int) -> list[ChatReply]:
+    def _exchange(self, body: JsonObject, prompt_tokens: int) -> list[ChatReply]:
         completions = self.client().chat.completions
         if self._settings.stream:
             options = {"include_usage": True}

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, TypeVar
 
+from hoptrail.json_object import JsonObject
 from hoptrail.models.failures import CallFailed, FailureKind
 from hoptrail.models.logprobs import Token, last_tokens, read_logprobs
 from hoptrail.models.prompt_text import estimated_tokens, whole_text
@@ -217,7 +218,7 @@ def _with_usage(reply: ChatReply, usage: Any, prompt_tokens: int, length: int) -
     return replace(reply, prompt_tokens=prompt, completion_tokens=completion, estimated=not fine)
 
 
-def _count(usage: dict[str, Any], name: str) -> int:
+def _count(usage: JsonObject, name: str) -> int:
     """A number of tokens from the server; -1 where it sends none."""
     count = usage.get(name)
     return count if type(count) is int else -1

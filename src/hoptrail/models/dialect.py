@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from hoptrail.json_object import JsonObject
 from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
 from hoptrail.models.logprobs import ALTERNATIVES, names_logprobs
 from hoptrail.models.prompt_text import whole_text
@@ -83,11 +84,11 @@ class Dialect:
         if left_out := accepted.refused & _WARNED:
             _log.warning("the endpoint has refused %s before, which is left out", " and ".join(sorted(left_out)))
 
-    def body(self, request: ChatRequest, count: int = 1) -> dict[str, Any]:
+    def body(self, request: ChatRequest, count: int = 1) -> JsonObject:
         """The body of `request` for `count` replies."""
         with self._lock:
             accepted, left_out = self._accepted, self._accepted.refused | self._guessed
-        body: dict[str, Any] = {
+        body: JsonObject = {
             "model": request.model,
             "messages": [{"role": message.role, "content": whole_text(message.text)} for message in request.messages],
             accepted.output: request.max_output_tokens,
@@ -115,7 +116,7 @@ class Dialect:
         """Note that one reply came where several were requested."""
         self._refuses({"n"})
 
-    def learn(self, words: str, request: ChatRequest, body: dict[str, Any]) -> bool:
+    def learn(self, words: str, request: ChatRequest, body: JsonObject) -> bool:
         """Learn from the words with which `body` was refused. Returns whether the same request has another body now."""
         rung = request.rung
         if rung.carries_schema and _REFUSED_LIMITS.search(words):
@@ -142,7 +143,7 @@ class Dialect:
             return True
         return bool(named)
 
-    def _other_output(self, words: str, body: dict[str, Any]) -> bool:
+    def _other_output(self, words: str, body: JsonObject) -> bool:
         """Switch the name for the most tokens if the older one is refused, or the newer one that was recalled. Returns whether it
         was switched.
         """
@@ -185,7 +186,7 @@ _REFUSED_LIMITS = re.compile(
 """What endpoints say about a schema with limits that they do not know, or that make its grammar too large."""
 
 
-def _form(request: ChatRequest, *, limited: bool) -> dict[str, Any]:
+def _form(request: ChatRequest, *, limited: bool) -> JsonObject:
     """The parameters that request the form of the reply: none where the messages describe it."""
     if request.rung.carries_schema:
         schema = json.loads(request.schema)

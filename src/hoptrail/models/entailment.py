@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.errors import ModelUnavailable
+from hoptrail.json_object import JsonObject
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.extras import loaded, optional_package
 from hoptrail.models.onnx_runtime import silent_onnxruntime
@@ -172,7 +173,7 @@ def _entailment_of(labels: Any, name: str) -> tuple[int, int]:
     return places[0], len(names)
 
 
-def _read_config(folder: Path) -> dict[str, Any]:
+def _read_config(folder: Path) -> JsonObject:
     try:
         config = json.loads((folder / "config.json").read_text("utf-8"))
     except (OSError, ValueError) as error:

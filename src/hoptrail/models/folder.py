@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hoptrail.errors import ModelUnavailable
+from hoptrail.json_object import JsonObject
 from hoptrail.models.bert import BertSizes
 from hoptrail.models.local import LocalEncoder, LocalModel, LocalSettings
 from hoptrail.models.weights import digest_of
@@ -111,7 +112,7 @@ class _Folder:
         if prompt:
             raise self._refusal(f"it puts a prompt ({prompt!r}) before every text, which is not done here")
 
-    def _object(self, name: str, *, optional: bool = False) -> dict[str, Any]:
+    def _object(self, name: str, *, optional: bool = False) -> JsonObject:
         found = self._json(name) if not optional or (self.path / name).exists() else {}
         if not isinstance(found, dict):
             raise self._refusal(f"its {name} is not a JSON object")

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from hoptrail.json_object import JsonObject
 from hoptrail.models.prompt_text import whole_text
 
 ALTERNATIVES = 5
@@ -41,7 +42,7 @@ def last_tokens(tokens: Iterable[Iterable[Iterable[Any]]]) -> tuple[Token, ...]:
     return tuple(tuple((text, logprob) for text, logprob in token) for token in tokens)[-KEPT:]
 
 
-def _token(entry: dict[str, Any]) -> Token:
+def _token(entry: JsonObject) -> Token:
     others = entry.get("top_logprobs") or []
     return tuple((whole_text(one["token"]), _logprob(one["logprob"])) for one in (entry, *others[:ALTERNATIVES]))
 

@@ -11,10 +11,11 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from hoptrail.atomic_write import replace_file
 from hoptrail.errors import RecordingError, StorageError, UsageError
+from hoptrail.json_object import JsonObject
 from hoptrail.models.billing import PaidReply
 from hoptrail.models.chat import ChatRequest, Rung
 from hoptrail.models.completion import ChatReply
@@ -114,7 +115,7 @@ def _line(stored: StoredReply) -> str:
     return json.dumps(whole | {"sum": _sum(whole)}, sort_keys=True) + "\n"
 
 
-def _sum(content: dict[str, Any]) -> str:
+def _sum(content: JsonObject) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -16,6 +16,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from hoptrail.errors import ModelUnavailable, UsageError
+from hoptrail.json_object import JsonObject
 from hoptrail.models.deadline import Deadline, attach
 from hoptrail.models.environment import NO_KEY, Address, find_key
 from hoptrail.models.prompt_text import whole_text
@@ -115,7 +116,7 @@ class WebSearch:
         except (ValueError, RecursionError):
             raise _Unfit("sent no JSON") from None
 
-    def _request(self, question: str, limit: int) -> dict[str, Any]:
+    def _request(self, question: str, limit: int) -> JsonObject:
         headers = {"User-Agent": AGENT, "Accept": "application/json"}
         if self._settings.engine == "serper":
             headers["X-API-KEY"] = self._address.key

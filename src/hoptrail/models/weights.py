@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.errors import ModelUnavailable
+from hoptrail.json_object import JsonObject
 
 Weights = Mapping[str, NDArray[np.float32]]
 """Tensors by their name in the file, read-only."""
@@ -65,14 +66,14 @@ def read_weights(path: Path) -> Weights:
         raise ModelUnavailable(f"{path} is not a usable safetensors file ({error}); fetch it again") from error
 
 
-def _header(mapped: mmap.mmap) -> tuple[dict[str, Any], int]:
+def _header(mapped: mmap.mmap) -> tuple[JsonObject, int]:
     length = int.from_bytes(mapped[:8], "little")
     if not 0 < length <= min(_LARGEST_HEADER, len(mapped) - 8):
         raise ValueError(f"its header claims {length} bytes, the file has {len(mapped)}")
     return json.loads(mapped[8 : 8 + length]), 8 + length
 
 
-def _tensor(mapped: mmap.mmap, start: int, entry: dict[str, Any]) -> NDArray[np.float32]:
+def _tensor(mapped: mmap.mmap, start: int, entry: JsonObject) -> NDArray[np.float32]:
     if entry["dtype"] not in _TYPES:
         raise ValueError(f"its numbers are of type {entry['dtype']}; {' and '.join(_TYPES)} are read")
     number, shape = _TYPES[entry["dtype"]], entry["shape"]

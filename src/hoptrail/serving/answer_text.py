@@ -10,7 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hoptrail.serving.contract import Json, abstention
+from hoptrail.json_object import JsonObject
+from hoptrail.serving.contract import abstention
 
 CITED = ("document", "title", "heading_path", "file", "place", "date", "replaced", "start", "end", "text")
 """The keys of a citation."""
@@ -24,10 +25,10 @@ class Written:
     """An answer as text, and its quotations, each with the offset of its number (a closest statement: of its line's end)."""
 
     text: str
-    quotations: tuple[tuple[int, Json], ...]
+    quotations: tuple[tuple[int, JsonObject], ...]
 
 
-def written(answer: Json) -> Written:
+def written(answer: JsonObject) -> Written:
     """The answer with its citations as [1] and the cited sentences below, or why there is none and the closest statements.
 
     `answer` is the result of `contract.answer_json`.
@@ -37,7 +38,7 @@ def written(answer: Json) -> Written:
     head = abstention(answer) if answer["answer"] is None else harmless(answer["answer"])
     citations = citations_of(answer)
     head += " " * bool(citations)
-    quotations: list[tuple[int, Json]] = []
+    quotations: list[tuple[int, JsonObject]] = []
     for one in citations:
         quotations.append((len(head), one))
         head += f"[{one['number']}]"
@@ -45,13 +46,13 @@ def written(answer: Json) -> Written:
     return Written("\n".join([head, *([""] if lines else []), *lines]), tuple(quotations))
 
 
-def text_of(answer: Json) -> str:
+def text_of(answer: JsonObject) -> str:
     """The text of `written` alone."""
     return written(answer).text
 
 
-def _unsettled(text: str, closest: Sequence[Json]) -> Written:
-    quotations: list[tuple[int, Json]] = []
+def _unsettled(text: str, closest: Sequence[JsonObject]) -> Written:
+    quotations: list[tuple[int, JsonObject]] = []
     text += "\n"
     for one in closest:
         text += f"\n- {_about(one)}: “{harmless(one['text'])}”"
@@ -59,13 +60,13 @@ def _unsettled(text: str, closest: Sequence[Json]) -> Written:
     return Written(text, tuple(quotations))
 
 
-def _about(statement: Json) -> str:
+def _about(statement: JsonObject) -> str:
     """The title of a statement's document, its date if it has one, and whether a later statement replaces it."""
     details = filter(None, (statement["date"], "replaced" if statement.get("replaced") else ""))
     return harmless(f"{statement['title']} ({', '.join(details)})".removesuffix(" ()"))
 
 
-def citations_of(answer: Json) -> list[Json]:
+def citations_of(answer: JsonObject) -> list[JsonObject]:
     """The cited spans of an answer without repeats, numbered from 1 as in its text."""
     spans = {(item["document"], item["start"], item["end"]): item for item in answer["evidence"]}
     return [

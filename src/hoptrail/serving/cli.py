@@ -19,6 +19,7 @@ from hoptrail.errors import EndpointRefused, HoptrailError, IndexUnavailable, In
 from hoptrail.execution.factory import LOCAL, open_executor
 from hoptrail.exhaustion import exhausted
 from hoptrail.index import Index
+from hoptrail.json_object import JsonObject
 from hoptrail.language.lazy import CHAT, LazyLanguage
 from hoptrail.recipes.catalogue import reported_name
 from hoptrail.retrieval.corpus import check_question
@@ -286,7 +287,7 @@ def recipes(as_json: AsJson = False) -> None:
     from hoptrail.recipes.catalogue import presets_of, recipe_settings
     from hoptrail.recipes.registry import RECIPES, recipe_class
 
-    rows: list[contract.Json] = [
+    rows: list[JsonObject] = [
         {
             "name": name,
             "description": (recipe_class(name).__doc__ or "").splitlines()[0],

@@ -13,6 +13,7 @@ import typer
 from rich.console import RenderableType
 
 from hoptrail.errors import UsageError
+from hoptrail.json_object import JsonObject
 from hoptrail.language.lazy import CHAT, OFFLINE
 from hoptrail.serving import contract, render
 from hoptrail.serving.options import (
@@ -181,12 +182,12 @@ def _indexed(
         yield corpus, dataset, corpus_ids_by_document(corpus.snapshot, dataset)
 
 
-def _show_probe(content: contract.Json, shown: RenderableType, out: Path | None) -> None:
+def _show_probe(content: JsonObject, shown: RenderableType, out: Path | None) -> None:
     console_of().print(shown)
     _write_results(content, out)
 
 
-def _write_results(content: contract.Json, out: Path | None) -> None:
+def _write_results(content: JsonObject, out: Path | None) -> None:
     if out is not None:
         write_text(out, contract.to_text(content) + "\n")
 

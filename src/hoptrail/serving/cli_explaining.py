@@ -10,8 +10,8 @@ from rich.console import Group
 from rich.text import Text
 
 from hoptrail.errors import UsageError
+from hoptrail.json_object import JsonObject
 from hoptrail.retrieval.corpus import check_question
-from hoptrail.serving import contract
 from hoptrail.serving.options import AsJson, IndexFolder, SettingsFile, console_of, open_index, print_json
 from hoptrail.serving.render import plain
 
@@ -37,7 +37,7 @@ def explain_triples(
     if not isinstance(opened, Comprag):
         raise UsageError(f"{recipe} does not compare triples; use {COMPRAG} or {COMPRAG}:PRESET.")
     explanation = explain(opened.corpus, opened.space(), opened.asked(question), limit, opened.settings.unbinding)
-    content: contract.Json = {
+    content: JsonObject = {
         "question": question,
         "recipe": recipe,
         "patterns": [one.to_json() for one in explanation.patterns],
@@ -50,7 +50,7 @@ def explain_triples(
     console_of().print(Group(*lines) if lines else Text("no triple was found in this question"))
 
 
-def _lines(pattern: contract.Json) -> Iterator[Text]:
+def _lines(pattern: JsonObject) -> Iterator[Text]:
     """One pattern in readable form; dots stand for an open slot."""
     slots = (pattern["subject"], pattern["relation"], pattern["object"])
     yield plain(" | ".join(slot or "..." for slot in slots), "bold")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hoptrail.corpus.places import UPLOADED
+from hoptrail.json_object import JsonObject
 from hoptrail.text.dates import unit_date
 from hoptrail.types import Answer, Cited, Evidence, Hit, Hop, Ranking, Statement, Usage, Verdict
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from hoptrail.evaluation.predictions import ScoreSummary
     from hoptrail.index_contents import Contents
 
-Json = dict[str, Any]
 
 _LINE = re.compile(r"(?P<path>.*?\.jsonl(\.gz)?)#(?P<line>.*)", re.DOTALL | re.IGNORECASE)
 """Only the sources of JSONL files name a line; any other # is part of a file or folder name."""
@@ -27,19 +27,19 @@ FAILED = "No answer: a step failed, so this says nothing about what the document
 """The messages that every interface shows in place of an answer."""
 
 
-def to_text(content: Json | list[Json]) -> str:
+def to_text(content: JsonObject | list[JsonObject]) -> str:
     """JSON as the command line prints it."""
     return json.dumps(content, ensure_ascii=False, indent=2)
 
 
-def abstention(answer: Json) -> str:
+def abstention(answer: JsonObject) -> str:
     """The message in place of an answer; `answer` is the `answer_json` of an abstention."""
     if any(hop["verdict"] == Verdict.FAILED for hop in answer["trail"]):
         return FAILED
     return UNSETTLED if answer["closest"] else NOTHING_FOUND
 
 
-def answer_json(answer: Answer) -> Json:
+def answer_json(answer: Answer) -> JsonObject:
     """The object of `ask --json`."""
     return {
         "question": answer.question,
@@ -57,7 +57,7 @@ def answer_json(answer: Answer) -> Json:
     }
 
 
-def search_json(question: str, recipe: str, ranking: Ranking) -> Json:
+def search_json(question: str, recipe: str, ranking: Ranking) -> JsonObject:
     """The object of `search --json`: hits as in a trail, with title, headings, place, latest date, text and sources."""
     hits = [
         _hit_json(hit)
@@ -74,7 +74,7 @@ def search_json(question: str, recipe: str, ranking: Ranking) -> Json:
     return {"question": question, "recipe": recipe, "hits": hits}
 
 
-def contents_json(contents: Contents) -> Json:
+def contents_json(contents: Contents) -> JsonObject:
     """The object of `show --json`. `source` is the first place that a document was read from, `sources` has all of them; they are
     empty for a document that is removed once a stopped run is finished.
     """
@@ -102,12 +102,12 @@ def contents_json(contents: Contents) -> Json:
     }
 
 
-def score_json(score: AnswerScore) -> Json:
+def score_json(score: AnswerScore) -> JsonObject:
     """One line of `score --each`."""
     return {"em": score.em, "f1": score.f1, "precision": score.precision, "recall": score.recall}
 
 
-def summary_json(rule: str, summary: ScoreSummary) -> Json:
+def summary_json(rule: str, summary: ScoreSummary) -> JsonObject:
     """The object of `score --json`."""
     return {
         "rule": rule,
@@ -119,7 +119,7 @@ def summary_json(rule: str, summary: ScoreSummary) -> Json:
     }
 
 
-def evidence_json(evidence: Evidence) -> Json:
+def evidence_json(evidence: Evidence) -> JsonObject:
     """One item of `evidence`."""
     return {
         **_cited_json(evidence, evidence.text),
@@ -129,7 +129,7 @@ def evidence_json(evidence: Evidence) -> Json:
     }
 
 
-def statement_json(statement: Statement) -> Json:
+def statement_json(statement: Statement) -> JsonObject:
     """One item of `closest`. `text` is readable (a table row as `header: value`); `start` and `end` are its span."""
     return _cited_json(statement, statement.said)
 
@@ -148,7 +148,7 @@ def is_upload(source: str) -> bool:
     return UPLOADED.fullmatch(source) is not None
 
 
-def _cited_json(cited: Cited, text: str) -> Json:
+def _cited_json(cited: Cited, text: str) -> JsonObject:
     """`date` is the ISO date that applies, or empty; `file` is the name of the file."""
     return {
         "document": cited.document,
@@ -164,7 +164,7 @@ def _cited_json(cited: Cited, text: str) -> Json:
     }
 
 
-def hop_json(hop: Hop) -> Json:
+def hop_json(hop: Hop) -> JsonObject:
     """One item of `trail`."""
     return {
         "question": hop.question,
@@ -175,7 +175,7 @@ def hop_json(hop: Hop) -> Json:
     }
 
 
-def _hit_json(hit: Hit) -> Json:
+def _hit_json(hit: Hit) -> JsonObject:
     return {
         "unit": hit.unit.id,
         "kind": hit.unit.kind.value,
@@ -185,7 +185,7 @@ def _hit_json(hit: Hit) -> Json:
     }
 
 
-def _usage_json(usage: Usage) -> Json:
+def _usage_json(usage: Usage) -> JsonObject:
     return {
         "calls": usage.calls,
         "prompt_tokens": usage.prompt_tokens,

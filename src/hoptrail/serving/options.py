@@ -20,6 +20,7 @@ from hoptrail.corpus.places import index_folder
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import StorageError
 from hoptrail.index import Index
+from hoptrail.json_object import JsonObject
 from hoptrail.language.lazy import CHAT
 from hoptrail.serving import contract
 from hoptrail.serving.render import plain
@@ -191,7 +192,7 @@ def console_of(*, error: bool = False) -> Console:
     )
 
 
-def print_json(content: contract.Json | list[contract.Json]) -> None:
+def print_json(content: JsonObject | list[JsonObject]) -> None:
     """Print JSON on standard output."""
     print(contract.to_text(content))  # noqa: T201
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -11,6 +10,7 @@ from rich.text import Text
 
 from hoptrail.evaluation.outcomes import HITS, Outcome
 from hoptrail.evaluation.risk_coverage import SURE
+from hoptrail.json_object import JsonObject
 from hoptrail.serving.render import share
 
 COUNTS = ("n", "failed", "abstained")
@@ -19,7 +19,7 @@ RECALLS = ("recall@2", "recall@5", "recall@10", "full@5")
 SHOWS = f"shows@{HITS}"
 
 
-def render_evaluation(report: dict[str, Any]) -> RenderableType:
+def render_evaluation(report: JsonObject) -> RenderableType:
     """The contract's object as tables, one row per recipe."""
     head = Text(f"{report['data']}: {report['questions']} questions, language {report['language']}")
     recipes = report["recipes"]
@@ -30,7 +30,7 @@ def render_evaluation(report: dict[str, Any]) -> RenderableType:
     return Group(*_apart(head, _scores(recipes), *([by_hops] if by_hops else [])))
 
 
-def _scores(recipes: dict[str, Any]) -> Table:
+def _scores(recipes: JsonObject) -> Table:
     table = _table("recipe", *COUNTS, *SCORES, *RECALLS, "s/question")
     for name, result in recipes.items():
         retrieval = result["retrieval"] or {}
@@ -40,7 +40,7 @@ def _scores(recipes: dict[str, Any]) -> Table:
     return table
 
 
-def _by_hops(recipes: dict[str, Any]) -> Table | None:
+def _by_hops(recipes: JsonObject) -> Table | None:
     """A row per recipe and number of hops; None if all questions have the same number."""
     columns = (*RECALLS, "full@10")
     table = _table("recipe", "hops", "n", *columns)
@@ -52,7 +52,7 @@ def _by_hops(recipes: dict[str, Any]) -> Table | None:
     return table if table.rows else None
 
 
-def _outcomes(recipes: dict[str, Any]) -> Table:
+def _outcomes(recipes: JsonObject) -> Table:
     """Shares of the outcomes; of right and wrong answers also the 95 % intervals."""
     right, shown, missed, wrong = Outcome
     table = _table("recipe", *COUNTS, right, "95 %", wrong, "95 %", shown, missed, SHOWS, "s/question")
@@ -64,7 +64,7 @@ def _outcomes(recipes: dict[str, Any]) -> Table:
     return table
 
 
-def _sure(recipes: dict[str, Any]) -> Table:
+def _sure(recipes: JsonObject) -> Table:
     """Sure answers: their number, their share of all questions, and the share of them that is right."""
     table = _table(f"confidence of {SURE} or more", "answers", "of all", "right", "95 %")
     for name, result in recipes.items():
@@ -83,7 +83,7 @@ def _apart(head: Text, *tables: Table) -> Iterator[RenderableType]:
         yield table
 
 
-def _by_type(name: str, result: dict[str, Any]) -> Table | None:
+def _by_type(name: str, result: JsonObject) -> Table | None:
     if "by_type" not in result:
         return None
     table = _table(name, "n", *Outcome)
@@ -99,11 +99,11 @@ def _table(*columns: str) -> Table:
     return table
 
 
-def _counts(result: dict[str, Any]) -> list[str]:
+def _counts(result: JsonObject) -> list[str]:
     return [str(result[key]) for key in COUNTS]
 
 
-def _seconds(result: dict[str, Any]) -> str:
+def _seconds(result: JsonObject) -> str:
     return f"{sum(result['seconds_per_question'].values()):.3f}"
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from hoptrail.documents.child import receive, send
 from hoptrail.documents.wikipedia.converting import Converted, WikipediaSettings, convert
 from hoptrail.documents.wikipedia.page import Site
+from hoptrail.json_object import JsonObject
 
 LARGEST = 1 << 40
 """Bytes. No message is too large, because hoptrail writes both ends."""
@@ -39,7 +40,7 @@ def main() -> None:
         send(replies, {}, json.dumps(rows, ensure_ascii=False).encode())
 
 
-def _settings(values: dict[str, Any]) -> WikipediaSettings:
+def _settings(values: JsonObject) -> WikipediaSettings:
     """Settings from JSON, which has lists in place of tuples."""
     return WikipediaSettings(**{name: _to_tuples(value) for name, value in values.items()})
 

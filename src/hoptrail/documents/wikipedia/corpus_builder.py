@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from filelock import FileLock, Timeout
 
@@ -29,6 +29,7 @@ from hoptrail.documents.wikipedia.dump import Dump, RawPage, open_dump
 from hoptrail.documents.wikipedia.page import Site, read_site
 from hoptrail.documents.wikipedia.progress_file import Notebook, Profile, Progress, open_notebook
 from hoptrail.errors import DocumentError, Interrupted, StorageError, UsageError
+from hoptrail.json_object import JsonObject
 from hoptrail.models.extras import optional_package
 
 DOCUMENTS, PROFILES, MANIFEST = "documents.jsonl", "profiles.jsonl", "corpus.json"
@@ -83,7 +84,7 @@ class WikipediaCorpus:
     templates_dropped: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def from_json(cls, content: dict[str, Any]) -> WikipediaCorpus:
+    def from_json(cls, content: JsonObject) -> WikipediaCorpus:
         """Read the content of corpus.json.
 
         Raises:

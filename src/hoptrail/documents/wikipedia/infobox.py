@@ -12,6 +12,7 @@ from typing import Any
 
 from hoptrail.documents.wikipedia.markup import Renderer
 from hoptrail.documents.wikipedia.templates import template_name
+from hoptrail.json_object import JsonObject
 from hoptrail.text.normal_forms import squeeze
 
 Pair = tuple[str, str]
@@ -50,7 +51,7 @@ def _pairs(box: Any, renderer: Renderer, infoboxes: Sequence[str]) -> Iterator[P
             yield key, text
 
 
-def _key(name: str, parameters: dict[str, Any], renderer: Renderer) -> str:
+def _key(name: str, parameters: JsonObject, renderer: Renderer) -> str:
     """The key of a parameter; empty if it does not describe the page's subject."""
     if data := _DATA.fullmatch(name):
         label = parameters.get(f"label{data[1]}")

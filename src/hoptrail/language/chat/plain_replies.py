@@ -16,6 +16,7 @@ from typing import Any, TypeVar, get_origin
 
 from pydantic import BaseModel, ValidationError
 
+from hoptrail.json_object import JsonObject
 from hoptrail.language.chat.reply_parsing import InvalidReply, own_channel, parse_reply, says_unknown
 from hoptrail.models.completion import ChatReply
 from hoptrail.models.repetition import start_of_loop
@@ -137,7 +138,7 @@ def _value(reply: type[BaseModel], name: str, said: list[str]) -> Any:
     return words.strip(' *_<>"“”') or None
 
 
-def _fact(text: str, names: list[str]) -> dict[str, Any]:
+def _fact(text: str, names: list[str]) -> JsonObject:
     return {"text": text, "entities": [name for name in names if stands_in(name.casefold(), text.casefold())]}
 
 
@@ -151,7 +152,7 @@ def _is_list(reply: type[BaseModel], name: str) -> bool:
     return get_origin(reply.model_fields[name].annotation) is list
 
 
-def _reasons(reply: type[BaseModel], words: str, values: Mapping[str, Any]) -> dict[str, Any]:
+def _reasons(reply: type[BaseModel], words: str, values: Mapping[str, Any]) -> JsonObject:
     """The words before the first mark as a step or as the first field, if the reply has an optional one."""
     if not words:
         return {}

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from hoptrail.json_object import JsonObject
 from hoptrail.language.chat.lenient import rename_fields
 from hoptrail.models.repetition import is_endless
 
@@ -152,7 +153,7 @@ def says_unknown(words: str) -> bool:
     return bool(_UNKNOWN.fullmatch(words))
 
 
-def _objects(text: str) -> Iterator[dict[str, Any] | str]:
+def _objects(text: str) -> Iterator[JsonObject | str]:
     """The outermost objects in `text`; for an invalid object, the fault as text."""
     at = text.find("{")
     for _ in range(TRIES):
@@ -163,7 +164,7 @@ def _objects(text: str) -> Iterator[dict[str, Any] | str]:
         at = text.find("{", at + length)
 
 
-def _object_at(text: str) -> tuple[dict[str, Any] | str, int]:
+def _object_at(text: str) -> tuple[JsonObject | str, int]:
     """The object at the start of `text`, parsed strictly or repaired, or the fault; and where to continue."""
     end = _closing(text)
     try:
@@ -175,7 +176,7 @@ def _object_at(text: str) -> tuple[dict[str, Any] | str, int]:
         return (f"not valid JSON: {error}" if repaired is None else repaired), end or len(text)
 
 
-def _repaired(text: str) -> dict[str, Any] | None:
+def _repaired(text: str) -> JsonObject | None:
     """An object with faults only in its syntax: commas, quotes, comments, Python literals; else None."""
     if len(text) > LONGEST_REPAIRED or "NaN" in text or "Infinity" in text or _depth(text) > DEEPEST:
         return None
@@ -242,8 +243,8 @@ def _parse_bare_list(text: str, reply: type[R]) -> R | None:
 _FENCE = re.compile(r"^```\w*\s*$", re.MULTILINE)
 
 
-def _without_contradiction(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content: dict[str, Any] = {}
+def _without_contradiction(pairs: list[tuple[str, Any]]) -> JsonObject:
+    content: JsonObject = {}
     for key, value in pairs:
         if content.setdefault(key, value) != value:
             raise ValueError(f"two different values for {key[:40]!r}")
@@ -257,7 +258,7 @@ def _no_number(name: str) -> Any:
 _DECODER = json.JSONDecoder(object_pairs_hook=_without_contradiction, parse_constant=_no_number, strict=False)
 
 
-def _unwrapped(content: dict[str, Any], reply: type[BaseModel]) -> dict[str, Any]:
+def _unwrapped(content: JsonObject, reply: type[BaseModel]) -> JsonObject:
     """Unwrap a reply inside a tool call or under a single key."""
     if set(content) & set(reply.model_fields):
         return content

@@ -16,9 +16,9 @@ import tomllib
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
 from hoptrail.errors import UsageError
+from hoptrail.json_object import JsonObject
 
 PREFIX = "paper:"
 """Marks the name of a paper's settings where a settings file may be named too."""
@@ -32,7 +32,7 @@ class Paper:
     title: str
     printed_with: dict[str, str] = field(default_factory=dict)
     rows: dict[str, str] = field(default_factory=dict)
-    settings: dict[str, Any] = field(default_factory=dict)
+    settings: JsonObject = field(default_factory=dict)
 
     @property
     def main(self) -> str:

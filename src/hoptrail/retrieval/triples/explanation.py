@@ -6,8 +6,8 @@ Covers single patterns only; `graph.py` walks on from there.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
+from hoptrail.json_object import JsonObject
 from hoptrail.language.triples.question_triples import Pattern, QuestionTriples
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.triples.space import TripleSpace
@@ -33,7 +33,7 @@ class ExplainedPattern:
     triples: tuple[NearTriple, ...]
     fillers: tuple[Filler, ...]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """As JSON: open slots are null; a triple has its text, title, score, sentence and the sentence's span."""
         subject, relation, object_ = self.pattern.slots
         return {
@@ -80,7 +80,7 @@ def explain(
     return Explanation(tuple(patterns), asked.relations)
 
 
-def _triple_json(triple: NearTriple) -> dict[str, Any]:
+def _triple_json(triple: NearTriple) -> JsonObject:
     span = triple.unit.sources[0]
     return {
         "unit": triple.unit.id,

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Any
 
 from hoptrail.index import Index
+from hoptrail.json_object import JsonObject
 from hoptrail.serving.adapters.metadata import evidence_of, metadata_of, text_and_json
 from hoptrail.settings import settings_from, to_toml
 
@@ -49,9 +49,9 @@ class HoptrailRetriever:
         ]
         return {"documents": documents}
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The component as a pipeline stores it."""
-        stored: dict[str, Any] = default_to_dict(
+        stored: JsonObject = default_to_dict(
             self,
             index=str(self.index.folder),
             recipe=self.recipe,
@@ -61,7 +61,7 @@ class HoptrailRetriever:
         return stored
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> HoptrailRetriever:
+    def from_dict(cls, data: JsonObject) -> HoptrailRetriever:
         """Raises: UsageError: the settings cannot be used."""
         restored: HoptrailRetriever = default_from_dict(cls, data)
         return restored
@@ -86,15 +86,15 @@ class HoptrailAnswerer:
         documents = [Document(id=name, content=one.text, meta=meta) for name, one, meta in evidence_of(answer)]
         return {"answers": [GeneratedAnswer(answer.text or text, query, documents, content)]}
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The component as a pipeline stores it."""
-        stored: dict[str, Any] = default_to_dict(
+        stored: JsonObject = default_to_dict(
             self, index=str(self.index.folder), recipe=self.recipe, settings=to_toml(self.index.settings)
         )
         return stored
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> HoptrailAnswerer:
+    def from_dict(cls, data: JsonObject) -> HoptrailAnswerer:
         """Raises: UsageError: the settings cannot be used."""
         restored: HoptrailAnswerer = default_from_dict(cls, data)
         return restored

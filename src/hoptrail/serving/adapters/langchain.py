@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Literal
 
 from hoptrail.index import Index
+from hoptrail.json_object import JsonObject
 from hoptrail.serving.adapters.metadata import metadata_of, text_and_json
-from hoptrail.serving.contract import Json
 
 try:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -78,6 +78,6 @@ class HoptrailTool(BaseTool):
     index: Index
     recipe: str | None = None
 
-    def _run(self, question: str) -> tuple[str, Json]:
+    def _run(self, question: str) -> tuple[str, JsonObject]:
         """Raises: UsageError: the question is empty, or there is no such recipe."""
         return text_and_json(self.index.ask(question, self.recipe))

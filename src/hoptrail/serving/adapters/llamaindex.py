@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 
 from hoptrail.index import Index
+from hoptrail.json_object import JsonObject
 from hoptrail.serving.adapters.metadata import evidence_of, metadata_of, place_of, text_and_json
-from hoptrail.serving.contract import Json
 from hoptrail.types import Hit
 
 try:
@@ -66,7 +66,7 @@ class HoptrailQueryEngine(CustomQueryEngine):
         return Response(response=answer.text or text, source_nodes=nodes, metadata=content)
 
 
-def node_of(hit: Hit, metadata: Json) -> TextNode:
+def node_of(hit: Hit, metadata: JsonObject) -> TextNode:
     """The unit as a node. `start_char_idx` and `end_char_idx` are set if its text is that span of its document.
 
     Models see only the title of the metadata.

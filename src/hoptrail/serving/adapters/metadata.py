@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hoptrail.index import Index
+from hoptrail.json_object import JsonObject
 from hoptrail.serving import contract
 from hoptrail.serving.answer_text import text_of
-from hoptrail.serving.contract import Json
 from hoptrail.text.dates import unit_date
 from hoptrail.types import Answer, Evidence, Hit, Kind, Ranking, Span
 
 
-def metadata_of(ranking: Ranking, index: Index) -> list[Json]:
+def metadata_of(ranking: Ranking, index: Index) -> list[JsonObject]:
     """The place and kind of each hit, and how it was found, as JSON.
 
     `document`, `start` and `end` are its first source, which is the only one of a passage or sentence; `sources` has all of
@@ -22,7 +22,7 @@ def metadata_of(ranking: Ranking, index: Index) -> list[Json]:
     return [_hit_metadata(hit, files.get(hit.unit.document, "")) for hit in ranking]
 
 
-def _hit_metadata(hit: Hit, source: str) -> Json:
+def _hit_metadata(hit: Hit, source: str) -> JsonObject:
     first = hit.unit.sources[0]
     return {
         "document": first.document,
@@ -46,7 +46,7 @@ def place_of(hit: Hit) -> Span | None:
     return hit.unit.sources[0] if hit.unit.kind in {Kind.PASSAGE, Kind.SENTENCE} else None
 
 
-def evidence_of(answer: Answer) -> Sequence[tuple[str, Evidence, Json]]:
+def evidence_of(answer: Answer) -> Sequence[tuple[str, Evidence, JsonObject]]:
     """The evidence of an answer without repeats: id, evidence, and metadata including the answer's confidence."""
     cited = {(one.document, one.start, one.end): one for one in answer.evidence}
     return [
@@ -59,7 +59,7 @@ def evidence_of(answer: Answer) -> Sequence[tuple[str, Evidence, Json]]:
     ]
 
 
-def text_and_json(answer: Answer) -> tuple[str, Json]:
+def text_and_json(answer: Answer) -> tuple[str, JsonObject]:
     """An answer as text and as `hoptrail ask --json` prints it: with `kind`, `items`, `confidence` and `closest`."""
     content = contract.answer_json(answer)
     return text_of(content), content

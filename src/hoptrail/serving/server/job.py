@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from threading import Event
-from typing import Any
 
 from hoptrail.corpus.journal import ItemRecord, JobRecord
+from hoptrail.json_object import JsonObject
 from hoptrail.serving.server.uploads import Upload
 from hoptrail.serving.server.wire import progress_json, shown
 from hoptrail.structures.course import Progress
@@ -50,7 +50,7 @@ class Item:
         """Whether something is left to do."""
         return self.state not in OVER or self.state is State.STOPPED
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """The item as clients see it."""
         return {
             "id": self.id,
@@ -105,7 +105,7 @@ class Job:
         """Replace the progress."""
         self.progress = progress
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """The job as clients see it."""
         return {
             "id": self.id,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hoptrail.json_object import JsonObject
 from hoptrail.serving.server.wire import Name, Text
 
 
@@ -188,7 +189,7 @@ class Status(_Shape):
     workspace: str
     empty: bool
     may_change: bool
-    contents: dict[str, Any] | None
+    contents: JsonObject | None
     recipes: list[str]
     languages: list[str]
     jobs: list[JobState]

@@ -19,8 +19,8 @@ from fastapi import Request
 from pydantic import BaseModel
 from rich.console import Console
 
+from hoptrail.json_object import JsonObject
 from hoptrail.serving import contract
-from hoptrail.serving.contract import Json
 from hoptrail.serving.render import render_answer
 from hoptrail.serving.server import mcp_shapes as shapes
 from hoptrail.serving.server.job import OVER, Job
@@ -118,12 +118,12 @@ class AgentTool:
     description: str
     arguments: type[BaseModel]
     result: type[BaseModel]
-    perform: Callable[[Caller, Any], Awaitable[Json]]
+    perform: Callable[[Caller, Any], Awaitable[JsonObject]]
     changes: bool = False
     destroys: bool = False
 
 
-async def ask(caller: Caller, asked: Question) -> Json:
+async def ask(caller: Caller, asked: Question) -> JsonObject:
     """Answer a question, and keep the trail."""
     metrics = caller.served.metrics
     caller.served.desk.check(caller.place.client)
@@ -133,7 +133,7 @@ async def ask(caller: Caller, asked: Question) -> Json:
     return {"trail_id": caller.trails.keep(answer), **contract.answer_json(answer), **indexing}
 
 
-async def search(caller: Caller, asked: Search) -> Json:
+async def search(caller: Caller, asked: Search) -> JsonObject:
     """The hits of a recipe."""
     question = question_of(asked)
     workspace = caller.place.workspace
@@ -147,7 +147,7 @@ async def search(caller: Caller, asked: Search) -> Json:
     return found | await asyncio.to_thread(indexing_of, workspace)
 
 
-async def explain(caller: Caller, arguments: shapes.TrailArguments) -> Json:
+async def explain(caller: Caller, arguments: shapes.TrailArguments) -> JsonObject:
     """Each hop of a kept trail with its evidence."""
     await asyncio.to_thread(caller.trails.forget_removed, caller.place.workspace)
     answer = caller.trails.get(arguments.trail)
@@ -168,7 +168,7 @@ async def explain(caller: Caller, arguments: shapes.TrailArguments) -> Json:
     return {"trail_id": arguments.trail, **about, "steps": steps, "text": console.export_text()}
 
 
-async def status(caller: Caller, _: shapes.NoArguments) -> Json:
+async def status(caller: Caller, _: shapes.NoArguments) -> JsonObject:
     """Contents, usable recipes and latest jobs of the workspace."""
     workspace = caller.place.workspace
     contents = await asyncio.to_thread(workspace.contents)
@@ -186,13 +186,13 @@ async def status(caller: Caller, _: shapes.NoArguments) -> Json:
     }
 
 
-async def add(caller: Caller, arguments: shapes.TextsArguments) -> Json:
+async def add(caller: Caller, arguments: shapes.TextsArguments) -> JsonObject:
     """Index texts; returns the job."""
     uploads = await asyncio.to_thread(_keep, caller.place, arguments.documents)
     return await _wait_for(await asyncio.to_thread(caller.place.jobs.add, uploads, None, caller.place.client))
 
 
-async def remove(caller: Caller, arguments: shapes.DocumentArguments) -> Json:
+async def remove(caller: Caller, arguments: shapes.DocumentArguments) -> JsonObject:
     """Remove a document; returns the job."""
     found = await asyncio.to_thread(caller.place.workspace.document, arguments.document)
     if found is None:
@@ -215,7 +215,7 @@ def _keep(place: Place, texts: list[Text]) -> list[Upload]:
     return uploads
 
 
-async def _wait_for(job: Job) -> Json:
+async def _wait_for(job: Job) -> JsonObject:
     """The job once it is over, or its state after WAIT_SECONDS."""
     end = asyncio.get_running_loop().time() + WAIT_SECONDS
     while job.state not in OVER and asyncio.get_running_loop().time() < end:

@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from hoptrail.json_object import JsonObject
 from hoptrail.serving.answer_text import written
-from hoptrail.serving.contract import Json
 from hoptrail.serving.server.openai_shapes import (
     DONE,
     Message,
@@ -34,7 +34,7 @@ _UNUSED = (
     *("max_tool_calls", "safety_identifier", "prompt_cache_key"),
 )
 """Fields of a response that have no value here."""
-_CONSTANT: Json = {
+_CONSTANT: JsonObject = {
     "tools": [],
     "tool_choice": "none",
     "parallel_tool_calls": False,
@@ -70,7 +70,7 @@ class ResponseRequest(OpenRequest):
     stream: bool | None = None
     metadata: Annotated[dict[str, Annotated[str, Field(max_length=512)]], Field(max_length=16)] | None = None
     tools: list[Any] | None = None
-    text: dict[str, Any] | None = None
+    text: JsonObject | None = None
     previous_response_id: str | None = None
     conversation: Any = None
     prompt: Any = None
@@ -104,13 +104,13 @@ class ResponseWriter:
     created: int = field(default_factory=lambda: int(time.time()))
     events_sent: int = 0
 
-    def whole(self, answer: Json) -> Json:
+    def whole(self, answer: JsonObject) -> JsonObject:
         """The whole response. An abstention is an ordinary message, with `abstained` and `closest` in the field `hoptrail`."""
         return self._response(
             "completed", [self._message([_content(answer)])], usage=_usage(answer), hoptrail=details_of(answer)
         )
 
-    def event(self, name: str, content: Json) -> str:
+    def event(self, name: str, content: JsonObject) -> str:
         """An event of an answer as events of a response. Sub-questions and hops are events of our extension."""
         match name:
             case "question":
@@ -127,10 +127,10 @@ class ResponseWriter:
             case _:
                 return self._event(f"hoptrail:{name}", **content)
 
-    def _message_events(self, answer: Json) -> Iterator[str]:
+    def _message_events(self, answer: JsonObject) -> Iterator[str]:
         content = _content(answer)
-        item: Json = {"item_id": self.item, "output_index": 0}
-        part: Json = {**item, "content_index": 0}
+        item: JsonObject = {"item_id": self.item, "output_index": 0}
+        part: JsonObject = {**item, "content_index": 0}
         yield self._event("response.output_item.added", output_index=0, item=self._message([], "in_progress"))
         yield self._event("response.content_part.added", **part, part={**content, "text": "", "annotations": []})
         yield self._event("response.output_text.delta", **part, delta=content["text"], logprobs=[])
@@ -143,10 +143,10 @@ class ResponseWriter:
         yield self._event("response.output_item.done", output_index=0, item=self._message([content]))
         yield self._event("response.completed", response=self.whole(answer))
 
-    def _message(self, content: list[Json], status: str = "completed") -> Json:
+    def _message(self, content: list[JsonObject], status: str = "completed") -> JsonObject:
         return {"type": "message", "id": self.item, "status": status, "role": "assistant", "content": content}
 
-    def _response(self, status: str, output: list[Json], **more: Json) -> Json:
+    def _response(self, status: str, output: list[JsonObject], **more: JsonObject) -> JsonObject:
         return {
             "id": self.id,
             "object": "response",
@@ -169,7 +169,7 @@ class ResponseWriter:
         return event(kind, numbered)
 
 
-def _content(answer: Json) -> Json:
+def _content(answer: JsonObject) -> JsonObject:
     """The text of an answer with its citations; for an abstention, those of the closest statements."""
     text = written(answer)
     annotations = [
@@ -185,7 +185,7 @@ def _content(answer: Json) -> Json:
     return {"type": "output_text", "text": text.text, "annotations": annotations, "logprobs": []}
 
 
-def _usage(answer: Json) -> Json:
+def _usage(answer: JsonObject) -> JsonObject:
     """Tokens of the language model behind the recipe; 0 if rules answered."""
     usage = answer["usage"]
     prompt, completion = usage["prompt_tokens"], usage["completion_tokens"]

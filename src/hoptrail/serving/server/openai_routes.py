@@ -10,8 +10,8 @@ import asyncio
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
+from hoptrail.json_object import JsonObject
 from hoptrail.serving import contract
-from hoptrail.serving.contract import Json
 from hoptrail.serving.server.openai_responses import ResponseRequest, ResponseWriter
 from hoptrail.serving.server.openai_shapes import ChatRequest, Completion, model_json
 from hoptrail.serving.server.refusals import OPENAI, Refusal
@@ -26,13 +26,13 @@ EVENTS = "text/event-stream"
 
 
 @router.get("/models")
-def models(here: Here) -> Json:
+def models(here: Here) -> JsonObject:
     """The recipes that this workspace can serve, the default first."""
     return {"object": "list", "data": [model_json(name) for name in _usable_recipes(here.workspace)]}
 
 
 @router.get("/models/{name}")
-def model(here: Here, name: str) -> Json:
+def model(here: Here, name: str) -> JsonObject:
     """One recipe."""
     if name not in _usable_recipes(here.workspace):
         raise _unknown()

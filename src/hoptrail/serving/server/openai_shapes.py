@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hoptrail.json_object import JsonObject
 from hoptrail.retrieval.corpus import QUESTION_LIMIT
 from hoptrail.serving.answer_text import citations_of, text_of
-from hoptrail.serving.contract import Json
 from hoptrail.serving.server.refusals import Refusal, not_valid
 from hoptrail.serving.server.wire import AsOf
 
@@ -54,7 +54,7 @@ class ChatRequest(OpenRequest):
     n: int | None = None
     tools: list[Any] | None = None
     functions: list[Any] | None = None
-    response_format: dict[str, Any] | None = None
+    response_format: JsonObject | None = None
     modalities: list[str] | None = None
     logprobs: bool | None = None
 
@@ -102,7 +102,7 @@ def unsupported(what: str) -> Refusal:
     return Refusal(400, "not_supported", f"{what} are not supported.", "Send one question as text.")
 
 
-def model_json(name: str) -> Json:
+def model_json(name: str) -> JsonObject:
     """A recipe as a model. `created` is 0, since a recipe has no date."""
     return {"id": name, "object": "model", "created": 0, "owned_by": "hoptrail"}
 
@@ -116,9 +116,9 @@ class Completion:
     id: str = field(default_factory=lambda: f"chatcmpl-{secrets.token_hex(12)}")
     created: int = field(default_factory=lambda: int(time.time()))
 
-    def whole(self, answer: Json) -> Json:
+    def whole(self, answer: JsonObject) -> JsonObject:
         """The whole completion."""
-        message: Json = {"role": "assistant", "content": text_of(answer), "refusal": None, "annotations": []}
+        message: JsonObject = {"role": "assistant", "content": text_of(answer), "refusal": None, "annotations": []}
         choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
         return {
             **self._head("chat.completion"),
@@ -127,7 +127,7 @@ class Completion:
             "hoptrail": details_of(answer),
         }
 
-    def event(self, name: str, content: Json) -> str:
+    def event(self, name: str, content: JsonObject) -> str:
         """An event of an answer as chunks. Sub-questions and hops are in the extra field, with an empty text."""
         match name:
             case "question":
@@ -144,26 +144,26 @@ class Completion:
             case _:
                 return self._chunk({}, hoptrail={"event": name, **content})
 
-    def _chunk(self, delta: Json, finish_reason: str | None = None, **more: Json) -> str:
+    def _chunk(self, delta: JsonObject, finish_reason: str | None = None, **more: JsonObject) -> str:
         choice = {"index": 0, "delta": delta, "finish_reason": finish_reason, "logprobs": None}
         usage = {"usage": None} if self.include_usage else {}
         return _data({**self._head("chat.completion.chunk"), "choices": [choice], **usage, **more})
 
-    def _head(self, kind: str) -> Json:
+    def _head(self, kind: str) -> JsonObject:
         return {"id": self.id, "object": kind, "created": self.created, "model": self.model}
 
 
-def _data(content: Json) -> str:
+def _data(content: JsonObject) -> str:
     """JSON on one line, so that no text can end the event early."""
     return f"data: {json.dumps(content, ensure_ascii=True)}\n\n"
 
 
-def details_of(answer: Json) -> Json:
+def details_of(answer: JsonObject) -> JsonObject:
     """The extra field: the output of `hoptrail ask --json`, and the span that each number cites."""
     return {**answer, "citations": citations_of(answer)}
 
 
-def _usage(answer: Json) -> Json:
+def _usage(answer: JsonObject) -> JsonObject:
     """Tokens of the language model behind the recipe; 0 if rules answered."""
     usage = answer["usage"]
     prompt, completion = usage["prompt_tokens"], usage["completion_tokens"]

@@ -13,6 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
+from hoptrail.json_object import JsonObject
 from hoptrail.serving.server.job import Job
 from hoptrail.serving.server.originals import has_original, original_of
 from hoptrail.serving.server.refusals import Refusal, not_found, not_valid
@@ -23,7 +24,7 @@ from hoptrail.serving.server.wire import Text, as_line, document_json, shown, su
 router = APIRouter(prefix="/api", tags=["documents"])
 
 _TEXTS = TypeAdapter(list[Text])
-_UPLOAD_BODY: dict[str, Any] = {
+_UPLOAD_BODY: JsonObject = {
     "requestBody": {
         "required": True,
         "content": {
@@ -54,7 +55,7 @@ def documents(
     start: Annotated[int, Query(ge=0)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     title: Annotated[str, Query(max_length=300, description="Only titles that contain this.")] = "",
-) -> dict[str, Any]:
+) -> JsonObject:
     """The documents by title, `limit` of them from `start`."""
     found = here.workspace.by_title()
     if part := title.casefold():
@@ -63,7 +64,7 @@ def documents(
 
 
 @router.get("/documents/{name}")
-def document(here: Here, name: str) -> dict[str, Any]:
+def document(here: Here, name: str) -> JsonObject:
     """A document with its text and the ends of its sentences."""
     found = here.workspace.document(name)
     if found is None:
@@ -88,7 +89,7 @@ def original(here: Here, name: str) -> Response:
 
 
 @router.post("/documents", status_code=202, openapi_extra=_UPLOAD_BODY)
-async def add(request: Request, here: Here, served: Served) -> dict[str, Any]:
+async def add(request: Request, here: Here, served: Served) -> JsonObject:
     """Index documents: files as form data, or titles with texts as JSON. Returns the job."""
     here.workspace.check_changeable()
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -102,7 +103,7 @@ async def add(request: Request, here: Here, served: Served) -> dict[str, Any]:
 
 
 @router.delete("/documents/{name}", status_code=202)
-def remove(here: Here, name: str) -> dict[str, Any]:
+def remove(here: Here, name: str) -> JsonObject:
     """Remove a document, with everything derived from it alone. Returns the job."""
     found = here.workspace.document(name)
     if found is None:
@@ -111,7 +112,7 @@ def remove(here: Here, name: str) -> dict[str, Any]:
 
 
 @router.delete("/documents", status_code=202)
-def remove_several(here: Here, document: Annotated[list[str], Query(min_length=1, max_length=200)]) -> dict[str, Any]:
+def remove_several(here: Here, document: Annotated[list[str], Query(min_length=1, max_length=200)]) -> JsonObject:
     """Remove the documents named by `document` in the query; missing ones are ignored. Returns one job for all."""
     found = [one for name in dict.fromkeys(document) if (one := here.workspace.document(name)) is not None]
     if not found:
@@ -120,31 +121,31 @@ def remove_several(here: Here, document: Annotated[list[str], Query(min_length=1
 
 
 @router.get("/jobs")
-def jobs(here: Here) -> dict[str, Any]:
+def jobs(here: Here) -> JsonObject:
     """The unfinished and the latest finished jobs of this workspace, newest first, without their documents."""
     return {"jobs": [] if here.reads_only else [_summary(one) for one in here.jobs.all()]}
 
 
 @router.get("/jobs/{name}")
-def job(here: Here, name: str) -> dict[str, Any]:
+def job(here: Here, name: str) -> JsonObject:
     """A job, with the state of each of its documents."""
     return here.jobs.get(name).as_json()
 
 
 @router.delete("/jobs/{name}")
-def discard(here: Here, name: str) -> dict[str, Any]:
+def discard(here: Here, name: str) -> JsonObject:
     """Forget a job that is not running, with its documents that are not indexed yet."""
     return here.jobs.discard(name).as_json()
 
 
 @router.post("/jobs/{name}/cancel")
-def cancel(here: Here, name: str) -> dict[str, Any]:
+def cancel(here: Here, name: str) -> JsonObject:
     """Stop a job at its next step until it is resumed. Finished work stays."""
     return here.jobs.cancel(name).as_json()
 
 
 @router.post("/jobs/{name}/resume")
-def resume(here: Here, name: str) -> dict[str, Any]:
+def resume(here: Here, name: str) -> JsonObject:
     """Continue a job that was stopped or failed as a whole."""
     return here.jobs.resume(name).as_json()
 
@@ -193,7 +194,7 @@ async def _keep(here: Place, files: Sequence[tuple[str, Any]]) -> tuple[list[Upl
     return uploads, refused
 
 
-def _summary(one: Job) -> dict[str, Any]:
+def _summary(one: Job) -> JsonObject:
     whole = one.as_json()
     counts: dict[str, int] = {}
     for item in whole.pop("items"):

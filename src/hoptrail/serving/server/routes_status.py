@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from hoptrail.documents.forms import ENDINGS
+from hoptrail.json_object import JsonObject
 from hoptrail.serving.server.refusals import Refusal
 from hoptrail.serving.server.services import Here, Served, limits_of, names_of
 from hoptrail.serving.server.wire import contents_json, indexing_json, progress_json, unread_json
@@ -40,13 +39,13 @@ def metrics(request: Request, served: Served) -> Response:
 
 
 @router.get("/api/workspaces")
-def workspaces(request: Request) -> dict[str, Any]:
+def workspaces(request: Request) -> JsonObject:
     """The workspaces that the key opens, the default first."""
     return {"workspaces": list(names_of(request))}
 
 
 @router.get("/api/show")
-def show(here: Here, served: Served) -> dict[str, Any]:
+def show(here: Here, served: Served) -> JsonObject:
     """The contents of the workspace: `hoptrail show --json`, but with the number of documents; and what may be uploaded."""
     contents, folder = here.workspace.contents(), here.workspace.folder
     sees_all = here.workspace.labels is None  # other keys must not learn file names

@@ -17,13 +17,13 @@ import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 
+from hoptrail.json_object import JsonObject
 from hoptrail.language.following import resolve_follow_up
 from hoptrail.language.listener import Listener, ObservedLanguage
 from hoptrail.recipes.answering import CitedHop, cite
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.serving import contract
-from hoptrail.serving.contract import Json
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.question_threads import Desk, Patience, result_of
 from hoptrail.serving.server.refusals import as_refusal
@@ -35,7 +35,7 @@ from hoptrail.types import Answer, Hop, Span
 SILENCE_SECONDS = 10.0
 """After this silence a comment is sent, so that both sides notice a broken connection."""
 
-SendEvent = Callable[[str, Json], None]
+SendEvent = Callable[[str, JsonObject], None]
 
 
 @dataclass(slots=True)
@@ -97,7 +97,7 @@ def _with_language(recipe: Recipe, language: ObservedLanguage) -> Recipe:
     return copied
 
 
-def event(name: str, content: Json) -> str:
+def event(name: str, content: JsonObject) -> str:
     """One server-sent event; JSON on one line, so that no text can end it early."""
     return f"event: {name}\ndata: {json.dumps(content, ensure_ascii=True)}\n\n"
 
@@ -107,7 +107,7 @@ async def stream(
     place: Place,
     asked: Question,
     metrics: Metrics,
-    format_event: Callable[[str, Json], str] = event,
+    format_event: Callable[[str, JsonObject], str] = event,
 ) -> AsyncIterator[str]:
     """The events of one question, formatted by `format_event`. Starts the work at once; closing the iterator stops it.
 
@@ -117,7 +117,7 @@ async def stream(
     loop = asyncio.get_running_loop()
     events: asyncio.Queue[str | None] = asyncio.Queue()
 
-    def send_event(name: str, content: Json) -> None:
+    def send_event(name: str, content: JsonObject) -> None:
         if not loop.is_closed():
             loop.call_soon_threadsafe(events.put_nowait, format_event(name, content))
 
@@ -139,7 +139,7 @@ async def _events(
     events: asyncio.Queue[str | None],
     future: asyncio.Future[Answer],
     patience: Patience,
-    format_event: Callable[[str, Json], str],
+    format_event: Callable[[str, JsonObject], str],
     workspace: Workspace,
 ) -> AsyncIterator[str]:
     try:
@@ -159,7 +159,9 @@ async def _events(
         future.cancel()
 
 
-def _last_event(future: asyncio.Future[Answer], format_event: Callable[[str, Json], str], workspace: Workspace) -> str:
+def _last_event(
+    future: asyncio.Future[Answer], format_event: Callable[[str, JsonObject], str], workspace: Workspace
+) -> str:
     try:
         return format_event("answer", contract.answer_json(result_of(future)) | indexing_of(workspace))
     except Exception as error:  # noqa: BLE001 - the response has begun, so the error can only be an event

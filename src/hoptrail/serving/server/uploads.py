@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from hoptrail.corpus.durable import NEW, remove_files, sync_folder, write_file
 from hoptrail.corpus.places import UPLOADS
@@ -29,6 +29,7 @@ from hoptrail.documents.forms import ENDINGS, name_of
 from hoptrail.documents.marks import FILE_TIME
 from hoptrail.documents.read_sources import FILE_NAME, ReadingLimits, read_sources
 from hoptrail.errors import DocumentError, IndexBusy, StorageError
+from hoptrail.json_object import JsonObject
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.process_claims import LOCK, Claims
 from hoptrail.serving.server.refusals import Refusal, too_large
@@ -233,13 +234,13 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _row(document: Document, upload: Upload, limits: ReadingLimits) -> dict[str, Any]:
+def _row(document: Document, upload: Upload, limits: ReadingLimits) -> JsonObject:
     """A document as a JSON line, with its sentences only if splitting its text would give different ones."""
     lines = f"{walking.shown(upload.path.resolve())}#"
     source = document.sources[0]
     line = source.removeprefix(lines) if source.startswith(lines) else ""
     named_by_us = document.title == _title(upload.path)
-    row: dict[str, Any] = {
+    row: JsonObject = {
         "id": f"{upload.name}#{line}" if line else upload.name,
         "title": _title(Path(upload.name)) if named_by_us else document.title,
         "text": document.text,

@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hoptrail.errors import DocumentError, UsageError
 from hoptrail.index_contents import Contents, DocumentSummary, Reached
+from hoptrail.json_object import JsonObject
 from hoptrail.retrieval.corpus import QUESTION_LIMIT, check_question
 from hoptrail.serving import contract
-from hoptrail.serving.contract import Json
 from hoptrail.serving.server.refusals import not_valid
 from hoptrail.structures.course import Progress
 from hoptrail.types import Answer, Block, Document, Evidence, Hop, Trail, Verdict
@@ -110,13 +110,13 @@ def as_line(text: Text) -> bytes:
     return line.encode("utf-8", "backslashreplace")
 
 
-def contents_json(contents: Contents) -> Json:
+def contents_json(contents: Contents) -> JsonObject:
     """The object of `hoptrail show --json` with the number of documents in place of their list."""
     whole = contract.contents_json(contents)
     return {**whole, "documents": len(contents.documents)}
 
 
-def progress_json(progress: Progress) -> Json:
+def progress_json(progress: Progress) -> JsonObject:
     """`done` of `total` (0: unknown) of the step `what`; `share` of the whole run (0 to 1) and `seconds_left` are null while
     unknown.
     """
@@ -129,13 +129,13 @@ def progress_json(progress: Progress) -> Json:
     }
 
 
-def unread_json(errors: Sequence[DocumentError]) -> Json:
+def unread_json(errors: Sequence[DocumentError]) -> JsonObject:
     """How many files could not be read, and the first of them with the reasons."""
     files = [{"file": contract.file_name(error.source), "reason": error.reason} for error in errors[:MOST_UNREAD]]
     return {"total": len(errors), "files": files}
 
 
-def indexing_json(reached: Reached | None) -> Json:
+def indexing_json(reached: Reached | None) -> JsonObject:
     """The extra field of answers and `show` while an indexing run is unfinished: its progress, and whether it is running."""
     if reached is None:
         return {}
@@ -143,7 +143,7 @@ def indexing_json(reached: Reached | None) -> Json:
     return {"indexing": {name: getattr(reached, name) for name in counts} | {"goes_on": bool(reached.writer)}}
 
 
-def _origin_json(sources: Sequence[str]) -> Json:
+def _origin_json(sources: Sequence[str]) -> JsonObject:
     """`uploaded` marks a document that an upload of the same name replaces."""
     return {
         "sources": [contract.file_name(source) for source in sources],
@@ -151,7 +151,7 @@ def _origin_json(sources: Sequence[str]) -> Json:
     }
 
 
-def summary_json(document: DocumentSummary) -> Json:
+def summary_json(document: DocumentSummary) -> JsonObject:
     """A document in a list."""
     return {
         "id": document.id,
@@ -161,7 +161,7 @@ def summary_json(document: DocumentSummary) -> Json:
     }
 
 
-def document_json(document: Document) -> Json:
+def document_json(document: Document) -> JsonObject:
     """A whole document. `sentences` are the end offsets of sentences, in code points like all offsets; `blocks` tile the text,
     rows have cells, and `place` is the place in the file, if known.
     """
@@ -176,7 +176,7 @@ def document_json(document: Document) -> Json:
     }
 
 
-def _block_json(block: Block) -> Json:
+def _block_json(block: Block) -> JsonObject:
     return {
         "kind": block.kind.value,
         "start": block.start,
@@ -188,7 +188,7 @@ def _block_json(block: Block) -> Json:
     }
 
 
-def hop_json(number: int, hop: Hop, evidence: Iterable[Evidence]) -> Json:
+def hop_json(number: int, hop: Hop, evidence: Iterable[Evidence]) -> JsonObject:
     """A hop of a stream: as in `answer_json`, with its number and its evidence."""
     return {"hop": number, **contract.hop_json(hop), "evidence": [contract.evidence_json(item) for item in evidence]}
 

@@ -18,13 +18,13 @@ from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.errors import DocumentError, UsageError
 from hoptrail.index import Index
 from hoptrail.index_contents import Contents, DocumentSummary, contents_of, reached
+from hoptrail.json_object import JsonObject
 from hoptrail.language.lazy import OFFLINE
 from hoptrail.language.tasks import Language
 from hoptrail.recipes.catalogue import needed_structures, open_recipe, usable
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.recipes.registry import RECIPES
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.serving.contract import Json
 from hoptrail.serving.server.refusals import Refusal, not_valid
 from hoptrail.serving.server.wire import indexing_json
 from hoptrail.structures.course import Progress
@@ -41,7 +41,7 @@ class FolderState:
     unread: Sequence[DocumentError] = ()
 
 
-def indexing_of(workspace: Workspace) -> Json:
+def indexing_of(workspace: Workspace) -> JsonObject:
     """The extra field of answers while an indexing run is unfinished (`wire.indexing_json`)."""
     with workspace.reading() as snapshot:
         return indexing_json(reached(snapshot))
