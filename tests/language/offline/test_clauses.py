@@ -43,6 +43,7 @@ def test_a_clause_ends_where_the_question_goes_on(question: str) -> None:
     "question",
     [
         "What was the error of the gauge when it was new?",
+        "Who ran the building site when Colm fell ill?",
         "Where did the Gull sink?",
         "In which county does the Gull lie?",
         "Who is the leader of which revolution?",

@@ -27,7 +27,10 @@ def test_the_sides_of_a_choice_need_no_capitals(question: str, sides: tuple[str,
     assert offered.sides == sides
 
 
-@pytest.mark.parametrize("question", ["Who owns the mill?", "Do you take cards or cash?", "Is the weir older?"])
+@pytest.mark.parametrize(
+    "question",
+    ["Who owns the mill?", "Do you take cards or cash?", "Is the weir older?", "Who has more than two keys or a fob?"],
+)
 def test_what_orders_nothing_offers_nothing(question: str) -> None:
     assert find_choice(question) is None
 
@@ -41,6 +44,12 @@ PIECES = [
     Piece(BlockKind.PARAGRAPH, "Alder asks 12,400 for the new shaft. Birch 9,950 all in."),
     Piece(BlockKind.PARAGRAPH, "The cart weighs 3 tonnes, the barge 40 metres."),
     Piece(BlockKind.PARAGRAPH, "Ada Lunt was here in 1931. Bo Marsh was born in 1907."),
+    Piece(BlockKind.ROW, level=1, cells=(("", "Beam"), ("", "Moisture"))),
+    Piece(BlockKind.ROW, cells=(("Beam", "Barn, yard side"), ("Moisture", "31 %"))),
+    Piece(BlockKind.ROW, cells=(("Beam", "Barn, lane side"), ("Moisture", "19 %"))),
+    Piece(BlockKind.ROW, level=1, cells=(("", "Expense"), ("", "2022"), ("", "2023"))),
+    Piece(BlockKind.ROW, cells=(("Expense", "Heating oil"), ("2022", "8950"), ("2023", "7740"))),
+    Piece(BlockKind.ROW, cells=(("Expense", "Total"), ("2022", "19000"), ("2023", "21500"))),
 ]
 
 
@@ -61,6 +70,8 @@ def read(question: str) -> Reading:
         ("which takes longer the mill tour or the bread course", "the bread course"),
         ("Which shaft was cheaper, Alder or Birch?", "Birch"),
         ("Is the weir or the sluice older?", "the weir"),
+        ("Where was the barn wetter, on the lane side or on the yard side?", "the yard side"),
+        ("did the heating oil cost more in 2022 or in 2023", "2022"),
     ],
 )
 def test_the_values_of_both_sides_decide(question: str, answer: str) -> None:

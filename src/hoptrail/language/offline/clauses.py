@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, BASE_VERBS, COPULAS, PREPOSITIONS, word_set
+from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, BASE_VERBS, COPULAS, DATE_NOUNS, PREPOSITIONS, word_set
 from hoptrail.text.phrases import CLAUSE_WORDS, Token, group_start, own_verb, tokens_of
 from hoptrail.text.questions import is_person_noun
 
-_PRONOUNS = word_set("it he she they we you i")
+_TIMES = DATE_NOUNS | word_set(
+    "night evening morning afternoon weekend season summer winter spring autumn event occasion period era"
+)
 _DO = word_set("did do does")
 _BE = word_set("is was are were")
 _HAVE = word_set("has have had")
@@ -64,8 +66,9 @@ def describing_clauses(question: str) -> Iterator[Description]:
 def _is_relative(tokens: Sequence[Token], at: int) -> bool:
     """Whether the clause word at `at` opens a clause and is no question word, as in `the leader of which revolution`."""
     word = tokens[at].lower
-    when = word == "when" and at + 1 < len(tokens) and tokens[at + 1].lower in _PRONOUNS  # `the gauge when it was new`
-    if word not in CLAUSE_WORDS or at == 0 or when:
+    if word not in CLAUSE_WORDS or at == 0:
+        return False
+    if word == "when" and tokens[at - 1].lower not in _TIMES:  # `the gauge when it was new`
         return False
     if tokens[at - 1].lower in PREPOSITIONS:
         return at >= 2 and tokens[at - 2].content and at + 1 < len(tokens) and tokens[at + 1].subject

@@ -20,8 +20,10 @@ from hoptrail.types import Unit
 
 _EARLY = EARLIER - {"before"}
 _LATE = LATER - {"recently", "recent", "after"}
-_MORE = MORE | word_set("dearer costlier heaviest widest deepest")
-_LESS = LESS | word_set("least cheaper cheapest nearest")
+_MORE = MORE | word_set(
+    "dearer costlier heaviest widest deepest thicker warmer hotter wetter brighter louder stronger busier"
+)
+_LESS = LESS | word_set("least cheaper cheapest nearest thinner narrower colder cooler drier darker quieter weaker")
 _SINCE = re.compile(r"\bbeen\b.*\blonger\b")
 """The side that has been somewhere longer came earlier."""
 _FIRST_YEAR = 1000  # smaller numbers are not years
@@ -56,7 +58,7 @@ def find_choice(question: str) -> Choice | None:
     text = " ".join(question.split()).rstrip(" ?.!")
     left, joined, other = text.rpartition(" or ")
     ordering = next((word.lower for word in words(text) if word.lower in _EARLY | _LATE | _MORE | _LESS), "")
-    if not joined or not ordering or not left.strip():
+    if not joined or not ordering or not left.strip() or f"{ordering} than " in text.lower():
         return None
     start = _first_side(left, other, ordering)
     one, other = _trim(left[start:], ordering), _trim(other, ordering)
@@ -68,6 +70,12 @@ def find_choice(question: str) -> Choice | None:
     if ordering in AGES and words(text)[0].lower == "who":
         rest |= content_stems("born")
     return Choice((one, other), rest, dates, not since and ordering in _LATE | _MORE)
+
+
+def is_beside_choice(question: str, answer: str) -> bool:
+    """Whether the question offers two sides, and the answer names neither."""
+    choice = find_choice(question)
+    return choice is not None and not any(name & content_stems(answer) for name in _names(choice.sides))
 
 
 def _first_side(left: str, other: str, ordering: str) -> int:
@@ -133,13 +141,14 @@ def _values(
     for place, statement in enumerate(statements):
         is_row = statement.block is not None and bool(statement.block.cells)
         text = statement.said if is_row else statement.text
+        column = _columns_of(name, statement) if not name & choice.rest else ""
         if not name or not name <= content_stems(text):
             continue
         met = choice.rest & content_stems(" ".join((statement.unit.title, *statement.path, text)))
         if not is_row and (met != choice.rest if choice.dates else bool(choice.rest) and not met):
             continue  # a sentence must say whether its date is of a birth or a death
         fit = len(met) - place / len(statements)
-        text = text if is_row else _after(text, name, rival)
+        text = column or (text if is_row else _after(text, name, rival))
         if choice.dates:
             date = read_date(text)
             found = [_Value(date, "", fit, statement)] if date and date[0] >= _FIRST_YEAR else []
@@ -147,6 +156,14 @@ def _values(
             numbers = sorted((not _is_asked(choice, text, number.start), number) for number in quantities_in(text))
             found = [_Value((number.number,), number.unit, fit, statement) for _, number in numbers]
         yield from found[:1]
+
+
+def _columns_of(name: frozenset[str], statement: UnitStatement) -> str:
+    """The cells of a row whose headers name a side: `2023` and `2024` as columns; empty if there are none."""
+    cells = statement.block.cells if statement.block is not None else ()
+    start = statement.unit.sources[0].start
+    named = [cell for cell in cells if name <= content_stems(cell.header)]
+    return " ".join(statement.unit.text[max(0, cell.start - start) : max(0, cell.end - start)] for cell in named)
 
 
 def _is_asked(choice: Choice, text: str, start: int) -> bool:

@@ -27,7 +27,7 @@ from hoptrail.language.offline.extracting import extract, standing_alone
 from hoptrail.language.offline.hops import make_plan
 from hoptrail.language.offline.listing import asks_count, count, listing
 from hoptrail.language.offline.membership import claim_by_list
-from hoptrail.language.offline.offered import weigh_sides
+from hoptrail.language.offline.offered import is_beside_choice, weigh_sides
 from hoptrail.language.offline.page_reading import NoReader, Reader
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.yes_no import claim
@@ -167,6 +167,8 @@ class OfflineLanguage:
             reading = max(reading, named_by_description(asked, units), key=lambda reading: reading.confidence)
         # A reading that compared a value of each side has more steps; otherwise compare the sides here.
         weighed = weigh_sides(asked, units, similarity) if len(reading.steps) <= _SIDES else Reading(None)
+        if weighed.answer is None and reading.answer is not None and is_beside_choice(asked, reading.answer):
+            return Reading(None, reading.steps[:-1], kind=reading.kind)
         return reading if weighed.answer is None else weighed
 
     def _read(self, question: str, evidence: EvidencePages, least: float = 0.0) -> Reading:
