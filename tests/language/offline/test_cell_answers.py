@@ -65,6 +65,7 @@ def test_a_cell_is_of_its_row_and_of_what_is_asked(question: str, value: str | N
             "What is the deposit of the Gull on the oars?",
             "5 pounds on the oars",
         ),
+        ("Counter: 4531 when the Gull was sold", "How old was the Gull when it was sold?", None),
         ("Draught: see below", "How much is the draught of the Gull?", None),
         ("The Gull leaves at nine", "When does the Gull leave?", None),
     ],
