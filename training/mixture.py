@@ -19,24 +19,26 @@ from training.linked import Links, linked, links_of
 from training.manuals import manual
 from training.stated import Fact, facts, stated
 from training.wording import as_typed
+from training.written import written
 
 ROUND = 1000
 """Number of examples in a round."""
 
 SHARES: Mapping[str, float] = {
-    "reading": 0.26,
-    "sentences": 0.09,
+    "written": 0.50,
+    "reading": 0.12,
+    "sentences": 0.03,
     "steps": 0.06,
     "whole": 0.02,
-    "after": 0.05,
-    "yes_no": 0.11,
-    "helps": 0.04,
-    "rows": 0.06,
-    "linked": 0.10,
-    "manuals": 0.06,
-    "stated": 0.03,
-    "unanswerable": 0.07,
-    "without_answer": 0.05,
+    "after": 0.03,
+    "yes_no": 0.05,
+    "helps": 0.02,
+    "rows": 0.02,
+    "linked": 0.04,
+    "manuals": 0.01,
+    "stated": 0.02,
+    "unanswerable": 0.05,
+    "without_answer": 0.03,
 }
 """Proportions of a round, by pool; the pools after `helps` are derived from the others."""
 
@@ -90,8 +92,9 @@ class Pools:
 def read_pools(data: Path, seed: int) -> Pools:
     """All training examples from the folder with the training sets."""
     read: dict[str, list[Example]] = {
-        pool: [] for pool in ("reading", "sentences", "steps", "whole", "after", "yes_no", "helps")
+        pool: [] for pool in ("written", "reading", "sentences", "steps", "whole", "after", "yes_no", "helps")
     }
+    read["written"] += written()
     for pool, example in sources.spans(data / READING):
         read[pool].append(example)
     read["yes_no"] += sources.judgements(data / READING)
