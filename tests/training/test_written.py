@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
-
 from training.examples import Example, Verdict
 from training.written import FOLDER, written
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+from hoptrail.language.indirect_questions import direct
 from hoptrail.language.spelling import with_question_word
 from hoptrail.text.lexicon import AUXILIARIES, PREPOSITIONS, QUESTION_WORDS, word_set
 from hoptrail.text.words import Word, words
@@ -43,7 +44,7 @@ _COMPARED = word_set(
 
 def kind_asked(question: str) -> AnswerKind:
     """The kind of answer that a question asks for; `SHORT` by default."""
-    line = with_question_word(" ".join(question.split()))
+    line = with_question_word(" ".join(direct(question).split()))
     tokens = words(line)
     if not tokens:
         return AnswerKind.SHORT

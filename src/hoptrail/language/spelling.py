@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from hoptrail.language.indirect_questions import direct
 from hoptrail.models.vocabulary import common_words
 from hoptrail.text.lexicon import AUXILIARIES, FUNCTION_WORDS, QUESTION_WORDS
 from hoptrail.text.words import Word, words
@@ -22,8 +23,8 @@ _SHORTEST_QUESTION_WORD = 4
 
 
 def corrected(question: str, units: Sequence[Unit]) -> str:
-    """The question corrected by the words of the units."""
-    question = with_question_word(question)
+    """The plain question, corrected by the words of the units."""
+    question = with_question_word(direct(question))
     plain: set[str] = set()
     known = set(FUNCTION_WORDS | QUESTION_WORDS)
     for unit in units[:_UNITS]:

@@ -204,7 +204,7 @@ PERSON_NOUNS = word_set(
     "mother parent son daughter child brother sister sibling wife husband spouse uncle aunt cousin grandfather "
     "grandmother star chef president captain architect politician physician musician magician saint pope bishop "
     "coach chief mayor pilot guide cook athlete nurse lawyer widow minister secretary head judge knight chancellor "
-    "premier protagonist character host"
+    "premier protagonist character host lady gentleman guy colleague neighbour neighbor friend boss crew deputy clerk guest"
 )
 PERSON_ENDINGS = ("er", "or", "ist", "ian", "eer", "ess", "ant", "man", "woman")
 NOT_PERSONS = word_set(

@@ -28,7 +28,13 @@ _WORDS_FOR = {
     Wanted.NUMBER: "number amount quantity total cost price count size weight length",
 }
 _ATTRIBUTES = {wanted: content_stems(attributes) for wanted, attributes in _WORDS_FOR.items()}
-_MEASURE_WORDS = ("cost price fee", "count quantity stock pieces total", "size length width height", "weight", "age old")
+_MEASURE_WORDS = (
+    "cost price fee",
+    "count quantity stock pieces total",
+    "size length width height",
+    "weight",
+    "age old",
+)
 _MEASURES = tuple(map(content_stems, _MEASURE_WORDS))  # kinds of measures, which must match: a price is no quantity
 _DATED = re.compile(
     rf"\b(?:1[5-9]|20)\d\d\b|\b(?:{'|'.join(month[:3] for month in MONTHS)})|\b\d{{1,2}}:\d\d\b"

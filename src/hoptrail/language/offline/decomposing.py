@@ -25,8 +25,9 @@ _SHORTENED = re.compile(r"^(who|what)['’]s (?=[a-z#A-Z])", re.IGNORECASE)
 _ASKED_NAME = re.compile(r"^(who|what) (?:is|was|are|were) the (?:full |first )?names? of (?=the [a-z])", re.IGNORECASE)
 _FRONTED = word_set("did does do was were is are")
 _ADJECTIVE = re.compile(
-    r"\b(?P<noun>the [a-z]+) (?=(?:allergic|responsible|accountable|answerable|eligible|liable|fluent|familiar|present|absent) "
-    r"(?:to|for|in|with|at|from)\b|in charge of\b)",
+    r"\b(?P<noun>the [a-z]+) (?="
+    r"(?:allergic|responsible|accountable|answerable|eligible|liable|fluent|familiar) (?:to|for|in|with)\b"
+    r"|(?:present|absent) (?:at|from)\b|in charge of\b)",
     re.IGNORECASE,
 )
 """A noun that an adjective with its object follows: `the person allergic to nuts`."""

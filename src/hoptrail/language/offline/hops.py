@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hoptrail.language.completing import complete, unresolved
+from hoptrail.language.indirect_questions import direct
 from hoptrail.language.offline.comparisons import YES_OR_NO, Comparison, find_comparison
 from hoptrail.language.offline.decomposing import chain
 from hoptrail.language.offline.intersecting import agreed, find_conditions
@@ -45,6 +46,7 @@ def make_plan(question: str, settings: OfflineSettings) -> Plan:
     """The hops of `question`: at most `settings.most_hops`; one for a question too long to analyse."""
     if len(question) > settings.question_characters:
         return Plan((question,))
+    question = direct(question)
     comparison = find_comparison(question)
     if comparison is not None:
         asked = comparison.asked()
