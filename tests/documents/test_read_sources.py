@@ -254,6 +254,8 @@ def test_a_document_has_a_date(tmp_path: Path, name: str, text: str, date: str, 
             "2022-05-01|2022-05-01||2022-05-01|2023-05",
         ),
         ("2024-03-05.txt", "Forty spaces.\n\nThirty.", "|"),
+        ("rules.txt", "The harbour board adopted these on 5 March 2024.\n\nForty spaces.", "2024-03-05|2024-03-05"),
+        ("berg.txt", "Ida Berg was born on 5 March 1931.\n\nShe kept the light.", "|"),
     ],
 )
 def test_the_date_in_a_document_applies_to_its_blocks(tmp_path: Path, name: str, text: str, dates: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.text.dates import dates_asked, dates_said, find_date
+from hoptrail.text.dates import dates_asked, dates_said, find_date, stated_date
 
 
 @pytest.mark.parametrize(
@@ -81,3 +81,36 @@ def test_questions_give_dates_with_and_without_a_year(question: str, dates: tupl
 def test_a_date_has_the_forms_day_day_without_year_and_month() -> None:
     assert dates_said("On 5 February 2024") == {"2024-02-05", "--02-05", "2024-02"}
     assert dates_said("on 5 February") == {"--02-05"}
+
+
+@pytest.mark.parametrize(
+    ("line", "date"),
+    [
+        ("5 March 2024", "2024-03-05"),
+        ("Leith, 5 March 2024", "2024-03-05"),
+        ("**Date:** 2024-03-05", "2024-03-05"),
+        ("Adopted by the general meeting on 17 April 2024. In force from 1 June 2024.", "2024-04-17"),
+        ("These rules are in force since 3 May 2022 and bind all.", "2022-05-03"),
+        ("As of September 2022. Errors to Beate.", "2022-09"),
+        ("Version 11, January 2025. Replaces version 10 (2022).", "2025-01"),
+        ("Minutes of the meeting of 5 May 2020", "2020-05-05"),
+    ],
+)
+def test_a_line_at_the_beginning_gives_its_document_a_date(line: str, date: str) -> None:
+    assert stated_date(line) == date
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Ida Berg was born on 5 March 1931 in Varden.",
+        "Born 1 May 1931",
+        "The meeting of 5 May 2020 chose Ida.",
+        "Present: Ida. Next meeting 5 June 2024",
+        "Status: in production since March 2022",
+        "Valid until 5 May 2026",
+        "No date",
+    ],
+)
+def test_other_dates_are_not_those_of_the_document(line: str) -> None:
+    assert stated_date(line) == ""

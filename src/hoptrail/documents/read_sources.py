@@ -37,7 +37,7 @@ from hoptrail.documents.plain_text import parse_plain, plain_blocks
 from hoptrail.documents.walking import shown
 from hoptrail.errors import DocumentError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work, batched, from_to
-from hoptrail.text.dates import find_date
+from hoptrail.text.dates import date_above, find_date, stated_date
 from hoptrail.text.sentences import shortened_ends
 from hoptrail.types import Block, BlockKind, Document, content_id
 
@@ -52,6 +52,7 @@ FILE_NAME = "file name"
 
 _LONGEST_TITLE = 300
 _FIRST_LINES, _DATE_LINE = 5, 60
+_STATING_LINES = 8  # that may state the date of the document, however long
 """Lines at the start of a text that may hold its date, and the maximal length of such a line in characters."""
 
 
@@ -166,12 +167,18 @@ def _from_file(file: FileContent, parsing: Parsing, limits: ReadingLimits, first
 def _with_date(parsed: Parsed, name: str, modified: str) -> Parsed:
     """Add the date: that of the format, else one in the title, the first lines or the file name, else the file's time.
 
+    Only a date that the document states as its own is also that of its blocks: a biography begins with a date of birth.
+
     Dates in tables and in headings below level 1 apply to a part of the document only, so the search ends before them.
     """
     if parsed.date:
         return replace(parsed, blocks=tuple(_with_block_date(block, parsed.date) for block in parsed.blocks))
     end = next((block.start for block in parsed.blocks if _dates_a_part(block, parsed.text)), len(parsed.text))
-    lines = [line for line in parsed.text[: min(end, 1000)].splitlines()[:_FIRST_LINES] if len(line) <= _DATE_LINE]
+    first = parsed.text[: min(end, 1000)].splitlines()
+    if date := next(filter(None, map(stated_date, first[:_STATING_LINES])), ""):
+        blocks = tuple(_with_block_date(block, date) for block in parsed.blocks)
+        return replace(parsed, blocks=blocks, date=date, date_from="first lines")
+    lines = [line for line in first[:_FIRST_LINES] if len(line) <= _DATE_LINE]
     places = ((parsed.title, "title"), (" ".join(lines), "first lines"), (name, FILE_NAME))
     dates = ((date, place) for text, place in places if (date := find_date(text)))
     date, place = next(dates, (modified, FILE_TIME if modified else ""))
@@ -189,7 +196,8 @@ def _with_block_date(block: Block, date: str) -> Block:
 
     Dates from the file's name or time are not for blocks: these are part of the id, which must not depend on the file.
     """
-    return block if block.date or block.kind is BlockKind.QUOTE else replace(block, date=date)
+    is_dated = block.date or block.kind is BlockKind.QUOTE or date_above(block.path, "")
+    return block if is_dated else replace(block, date=date)
 
 
 def _from_line(content: LineContent, limits: ReadingLimits) -> Document:

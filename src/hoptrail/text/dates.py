@@ -36,11 +36,31 @@ _WITHOUT_YEAR = tuple(
     for pattern in (rf"(?<!\w){_ORDINAL}\s+(?:of\s+)?{_MONTH}(?!\w)", rf"(?<!\w){_MONTH}\s+{_ORDINAL}(?!\w)")
 )
 _LEAP_YEAR = "2000"
+_STATING = re.compile(
+    r"^(?!.*\b(?:next|previous|until|before) )"
+    r"(?:.*\b(?:(?:in force|effective|valid)(?: (?:from|since|as of))?|as (?:of|at)|updated|changed|revised|reviewed)"
+    r"|.{0,40}\b(?:date|dated|issued|adopted|approved|edition|version|(?<!the )minutes|(?<!the )meeting)\b[^.;:]{0,40}?)"
+    r"(?: on| of| from|:)*\W{0,4}$",
+    re.IGNORECASE,
+)
+"""What precedes the date of a document in its first lines: `In force from`, `Last updated:`, `Minutes of the meeting of`."""
+_PLACE = re.compile(r"[^\W\d][\w .'-]{0,30},\s*(?:the )?", re.IGNORECASE)
+"""What else stands in a line with the date of a letter: `Leith, 5 March 2024`."""
 
 
 def find_date(text: str) -> str:
     """The first date in `text` with a year, to the day (`2024-03-05`) or month (`2024-03`); empty if there is none."""
     return next((iso for _, iso in _match_dates(text, _PATTERNS)), "")
+
+
+def stated_date(line: str) -> str:
+    """The date that a line at the beginning of a document gives to it: announced, or alone; empty if there is none."""
+    for match, iso in _match_dates(line, _PATTERNS):
+        before, after = line[: match.start()].lstrip(" \t*_#|"), line[match.end() :].strip(" \t.*_|")
+        alone = not after and (not before or _PLACE.fullmatch(before))
+        if alone or _STATING.search(before):
+            return iso
+    return ""
 
 
 def date_of(block: Block | None, title: str) -> str:

@@ -59,6 +59,15 @@ def test_the_later_one_holds(prices: tuple[Unit, Unit], one: str, other: str, an
     assert read(DEPOSIT, dated(prices[0], one), dated(prices[1], other)).answer == answer
 
 
+def test_what_holds_now_is_said_by_the_later_one_in_other_words(passage: MakeUnit) -> None:
+    old = dated(passage("Rules", "Whoever asks for the rowing boat leaves a deposit of 20 euros in the box."), "2021")
+    new = dated(passage("Board", "Rowing boat: the deposit rises to 35 euros; three members were against."), "2024")
+    asked = "What deposit does the rowing boat need now?"
+    script = {one: {"20 euros": 5.0, "35 euros": 0.0} for one in (asked, DEPOSIT)}
+    assert read(asked, old, new, script=script).answer == "35 euros"
+    assert read(DEPOSIT, old, new, script=script).answer == "20 euros", "nothing tells that both say the same"
+
+
 def test_documents_that_agree_are_no_contradiction(passage: MakeUnit) -> None:
     texts = ("The deposit for the rowing boat is 20 euros.", "The deposit for the rowing boat is 20 euros, as ever.")
     assert read(DEPOSIT, *(passage(str(at), text) for at, text in enumerate(texts))).answer == "20 euros"

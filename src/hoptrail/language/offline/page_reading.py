@@ -7,6 +7,7 @@ ranked; `judging` computes how likely one is right.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -29,8 +30,13 @@ _HELPS = 0.5  # weight of the log odds that a page helps, added to those of its 
 _LATER = 0.3  # log odds that a page loses for each doubling of its rank
 _ALIKE, _RIVAL = 0.6, 4.0
 """Least share of common words of two statements about one thing, and how far behind in log odds a later one may be."""
+_PRESENT_RIVAL = 8.0  # the same, if the question asks for what holds now
+_PRESENT = re.compile(
+    r"\b(?:now|nowadays|currently|current|today|at present|at the moment|these days|as things stand|by now|still)\b",
+    re.IGNORECASE,
+)
 _IDENTICAL = 0.8  # least share of common words for two statements of different documents to contradict each other
-_FEWEST = 2  # least number of the question's words that contradicting statements share
+_FEWEST = 2  # least number of the question's words that statements about one thing share
 _CELL = 4.0  # log odds of a cell that fits in every word
 
 
@@ -94,7 +100,8 @@ class Reader:
         avoided = [_stems(name) for name in avoid]
         units = [self._sheets[rank].unit for rank in self._ranks_with_names(text)]
         cell = best_cell(question, units, frozenset[str]().union(*avoided))
-        found = _latest_first(sorted(self._spans(text, question, avoided), key=lambda one: -one.odds))
+        spans = sorted(self._spans(text, question, avoided), key=lambda one: -one.odds)
+        found = _latest_first(spans, present=_PRESENT.search(text) is not None)
         named = frozenset[str]().union(*(_stems(anchor.text) for anchor in question.anchors))
         if (cell and cell.contested) or any(_contradicts(one, found[0], named) for one in found[1:]):
             return []
@@ -166,12 +173,16 @@ class Reader:
         return [rank for rank, sheet in enumerate(self._sheets) if names <= stems[sheet.unit.document]]
 
 
-def _latest_first(found: Sequence[ReadAnswer]) -> list[ReadAnswer]:
-    """Replace the best answer by the latest about the same thing, which cites the earlier ones as replaced."""
+def _latest_first(found: Sequence[ReadAnswer], *, present: bool) -> list[ReadAnswer]:
+    """Replace the best answer by the latest about the same thing, which cites the earlier ones as replaced.
+
+    If the question asks for the `present` state, statements with the same words of the question are about the same thing.
+    """
     best = next(iter(found), None)
     if best is None or best.is_cell or not best.date:
         return list(found)
-    same = [best, *(one for one in found[1:] if one.date and _of_the_same(one, best))]
+    dated = [one for one in found[1:] if one.date]
+    same = [best, *(one for one in dated if _of_the_same(one, best) or (present and _covers_the_same(one, best)))]
     last = max(same, key=lambda one: one.date)
     earlier = [one for one in same if one.date < last.date]
     if not earlier:
@@ -198,6 +209,12 @@ def _of_the_same(one: ReadAnswer, best: ReadAnswer, least: float = _ALIKE) -> bo
     shared, either = one.stems & best.stems, one.stems | best.stems
     alike = len(shared) >= least * len(either - content_stems(one.answer) - content_stems(best.answer))
     return alike and one.odds > best.odds - _RIVAL and not same_answer(one.answer, best.answer)
+
+
+def _covers_the_same(one: ReadAnswer, best: ReadAnswer) -> bool:
+    """Whether a statement has all of the question's words that the best one has, at least two."""
+    alike = one.covered >= best.covered and len(best.covered) >= _FEWEST
+    return alike and one.odds > best.odds - _PRESENT_RIVAL and not same_answer(one.answer, best.answer)
 
 
 def _share(asked: frozenset[str], sheet: Sheet) -> float:
