@@ -93,7 +93,7 @@ def _plural(tokens: tuple[Word, ...], *, first: bool) -> bool:
         if token.lower in AUXILIARIES:
             return False
         if _is_plural(token) and (
-            following.lower in _PLURAL_VERBS
+            following.lower in _PLURAL_VERBS | {"and"}
             or (first and following.lower == "does")
             or (at == 0 and following.lower not in _NO_NOUN_BEFORE)
         ):

@@ -59,6 +59,18 @@ def explain(question: str, units: Sequence[Unit], similarity: Similarity | None)
     return Reading(text, (Step(question, text, support),), confidence_of(best.share), AnswerKind.PASSAGE)
 
 
+def explain_by_reading(question: str, units: Sequence[Unit], reading: Reading) -> Reading:
+    """The block or sentences around what a reader takes for the explanation; an abstention if it has found nothing."""
+    support = reading.steps[-1].support if reading.answer is not None and reading.steps else ()
+    found = (said for unit in units for said in statements_of(unit) if support and said.support[:1] == support[:1])
+    said = next(found, None)
+    if said is None or not _is_explanation(said):
+        return Reading(None, kind=AnswerKind.PASSAGE)
+    text, start, end = _quoted_text(said)
+    step = Step(question, text, support_of(said.unit, start, end))
+    return Reading(text, (step,), reading.confidence, AnswerKind.PASSAGE)
+
+
 def answer_frequent_question(question: str, units: Sequence[Unit]) -> Reading:
     """The answer of a document that asks the same question, as a heading or in a statement; an abstention if none does."""
     for unit in units:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar, cast
@@ -16,13 +16,13 @@ from typing import TypeVar, cast
 from hoptrail.errors import TaskFailed
 from hoptrail.execution.executor import is_remote_safe
 from hoptrail.language import tasks
-from hoptrail.language.closeness import encoder_similarity
+from hoptrail.language.closeness import Similarity, encoder_similarity
 from hoptrail.language.completing import clarify, complete
 from hoptrail.language.entity_finders import RULES, EntityFinder, open_finder
 from hoptrail.language.offline.concluding import conclude, read_by_hops
 from hoptrail.language.offline.definitions import asks_what_it_is, decided, define, named_by_description
 from hoptrail.language.offline.evidence import EvidencePages, open_evidence
-from hoptrail.language.offline.explanations import answer_frequent_question, explain, steps
+from hoptrail.language.offline.explanations import answer_frequent_question, explain, explain_by_reading, steps
 from hoptrail.language.offline.extracting import extract, standing_alone
 from hoptrail.language.offline.hops import make_plan
 from hoptrail.language.offline.listing import asks_count, count, listing
@@ -156,7 +156,9 @@ class OfflineLanguage:
             if frequent.answer is not None:
                 return frequent
         if kind in _QUOTING:
-            return _QUOTING[kind](asked, units, similarity)
+            return _quote(
+                kind, asked, units, similarity, lambda: self._read(asked, open_evidence(units, self._settings), least)
+            )
         reading = count(asked, units) if asks_count(asked) else Reading(None)
         if reading.answer is None:
             reading = _of_kind(self._read(asked, open_evidence(units, self._settings), least), kind)
@@ -203,6 +205,16 @@ class OfflineLanguage:
             return same_words(task.one, task.other)
         same = same_words(task.premise, task.hypothesis)
         return tasks.Relation.ENTAILMENT if same else tasks.Relation.CONTRADICTION
+
+
+def _quote(
+    kind: AnswerKind, asked: str, units: Sequence[Unit], similarity: Similarity | None, read: Callable[[], Reading]
+) -> Reading:
+    """A quoted answer, selected by its words, else what explains according to the reader."""
+    quoted = _QUOTING[kind](asked, units, similarity)
+    if quoted.answer is not None or kind is AnswerKind.LIST:
+        return quoted
+    return explain_by_reading(asked, units, read())
 
 
 def _rewritten(task: tasks.Complete | tasks.Clarify) -> str:
