@@ -21,7 +21,14 @@ QUESTIONS = {
         "In which hills does the Isk rise?",
         "",
     ),
-    AnswerKind.YES_NO: ("Is Wrenmouth a port?", "can i bring a dog", "Were both bridges built by Finch?"),
+    AnswerKind.YES_NO: (
+        "Is Wrenmouth a port?",
+        "can i bring a dog",
+        "Were both bridges built by Finch?",
+        "Am I allowed to fish from the pier?",
+        "may two boats share a berth",
+        "We have two dogs. Is that allowed?",
+    ),
     AnswerKind.LIST: (
         "List all bridges",
         "Which members are waiting for a berth?",
@@ -29,6 +36,7 @@ QUESTIONS = {
         "Who was present at the meeting of 4 May?",
         "name all keepers of the lighthouse",
         "Which ports does the ferry call at?",
+        "which washing machines and dryers are in the cellar",
     ),
     AnswerKind.STEPS: ("How do I reef the mainsail?", "how to start the pump", "What should I do if the alarm rings?"),
     AnswerKind.PASSAGE: (

@@ -7,7 +7,8 @@ from itertools import pairwise
 
 from hoptrail.language.indirect_questions import direct
 from hoptrail.language.spelling import with_question_word
-from hoptrail.text.lexicon import AUXILIARIES, PREPOSITIONS, QUESTION_WORDS, word_set
+from hoptrail.text.lexicon import AUXILIARIES, OPENERS, PREPOSITIONS, QUESTION_WORDS, word_set
+from hoptrail.text.questions import asking_sentence
 from hoptrail.text.words import Word, words
 from hoptrail.types import AnswerKind
 
@@ -44,7 +45,7 @@ _COMPARED = word_set(
 
 def kind_asked(question: str) -> AnswerKind:
     """The kind of answer that a question asks for; `SHORT` by default."""
-    line = with_question_word(" ".join(direct(question).split()))
+    line = with_question_word(asking_sentence(" ".join(direct(question).split())))
     tokens = words(line)
     if not tokens:
         return AnswerKind.SHORT
@@ -55,7 +56,7 @@ def kind_asked(question: str) -> AnswerKind:
         return AnswerKind.LIST
     if first == "how":
         return _how(tokens)
-    if first in AUXILIARIES or first in {"am", "should", "must", "may", "might"}:
+    if first in OPENERS:
         return AnswerKind.SHORT if _offers(tokens) else AnswerKind.YES_NO
     if _DONE.match(line):
         return AnswerKind.STEPS

@@ -16,6 +16,8 @@ def word_set(text: str) -> frozenset[str]:
 
 ARTICLES = word_set("a an the")
 AUXILIARIES = word_set("is are was were do does did has have had can could will would")
+OPENERS = AUXILIARIES | word_set("am may must should might shall")
+"""Verbs that open a question for yes or no."""
 COPULAS = word_set("is are was were be been being")
 QUESTION_WORDS = word_set("who whom whose what which when where why how")
 PREPOSITIONS = word_set(

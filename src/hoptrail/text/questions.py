@@ -5,6 +5,7 @@ Reads one English question at a time, by function words and word order.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,6 +16,7 @@ from hoptrail.text.lexicon import (
     FUNCTION_WORDS,
     NOT_PERSONS,
     NUMBER_NOUNS,
+    OPENERS,
     PERSON_ENDINGS,
     PERSON_NOUNS,
     PLACE_NOUNS,
@@ -96,6 +98,11 @@ def type_of_noun(noun: str) -> Wanted:
     return Wanted.PERSON if is_person_noun(lower) else Wanted.THING
 
 
+def asking_sentence(text: str) -> str:
+    """The last sentence of a text that ends with a question mark: `We have two dogs. Is that allowed?`; else the text."""
+    return re.split(r"(?<=[a-z)][.!?]) +(?=[A-Z])", text)[-1] if text.rstrip().endswith("?") else text
+
+
 def analyse(text: str, titles: tuple[str, ...] = ()) -> Question | None:
     """Analyse a question; None if it is not English as far as the rules can tell.
 
@@ -105,8 +112,8 @@ def analyse(text: str, titles: tuple[str, ...] = ()) -> Question | None:
     anchors = find_mentions(text, titles, question=True)
     free = [word for word in words(text) if not any(mention.start <= word.start < mention.end for mention in anchors)]
     position = _question_word(free)
-    leading = words(text[:40])
-    fronted = bool(leading) and leading[0].lower in AUXILIARIES
+    leading = words(asking_sentence(text)[:40])
+    fronted = bool(leading) and leading[0].lower in OPENERS
     if position is None and not fronted and not _are_key_words(text, free):
         return None
     wanted, noun, used = _answer_type(free, position, fronted=fronted)
