@@ -27,9 +27,10 @@ from training.mixture import MULTI_HOP, READING, SHARES, read_pools
 from training.reader import COOLED
 from training.sources import DATA, read_lines
 from training.storage import in_eight_bits
+from training.written import FOLDER as WRITTEN
 
 ROOT = Path(__file__).resolve().parents[1]
-LICENCE = "CC-BY-SA-4.0"
+LICENCE, OWN_LICENCE = "CC-BY-SA-4.0", "Apache-2.0"
 _LICENCES = {"hotpotqa_train": "CC BY-SA 4.0", "2wiki_train": "Apache-2.0", "musique_train": "CC BY 4.0"}
 
 
@@ -43,6 +44,8 @@ def sources_of(data: Path) -> Iterator[Source]:
         for path in (data / folder / "questions.jsonl", data / folder / "corpus.jsonl"):
             place = f"{folder}/{path.name}"
             yield Source(path=place, sha256=digest_of_file(path), licences=(_LICENCES[folder],))
+    for path in sorted(WRITTEN.glob("*/questions.jsonl")):
+        yield Source(path=str(path.relative_to(ROOT)), sha256=digest_of_file(path), licences=(OWN_LICENCE,))
 
 
 def learned_texts(data: Path, seed: int) -> Iterator[str]:
