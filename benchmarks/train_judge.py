@@ -5,8 +5,8 @@
 FOLDER is a folder for `hoptrail evaluate`: a data set or people's own documents; DIR/index/NAME is its index, as `hoptrail
 evaluate --work DIR` leaves it. A question gives two examples: with the best passages that `trail` finds, and with the best of
 those that name none of its answers, where nothing is right; the second has `UNANSWERABLE_WEIGHT` times the weight of the first.
-Every folder has the same weight, however many questions it has. The fit is a logistic regression with a ridge. The printed
-figures use weights fitted on all other folders.
+Every folder has the same weight, however many questions it has. The fit is a logistic regression with a ridge; weights in
+`FIXED` are given. The printed figures use weights fitted on all other folders.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ from hoptrail.types import AnswerKind
 FOUND, READ = 20, 5
 UNANSWERABLE_WEIGHT = 0.4
 RIDGE = 3.0
+FIXED = {"odds": 0.08}
+"""The reader's odds count a little whatever the data say: fitted beside the odds that the page helps they count for nothing."""
 LEAST = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 _READ_KINDS = (AnswerKind.SHORT, AnswerKind.YES_NO)
 Floats = NDArray[np.float64]
@@ -95,21 +97,32 @@ def fit(found: Sequence[Example]) -> Judge:
     """Logistic regression with a ridge on standardised values, by Newton's method; returns weights for the raw values."""
     values = np.array([option.evidence.values for one in found for option in one.options])
     right = np.array([right for one in found for right in one.right], dtype=np.float64)
-    sizes = Counter(one.folder for one in found for _ in one.options)
-    share = {folder: len(values) / len(sizes) / size for folder, size in sizes.items()}
-    counts = np.array(
-        [share[one.folder] * (1.0 if one.answerable else UNANSWERABLE_WEIGHT) for one in found for _ in one.options]
-    )
-    mean, deviation = values.mean(0), values.std(0) + 1e-6
-    standard = np.column_stack([(values - mean) / deviation, np.ones(len(values))])
+    given = np.array([FIXED.get(name, 0.0) for name in NAMES])
+    values_fitted = np.where([name in FIXED for name in NAMES], 0.0, values)
+    mean, deviation = values_fitted.mean(0), values_fitted.std(0) + 1e-6
+    standard = np.column_stack([(values_fitted - mean) / deviation, np.ones(len(values))])
     weights = np.zeros(standard.shape[1])
+    counts = _counts(found)
     for _ in range(30):
-        chance = 1 / (1 + np.exp(-standard @ weights))
+        chance = 1 / (1 + np.exp(-standard @ weights - values @ given))
         slope = standard.T @ (counts * (chance - right)) + RIDGE * weights
         curve = (standard * (counts * chance * (1 - chance))[:, None]).T @ standard + RIDGE * np.eye(len(weights))
         weights -= np.linalg.solve(curve, slope)
     own = weights[:-1] / deviation
-    return Judge(tuple(own.tolist()), float(weights[-1] - mean @ own))
+    return Judge(tuple((own + given).tolist()), float(weights[-1] - mean @ own))
+
+
+def _counts(found: Sequence[Example]) -> Floats:
+    """The weight of each option, the same in all for every folder."""
+    sizes = Counter(one.folder for one in found for _ in one.options)
+    each = sum(sizes.values()) / len(sizes)
+    return np.array(
+        [
+            each / sizes[one.folder] * (1.0 if one.answerable else UNANSWERABLE_WEIGHT)
+            for one in found
+            for _ in one.options
+        ]
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -312,7 +312,8 @@ def test_a_choice_goes_to_the_side_of_which_more_is_said(
     question: str, answer: str, world: tuple[Unit, ...], passage: MakeUnit
 ) -> None:
     ale = passage("Orrin Ale", "Orrin Ale is brewed in Arden. It is bottled in green glass.")
-    assert read(question, (*world, ale)).answer == answer
+    task = Read(question, (*world, ale), Abstain.NEVER)
+    assert OfflineLanguage().perform(task).value.answer == answer
 
 
 def test_recall_always_abstains_and_usage_is_seconds_only() -> None:

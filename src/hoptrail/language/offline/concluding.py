@@ -14,7 +14,7 @@ from hoptrail.language.offline.comparisons import Comparison
 from hoptrail.language.offline.evidence import EvidencePages
 from hoptrail.language.offline.hops import FollowedPlan, Plan, follow, make_plan
 from hoptrail.language.offline.judging import Evidence, cut, stored_judge
-from hoptrail.language.offline.page_reading import ReadAnswer, Reader, same_answer
+from hoptrail.language.offline.page_reading import ReadAnswer, Reader, log_odds, same_answer
 from hoptrail.language.offline.ruling_out import asks_twice, is_computed, may_answer, share_of_strangers
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Finding, Reading, Step
@@ -124,9 +124,8 @@ def _option_by_plan(answer: str, studied: Study) -> Option:
         verdict=verdict,
         verdict_odds=verdict * cut(weakest.odds),
         odds=cut(weakest.odds),
-        odds_by_hops=cut(weakest.odds) * several,
         lead=cut(weakest.lead),
-        helps=weakest.helps,
+        helps=cut(log_odds(weakest.helps)),
         agreed=float(any(same_answer(answer, one.answer) for one in studied.at_once[:1])),
         against=float(bool(studied.at_once) and not same_answer(answer, studied.at_once[0].answer)),
         hops=float(len(followed.hops) - 1),
@@ -147,7 +146,7 @@ def _option_at_once(best: ReadAnswer, studied: Study) -> Option:
         verdict_odds=verdict * cut(best.odds),
         odds=cut(best.odds),
         lead=cut(best.lead),
-        helps=best.helps,
+        helps=cut(log_odds(best.helps)),
         against=float(followed.answer is not None),
         hops=float(len(followed.plan.questions) - 1),
         broken_off=float(not followed.is_complete and bool(followed.hops)),

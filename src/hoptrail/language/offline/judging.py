@@ -18,9 +18,9 @@ from importlib.resources import files
 class Evidence:
     """The features of an answer; odds are log odds, cut at `MOST`. Features that do not apply are 0.
 
-    `odds`, `lead`, `helps`, `said` are those of the weakest hop. `agreed`: reading at once and hop by hop gave the same answer;
-    `against`: they gave different ones. `hops`: number of hops beyond the first. `strangers`: share of the question's names that
-    the evidence does not have.
+    `odds`, `lead`, `helps` (in log odds) and `said` are those of the weakest hop. `agreed`: reading at once and hop by hop gave
+    the same answer; `against`: different ones. `hops`: number of hops beyond the first. `strangers`: share of the
+    question's names that the evidence does not have.
     """
 
     at_once: float = 0.0
@@ -30,7 +30,6 @@ class Evidence:
     verdict: float = 0.0
     verdict_odds: float = 0.0
     odds: float = 0.0
-    odds_by_hops: float = 0.0
     lead: float = 0.0
     helps: float = 0.0
     agreed: float = 0.0

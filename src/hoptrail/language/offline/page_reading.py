@@ -116,7 +116,7 @@ class Reader:
         asked, lived = content_stems(text), question.relations & ({"birth", "death"} if asks_date else set())
         for rank, sheet, reading in self._readings(text):
             said = _share(asked, sheet)
-            bonus = _HELPS * _log_odds(reading.helps) - _LATER * math.log2(1 + rank)
+            bonus = _HELPS * log_odds(reading.helps) - _LATER * math.log2(1 + rank)
             for one in reading.answers:
                 if lived and not sheet.says_life(one.start, one.end, lived):
                     continue  # not the date of birth or death that is asked
@@ -138,7 +138,7 @@ class Reader:
         """Yes or no by rule if a sentence says so outright, else by the reader, the surest page first."""
         ruled = claim(question.text, [page.unit for page in self._evidence.pages], None)
         if ruled.answer:
-            return [ReadAnswer(ruled.answer, ruled.steps[0].support, _log_odds(ruled.confidence), lead=_CELL)]
+            return [ReadAnswer(ruled.answer, ruled.steps[0].support, log_odds(ruled.confidence), lead=_CELL)]
         found: list[ReadAnswer] = []
         for _, sheet, reading in self._readings(question.text):
             part = sheet.closest(question.text)
@@ -146,9 +146,7 @@ class Reader:
                 continue
             for answer, share in (("yes", reading.yes), ("no", reading.no)):
                 if share:
-                    found.append(
-                        ReadAnswer(answer, part.said.support, _log_odds(share), reading.helps, is_verdict=True)
-                    )
+                    found.append(ReadAnswer(answer, part.said.support, log_odds(share), reading.helps, is_verdict=True))
         return _with_leads(_distinct(sorted(found, key=lambda one: -one.odds)))
 
     def _readings(self, question: str) -> list[tuple[int, Sheet, Reading]]:
@@ -249,6 +247,7 @@ def _stems(text: str) -> frozenset[str]:
     return content_stems(base) or frozenset(word.stem for word in words(base))
 
 
-def _log_odds(share: float) -> float:
+def log_odds(share: float) -> float:
+    """The log odds of a probability, kept away from 0 and 1."""
     share = min(1 - 1e-6, max(1e-6, share))
     return math.log(share / (1 - share))
