@@ -10,7 +10,7 @@ import pytest
 
 from counting import steps
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.language.tasks import Decompose, Finding, Integrate, Read, Reading, Recall
+from hoptrail.language.tasks import Abstain, Decompose, Finding, Integrate, Read, Reading, Recall
 from hoptrail.text.mentions import find_mentions
 from hoptrail.text.normal_forms import folded, stands_in
 from hoptrail.text.words import content_stems

@@ -25,6 +25,16 @@ MakeUnit = Callable[[str, str], Unit]
         ("When does the ferry leave?", "Bo Marsh", False),
         ("What does the winch cost?", "Ada Lunt", False),
         ("Who steers the ferry?", "Ada Lunt", True),
+        ("How long does the ferry take?", "9,750", False),
+        ("How long does the ferry take?", "25 minutes", True),
+        ("How long has Bo been here?", "since 1931", True),
+        ("How long is the quay?", "118 m", True),
+        ("What interest rate does the Foss Fund get?", "118,400 euros", False),
+        ("What interest rate does the Foss Fund get?", "2.5 %", True),
+        ("Which of the two offers was chosen?", "58,400", False),
+        ("Which berth is free?", "22", True),
+        ("How much rent does the kiosk pay?", "4 %", False),
+        ("How much rent does the kiosk pay?", "£400", True),
     ],
 )
 def test_a_figure_is_asked_for_or_a_name(question: str, answer: str, *, fits: bool) -> None:

@@ -20,7 +20,7 @@ _AND_ASKS = re.compile(r"\w,? and (?:who|whom|what|which|where|when|why|how)\b",
 _HOW_MUCH = re.compile(
     r"\s*(?:how (?:much|many|long|far|big|large)|what (?:is|was) the (?:difference|average))\b", re.IGNORECASE
 )
-_MONEY = content_stems("cost costs price pay paid earn earns owe salary fee")
+_MONEY = content_stems("cost costs price pay paid earn earns owe salary fee levy rent deposit budget grant spend spent")
 _SUM = re.compile(
     r"[€£$¥]|\b(?:EUR|GBP|USD|CHF|SEK|NOK|DKK|JPY|CAD|AUD|euros?|pounds?|dollars?|pence|cents?|francs?|kronor)\b",
     re.IGNORECASE,
@@ -29,6 +29,18 @@ _SUM = re.compile(
 _FIGURE = re.compile(r"^\W*(?:[^\W\d]+\s){0,2}\W*\d")
 """A figure at the beginning, or after `about` and the like; not in `Re: 6 boats`."""
 _DIGIT = re.compile(r"\d")
+_HOW_LONG = re.compile(r"\W*how long\b", re.IGNORECASE)
+_LASTING = re.compile(
+    r"(?<![^\W\d])(?:ms|s|secs?|seconds?|min|minutes?|h|hrs?|hours?|days?|nights?|weeks?|weekends?|months?|years?|decades?|until|till|since|from"
+    r"|mm|cm|m|km|kilomet\w+|met(?:re|er)s?|miles?|yards?|feet|foot|ft|inch(?:es)?|pages?|words|characters|lines)\b",
+    re.IGNORECASE,
+)
+"""A unit of time or length, which the answer to `how long` must have."""
+_PERCENTAGE = re.compile(r"\b(?:percentage|per ?cent|interest rate)\b", re.IGNORECASE)
+_PERCENT = re.compile(r"%|‰|\bper ?cent\b|\b(?:half|third|quarter)\b", re.IGNORECASE)
+_WHICH = re.compile(r"\W*(?:which|who|whose)\b", re.IGNORECASE)
+_AMOUNT = re.compile(r"\W*\d{1,3}(?:[.,]\d{3})+(?:\.\d+)?\W*(?:[A-Z]{3}|[a-z]+)?\W*")
+"""A large sum, which names nothing."""
 _TIMES = frozenset(MONTHS) | word_set(
     "monday tuesday wednesday thursday friday saturday sunday century noon midnight daily weekly monthly yearly annually today "
     "spring summer autumn winter easter christmas half"
@@ -58,6 +70,8 @@ def may_answer(answer: str, asked: Question | None, comparison: Comparison | Non
     if comparison is not None and not comparison.claimed and comparison.by not in YES_OR_NO:
         said = content_stems(answer)
         return any(said <= side or side <= said for side in map(content_stems, comparison.sides))
+    if asked is not None and not _has_asked_unit(answer, asked):
+        return False
     if asked is not None and asked.wanted in {Wanted.NUMBER, Wanted.DATE, Wanted.YEAR}:
         if asked.wanted is Wanted.NUMBER and _MONEY & asked.relations and not _SUM.search(answer):
             return False
@@ -66,6 +80,18 @@ def may_answer(answer: str, asked: Question | None, comparison: Comparison | Non
             word.lower in NUMBER_WORDS or word.lower in _TIMES for word in words(answer.replace("-", " "))
         )
     return asked is None or asked.wanted is not Wanted.PERSON or _DIGIT.search(answer) is None
+
+
+def _has_asked_unit(answer: str, asked: Question) -> bool:
+    """Whether a figure has the unit that the question asks for, and is none where the question asks for a name."""
+    if _HOW_LONG.match(asked.text) and _DIGIT.search(answer):
+        return _LASTING.search(answer) is not None or any(word.lower in _TIMES for word in words(answer))
+    if _PERCENTAGE.search(asked.text) and asked.wanted is not Wanted.YES_NO:
+        return _PERCENT.search(answer) is not None
+    is_sum = _AMOUNT.fullmatch(answer) is not None or (
+        _SUM.search(answer) is not None and _FIGURE.match(answer) is not None
+    )
+    return not (is_sum and asked.wanted is not Wanted.NUMBER and _WHICH.match(asked.text))
 
 
 def share_of_strangers(question: str, evidence: EvidencePages) -> float:
