@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 import pytest
@@ -9,9 +10,11 @@ import pytest
 from hoptrail.documents.blocks import Piece
 from hoptrail.documents.splitting import passages
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.language.tasks import Read, Reading
+from hoptrail.language.offline.settings import OfflineSettings
+from hoptrail.language.tasks import Abstain, Read, Reading
 from hoptrail.text.statements import statements_of
 from hoptrail.types import AnswerKind, BlockKind, Unit
+from language.offline.scripted_reader import ScriptedReader
 from pieces import document_of
 
 
@@ -206,3 +209,14 @@ def test_what_a_colon_introduces_belongs_to_the_answer(introduced: list[Piece]) 
     assert "winch --slack" in found.answer
     assert ("winch --stop" in found.answer) == (len(introduced) == 2)
     assert "It is old" not in found.answer
+
+
+def test_what_no_words_settle_is_explained_by_what_the_reader_finds(passage: Callable[[str, str], Unit]) -> None:
+    letter = passage("Offer", "With great regret we must withdraw. Our three gangs have gone to a competitor.")
+    asked = "Why did the roofers pull out?"
+    reader = ScriptedReader({asked: {"gone to a competitor": 6.0}})
+    found = OfflineLanguage(None, OfflineSettings(), reader).perform(Read(asked, (letter,), Abstain.NEVER)).value
+    assert found.answer == letter.text
+    assert found.kind is AnswerKind.PASSAGE
+    silent = OfflineLanguage(None, OfflineSettings(), ScriptedReader({asked: {}}))
+    assert silent.perform(Read(asked, (letter,), Abstain.NEVER)).value.answer is None
