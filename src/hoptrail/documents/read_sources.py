@@ -52,8 +52,8 @@ FILE_NAME = "file name"
 
 _LONGEST_TITLE = 300
 _FIRST_LINES, _DATE_LINE = 5, 60
-_STATING_LINES = 8  # that may state the date of the document, however long
 """Lines at the start of a text that may hold its date, and the maximal length of such a line in characters."""
+_STATING_LINES = 8  # that may state the date of the document, however long
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from hoptrail.text.normal_forms import squeeze
+
 _REQUEST = re.compile(
     r"^(?:please,? |(?:hi|hello|hey)[,!]? )*"
     r"(?:(?:(?:can|could|would|will) (?:you|someone|anyone) (?:please )?)?(?:tell|give|show|remind|let) (?:me|us)(?: know)?"
@@ -37,7 +39,8 @@ _AFTERTHOUGHT = re.compile(
 
 def direct(question: str) -> str:
     """The plain question that is asked; the question itself if it is plain already."""
-    plain = _AFTERTHOUGHT.sub("", _ASIDE.sub("", " ".join(question.split())))
+    line = squeeze(question)
+    plain = _AFTERTHOUGHT.sub("", _ASIDE.sub("", line))
     request = _REQUEST.match(plain)
     asked = request["rest"].rstrip(" .?!") if request else ""
     if _ASKS.match(asked):
@@ -47,4 +50,4 @@ def direct(question: str) -> str:
     thing = _THING.match(asked)
     if thing and not thing["noun"].endswith("s"):
         return f"What is {asked}?"
-    return plain if plain != " ".join(question.split()) else question
+    return question if plain == line else plain
