@@ -28,6 +28,8 @@ CLAUSE_WORDS = word_set("who that which where whose whom when")
 REFERENCE = re.compile(r"#\d{1,3}")
 _LONGEST_GROUP = 5
 _SUBJECTS = ARTICLES | word_set("he she it they his her its their this these")
+_BEFORE_VERBS = word_set("last first once just still recently originally")
+"""Adverbs that may stand before a clause's verb: `that last wore`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,8 @@ def own_verb(tokens: Sequence[Token], opener: int) -> int:
     if tokens[at].subject or tokens[opener].lower in {"where", "whose", "when"} or tokens[opener].name:
         while at < last and not tokens[at].verb:
             at += 1
+    while at < last and tokens[at].lower in _BEFORE_VERBS and tokens[at + 1].verb:
+        at += 1
     while at < last and (tokens[at].lower in AUXILIARIES | COPULAS or tokens[at].lower in {"also", "not", "later"}):
         following = tokens[at + 1]
         if not (following.participle or following.lower in AUXILIARIES | COPULAS or following.lower in {"also", "not"}):

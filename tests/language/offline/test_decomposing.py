@@ -97,6 +97,23 @@ CHAINS = {
         "What is the guild that trained Ada Lunt?",
         "When did #1 start selling Arden loaves?",
     ),
+    "In what year was the gull that last wore the tag Foss 7 ringed?": (
+        "What is the gull that last wore the tag Foss 7?",
+        "In what year was #1 ringed?",
+    ),
+    "At what time is the yard gate locked in the evening?": ("At what time is the yard gate locked in the evening?",),
+    "I have to get into the pump house: where does the key hang?": (
+        "I have to get into the pump house: where does the key hang?",
+    ),
+    "In the list of people, which office belongs to the keeper of the boats?": (
+        "In the list of people, which office belongs to the keeper of the boats?",
+    ),
+    "By how much did the bill for the roof exceed the contract sum?": (
+        "By how much did the bill for the roof exceed the contract sum?",
+    ),
+    "What was the price of the big FossLites ordered in May?": (
+        "What was the price of the big FossLites ordered in May?",
+    ),
     "In which county is the village of Foss located?": ("In which county is the village of Foss located?",),
     "Where was the glaciologist Ada Lunt born?": ("Where was the glaciologist Ada Lunt born?",),
     "Who is older, Ada Lunt or Piet Korver?": ("When was Ada Lunt born?", "When was Piet Korver born?"),

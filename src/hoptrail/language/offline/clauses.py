@@ -10,13 +10,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, BASE_VERBS, COPULAS, DATE_NOUNS, PREPOSITIONS, word_set
+from hoptrail.text.lexicon import (
+    ARTICLES,
+    AUXILIARIES,
+    BASE_VERBS,
+    COPULAS,
+    DATE_NOUNS,
+    PREPOSITIONS,
+    QUESTION_WORDS,
+    word_set,
+)
 from hoptrail.text.phrases import CLAUSE_WORDS, Token, group_start, own_verb, tokens_of
 from hoptrail.text.questions import is_person_noun
 
 _TIMES = DATE_NOUNS | word_set(
     "night evening morning afternoon weekend season summer winter spring autumn event occasion period era"
 )
+_WITH_COMMA = 2
+"""Characters between two words with a comma."""
 _DO = word_set("did do does")
 _BE = word_set("is was are were")
 _HAVE = word_set("has have had")
@@ -26,7 +37,8 @@ _NO_PREDICATE_AFTER = (
 _STRANDABLE = word_set("in from of for on at with to after under by into through about")
 _LED_BY_PARTICIPLES = PREPOSITIONS - {"to"}
 _NOT_PARTICIPLES = word_set(
-    "building king ring sibling spring wing string thing morning evening wedding seed bed shed red during"
+    "building king ring sibling spring wing string thing morning evening wedding seed bed shed red during "
+    "exceed proceed succeed speed feed need indeed"
 )
 
 
@@ -54,7 +66,7 @@ def describing_clauses(question: str) -> Iterator[Description]:
     tokens = tokens_of(question)
     for at in range(len(tokens) - 1, 0, -1):
         opening = _relative(tokens, at) or _participial(tokens, at)
-        if opening is None:
+        if opening is None or question[tokens[opening.at].start - 2] in ":;":
             continue
         end = _clause_end(question, tokens, opening)
         first, head = tokens[opening.start], tokens[opening.head]
@@ -66,13 +78,19 @@ def describing_clauses(question: str) -> Iterator[Description]:
 def _is_relative(tokens: Sequence[Token], at: int) -> bool:
     """Whether the clause word at `at` opens a clause and is no question word, as in `the leader of which revolution`."""
     word = tokens[at].lower
-    if word not in CLAUSE_WORDS or at == 0:
+    if word not in CLAUSE_WORDS or at == 0 or _asks(tokens, at):
         return False
     if word == "when" and tokens[at - 1].lower not in _TIMES:  # `the gauge when it was new`
         return False
     if tokens[at - 1].lower in PREPOSITIONS:
         return at >= 2 and tokens[at - 2].content and at + 1 < len(tokens) and tokens[at + 1].subject
     return tokens[at - 1].content
+
+
+def _asks(tokens: Sequence[Token], at: int) -> bool:
+    """Whether the question starts here: `in the list of people, which room has Ada?`."""
+    fronted = tokens[0].lower in PREPOSITIONS and not any(token.lower in QUESTION_WORDS for token in tokens[:at])
+    return fronted and tokens[at].start - tokens[at - 1].end == _WITH_COMMA
 
 
 def _relative(tokens: Sequence[Token], at: int) -> _Opening | None:
@@ -101,7 +119,12 @@ def _participial(tokens: Sequence[Token], at: int) -> _Opening | None:
 
 
 def _is_predicate(tokens: Sequence[Token], at: int) -> bool:
-    """Whether the participle at `at` is the question's own: `has the man who keeps the keys | worked here`."""
+    """Whether the participle at `at` is the question's own: `has the man who keeps the keys | worked here`, `when is the gate |
+    locked in winter`.
+    """
+    start = group_start(tokens, at - 1)
+    if start and start > 1 and tokens[start - 1].lower in _BE and tokens[0].lower not in {"what", "who"}:
+        return not any(token.participle for token in tokens[at + 1 :])
     for opener in range(1, at):
         outer = _relative(tokens, opener)
         frame = _frame(tokens, outer.start) if outer is not None else None

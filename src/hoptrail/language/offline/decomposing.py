@@ -38,6 +38,9 @@ _WHILE = re.compile(
     r"(?:when|while|if|before|after|until|unless|because|since) (?:it|he|she|they|we|you|i)\b", re.IGNORECASE
 )
 """Opens a clause that says when or why and describes nothing: `the error of the meter when it was new`."""
+_WHAT_IS = re.compile(r"what (?:is|was|are|were)$", re.IGNORECASE)
+_PARTICIPIAL = re.compile(r"[a-z]+ed (?:in|on|at|by|for|from|to|of|since|during|before|after)\b")
+"""Goes on with the description: `what was the price of X | paid in May`."""
 _WHEN = re.compile(r"\b(?:before|after|during|since|until) $", re.IGNORECASE)
 _OWNER = re.compile(r"['’]s\b|(?<=[sz])['’](?= )")
 _WHOLE = re.compile(r"(?:who|what|which|where|when)(?: (?P<noun>[a-z]+))? (?:is|was|are|were)$", re.IGNORECASE)
@@ -103,6 +106,7 @@ def _is_whole(question: str, description: Description) -> bool:
     after = question[description.end :].strip(" ?.!")
     joined = after.startswith(("and ", "or ")) or not after  # `the father of Ada and Karl` is one father
     joined = joined or _WHILE.match(after) is not None
+    joined = joined or (_WHAT_IS.match(before) is not None and _PARTICIPIAL.match(after) is not None)
     if not joined or not before:
         return joined
     asked = _WHOLE.match(before)
