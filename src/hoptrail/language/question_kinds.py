@@ -35,7 +35,7 @@ _LISTED = re.compile(
 _NO_PLURALS = word_set(
     "us this gas bus bias basis status access address process class is was has does business campus series"
 )
-_PLURAL_VERBS = word_set("are were do did have can could will would should must may")
+_AFTER_PLURALS = word_set("and are were do did have can could will would should must may")
 _NO_NOUN_BEFORE = PREPOSITIONS | word_set("is was has does the a an it this that")
 _DONE = re.compile(r"^what (?:do|should|must|can) (?:i|we|you|one) do\b", re.IGNORECASE)
 _COMPARED = word_set(
@@ -94,7 +94,7 @@ def _plural(tokens: tuple[Word, ...], *, first: bool) -> bool:
         if token.lower in AUXILIARIES:
             return False
         if _is_plural(token) and (
-            following.lower in _PLURAL_VERBS | {"and"}
+            following.lower in _AFTER_PLURALS
             or (first and following.lower == "does")
             or (at == 0 and following.lower not in _NO_NOUN_BEFORE)
         ):

@@ -210,11 +210,11 @@ class OfflineLanguage:
 def _quote(
     kind: AnswerKind, asked: str, units: Sequence[Unit], similarity: Similarity | None, read: Callable[[], Reading]
 ) -> Reading:
-    """A quoted answer, selected by its words, else what explains according to the reader."""
+    """A quoted answer: selected by its words, or what explains according to the reader, if that is surer; steps are no sentences."""
     quoted = _QUOTING[kind](asked, units, similarity)
-    if quoted.answer is not None or kind is AnswerKind.LIST:
+    if kind is AnswerKind.LIST or quoted.kind is AnswerKind.STEPS:
         return quoted
-    return explain_by_reading(asked, units, read())
+    return max(quoted, explain_by_reading(asked, units, read()), key=lambda reading: reading.confidence)
 
 
 def _rewritten(task: tasks.Complete | tasks.Clarify) -> str:

@@ -36,6 +36,13 @@ _LASTING = re.compile(
     re.IGNORECASE,
 )
 """A unit of time or length, which the answer to `how long` must have."""
+_HOW_OFTEN = re.compile(r"\bhow often\b", re.IGNORECASE)
+_REPEATED = re.compile(
+    r"\b(?:every|each|per|once|twice|thrice|times|hourly|daily|nightly|weekly|fortnightly|monthly|quarterly|yearly|annual(?:ly)?"
+    r"|an? (?:hour|day|night|week|fortnight|month|quarter|season|year)|\w+days)\b|\dx\b",
+    re.IGNORECASE,
+)
+"""A frequency, which the answer to `how often` must have unless it is a number."""
 _PERCENTAGE = re.compile(r"\b(?:percentage|per ?cent|interest rate)\b", re.IGNORECASE)
 _PERCENT = re.compile(r"%|‰|\bper ?cent\b|\b(?:half|third|quarter)\b", re.IGNORECASE)
 _WHICH = re.compile(r"\W*(?:which|who|whose)\b", re.IGNORECASE)
@@ -70,21 +77,29 @@ def may_answer(answer: str, asked: Question | None, comparison: Comparison | Non
     if comparison is not None and not comparison.claimed and comparison.by not in YES_OR_NO:
         said = content_stems(answer)
         return any(said <= side or side <= said for side in map(content_stems, comparison.sides))
-    if asked is not None and not _has_asked_unit(answer, asked):
+    if asked is None:
+        return True
+    if _HOW_OFTEN.search(asked.text):
+        return _REPEATED.search(answer) is not None or answer.isdecimal() or answer.lower() in NUMBER_WORDS
+    return _has_asked_unit(answer, asked) and _has_asked_type(answer, asked)
+
+
+def _has_asked_type(answer: str, asked: Question) -> bool:
+    if asked.wanted is Wanted.PERSON:
+        return _DIGIT.search(answer) is None
+    if asked.wanted not in {Wanted.NUMBER, Wanted.DATE, Wanted.YEAR}:
+        return True
+    if asked.wanted is Wanted.NUMBER and _MONEY & asked.relations and not _SUM.search(answer):
         return False
-    if asked is not None and asked.wanted in {Wanted.NUMBER, Wanted.DATE, Wanted.YEAR}:
-        if asked.wanted is Wanted.NUMBER and _MONEY & asked.relations and not _SUM.search(answer):
-            return False
-        figures = _FIGURE.search(answer) if asked.wanted is Wanted.NUMBER else _DIGIT.search(answer)
-        return figures is not None or any(
-            word.lower in NUMBER_WORDS or word.lower in _TIMES for word in words(answer.replace("-", " "))
-        )
-    return asked is None or asked.wanted is not Wanted.PERSON or _DIGIT.search(answer) is None
+    figures = _FIGURE.search(answer) if asked.wanted is Wanted.NUMBER else _DIGIT.search(answer)
+    named = (word.lower for word in words(answer.replace("-", " ")))
+    return figures is not None or any(word in NUMBER_WORDS or word in _TIMES for word in named)
 
 
 def _has_asked_unit(answer: str, asked: Question) -> bool:
     """Whether a figure has the unit that the question asks for, and is none where the question asks for a name."""
-    if _HOW_LONG.match(asked.text) and _DIGIT.search(answer):
+    has_number = _DIGIT.search(answer) is not None or any(word.lower in NUMBER_WORDS for word in words(answer))
+    if _HOW_LONG.match(asked.text) and has_number:
         return _LASTING.search(answer) is not None or any(word.lower in _TIMES for word in words(answer))
     if _PERCENTAGE.search(asked.text) and asked.wanted is not Wanted.YES_NO:
         return _PERCENT.search(answer) is not None
