@@ -210,7 +210,7 @@ class OfflineLanguage:
 def _quote(
     kind: AnswerKind, asked: str, units: Sequence[Unit], similarity: Similarity | None, read: Callable[[], Reading]
 ) -> Reading:
-    """A quoted answer: selected by its words, or what explains according to the reader, if that is surer; steps are no sentences."""
+    """A quoted answer, selected by its words, or what explains according to the reader, if that is surer."""
     quoted = _QUOTING[kind](asked, units, similarity)
     if kind is AnswerKind.LIST or quoted.kind is AnswerKind.STEPS:
         return quoted
