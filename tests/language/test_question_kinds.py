@@ -35,6 +35,8 @@ QUESTIONS = {
         "what boats were sold in 1871",
         "Who was present at the meeting of 4 May?",
         "name all keepers of the lighthouse",
+        "Name everybody who sails on Sunday",
+        "Give me the planned dates of the races.",
         "Which ports does the ferry call at?",
         "which washing machines and dryers are in the cellar",
     ),

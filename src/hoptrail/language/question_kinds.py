@@ -25,7 +25,8 @@ _EXPLAINED = re.compile(
     re.IGNORECASE,
 )
 _LISTED = re.compile(
-    r"^(?:list\b|name (?:all|the|every)\b|give me (?:all|a list|the list)\b|show (?:me )?(?:all|every)\b|enumerate\b"
+    r"^(?:list\b|name (?:all|the|every|every(?:body|one|thing))\b|give me (?:all|a list|the list|every)\b"
+    r"|(?:give|tell) me the (?:\w+ )?(?:names|dates|numbers|places|addresses|titles)\b|show (?:me )?(?:all|every)\b|enumerate\b"
     r"|(?:what|which|who) all\b|who (?:are|were) (?!the (?:oldest|youngest))|who attended\b|who took part\b"
     r"|who (?:was|were|is|are) (?:present|attending|invited)\b"
     r"|who (?:was|were) (?:at|there)\b|what (?:has|have) to be done\b|what (?:kinds|types|sorts) of\b"

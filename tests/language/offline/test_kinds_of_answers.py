@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 
 import pytest
 
 from hoptrail.documents.blocks import Piece
 from hoptrail.documents.splitting import passages
+from hoptrail.language.offline.listing import list_by_reading, listing
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.language.tasks import Abstain, Read, Reading
+from hoptrail.language.tasks import Abstain, Read, Reading, Step
 from hoptrail.text.statements import statements_of
 from hoptrail.types import AnswerKind, BlockKind, Unit
 from language.offline.scripted_reader import ScriptedReader
@@ -220,3 +222,26 @@ def test_what_no_words_settle_is_explained_by_what_the_reader_finds(passage: Cal
     assert found.kind is AnswerKind.PASSAGE
     silent = OfflineLanguage(None, OfflineSettings(), ScriptedReader({asked: {}}))
     assert silent.perform(Read(asked, (letter,), Abstain.NEVER)).value.answer is None
+
+
+def test_a_list_that_no_words_settle_is_the_enumeration_with_what_the_reader_finds(
+    passage: Callable[[str, str], Unit],
+) -> None:
+    note = passage("Quay", "The Foss office is on 8, 12 and 47. Trams end in Arden.")
+    asked = "Which lines stop near the Foss office?"
+
+    def read(answer: str) -> Reading:
+        language = OfflineLanguage(None, OfflineSettings(), ScriptedReader({asked: {answer: 8.0}}))
+        return language.perform(Read(asked, (note,), Abstain.NEVER)).value
+
+    assert read("12").items == ("8", "12", "47")
+    assert read("12").kind is AnswerKind.LIST
+    assert read("Arden").answer is None
+
+
+def test_a_list_with_what_the_reader_finds_is_as_sure_as_that() -> None:
+    units = tuple(passages(document_of("Pump", [heading("Valid values"), *items("slow", "fast", "off")])))
+    quoted = listing("Which values are valid for the mode?", units, None)
+    found, other = (Reading(answer, (Step("mode", answer, ()),), 0.9) for answer in ("fast", "blue"))
+    assert list_by_reading("mode", units, quoted, found) == replace(quoted, confidence=0.9)
+    assert list_by_reading("mode", units, quoted, other) == quoted

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hoptrail.language.closeness import Similarity, close_statements, is_covered
 from hoptrail.language.tasks import Reading, Step
@@ -61,6 +61,25 @@ def listing(question: str, units: Sequence[Unit], similarity: Similarity | None)
             *_of_sentences(question, asked, units, similarity),
         ]
     )
+
+
+def list_by_reading(question: str, units: Sequence[Unit], quoted: Reading, reading: Reading) -> Reading:
+    """The surer of `quoted`, the list that has the most words of the question, and the enumeration or list of items with the
+    reader's answer. A list that has this answer is as sure as the answer.
+    """
+    given = content_stems(reading.answer or "")
+    if not given or reading.confidence <= quoted.confidence:
+        return quoted
+    if len(quoted.items) >= _FEWEST_COUNTED and any(given == content_stems(item) for item in quoted.items):
+        return replace(quoted, confidence=reading.confidence)
+    support = reading.steps[-1].support
+    for said in (said for unit in units for said in statements_of(unit) if said.support[:1] == support[:1]):
+        for items in enumerated_in(said.text):
+            if len(items) >= _FEWEST_COUNTED and any(given & content_stems(item) for item in items):
+                return replace(
+                    list_reading(question, [said], items, AnswerKind.LIST, 1.0), confidence=reading.confidence
+                )
+    return quoted
 
 
 def list_reading(

@@ -25,7 +25,7 @@ from hoptrail.language.offline.evidence import EvidencePages, open_evidence
 from hoptrail.language.offline.explanations import answer_frequent_question, explain, explain_by_reading, steps
 from hoptrail.language.offline.extracting import extract, standing_alone
 from hoptrail.language.offline.hops import make_plan
-from hoptrail.language.offline.listing import asks_count, count, listing
+from hoptrail.language.offline.listing import asks_count, count, list_by_reading, listing
 from hoptrail.language.offline.membership import claim_by_list
 from hoptrail.language.offline.offered import is_beside_choice, weigh_sides
 from hoptrail.language.offline.page_reading import NoReader, Reader
@@ -212,8 +212,10 @@ def _quote(
 ) -> Reading:
     """A quoted answer, selected by its words, or what explains according to the reader, if that is surer."""
     quoted = _QUOTING[kind](asked, units, similarity)
-    if kind is AnswerKind.LIST or quoted.kind is AnswerKind.STEPS:
+    if quoted.kind is AnswerKind.STEPS:
         return quoted
+    if kind is AnswerKind.LIST:
+        return list_by_reading(asked, units, quoted, read())
     return max(quoted, explain_by_reading(asked, units, read()), key=lambda reading: reading.confidence)
 
 
