@@ -10,7 +10,7 @@ from hoptrail.documents.blocks import Piece, assemble, ends_within
 from hoptrail.documents.splitting import passages
 from hoptrail.recipes.closest import closest
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.text.statements import LONGEST
+from hoptrail.text.statements import LONGEST, statements_of
 from hoptrail.types import BlockKind, Document, Hit, Kind, Span, Statement, Unit, content_id
 from world import HashingEncoder
 
@@ -58,6 +58,17 @@ def test_a_statement_is_not_shown_again_with_the_one_before_it() -> None:
     assert [
         one.said.splitlines() for one in shown("What is the budget for the launch?", [Piece(BlockKind.PARAGRAPH, said)])
     ] == [["The budget for the launch is 12,000 EUR.", "It is in Oslo."]]
+
+
+def test_where_a_reader_looked_is_shown_second() -> None:
+    question = "What was decided on 5 February 2024?"
+    found = tuple(Hit(unit, 1.0, "test") for unit in units(PIECES))
+    sails = next(said for hit in found for said in statements_of(hit.unit) if "tan" in said.text)
+    corpus = cast("Corpus", SimpleNamespace(encoder=HashingEncoder(), sources=lambda _ids: {}))
+    told = closest(question, found, corpus, leads=sails.support)
+    assert "outer quay" in told[0].said
+    assert told[1].said == "All sails are tan."
+    assert shown(question)[1].said != "All sails are tan."
 
 
 def test_a_question_in_a_text_is_shown_with_what_follows_it() -> None:

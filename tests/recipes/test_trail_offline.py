@@ -8,8 +8,11 @@ import pytest
 
 from hoptrail.index import Index
 from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.recipes.trail import TrailRecipe, TrailSettings
+from hoptrail.recipes.trail_chain import ChainSettings
 from hoptrail.retrieval.corpus import Corpus
+from language.offline.scripted_reader import ScriptedReader
 from recipes.chain_world import QUESTION, SAID
 from recipes.test_contract import check_answer
 from world import FACTS, HashingEncoder
@@ -39,3 +42,13 @@ def test_without_a_document_of_the_path_it_is_not_sure(tmp_path: Path, missing: 
     assert answer.recipe == "trail"
     assert answer.confidence is not None
     assert answer.confidence < TrailSettings().sure
+
+
+@pytest.mark.parametrize("found", ["in winter", ""])
+def test_where_the_reader_is_not_sure_it_shows_what_it_read(corpus: Corpus, found: str) -> None:
+    question = "Until when can ships not leave Orla Finch's bridge?"
+    reader = ScriptedReader({question: {found: -1.0} if found else {}})
+    settings = TrailSettings(first_read=6, chain=ChainSettings(most_hops=0))
+    answer = TrailRecipe(corpus, OfflineLanguage(None, OfflineSettings(), reader), settings).answer(question)
+    assert answer.text is None
+    assert any("freezes in winter" in one.said for one in answer.closest[:2]) == bool(found)

@@ -130,7 +130,8 @@ class Reading:
     """The result of reading evidence: the answer (None: an abstention), its steps in order, and a confidence from 0 to 1.
 
     The last step yields `answer`. The `support` of every step lies inside a source of the evidence. `items` are the parts of an
-    answer of the kind list or steps, in order.
+    answer of the kind list or steps, in order. `leads` are the spans that may settle the question, most probable first, to be
+    shown if no answer is sure enough.
     """
 
     answer: str | None
@@ -138,6 +139,7 @@ class Reading:
     confidence: float = 0.0
     kind: AnswerKind = AnswerKind.SHORT
     items: tuple[str, ...] = ()
+    leads: tuple[Span, ...] = ()
 
     @property
     def supported(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from hoptrail.language.spelling import corrected
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.text.statements import LONGEST, UnitStatement, statements_of
 from hoptrail.text.words import content_stems, terms
-from hoptrail.types import BlockKind, Kind, Ranking, Statement, Unit
+from hoptrail.types import BlockKind, Kind, Ranking, Span, Statement, Unit
 
 MOST_SHOWN = 3
 _SHOWN_KINDS = frozenset({Kind.PASSAGE, Kind.SENTENCE})
@@ -27,18 +28,27 @@ _JOINABLE = 16
 """How many of the closest statements may be joined to a neighbour that is shown."""
 
 
-def closest(question: str, found: Ranking, corpus: Corpus) -> tuple[Statement, ...]:
+def closest(question: str, found: Ranking, corpus: Corpus, leads: Sequence[Span] = ()) -> tuple[Statement, ...]:
     """The three statements among the hits that are closest to the question, best first; none only if there are no hits.
 
-    Adjacent statements of a document are joined if they are short enough.
+    Those with the `leads` of a reading alternate with those that have the most words and meaning of the question. Adjacent
+    statements of a document are joined if they are short enough.
     """
     units = _citable([hit.unit for hit in found], corpus)
     question = corrected(question, units)
     close = close_statements(question, units, encoder_similarity(corpus.encoder) if units else None)
     asked = asked_words(question)
-    runs = _runs(close)
+    runs = _runs(_with_leads(close, leads))
     sources = corpus.sources({run.unit.document for run in runs})
     return tuple(run.to_statement(asked, sources.get(run.unit.document, "")) for run in runs)
+
+
+def _with_leads(close: Sequence[Close], leads: Sequence[Span]) -> list[Close]:
+    """The closest statement, then that of the first lead, the next closest, that of the second lead, and so on."""
+    places = {one.said.support[0]: one for one in reversed(close) if one.said.support}
+    led = [places[span] for span in leads if span in places]
+    alternating = itertools.chain.from_iterable(zip(close, led, strict=False))
+    return list(dict.fromkeys((*alternating, *close)))
 
 
 def _citable(units: Sequence[Unit], corpus: Corpus) -> list[Unit]:

@@ -12,18 +12,19 @@ from dataclasses import dataclass
 
 from hoptrail.recipes.answering import CitedHop
 from hoptrail.text.normal_forms import same_words
-from hoptrail.types import AnswerKind, Verdict
+from hoptrail.types import AnswerKind, Span, Verdict
 
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """One stage's answer to the question or None, its confidence (0 without an answer), and its hops."""
+    """One stage's answer to the question or None, its confidence (0 without an answer), its hops, and its reading's leads."""
 
     answer: str | None
     confidence: float
     hops: list[CitedHop]
     kind: AnswerKind = AnswerKind.SHORT
     items: tuple[str, ...] = ()
+    leads: tuple[Span, ...] = ()
 
 
 def combined_confidence(opinion: Opinion, opinions: Sequence[Opinion]) -> float:

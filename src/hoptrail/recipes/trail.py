@@ -17,7 +17,7 @@ so `search` gives the same hits with any language.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -32,11 +32,11 @@ from hoptrail.recipes.hopwise import failed_hop
 from hoptrail.recipes.opinions import Opinion, best_opinion, combined_confidence, with_failures
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.question_budget import QuestionBudget
-from hoptrail.recipes.trail_chain import Chain, ChainSettings
+from hoptrail.recipes.trail_chain import Chain, ChainSettings, without_repeats
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pack import pack
 from hoptrail.retrieval.paths.search import STRUCTURES, PathSettings, search_paths
-from hoptrail.types import Answer, AnswerKind, Ranking, Trail
+from hoptrail.types import Answer, AnswerKind, Ranking, Span, Trail
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +86,7 @@ class TrailSettings(PassageSettings):
 
 NO_CHAIN = ChainSettings(most_hops=0)
 
+_SEVERAL = 2
 _READ_OFF = {AnswerKind.PASSAGE, AnswerKind.STEPS, AnswerKind.LIST}
 """Kinds of answers that are read off one place in the text, without hops."""
 
@@ -124,13 +125,14 @@ class TrailRecipe:
         # An abstention shows the failed hops of all stages, because they may be its cause.
         hops = best.hops if text is not None else with_failures(best, opinions)
         evidence = cite(hops, self.corpus)
+        read = (hit for opinion in opinions for cited in opinion.hops for hit in cited.hop.hits)
         trail = Trail(tuple(cited.hop for cited in hops))
         usage = replace(meter.usage, seconds=time.perf_counter() - started)
         return Answer(
             *(question, text, self.name, self.language.name, evidence, trail, usage, found, belief),
             kind=best.kind,
             items=best.items if text is not None else (),
-            closest=closest(question, found, self.corpus),
+            closest=closest(question, without_repeats((*found, *read)), self.corpus, _leads_of(opinions)),
         )
 
     def _opinions(self, question: str, found: Ranking, meter: Meter) -> list[Opinion]:
@@ -162,4 +164,10 @@ class TrailRecipe:
         except TaskFailed:
             return Opinion(None, 0.0, report_hops([failed_hop(question, question, packed)], meter))
         confidence = reading.confidence if reading.answer is not None else 0.0
-        return Opinion(reading.answer, confidence, hops, reading.kind, reading.items)
+        return Opinion(reading.answer, confidence, hops, reading.kind, reading.items, reading.leads)
+
+
+def _leads_of(opinions: Sequence[Opinion]) -> tuple[Span, ...]:
+    """The leads of all opinions: first of those with several hops, whose last hop asks what is left of the question."""
+    by_hops = sorted(opinions, key=lambda opinion: len(opinion.hops) < _SEVERAL)
+    return tuple(dict.fromkeys(span for opinion in by_hops for span in opinion.leads))

@@ -13,7 +13,7 @@ A chain has the confidence of its least confident hop, and gives no answer if a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -28,7 +28,7 @@ from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pack import pack
 from hoptrail.retrieval.passages.frontier import FrontierSettings, search_frontier
 from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
-from hoptrail.types import Hit, Hop, Ranking, Verdict
+from hoptrail.types import Hit, Hop, Ranking, Span, Verdict
 
 TASKS_A_HOP = 3
 """The next question, its completion, its reading."""
@@ -74,10 +74,11 @@ class ChainSettings:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A sub-question's hop after one try, and the confidence of its answer (0 without one)."""
+    """A sub-question's hop after one try, the confidence of its answer (0 without one), and the leads of its reading."""
 
     cited: CitedHop
     confidence: float = 0.0
+    leads: tuple[Span, ...] = ()
 
 
 @dataclass(slots=True)
@@ -103,7 +104,10 @@ class Chain:
             self._may_continue,
         )
         if not hops or any(cited.hop.answer is None for cited in hops):
-            yield Opinion(None, 0.0, hops or [CitedHop(Hop(question, question, (), None, Verdict.UNANSWERED))])
+            leads = self.attempts[-1].leads if self.attempts else ()
+            yield Opinion(
+                None, 0.0, hops or [CitedHop(Hop(question, question, (), None, Verdict.UNANSWERED))], leads=leads
+            )
             return
         sure = min(attempt.confidence for attempt in self.attempts)
         if self.settings.conclude != "answers":
@@ -123,7 +127,7 @@ class Chain:
     def _hop(self, question: str, asked: str) -> CitedHop:
         """A first try, and a second if the first gave no supported answer."""
         own = self._search(asked, self.settings.search)
-        hits = _without_repeats((*own, *self.found[: self.settings.path_read]))
+        hits = without_repeats((*own, *self.found[: self.settings.path_read]))
         attempt = self._try(question, asked, hits)
         unanswered = attempt.cited.hop.verdict is Verdict.UNANSWERED
         further = self._further(asked, hits) if unanswered and self.budget.affords(1 + TASKS_BESIDES) else ()
@@ -158,7 +162,7 @@ class Chain:
             return Attempt(failed_hop(question, asked, hits))
         if not holds:
             return Attempt(CitedHop(Hop(question, asked, hits, None, Verdict.UNANSWERED)))
-        return Attempt(cited, reading.confidence if reading.answer is not None else 0.0)
+        return Attempt(cited, reading.confidence if reading.answer is not None else 0.0, reading.leads)
 
     def _holds(self, asked: str, reading: Reading, hits: Ranking) -> bool:
         """Whether an answer may stand: it is sure, is not to be verified, or its evidence supports it."""
@@ -176,10 +180,11 @@ class Chain:
         except TaskFailed:
             return Opinion(None, 0.0, [*hops, *report_hops([failed_hop(question, question, packed)], self._meter)])
         confidence = min(sure, reading.confidence) if reading.answer is not None else 0.0
-        return Opinion(reading.answer, confidence, [*hops, *report_hops(concluding, self._meter)])
+        shown = [*hops, *report_hops(concluding, self._meter)]
+        return Opinion(reading.answer, confidence, shown, leads=self.attempts[-1].leads)
 
 
-def _without_repeats(hits: Ranking) -> Ranking:
+def without_repeats(hits: Iterable[Hit]) -> Ranking:
     """The first hit of each unit."""
     first: dict[str, Hit] = {}
     for hit in hits:

@@ -53,6 +53,21 @@ ASKED_OF_EACH = {
         "How many members does Arden FC have?",
         "How many members does Dun FC have?",
     ),
+    "Which crew sold more tickets last spring, Foss Yard or Arden Yard?": (
+        Rule.MORE,
+        "How many tickets last spring has Foss Yard sold?",
+        "How many tickets last spring has Arden Yard sold?",
+    ),
+    "Who was elected more times, Ida Berg or Bo Marsh?": (
+        Rule.MORE,
+        "How many times has Ida Berg been elected?",
+        "How many times has Bo Marsh been elected?",
+    ),
+    "Who joined the club first, the present treasurer or Bo Marsh?": (
+        Rule.EARLIER,
+        "When was it that the present treasurer joined the club?",
+        "When was it that Bo Marsh joined the club?",
+    ),
     "Which lake has the larger area, Lake Orrin or Lake Foss?": (
         Rule.MORE,
         "What is the area of Lake Orrin?",

@@ -21,6 +21,7 @@ from hoptrail.text.lexicon import (
     COPULAS,
     EARLIER,
     FUNCTION_WORDS,
+    IRREGULAR_PASTS,
     LATER,
     LESS,
     MORE,
@@ -173,7 +174,19 @@ def _date_question(ask: str, stems: Set[str], ordering: str, side: str, *, perso
     if "death" in stems:
         return f"When did {side} die?"
     event = "founded" if ordering in AGES else _event(ask)
-    return f"When was {side} {event}?" if event else f"When did {side} come out?"
+    if event:
+        return f"When was {side} {event}?"
+    did = _past_of(ask)
+    return f"When did {side} come out?" if did in {"", "came out"} else f"When was it that {side} {did}?"
+
+
+def _past_of(ask: str) -> str:
+    """What the sides did, without the ordering word: `joined the club` in `Who joined the club first`."""
+    said = [word for word in words(ask) if word.lower not in ORDERINGS]
+    pasts = (at for at, word in enumerate(said) if word.lower.endswith("ed") or word.lower in IRREGULAR_PASTS)
+    at = next(pasts, len(said))
+    passive = at > 0 and said[at - 1].lower in {"was", "were"}
+    return " ".join(("been", *(word.text for word in said[at:])) if passive else (word.text for word in said[at:]))
 
 
 def _event(ask: str) -> str:
@@ -199,7 +212,10 @@ def _number_question(ask: str, ordering: str, side: str) -> str:
         return f"What is the price of {side}?"
     if not counted:
         return f"How large is {side}?"
-    return f"How many {counted} does {side} have?" if _counts(counted) else ""
+    if not _counts(counted):
+        return ""
+    did = _past_of(lowered.partition(f" {ordering} ")[0])
+    return f"How many {counted} has {side} {did}?" if did else f"How many {counted} does {side} have?"
 
 
 def _counts(counted: str) -> bool:

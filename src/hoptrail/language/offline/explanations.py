@@ -65,7 +65,7 @@ def explain_by_reading(question: str, units: Sequence[Unit], reading: Reading) -
     found = (said for unit in units for said in statements_of(unit) if support and said.support[:1] == support[:1])
     said = next(found, None)
     if said is None or not _is_explanation(said):
-        return Reading(None, kind=AnswerKind.PASSAGE)
+        return Reading(None, kind=AnswerKind.PASSAGE, leads=reading.leads)
     text, start, end = _quoted_text(said)
     step = Step(question, text, support_of(said.unit, start, end))
     return Reading(text, (step,), reading.confidence, AnswerKind.PASSAGE)

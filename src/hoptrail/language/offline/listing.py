@@ -69,7 +69,7 @@ def list_by_reading(question: str, units: Sequence[Unit], quoted: Reading, readi
     """
     given = content_stems(reading.answer or "")
     if not given or reading.confidence <= quoted.confidence:
-        return quoted
+        return replace(quoted, leads=reading.leads)
     if len(quoted.items) >= _FEWEST_COUNTED and any(given == content_stems(item) for item in quoted.items):
         return replace(quoted, confidence=reading.confidence)
     support = reading.steps[-1].support

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from hoptrail.language.closeness import close_statements
 from hoptrail.language.offline.cell_answers import best_cell
 from hoptrail.language.offline.contradicting import replaced
 from hoptrail.language.offline.evidence import EvidencePages
@@ -26,8 +27,9 @@ from hoptrail.text.values import read_date, same_value
 from hoptrail.text.words import content_stems, words
 from hoptrail.types import Span
 
-_HELPS = 0.5  # weight of the log odds that a page helps, added to those of its answers
-_LATER = 0.3  # log odds that a page loses for each doubling of its rank
+_STATED, _USUAL = 7.0, 0.45
+"""Log odds for the share of the question's words that the statement of an answer says, beyond the usual share."""
+_LATER = 0.6  # log odds that a page loses for each doubling of its rank
 _ALIKE, _RIVAL = 0.6, 4.0
 """Least share of common words of two statements about one thing, and how far behind in log odds a later one may be."""
 _PRESENT_RIVAL = 8.0  # the same, if the question asks for what holds now
@@ -37,6 +39,7 @@ _PRESENT = re.compile(
 )
 _IDENTICAL = 0.8  # least share of common words for two statements of different documents to contradict each other
 _FEWEST = 2  # least number of the question's words that statements about one thing share
+_LEADS = 3
 _CELL = 4.0  # log odds of a cell that fits in every word
 
 
@@ -110,13 +113,17 @@ class Reader:
             found = [ReadAnswer(cell.value, cell.support, odds, is_cell=True), *found]
         return _with_leads(_distinct(found))
 
+    def leads(self, text: str) -> tuple[Span, ...]:
+        """Where the best answers of `ranked` are stated, without repeats: at most `_LEADS` spans."""
+        return tuple(dict.fromkeys(span for one in self.ranked(text) for span in one.support[:1]))[:_LEADS]
+
     def _spans(self, text: str, question: Question, avoided: Sequence[frozenset[str]]) -> Iterator[ReadAnswer]:
         """The reader's answers of all pages."""
         asks_date = question.wanted in {Wanted.DATE, Wanted.YEAR}
+        shares = self._shares(text)
         asked, lived = content_stems(text), question.relations & ({"birth", "death"} if asks_date else set())
         for rank, sheet, reading in self._readings(text):
-            said = _share(asked, sheet)
-            bonus = _HELPS * log_odds(reading.helps) - _LATER * math.log2(1 + rank)
+            said, later = _share(asked, sheet), _LATER * math.log2(1 + rank)
             for one in reading.answers:
                 if lived and not sheet.says_life(one.start, one.end, lived):
                     continue  # not the date of birth or death that is asked
@@ -126,13 +133,19 @@ class Reader:
                 part = sheet.at(one.start)
                 date = read_date(worded[0]) if question.wanted is Wanted.YEAR else None
                 answer = str(abs(date[0])) if date else worded[0]
+                share = shares.get(worded[1][0], 0.0) if worded[1] else 0.0
                 yield ReadAnswer(
-                    *(answer, worded[1], one.margin + bonus, reading.helps),
+                    *(answer, worded[1], one.margin + _STATED * (share - _USUAL) - later, reading.helps),
                     said=said,
                     date=part.said.date if part else "",
                     stems=content_stems(part.said.said) if part else frozenset(),
                     covered=asked & content_stems(part.said.seen) if part else frozenset(),
                 )
+
+    def _shares(self, question: str) -> dict[Span, float]:
+        """The share of the question's words that each statement says, rare words counting more."""
+        close = close_statements(question, [sheet.unit for sheet in self._sheets], None)
+        return {one.said.support[0]: one.share for one in reversed(close) if one.said.support}
 
     def _verdicts(self, question: Question) -> list[ReadAnswer]:
         """Yes or no by rule if a sentence says so outright, else by the reader, the surest page first."""

@@ -178,7 +178,11 @@ class OfflineLanguage:
             return Reading(None)
         reader = Reader(evidence, self._reader, self._settings)
         reading = _without_article(read_by_hops(question, evidence, reader, self._settings))
-        return reading if reading.confidence >= least else Reading(None, reading.steps[:-1], kind=reading.kind)
+        answered_by = (span for step in reading.steps[-1:] for span in step.support[:1])
+        leads = tuple(dict.fromkeys((*answered_by, *reader.leads(question))))
+        if reading.confidence < least:
+            return Reading(None, reading.steps[:-1], kind=reading.kind, leads=leads)
+        return replace(reading, leads=leads)
 
     def _assess(self, task: tasks.Assess | tasks.Verify) -> float:
         evidence = open_evidence(task.evidence, self._settings)
@@ -216,7 +220,7 @@ def _quote(
         return quoted
     if kind is AnswerKind.LIST:
         return list_by_reading(asked, units, quoted, read())
-    return max(quoted, explain_by_reading(asked, units, read()), key=lambda reading: reading.confidence)
+    return max(explain_by_reading(asked, units, read()), quoted, key=lambda reading: reading.confidence)
 
 
 def _rewritten(task: tasks.Complete | tasks.Clarify) -> str:
@@ -251,7 +255,7 @@ def _of_kind(reading: Reading, kind: AnswerKind) -> Reading:
     if reading.answer in {"yes", "no"}:
         return replace(reading, kind=AnswerKind.YES_NO)
     if kind is AnswerKind.YES_NO:
-        return Reading(None, reading.steps, kind=AnswerKind.YES_NO)
+        return replace(reading, answer=None, items=(), kind=AnswerKind.YES_NO)
     return reading
 
 
