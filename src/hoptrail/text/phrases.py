@@ -27,7 +27,7 @@ from hoptrail.text.words import words
 CLAUSE_WORDS = word_set("who that which where whose whom when")
 REFERENCE = re.compile(r"#\d{1,3}")
 _LONGEST_GROUP = 5
-_SUBJECTS = ARTICLES | word_set("he she it they his her its their this these")
+_SUBJECTS = ARTICLES | word_set("he she it they we you i his her its their our your my this these")
 _BEFORE_VERBS = word_set("last first once just still recently originally")
 """Adverbs that may stand before a clause's verb: `that last wore`."""
 

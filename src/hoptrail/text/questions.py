@@ -100,7 +100,7 @@ def type_of_noun(noun: str) -> Wanted:
 
 def asking_sentence(text: str) -> str:
     """The last sentence of a text that ends with a question mark: `We have two dogs. Is that allowed?`; else the text."""
-    return re.split(r"(?<=[a-z)][.!?]) +(?=[A-Z])", text)[-1] if text.rstrip().endswith("?") else text
+    return re.split(r"(?<=[a-z\d)][.!?]) +(?=[A-Z])", text)[-1] if text.rstrip().endswith("?") else text
 
 
 def analyse(text: str, titles: tuple[str, ...] = ()) -> Question | None:

@@ -101,6 +101,26 @@ CHAINS = {
         "What is the gull that last wore the tag Foss 7?",
         "In what year was #1 ringed?",
     ),
+    "What is our treasurer's locker number?": ("Who is our treasurer?", "What is #1's locker number?"),
+    "When did the person who makes up the rota do her first aid course?": (
+        "Who is the person who makes up the rota?",
+        "When did #1 do her first aid course?",
+    ),
+    "How much oil was left at the end of the month in which we sold the Foss boat?": (
+        "What is the month in which we sold the Foss boat?",
+        "How much oil was left at the end of #1?",
+    ),
+    "Since when has the manager of the Foss evening been a member?": (
+        "Who is the manager of the Foss evening?",
+        "Since when has #1 been a member?",
+    ),
+    "Ada got the rent that Bo Marsh pays halved in 2024. Where is it paid?": (
+        "Ada got the rent that Bo Marsh pays halved in 2024. Where is it paid?",
+    ),
+    "Who is in the booth on the evening of The Keeper's Ball?": (
+        "What is the evening of The Keeper's Ball?",
+        "Who is in the booth on #1?",
+    ),
     "At what time is the yard gate locked in the evening?": ("At what time is the yard gate locked in the evening?",),
     "I have to get into the pump house: where does the key hang?": (
         "I have to get into the pump house: where does the key hang?",

@@ -189,7 +189,7 @@ def _predicate(tokens: Sequence[Token], frame: frozenset[str], own: int) -> int 
         has_object = token.content and at + 1 < len(tokens) and tokens[at + 1].subject  # `reinstate the toll`
         if frame is _DO and at == own + 2 and before.lower in _STRANDABLE and has_object:
             return at
-        fits = token.lower in BASE_VERBS if frame is _DO else token.participle
+        fits = token.lower in BASE_VERBS | {"do", "have"} if frame is _DO else token.participle
         if not fits or before.lower in _NO_PREDICATE_AFTER:
             continue
         # A preposition is stranded if its noun is in front: `the team Ada played for`, `the union Foss is part of`.

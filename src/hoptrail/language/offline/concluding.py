@@ -131,6 +131,7 @@ def _option_by_plan(answer: str, studied: Study) -> Option:
         hops=float(len(followed.hops) - 1),
         strangers=studied.strangers,
         said=weakest.said,
+        stated=weakest.stated,
     )
     ruled = weakest.confidence if answer in {"yes", "no"} and not several and not weakest.is_verdict else 0.0
     return Option(answer, steps, evidence, ruled)
@@ -152,6 +153,7 @@ def _option_at_once(best: ReadAnswer, studied: Study) -> Option:
         broken_off=float(not followed.is_complete and bool(followed.hops)),
         strangers=studied.strangers,
         said=best.said,
+        stated=best.stated,
     )
     return Option(best.answer, (Step(studied.question, best.answer, best.support),), evidence)
 

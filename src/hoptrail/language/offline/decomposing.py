@@ -16,10 +16,10 @@ from hoptrail.language.offline.clauses import Description, describing_clauses
 from hoptrail.text.lexicon import ARTICLES, BASE_VERBS, KINSHIP, ORGANISATION_NOUNS, PARTITIVES, word_set
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.phrases import CLAUSE_WORDS, Token, adjacent, group_start, tokens_of
-from hoptrail.text.questions import Wanted, is_person_noun, type_of_noun
+from hoptrail.text.questions import Wanted, asking_sentence, is_person_noun, type_of_noun
 
 _POSSESSIVE_ASKED = re.compile(
-    r"^(who|what) (?:is|was) (?!the )([^?]{2,80})['’]s ([a-z-]+(?: [a-z-]+)?)\?$", re.IGNORECASE
+    r"^(who|what) (?:is|was) (?!the |our |my |your |in |at |on )([^?]{2,80})['’]s ((?-i:[a-z-]+(?: [a-z-]+)?))\?$", re.IGNORECASE
 )
 _SHORTENED = re.compile(r"^(who|what)['’]s (?=[a-z#A-Z])", re.IGNORECASE)
 _ASKED_NAME = re.compile(r"^(who|what) (?:is|was|are|were) the (?:full |first )?names? of (?=the [a-z])", re.IGNORECASE)
@@ -42,13 +42,16 @@ _WHAT_IS = re.compile(r"what (?:is|was|are|were)$", re.IGNORECASE)
 _PARTICIPIAL = re.compile(r"[a-z]+ed (?:in|on|at|by|for|from|to|of|since|during|before|after)\b")
 """Goes on with the description: `what was the price of X | paid in May`."""
 _WHEN = re.compile(r"\b(?:before|after|during|since|until) $", re.IGNORECASE)
+_OUR = word_set("our my your")
+_EVENTS = word_set("evening morning meeting building showing screening wedding training")
 _OWNER = re.compile(r"['’]s\b|(?<=[sz])['’](?= )")
 _WHOLE = re.compile(r"(?:who|what|which|where|when)(?: (?P<noun>[a-z]+))? (?:is|was|are|were)$", re.IGNORECASE)
 
 
 def chain(question: str, most: int, offset: int = 0) -> tuple[str, ...]:
     """At most `most` sub-questions of `question`, the last being its remainder; references count from `offset` + 1."""
-    whole = rest = _simplify(squeeze(question))
+    context, asked = _context_and_question(squeeze(question))
+    whole = rest = _simplify(asked)
     steps: list[str] = []
     while len(steps) < most - 1:
         description = _innermost(rest)
@@ -56,9 +59,15 @@ def chain(question: str, most: int, offset: int = 0) -> tuple[str, ...]:
             break
         steps.append(description.question)
         rest = f"{rest[: description.start]}#{offset + len(steps)}{rest[description.end :]}"
-    if not all(map(_has_verb, (*steps, rest))):
-        return (whole,)
+    if not steps or not all(map(_has_verb, (*steps, rest))):
+        return (f"{context}{whole}",)
     return (*steps, rest)
+
+
+def _context_and_question(text: str) -> tuple[str, str]:
+    """What comes before the last sentence, which asks, and this sentence."""
+    asked = asking_sentence(text)
+    return text[: len(text) - len(asked)], asked
 
 
 def _has_verb(question: str) -> bool:
@@ -121,11 +130,18 @@ def _possessives(question: str, tokens: Sequence[Token]) -> Iterator[Description
     """Descriptions of the form `NAME's noun`."""
     for at, name in enumerate(tokens):
         ending = _OWNER.match(question, name.end)
-        if not name.name or ending is None or question[: name.start].lower().endswith("one of "):
+        is_office = at > 0 and is_person_noun(name.text) and tokens[at - 1].lower in _OUR and name.text[-1] != "s"
+        owned = ending is not None and (name.name or is_office)
+        before = question[: name.start].strip().lower()
+        is_asked = name.text.startswith("#") and _WHOLE.match(before) is not None
+        if ending is None or not owned or is_asked or before.endswith("one of"):
             continue
         first = at + 1 + (tokens[at + 1 : at + 2] != () and tokens[at + 1].lower == "s")
         last = _nouns_behind(question, tokens, first, ending.end() + 1, compound=False)
         if last >= first:
+            if is_office:
+                yield Description(tokens[at - 1].start, name.end, f"Who is {tokens[at - 1].text} {name.text}?")
+                continue
             yield from _description_of(question, (name.start, tokens[last].end), tokens[first : last + 1], name.text)
 
 
@@ -172,7 +188,8 @@ def _nouns_behind(question: str, tokens: Sequence[Token], first: int, start: int
     """
     last = first - 1
     for token in tokens[first : first + 3]:
-        verbal = (compound or last >= first) and (token.verb or token.lower.endswith("ing"))
+        going = token.lower.endswith("ing") and token.lower not in _EVENTS
+        verbal = (compound or last >= first) and (token.verb or going)
         if token.name or not token.content or token.start - start > 1 or verbal:
             break
         start, last = token.end, last + 1

@@ -56,9 +56,9 @@ class ReadAnswer:
     """An answer with its supporting spans.
 
     `odds` are log odds for ranking; `lead` is the difference to the next other answer. `helps` is the probability that the page
-    helps, `said` the share of the question's words on it. `is_cell`: a whole table cell. `is_verdict`: a yes or no by the reader
-    alone. `date` (ISO, empty: none) and `stems` are those of the statement; `covered` are the question's words in it, its title
-    and its headings.
+    helps. `said` is the share of the question's words on the page, `stated` in the statement, where rare words count more.
+    `is_cell`: a whole table cell. `is_verdict`: a yes or no by the reader alone. `date` (ISO, empty: none) and `stems` are those
+    of the statement; `covered` are the question's words in it, its title and its headings.
     """
 
     answer: str
@@ -67,6 +67,7 @@ class ReadAnswer:
     helps: float = 1.0
     lead: float = 0.0
     said: float = 1.0
+    stated: float = 1.0
     is_cell: bool = False
     is_verdict: bool = False
     date: str = ""
@@ -137,6 +138,7 @@ class Reader:
                 yield ReadAnswer(
                     *(answer, worded[1], one.margin + _STATED * (share - _USUAL) - later, reading.helps),
                     said=said,
+                    stated=share,
                     date=part.said.date if part else "",
                     stems=content_stems(part.said.said) if part else frozenset(),
                     covered=asked & content_stems(part.said.seen) if part else frozenset(),
