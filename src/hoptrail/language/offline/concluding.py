@@ -98,13 +98,13 @@ def _sides(question: str) -> tuple[str, ...]:
 
 
 def options(studied: Study) -> list[Option]:
-    """The plan's answer and the different one from reading at once, if any; none if all names of the question are unknown."""
+    """The plan's answer and the one from reading at once, if any; none if all names of the question are unknown."""
     possible: list[Option] = []
     if studied.strangers == 1.0:
         return possible
     if studied.followed.answer is not None:
         possible.append(_option_by_plan(studied.followed.answer, studied))
-    if studied.at_once and not (possible and same_answer(possible[0].answer, studied.at_once[0].answer)):
+    if studied.at_once:
         possible.append(_option_at_once(studied.at_once[0], studied))
     return possible
 
@@ -113,10 +113,6 @@ def _option_by_plan(answer: str, studied: Study) -> Option:
     followed, weakest = studied.followed, studied.followed.weakest
     several = len(followed.hops) > 1
     verdict = float(any(hop.is_verdict for _, hop in followed.hops))
-    steps = followed.steps
-    if followed.concludes:
-        spans = dict.fromkeys(span for step in steps for span in step.support)
-        steps = (*steps, Step(studied.question, answer, tuple(spans)))
     evidence = Evidence(
         by_hops=float(several),
         compared=float(followed.plan.comparison is not None),
@@ -134,11 +130,21 @@ def _option_by_plan(answer: str, studied: Study) -> Option:
         stated=weakest.stated,
     )
     ruled = weakest.confidence if answer in {"yes", "no"} and not several and not weakest.is_verdict else 0.0
-    return Option(answer, steps, evidence, ruled)
+    return Option(answer, _steps_of_plan(studied, answer), evidence, ruled)
+
+
+def _steps_of_plan(studied: Study, answer: str) -> tuple[Step, ...]:
+    """The plan's hops as steps to `answer`, with a step for what they conclude."""
+    steps = studied.followed.steps
+    if not studied.followed.concludes:
+        return (*steps[:-1], replace(steps[-1], answer=answer))
+    spans = dict.fromkeys(span for step in steps for span in step.support)
+    return (*steps, Step(studied.question, answer, tuple(spans)))
 
 
 def _option_at_once(best: ReadAnswer, studied: Study) -> Option:
     followed = studied.followed
+    agreed = followed.answer is not None and same_answer(followed.answer, best.answer)
     verdict = float(best.is_verdict)
     evidence = Evidence(
         at_once=1.0,
@@ -148,14 +154,16 @@ def _option_at_once(best: ReadAnswer, studied: Study) -> Option:
         odds=cut(best.odds),
         lead=cut(best.lead),
         helps=cut(log_odds(best.helps)),
-        against=float(followed.answer is not None),
+        agreed=float(agreed),
+        against=float(followed.answer is not None and not agreed),
         hops=float(len(followed.plan.questions) - 1),
         broken_off=float(not followed.is_complete and bool(followed.hops)),
         strangers=studied.strangers,
         said=best.said,
         stated=best.stated,
     )
-    return Option(best.answer, (Step(studied.question, best.answer, best.support),), evidence)
+    alone = (Step(studied.question, best.answer, best.support),)
+    return Option(best.answer, _steps_of_plan(studied, best.answer) if agreed else alone, evidence)
 
 
 def _confidence(option: Option) -> float:

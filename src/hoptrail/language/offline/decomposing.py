@@ -19,7 +19,8 @@ from hoptrail.text.phrases import CLAUSE_WORDS, Token, adjacent, group_start, to
 from hoptrail.text.questions import Wanted, asking_sentence, is_person_noun, type_of_noun
 
 _POSSESSIVE_ASKED = re.compile(
-    r"^(who|what) (?:is|was) (?!the |our |my |your |in |at |on )([^?]{2,80})['’]s ((?-i:[a-z-]+(?: [a-z-]+)?))\?$", re.IGNORECASE
+    r"^(who|what) (?:is|was) (?!the |our |my |your |in |at |on )([^?]{2,80})['’]s ((?-i:[a-z-]+(?: [a-z-]+)?))\?$",
+    re.IGNORECASE,
 )
 _SHORTENED = re.compile(r"^(who|what)['’]s (?=[a-z#A-Z])", re.IGNORECASE)
 _ASKED_NAME = re.compile(r"^(who|what) (?:is|was|are|were) the (?:full |first )?names? of (?=the [a-z])", re.IGNORECASE)
