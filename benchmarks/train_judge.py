@@ -1,12 +1,12 @@
 """Fits the judge of the offline language: the probability that an answer is right, from the features of its derivation.
 
-    python -m benchmarks.train_judge FOLDER... --work DIR [--folds-only]
+    python -m benchmarks.train_judge FOLDER[:N]... --work DIR [--folds-only]
 
-FOLDER is a folder for `hoptrail evaluate`: a data set or people's own documents; DIR/index/NAME is its index, as `hoptrail
-evaluate --work DIR` leaves it. A question gives two examples: with the best passages that `trail` finds, and with the best of
-those that name none of its answers, where nothing is right; the second has `UNANSWERABLE_WEIGHT` times the weight of the first.
-Every folder has the same weight, however many questions it has. The fit is a logistic regression with a ridge; weights in
-`FIXED` are given. The printed figures use weights fitted on all other folders.
+FOLDER is a folder for `hoptrail evaluate`, a data set or own documents, or its first N questions; DIR/index/NAME is its index,
+as `hoptrail evaluate --work DIR` leaves it. A question gives two examples: with the best passages that `trail` finds, and with
+the best of those that name none of its answers, where nothing is right; the second has `UNANSWERABLE_WEIGHT` times the weight of
+the first. Every folder has the same weight, however many questions it has. The fit is a logistic regression with a ridge; weights
+in `FIXED` are given. The printed figures use weights fitted on all other folders.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ class Example:
     f1: tuple[float, ...]
 
 
-def examples(folder: Path, work: Path, model: TextReader) -> Iterator[Example]:
-    """Two examples for each question that one reading may settle."""
+def examples(folder: Path, work: Path, model: TextReader, most: int | None = None) -> Iterator[Example]:
+    """Two examples for each of the first `most` questions that one reading may settle."""
     settings = OfflineSettings()
     rule = ANSWER_RULES.get(folder.name, Rule.HOTPOTQA)
     index = Index(work / "index" / folder.name)
-    for question in load_data(folder).questions:
+    for question in load_data(folder, limit=most).questions:
         kind = kind_asked(question.question)
         if kind not in _READ_KINDS:
             continue
@@ -176,12 +176,15 @@ def report(judged: Sequence[Judged]) -> None:
 
 def main() -> None:
     arguments = parser(__doc__)
-    arguments.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
+    arguments.add_argument("folders", nargs="+", metavar="FOLDER[:N]")
     arguments.add_argument("--work", type=Path, required=True, metavar="DIR")
     arguments.add_argument("--folds-only", action="store_true", help="report, but write no weights")
     options = arguments.parse_args()
     model = Remembered(installed_reader())
-    found = [one for folder in options.folders for one in examples(folder, options.work, model)]
+    found: list[Example] = []
+    for name in options.folders:
+        folder, _, most = name.partition(":")
+        found += examples(Path(folder), options.work, model, int(most) if most else None)
     names = sorted({one.folder for one in found})
     judged = []
     for name in names:

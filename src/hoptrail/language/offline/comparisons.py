@@ -153,12 +153,19 @@ def _role(ask: str) -> str:
     return "" if role in ORDERINGS | MORE | LESS else role
 
 
+_BEEN = re.compile(r"\bha(?:s|ve) been (?P<rest>.+)$")
+_LONGER = frozenset({"longer", "longest"})
+
+
 def _attribute(ask: str, ordering: str, side: str, *, person: bool) -> tuple[tuple[str, ...], Rule]:
     """The questions that give a side's value (none if the words name no value), and how the values decide."""
     stems = {word.stem for word in words(ask)}
     if "live" in stems and ordering in {"longer", "longest", "shorter", "shortest"}:
         by = Rule.LONGER_LIFE if ordering.startswith("long") else Rule.SHORTER_LIFE
         return (f"When was {side} born?", f"When did {side} die?"), by
+    if ordering in _LONGER and (been := _BEEN.search(ask)):
+        rest = " ".join(word.text for word in words(been["rest"]) if word.lower not in _LONGER)
+        return (f"Since when has {side} been {rest}?",), Rule.EARLIER
     recent = ordering in LATER or (ordering in {"more", "most"} and "recent" in ask)
     if recent or ordering in EARLIER:
         by = Rule.LATER if recent else Rule.EARLIER

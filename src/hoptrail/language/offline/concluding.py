@@ -29,6 +29,7 @@ _VERDICT = 0.25
 """Upper bound on the confidence of a yes or no that only the reader gives: it is right if one statement says so outright (FEVER
 .87, balanced), and no better than chance if several facts imply it (StrategyQA .55).
 """
+_LEAST_COMPARED = -3.0  # log odds below which the value of a side is a guess
 _UNCHECKED = 0.6  # confidence in a conclusion from findings if reading the evidence gives no answer
 _CONTRADICTED = 0.35  # confidence in a conclusion from findings if reading the evidence gives another answer
 
@@ -102,9 +103,13 @@ def options(studied: Study) -> list[Option]:
     possible: list[Option] = []
     if studied.strangers == 1.0:
         return possible
-    if studied.followed.answer is not None:
-        possible.append(_option_by_plan(studied.followed.answer, studied))
-    if studied.at_once:
+    followed = studied.followed
+    is_guess = followed.plan.comparison is not None and bool(followed.hops) and followed.weakest.odds < _LEAST_COMPARED
+    if followed.answer is not None and not is_guess:
+        possible.append(_option_by_plan(followed.answer, studied))
+    if studied.at_once and not (
+        possible and followed.concludes and same_answer(possible[0].answer, studied.at_once[0].answer)
+    ):
         possible.append(_option_at_once(studied.at_once[0], studied))
     return possible
 
@@ -127,7 +132,6 @@ def _option_by_plan(answer: str, studied: Study) -> Option:
         hops=float(len(followed.hops) - 1),
         strangers=studied.strangers,
         said=weakest.said,
-        stated=weakest.stated,
     )
     ruled = weakest.confidence if answer in {"yes", "no"} and not several and not weakest.is_verdict else 0.0
     return Option(answer, _steps_of_plan(studied, answer), evidence, ruled)
@@ -160,7 +164,6 @@ def _option_at_once(best: ReadAnswer, studied: Study) -> Option:
         broken_off=float(not followed.is_complete and bool(followed.hops)),
         strangers=studied.strangers,
         said=best.said,
-        stated=best.stated,
     )
     alone = (Step(studied.question, best.answer, best.support),)
     return Option(best.answer, _steps_of_plan(studied, best.answer) if agreed else alone, evidence)

@@ -18,7 +18,7 @@ from importlib.resources import files
 class Evidence:
     """The features of an answer; odds are log odds, cut at `MOST`. Features that do not apply are 0.
 
-    `odds`, `lead`, `helps` (in log odds), `said` and `stated` are those of the weakest hop. `agreed`: reading at once and hop by
+    `odds`, `lead`, `helps` (in log odds) and `said` are those of the weakest hop. `agreed`: reading at once and hop by
     hop gave the same answer; `against`: different ones. `hops`: number of hops beyond the first. `strangers`: share of the
     question's names that the evidence does not have.
     """
@@ -38,7 +38,6 @@ class Evidence:
     broken_off: float = 0.0
     strangers: float = 0.0
     said: float = 0.0
-    stated: float = 0.0
 
     @property
     def values(self) -> tuple[float, ...]:

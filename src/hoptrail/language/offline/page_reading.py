@@ -29,7 +29,7 @@ from hoptrail.types import Span
 
 _STATED, _USUAL = 7.0, 0.45
 """Log odds for the share of the question's words that the statement of an answer says, beyond the usual share."""
-_LATER = 0.6  # log odds that a page loses for each doubling of its rank
+_LATER = 0.3  # log odds that a page loses for each doubling of its rank
 _ALIKE, _RIVAL = 0.6, 4.0
 """Least share of common words of two statements about one thing, and how far behind in log odds a later one may be."""
 _PRESENT_RIVAL = 8.0  # the same, if the question asks for what holds now
@@ -56,7 +56,7 @@ class ReadAnswer:
     """An answer with its supporting spans.
 
     `odds` are log odds for ranking; `lead` is the difference to the next other answer. `helps` is the probability that the page
-    helps. `said` is the share of the question's words on the page, `stated` in the statement, where rare words count more.
+    helps, `said` the share of the question's words on it.
     `is_cell`: a whole table cell. `is_verdict`: a yes or no by the reader alone. `date` (ISO, empty: none) and `stems` are those
     of the statement; `covered` are the question's words in it, its title and its headings.
     """
@@ -67,7 +67,6 @@ class ReadAnswer:
     helps: float = 1.0
     lead: float = 0.0
     said: float = 1.0
-    stated: float = 1.0
     is_cell: bool = False
     is_verdict: bool = False
     date: str = ""
@@ -138,7 +137,6 @@ class Reader:
                 yield ReadAnswer(
                     *(answer, worded[1], one.margin + _STATED * (share - _USUAL) - later, reading.helps),
                     said=said,
-                    stated=share,
                     date=part.said.date if part else "",
                     stems=content_stems(part.said.said) if part else frozenset(),
                     covered=asked & content_stems(part.said.seen) if part else frozenset(),

@@ -30,12 +30,18 @@ _FIGURE = re.compile(r"^\W*(?:[^\W\d]+\s){0,2}\W*\d")
 """A figure at the beginning, or after `about` and the like; not in `Re: 6 boats`."""
 _DIGIT = re.compile(r"\d")
 _HOW_LONG = re.compile(r"\W*how long\b", re.IGNORECASE)
+_HOW_LONG_IS = re.compile(r"\W*how long (?:is|are|was|were)\b", re.IGNORECASE)
 _LASTING = re.compile(
-    r"(?<![^\W\d])(?:ms|s|secs?|seconds?|min|minutes?|h|hrs?|hours?|days?|nights?|weeks?|weekends?|months?|years?|decades?|until|till|since|from"
-    r"|mm|cm|m|km|kilomet\w+|met(?:re|er)s?|miles?|yards?|feet|foot|ft|inch(?:es)?|pages?|words|characters|lines)\b",
+    r"(?<![^\W\d])(?:ms|s|secs?|seconds?|min|minutes?|h|hrs?|hours?|days?|nights?|weeks?|weekends?|months?|years?|decades?|until|till"
+    r"|since|from)\b",
     re.IGNORECASE,
 )
-"""A unit of time or length, which the answer to `how long` must have."""
+"""A unit of time, which the answer to `how long` must have."""
+_LENGTH = re.compile(
+    r"(?<![^\W\d])(?:mm|cm|m|km|kilomet\w+|met(?:re|er)s?|miles?|yards?|feet|foot|ft|inch(?:es)?|pages?|words|characters|lines)\b",
+    re.IGNORECASE,
+)
+"""A unit of length, which it may have instead after `how long is`."""
 _HOW_OFTEN = re.compile(r"\bhow often\b", re.IGNORECASE)
 _REPEATED = re.compile(
     r"\b(?:every|each|per|once|twice|thrice|times|hourly|daily|nightly|weekly|fortnightly|monthly|quarterly|yearly|annual(?:ly)?"
@@ -100,7 +106,9 @@ def _has_asked_unit(answer: str, asked: Question) -> bool:
     """Whether a figure has the unit that the question asks for, and is none where the question asks for a name."""
     has_number = _DIGIT.search(answer) is not None or any(word.lower in NUMBER_WORDS for word in words(answer))
     if _HOW_LONG.match(asked.text) and has_number:
-        return _LASTING.search(answer) is not None or any(word.lower in _TIMES for word in words(answer))
+        has_length = _HOW_LONG_IS.match(asked.text) is not None and _LENGTH.search(answer) is not None
+        lasting = _LASTING.search(answer) is not None or any(word.lower in _TIMES for word in words(answer))
+        return has_length or lasting
     if _PERCENTAGE.search(asked.text) and asked.wanted is not Wanted.YES_NO:
         return _PERCENT.search(answer) is not None
     is_sum = _AMOUNT.fullmatch(answer) is not None or (
