@@ -228,7 +228,15 @@ def test_tables_of_figures_are_those_of_the_results() -> None:
 
 
 def test_the_limits_are_those_of_the_results() -> None:
-    names = ("own_notes", "harbour-museum", "debian-manuals", "cooperative", "seabird-lab", "film-society", "vet-practice")
+    names = (
+        "own_notes",
+        "harbour-museum",
+        "debian-manuals",
+        "cooperative",
+        "seabird-lab",
+        "film-society",
+        "vet-practice",
+    )
     reports = [json.loads((ROOT / "results" / f"{name}.json").read_text(encoding="utf-8")) for name in names]
     page = limits.DOCUMENT.read_text(encoding="utf-8")
     assert limits.by_folder(reports) in page

@@ -64,8 +64,9 @@ def listing(question: str, units: Sequence[Unit], similarity: Similarity | None)
 
 
 def list_by_reading(question: str, units: Sequence[Unit], quoted: Reading, reading: Reading) -> Reading:
-    """The surer of `quoted`, the list that has the most words of the question, and the enumeration or list of items with the
-    reader's answer. A list that has this answer is as sure as the answer.
+    """The surer of `quoted`, the list that has the most words of the question, and the enumeration with the reader's answer.
+
+    A list that has this answer is as sure as the answer.
     """
     given = content_stems(reading.answer or "")
     if not given or reading.confidence <= quoted.confidence:
@@ -79,7 +80,7 @@ def list_by_reading(question: str, units: Sequence[Unit], quoted: Reading, readi
                 return replace(
                     list_reading(question, [said], items, AnswerKind.LIST, 1.0), confidence=reading.confidence
                 )
-    return quoted
+    return replace(quoted, leads=reading.leads)
 
 
 def list_reading(
