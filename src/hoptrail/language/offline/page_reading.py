@@ -88,6 +88,7 @@ class Reader:
         self._settings = settings
         self._sheets = [sheet_of(page.unit, settings.unit_characters) for page in evidence.pages]
         self._read: dict[str, list[tuple[int, Sheet, Reading]]] = {}
+        self._shares_of: dict[str, dict[Span, float]] = {}
 
     def ranked(self, text: str, avoid: Sequence[str] = ()) -> list[ReadAnswer]:
         """All distinct answers except the names to `avoid`, best first.
@@ -144,8 +145,11 @@ class Reader:
 
     def _shares(self, question: str) -> dict[Span, float]:
         """The share of the question's words that each statement says, rare words counting more."""
-        close = close_statements(question, [sheet.unit for sheet in self._sheets], None)
-        return {one.said.support[0]: one.share for one in reversed(close) if one.said.support}
+        if question not in self._shares_of:
+            close = close_statements(question, [sheet.unit for sheet in self._sheets], None)
+            shares = {one.said.support[0]: one.share for one in reversed(close) if one.said.support}
+            self._shares_of[question] = shares
+        return self._shares_of[question]
 
     def _verdicts(self, question: Question) -> list[ReadAnswer]:
         """Yes or no by rule if a sentence says so outright, else by the reader, the surest page first."""
