@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -153,12 +154,8 @@ def _origin_json(sources: Sequence[str]) -> JsonObject:
 
 def summary_json(document: DocumentSummary) -> JsonObject:
     """A document in a list."""
-    return {
-        "id": document.id,
-        "title": document.title,
-        **_origin_json(document.sources),
-        "passages": document.passages,
-    }
+    about = {"id": document.id, "title": document.title}
+    return about | _origin_json(document.sources) | {"passages": document.passages}
 
 
 def document_json(document: Document) -> JsonObject:
@@ -184,7 +181,7 @@ def _block_json(block: Block) -> JsonObject:
         "level": block.level,
         "ordered": block.ordered,
         "place": block.place,
-        "cells": [{"header": cell.header, "start": cell.start, "end": cell.end} for cell in block.cells],
+        "cells": [asdict(cell) for cell in block.cells],
     }
 
 
