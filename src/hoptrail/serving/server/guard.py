@@ -64,8 +64,8 @@ class Access:
 
 
 class Guard:
-    """ASGI middleware. It sets `scope["state"]`: `workspaces`, the names that the request may use; `labels`, to which its key is
-    limited in some of them; and `client`, a fingerprint of the key.
+    """ASGI middleware. It sets `request.state`: `workspaces`, the names of those that the request may use; `labels`, to which its
+    key is limited in some of them; and `client`, a fingerprint of the key. Without keys, the last two are empty.
     """
 
     def __init__(self, app: ASGIApp, access: Access, limits: ServerLimits, metrics: Metrics) -> None:

@@ -73,21 +73,6 @@ async def services_of(request: Request) -> Services:
 Served = Annotated[Services, Depends(services_of)]
 
 
-def names_of(request: Request) -> tuple[str, ...]:
-    """The workspaces that the request's key opens; all if there are no keys."""
-    return cast("tuple[str, ...]", request.scope["state"]["workspaces"])
-
-
-def limits_of(request: Request) -> Mapping[str, frozenset[str]]:
-    """The labels that limit the request's key, by workspace; it sees all of the other workspaces."""
-    return cast("Mapping[str, frozenset[str]]", request.scope["state"]["labels"])
-
-
-def client_of(request: Request) -> str:
-    """A fingerprint of the request's key; empty if there are no keys."""
-    return cast("str", request.scope["state"]["client"])
-
-
 async def place_of(
     request: Request,
     served: Served,
@@ -100,13 +85,13 @@ async def place_of(
     Raises:
         Refusal: the key opens no workspace of that name; the same if none exists.
     """
-    names = names_of(request)
+    names: tuple[str, ...] = request.state.workspaces
     name = workspace if workspace is not None else next(iter(names), None)
     found = served.workspaces.get(name) if name in names and name is not None else None
     if found is None:
         raise not_found("workspace")
-    visible = limited(found, limits_of(request).get(found.name))
-    place = Place(visible, served.jobs[found.name], client_of(request))
+    visible = limited(found, request.state.labels.get(found.name))
+    place = Place(visible, served.jobs[found.name], request.state.client)
     if place.reads_only and request.method not in READING and request.url.path not in ASKING:
         place.jobs  # noqa: B018 - refuses
     return place
