@@ -127,10 +127,10 @@ def _following(workspace: Workspace, documents: str | None, host: str, port: int
     if documents is None:
         yield
         return
-    from hoptrail.serving.server.folder import WatchedFolder
+    from hoptrail.serving.server.folder import watched_folder
 
     _open_page(host, port)
-    with WatchedFolder(workspace, Path(documents).expanduser(), _print_report):
+    with watched_folder(workspace, Path(documents).expanduser(), _print_report):
         yield
 
 

@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 
 from hoptrail import Index, Settings
 from hoptrail.serving.server.app import create_app
-from hoptrail.serving.server.folder import WatchedFolder
+from hoptrail.serving.server.folder import watched_folder
 from hoptrail.serving.server.keys import find_keys
 from hoptrail.serving.server.workspaces import Workspace
 from hoptrail.syncing import IndexingReport
@@ -52,7 +52,7 @@ def test_what_could_not_be_read_is_told_until_it_can_be(
             assert time.monotonic() < until
             time.sleep(0.02)
 
-    with WatchedFolder(workspace, tmp_path / "notes", reports.append):
+    with watched_folder(workspace, tmp_path / "notes", reports.append):
         wait_for(1)
         unread = client.get("/api/show").json()["folder"]["unread"]
         assert unread["total"] == 1
