@@ -88,9 +88,9 @@ def create_app(
     if find_spec("mcp") is None:
         log.info("the extra mcp is not installed: agents are not served")
     else:
-        from hoptrail.serving.server.mcp_server import AgentsRoute
+        from hoptrail.serving.server.mcp_server import agents_router
 
-        app.include_router(AgentsRoute(agents_may_change).router())
+        app.include_router(agents_router(may_change=agents_may_change))
     return app
 
 

@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import mcp_types as protocol
@@ -139,31 +139,24 @@ class Agents:
         return protocol.ReadResourceResult(contents=[protocol.TextResourceContents(uri=uri, text=text, mime_type=kind)])
 
 
-@dataclass(frozen=True)
-class AgentsRoute:
-    """The route for agents over HTTP. It offers no tools that change documents unless `may_change`."""
-
-    may_change: bool = False
-    _trails: defaultdict[tuple[str, frozenset[str] | None], Trails] = field(default_factory=lambda: defaultdict(Trails))
+def agents_router(*, may_change: bool) -> APIRouter:
+    """The router for agents over HTTP, at /mcp. It offers no tools that change documents unless `may_change`."""
+    router, server = APIRouter(), Agents(_caller_over_http).server()
+    trails: defaultdict[tuple[str, frozenset[str] | None], Trails] = defaultdict(Trails)
     """By workspace and the labels that limit the key."""
 
-    def router(self) -> APIRouter:
-        """The router with the path /mcp."""
-        router = APIRouter()
-        server = Agents(self._caller_of).server()
+    @router.post("/mcp", include_in_schema=False)
+    async def mcp(request: Request, here: Here, served: Served) -> Response:
+        own = trails[here.workspace.name, here.workspace.labels]
+        request.state.caller = Caller(here, served, own, may_change and not here.reads_only)
+        return _ProtocolResponse(server, await request.body(), served.limits.body)
 
-        @router.post("/mcp", include_in_schema=False)
-        async def mcp(request: Request, here: Here, served: Served) -> Response:
-            trails = self._trails[here.workspace.name, here.workspace.labels]
-            request.state.caller = Caller(here, served, trails, self.may_change and not here.reads_only)
-            return _ProtocolResponse(server, await request.body(), served.limits.body)
+    return router
 
-        return router
 
-    def _caller_of(self, context: _Context) -> Caller:
-        request = cast("Request", context.request)
-        caller: Caller = request.state.caller
-        return Caller(caller.place, caller.served, caller.trails, caller.may_change, request)
+def _caller_over_http(context: _Context) -> Caller:
+    request = cast("Request", context.request)
+    return replace(cast("Caller", request.state.caller), request=request)
 
 
 class _ProtocolResponse(Response):
