@@ -99,20 +99,20 @@ def _access(hosts: Collection[str], services: Services, keys: Keys) -> Access:
     for (name, _), labels in keys.limits.items():
         if workspace := services.workspaces.get(name):
             limited(workspace, labels)
-    return Access(frozenset(map(host_name, hosts)), services.workspaces.names, keys)
+    return Access(frozenset(map(host_name, hosts)), tuple(services.workspaces), keys)
 
 
 def _following(services: Services) -> list[Following]:
     return [
         Following(workspace.name, workspace.index, workspace.warm)
-        for workspace in services.workspaces
+        for workspace in services.workspaces.values()
         if isinstance(workspace.index, PublishedIndex)
     ]
 
 
 def _start(services: Services, warm: bool) -> None:
     """Warm the workspaces and resume their jobs. One that cannot be opened is logged; the others are served."""
-    for workspace in services.workspaces:
+    for workspace in services.workspaces.values():
         try:
             if warm:
                 workspace.warm()

@@ -28,7 +28,7 @@ def metrics(request: Request, served: Served) -> Response:
     """Counts since the server was started, in the text format of Prometheus. Only for a key that opens every workspace, since
     they would reveal the activity of others.
     """
-    if not set(request.state.workspaces).issuperset(served.workspaces.names) or request.state.labels:
+    if not set(request.state.workspaces).issuperset(served.workspaces) or request.state.labels:
         raise Refusal(
             403,
             "forbidden",

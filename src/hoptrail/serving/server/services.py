@@ -14,7 +14,7 @@ from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.question_threads import Desk
 from hoptrail.serving.server.refusals import Refusal, not_found
 from hoptrail.serving.server.uploads import Uploads
-from hoptrail.serving.server.workspaces import Workspace, Workspaces, limited
+from hoptrail.serving.server.workspaces import Workspace, by_name, limited
 
 READING = frozenset({"GET", "HEAD"})
 ASKING = frozenset({"/api/ask", "/api/search", "/v1/chat/completions", "/v1/responses", "/mcp"})
@@ -23,9 +23,9 @@ ASKING = frozenset({"/api/ask", "/api/search", "/v1/chat/completions", "/v1/resp
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """The services of one app; `jobs` are by workspace name."""
+    """The services of one app; workspaces and `jobs` are by workspace name."""
 
-    workspaces: Workspaces
+    workspaces: Mapping[str, Workspace]
     jobs: Mapping[str, Jobs]
     desk: Desk
     limits: ServerLimits
@@ -34,12 +34,12 @@ class Services:
 
 def services_for(workspaces: Sequence[Workspace], limits: ServerLimits) -> Services:
     """The services for these workspaces. Raises: UsageError: no workspace, or two of one name or folder."""
-    metrics, served = Metrics(), Workspaces(workspaces)
+    metrics, named = Metrics(), by_name(workspaces)
     jobs = {
         one.name: Jobs(one, Uploads(one.index.folder, limits, one.index.settings.reading), metrics, limits.waiting_jobs)
-        for one in served
+        for one in workspaces
     }
-    return Services(served, jobs, Desk(limits, metrics), limits, metrics)
+    return Services(named, jobs, Desk(limits, metrics), limits, metrics)
 
 
 @dataclass(frozen=True, slots=True)
