@@ -95,7 +95,7 @@ class Guard:
             refusal = as_refusal(error)
             if refusal.status == 500:
                 log.error("failed: %s", _where(error))
-            if not outgoing.started:
+            if not outgoing.status:  # the response has not begun
                 await refusal.response(scope["path"])(scope, receive, outgoing)
         finally:
             self._record(scope, outgoing.status, time.perf_counter() - started)
@@ -171,10 +171,6 @@ class _Outgoing:
     def __init__(self, send: Send) -> None:
         self._send = send
         self.status = 0
-
-    @property
-    def started(self) -> bool:
-        return self.status > 0
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
