@@ -14,6 +14,7 @@ from hoptrail.index_contents import Contents, DocumentSummary, Reached
 from hoptrail.json_object import JsonObject
 from hoptrail.retrieval.corpus import QUESTION_LIMIT, check_question
 from hoptrail.serving import contract
+from hoptrail.serving.answer_text import one_line
 from hoptrail.serving.server.refusals import not_valid
 from hoptrail.structures.course import Progress
 from hoptrail.types import Answer, Block, Document, Evidence, Hop, Trail, Verdict
@@ -192,5 +193,4 @@ def hop_json(number: int, hop: Hop, evidence: Iterable[Evidence]) -> JsonObject:
 
 def shown(name: str, longest: int = 200) -> str:
     """A client's name for display and storage: one line, no control characters, at most `longest` characters."""
-    printable = "".join(character if character.isprintable() else " " for character in name)
-    return " ".join(printable.split())[:longest]
+    return one_line(name)[:longest]
