@@ -124,7 +124,6 @@ def settings_with(file: Path | None, language: str | None, folder: Path, *, rehe
 @contextmanager
 def watching() -> Iterator[Watcher]:
     """Progress on standard error; the first stop signal ends the run after saving, a second one at once."""
-    from hoptrail.indexing import Watcher
     from hoptrail.serving.progress import progress_reports
 
     stopped = False
@@ -140,13 +139,7 @@ def watching() -> Iterator[Watcher]:
     try:
         console = console_of(error=True)
         with progress_reports(console) as shown:
-            yield Watcher(
-                shown.report,
-                lambda: stopped,
-                shown.spent,
-                lambda line: console.print(plain(line), soft_wrap=True),
-                shown.progress,
-            )
+            yield replace(shown, stopped=lambda: stopped, say=lambda line: console.print(plain(line), soft_wrap=True))
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
