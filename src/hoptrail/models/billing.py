@@ -89,6 +89,7 @@ class PaidChat:
     """
 
     def __init__(self, endpoint: ChatEndpoint, settings: ChatSettings, replies: RememberedReplies) -> None:
+        self.place, self.model = endpoint.address.place, endpoint.address.model
         self._endpoint = endpoint
         self._settings = settings
         self._replies = replies
@@ -98,17 +99,9 @@ class PaidChat:
         self._limits = Limits.of(settings)
         self._file = replies.path.resolve()
         self.limiter = _LIMITERS.of(
-            (endpoint.address, settings), lambda: Limiter(settings, f"{endpoint.address.model} at {self.place}")
+            (endpoint.address, settings), lambda: Limiter(settings, f"{self.model} at {self.place}")
         )
         self.limiter.retest_refusal()  # else an earlier chat's refusal would hold or not depending on garbage collection
-
-    @property
-    def place(self) -> str:
-        return self._endpoint.address.place
-
-    @property
-    def model(self) -> str:
-        return self._endpoint.address.model
 
     @property
     def working_rung(self) -> Rung | None:
@@ -208,14 +201,7 @@ class _Wrapper:
 
     def __init__(self, chat: Chat) -> None:
         self._chat = chat
-
-    @property
-    def place(self) -> str:
-        return self._chat.place
-
-    @property
-    def model(self) -> str:
-        return self._chat.model
+        self.place, self.model = chat.place, chat.model
 
 
 class FullyPriced(_Wrapper):
