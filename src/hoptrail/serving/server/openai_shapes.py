@@ -119,7 +119,6 @@ class Completion:
     created: int = field(default_factory=lambda: int(time.time()))
 
     def whole(self, answer: JsonObject) -> JsonObject:
-        """The whole completion."""
         message: JsonObject = {"role": "assistant", "content": text_of(answer), "refusal": None, "annotations": []}
         choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
         return {

@@ -40,7 +40,6 @@ class Turns:
         return Turn(self, client, Condition(self._lock))
 
     def take(self, turn: Turn) -> None:
-        """Wait for the turn, and take it."""
         with self._lock:
             self._take(turn)
 
@@ -72,7 +71,6 @@ class Turns:
         self._last[client] = self._given
 
     def _next(self) -> Turn:
-        """The first of the waiting turns."""
         return self._waiting[min(self._waiting, key=lambda one: self._last.get(one, 0))][0]
 
     def _may_begin(self, turn: Turn) -> bool:
