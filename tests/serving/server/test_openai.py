@@ -205,7 +205,7 @@ def test_too_many_are_told_to_come_again(make_app: MakeApp, monkeypatch: pytest.
 
         return work
 
-    monkeypatch.setattr("hoptrail.serving.server.openai_routes.answering", slow)
+    monkeypatch.setattr("hoptrail.serving.server.streaming.answering", slow)
     ends: list[openai.APIStatusError] = []
 
     def ask(client: OpenAI) -> None:
