@@ -100,11 +100,7 @@ def optional_package(module: str, extra: str) -> Any:
 
 
 def loaded(kind: Any, name: str) -> Any:
-    """A model of another package, made by `kind(name)`.
-
-    Raises:
-        ModelUnavailable: the package cannot load it.
-    """
+    """A model of another package, made by `kind(name)`. Raises: ModelUnavailable: the package cannot load it."""
     try:
         return kind(name)
     except Exception as error:  # other packages raise whatever their dependencies raise

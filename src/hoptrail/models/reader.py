@@ -105,11 +105,7 @@ class _Heads:
 
 @cache
 def installed_reader() -> Reader:
-    """The reader of the installed package, one per process.
-
-    Raises:
-        ModelUnavailable: as for `Reader`.
-    """
+    """The reader of the installed package, one per process. Raises: ModelUnavailable: as for `Reader`."""
     return Reader()
 
 

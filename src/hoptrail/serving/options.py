@@ -190,22 +190,14 @@ def print_json(content: JsonObject | list[JsonObject]) -> None:
 
 
 def check_writable(path: Path | None) -> None:
-    """Refuse an unwritable file before there is anything to lose.
-
-    Raises:
-        StorageError: it cannot be written.
-    """
+    """Refuse an unwritable file before there is anything to lose. Raises: StorageError: it cannot be written."""
     if path is not None:
         with _writing(path):
             refuse_unwritable(path)
 
 
 def write_text(path: Path, text: str) -> None:
-    """Replace a file atomically.
-
-    Raises:
-        StorageError: it cannot be written.
-    """
+    """Replace a file atomically. Raises: StorageError: it cannot be written."""
     with _writing(path):
         replace_file(path, text.encode())
 

@@ -263,11 +263,7 @@ def _resources(caller: Caller, start: int) -> tuple[list[protocol.Resource], int
 
 
 def _content(caller: Caller, uri: str) -> tuple[str, str]:
-    """The media type and the text of a resource.
-
-    Raises:
-        Refusal: there is none of this name here.
-    """
+    """The media type and the text of a resource. Raises: Refusal: there is none of this name here."""
     if uri.startswith(TRAIL):
         caller.trails.forget_removed(caller.place.workspace)
         return "application/json", contract.to_text(contract.answer_json(caller.trails.get(uri.removeprefix(TRAIL))))

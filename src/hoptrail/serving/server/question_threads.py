@@ -196,11 +196,7 @@ async def _disconnected(request: Request) -> None:
 
 
 def result_of(future: asyncio.Future[T]) -> T:
-    """The result of finished work.
-
-    Raises:
-        Refusal: it was never started, because the server is stopping.
-    """
+    """The result of finished work. Raises: Refusal: it was never started, because the server is stopping."""
     if future.cancelled():
         raise stopping()
     return future.result()
