@@ -46,11 +46,6 @@ def written(answer: JsonObject) -> Written:
     return Written("\n".join([head, *([""] if lines else []), *lines]), tuple(quotations))
 
 
-def text_of(answer: JsonObject) -> str:
-    """The text of `written` alone."""
-    return written(answer).text
-
-
 def _unsettled(text: str, closest: Sequence[JsonObject]) -> Written:
     quotations: list[tuple[int, JsonObject]] = []
     text += "\n"

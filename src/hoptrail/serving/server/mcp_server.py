@@ -25,7 +25,7 @@ from pydantic import ValidationError
 from starlette.types import Message, Receive, Scope, Send
 
 from hoptrail.serving import contract
-from hoptrail.serving.answer_text import text_of
+from hoptrail.serving.answer_text import written
 from hoptrail.serving.server.mcp_tools import AgentTool, Caller, Trails, tools_of
 from hoptrail.serving.server.refusals import as_refusal, not_found
 from hoptrail.serving.server.services import Here, Place, Served, services_for
@@ -88,7 +88,7 @@ class Agents:
             return _tool_error(_error_message(error))
         texts = [content["text"] if "text" in content else contract.to_text(content)]
         if content.get("abstained"):
-            texts.insert(0, text_of(content))
+            texts.insert(0, written(content).text)
         blocks = [protocol.TextContent(text=text) for text in texts]
         return protocol.CallToolResult(content=list(blocks), structured_content=content)
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hoptrail.json_object import JsonObject
 from hoptrail.retrieval.corpus import QUESTION_LIMIT
-from hoptrail.serving.answer_text import citations_of, text_of
+from hoptrail.serving.answer_text import citations_of, written
 from hoptrail.serving.server.refusals import Refusal, not_valid
 from hoptrail.serving.server.wire import AsOf
 
@@ -119,7 +119,7 @@ class Completion:
     created: int = field(default_factory=lambda: int(time.time()))
 
     def whole(self, answer: JsonObject) -> JsonObject:
-        message: JsonObject = {"role": "assistant", "content": text_of(answer), "refusal": None, "annotations": []}
+        message: JsonObject = {"role": "assistant", "content": written(answer).text, "refusal": None, "annotations": []}
         choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
         return {
             **self._head("chat.completion"),
@@ -134,7 +134,7 @@ class Completion:
             case "question":
                 return self._chunk({"role": "assistant", "content": ""})
             case "answer":
-                events = self._chunk({"content": text_of(content)})
+                events = self._chunk({"content": written(content).text})
                 events += self._chunk({}, finish_reason="stop", hoptrail=details_of(content))
                 if self.include_usage:
                     events += _data({**self._head("chat.completion.chunk"), "choices": [], "usage": _usage(content)})

@@ -31,7 +31,7 @@ from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.question_threads import Patience, result_of
 from hoptrail.serving.server.refusals import as_refusal
 from hoptrail.serving.server.services import Place, Services
-from hoptrail.serving.server.wire import Question, hop_json, question_of
+from hoptrail.serving.server.wire import Question, question_of
 from hoptrail.serving.server.workspaces import Workspace, computes_here, indexing_of
 from hoptrail.types import Answer, Hop, Span
 
@@ -56,9 +56,10 @@ class Narrator:
 
     def found(self, hop: Hop, support: tuple[Span, ...]) -> None:
         """Send a finished hop with its evidence."""
-        evidence = cite([CitedHop(hop, support)], self.corpus)
+        cited = cite([CitedHop(hop, support)], self.corpus)
         self.metrics.hops.labels(hop.verdict.value).inc()
-        self.send_event("hop", hop_json(self.hops, hop, [replace(item, hop=self.hops) for item in evidence]))
+        evidence = [contract.evidence_json(replace(item, hop=self.hops)) for item in cited]
+        self.send_event("hop", {"hop": self.hops, **contract.hop_json(hop), "evidence": evidence})
         self.hops += 1
 
 
