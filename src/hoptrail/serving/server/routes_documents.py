@@ -66,18 +66,14 @@ def documents(
 @router.get("/documents/{name}")
 def document(here: Here, name: str) -> JsonObject:
     """A document with its text and the ends of its sentences."""
-    found = here.workspace.document(name)
-    if found is None:
-        raise not_found("document")
+    found = here.document(name)
     return {**document_json(found), "original": has_original(found)}
 
 
 @router.get("/documents/{name}/original", response_class=Response)
 def original(here: Here, name: str) -> Response:
     """The file that a document was read from, while it exists unchanged."""
-    found = here.workspace.document(name)
-    if found is None:
-        raise not_found("document")
+    found = here.document(name)
     try:
         file = original_of(found, here.workspace.index.settings.reading)
     except OSError:
@@ -105,9 +101,7 @@ async def add(request: Request, here: Here, served: Served) -> JsonObject:
 @router.delete("/documents/{name}", status_code=202)
 def remove(here: Here, name: str) -> JsonObject:
     """Remove a document, with everything derived from it alone. Returns the job."""
-    found = here.workspace.document(name)
-    if found is None:
-        raise not_found("document")
+    found = here.document(name)
     return here.jobs.remove([(found.id, found.title)], here.client).as_json()
 
 

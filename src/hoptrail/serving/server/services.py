@@ -15,6 +15,7 @@ from hoptrail.serving.server.question_threads import Desk
 from hoptrail.serving.server.refusals import Refusal, not_found
 from hoptrail.serving.server.uploads import Uploads
 from hoptrail.serving.server.workspaces import Workspace, by_name, limited
+from hoptrail.types import Document
 
 READING = frozenset({"GET", "HEAD"})
 ASKING = frozenset({"/api/ask", "/api/search", "/v1/chat/completions", "/v1/responses", "/mcp"})
@@ -61,6 +62,13 @@ class Place:
         if self.reads_only:
             raise Refusal(403, "forbidden", "This key only reads.", "Send a key that is not limited to labels.")
         return self.every_job
+
+    def document(self, name: str) -> Document:
+        """The document with this id. Raises: Refusal: it is not here."""
+        found = self.workspace.document(name)
+        if found is None:
+            raise not_found("document")
+        return found
 
 
 async def services_of(request: Request) -> Services:
