@@ -180,9 +180,9 @@ def named(lists: Iterable[str] | None) -> list[str]:
 def console_of(*, error: bool = False) -> Console:
     """A console on standard output or error. Files and pipes get a fixed width, so that scripts do not depend on a window."""
     console = Console(stderr=error, highlight=False, markup=False, emoji=False)
-    return (
-        console if console.is_terminal else Console(stderr=error, highlight=False, markup=False, emoji=False, width=120)
-    )
+    if not console.is_terminal:
+        console.width = 120
+    return console
 
 
 def print_json(content: JsonObject | list[JsonObject]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from io import BytesIO
 from typing import Annotated, Any
@@ -190,7 +191,5 @@ async def _keep(here: Place, files: Sequence[tuple[str, Any]]) -> tuple[list[Upl
 
 def _summary(one: Job) -> JsonObject:
     whole = one.as_json()
-    counts: dict[str, int] = {}
-    for item in whole.pop("items"):
-        counts[item["state"]] = counts.get(item["state"], 0) + 1
-    return {**whole, "counts": counts}
+    items = whole.pop("items")
+    return {**whole, "counts": Counter(item["state"] for item in items)}
