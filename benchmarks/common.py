@@ -18,8 +18,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
@@ -163,13 +162,6 @@ with open(sys.argv[1], "w") as report:
     print(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss, max(own, default=float("nan")), file=report)
 sys.exit(os.waitstatus_to_exitcode(status) and 1)
 """
-
-
-def seconds_of(act: Callable[[], object]) -> float:
-    """Wall clock seconds of a call."""
-    started = time.perf_counter()
-    act()
-    return time.perf_counter() - started
 
 
 def cpu_seconds_of_children() -> float:
