@@ -1,16 +1,17 @@
-"""Coverage, overlap and the time-pool ratio: worked examples, and the published figures."""
+"""Coverage and overlap of pairs of passages: worked examples."""
 
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hoptrail.errors import UsageError
-from hoptrail.evaluation.clusterings import coverage, gold_pairs, overlap, pairs_of, tper
-from hoptrail.evaluation.datasets import Question
+from hoptrail.evaluation.datasets import Dataset, Question
+from hoptrail.evaluation.tree_coverage import coverage, gold_pairs, measure_tree_coverage, overlap, pairs_of
 
 GROUPS = st.lists(st.sets(st.sampled_from("abcdefgh"), max_size=6), max_size=5)
 
@@ -36,7 +37,7 @@ def test_gold_pairs_are_within_a_question() -> None:
 def test_coverage_by_hand() -> None:
     predicted = pairs_of([["1", "2", "3"], ["3", "5"]])
     assert coverage(predicted, pairs_of([["3", "5"], ["5", "1"], ["2", "1", "4"]])) == 2 / 5
-    assert coverage([], {("a", "b")}) == 0
+    assert coverage(frozenset(), {("a", "b")}) == 0
 
 
 def test_overlap_is_taken_over_the_correct_pairs_of_the_first() -> None:
@@ -52,29 +53,19 @@ def test_overlap_both_ways_counts_the_same_pairs(
     one: list[set[str]], other: list[set[str]], gold: list[set[str]]
 ) -> None:
     first, second, target = pairs_of(one), pairs_of(other), pairs_of(gold)
-    if first & target and second & target:
-        there = overlap(first, second, target) * coverage(first, target)
-        back = overlap(second, first, target) * coverage(second, target)
+    forth, back = overlap(first, second, target), overlap(second, first, target)
+    if forth is not None and back is not None:
+        there = forth * coverage(first, target)
+        back *= coverage(second, target)
         assert math.isclose(there, back)
         assert math.isclose(there, coverage(first & second, target))
 
 
-def test_undefined_measures_are_refused() -> None:
-    with pytest.raises(UsageError, match="no question has two gold passages"):
-        coverage({("a", "b")}, gold_pairs([make_question("a")]))
-    with pytest.raises(UsageError, match="covers no gold pair"):
-        overlap({("a", "c")}, {("a", "b")}, {("a", "b")})
-    with pytest.raises(UsageError, match="above 0"):
-        tper(1.0, 100, 0.0, 100)
+def test_there_is_no_overlap_where_nothing_is_covered() -> None:
+    assert overlap({("a", "c")}, {("a", "b")}, {("a", "b")}) is None
 
 
-@pytest.mark.parametrize(
-    ("seconds", "pool", "seconds_before", "pool_before", "published"),
-    [(2.653, 35070, 1.560, 12371, 0.600), (1.974, 19100, 1.437, 6939, 0.499), (2.319, 29934, 1.502, 10031, 0.517)],
-    ids=["MuSiQue", "2Wiki", "HotpotQA"],
-)
-def test_the_published_ratios(
-    seconds: float, pool: int, seconds_before: float, pool_before: int, published: float
-) -> None:
-    """SiReRAG against RAPTOR: queries from table 7, pools from appendix C."""
-    assert round(tper(seconds, pool, seconds_before, pool_before), 3) == published
+def test_groups_are_not_measured_without_gold_pairs() -> None:
+    dataset = Dataset("one", Path(), 1, (make_question("a"),), None)
+    with pytest.raises(UsageError, match="no question of one has two gold passages"):
+        measure_tree_coverage(None, dataset, {})  # type: ignore[arg-type]
