@@ -11,17 +11,13 @@ import json
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
 
 from hoptrail.errors import DataError, StorageError
 from hoptrail.evaluation.appending import append_at
+from hoptrail.evaluation.lines import reader_of
 from hoptrail.types import Answer, Evidence, Hit, Hop, Kind, Ranking, Unit, Verdict
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 PassagesOf = Callable[[Unit], Sequence[str]]
 """The data set's ids of the passages that a unit shows."""
@@ -163,7 +159,7 @@ def read_trails(path: Path) -> dict[str, TrailRecord]:
     trails: dict[str, TrailRecord] = {}
     for number, (_, content) in enumerate(_members(path), start=1):
         try:
-            record = _reader().validate_json(content)
+            record: TrailRecord = reader_of(TrailRecord).validate_json(content)
         except ValidationError as error:
             raise DataError(f"{path}, trail {number}: the file was altered; remove it and run again") from error
         trails[record.question] = record
@@ -201,13 +197,6 @@ def _first_member(content: memoryview) -> tuple[int, bytes]:
         if unpacking.eof:
             return min(place + _PIECE, len(content)) - len(unpacking.unused_data), b"".join(parts)
     raise EOFError
-
-
-@cache
-def _reader() -> TypeAdapter[TrailRecord]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(TrailRecord)
 
 
 def _hop(hop: Hop, passages_of: PassagesOf) -> HopRecord:
