@@ -202,13 +202,7 @@ def _record_server(ground: Path) -> Iterator[Recorded]:
         before = after
 
 
-def _look_served(
-    before: dict[str, str],
-    after: dict[str, str],
-    folder: Path,
-    _: Results,
-    acknowledged: bool,
-) -> str:
+def _look_served(before: dict[str, str], after: dict[str, str], folder: Path, _: Results, acknowledged: bool) -> str:
     return fault(folder / "index", before, after, acknowledged=acknowledged)
 
 

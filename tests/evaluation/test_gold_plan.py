@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.oracle_world import (
-    oracle_of,
-    read,
-)
+from evaluation.oracle_world import oracle_of, read
 from hoptrail.evaluation.datasets import GoldStep, Question
 from hoptrail.evaluation.gold_plan import gold_plan
-from hoptrail.language.tasks import (
-    Decompose,
-    Finding,
-    Integrate,
-)
+from hoptrail.language.tasks import Decompose, Finding, Integrate
 
 
 class TestPlans:

@@ -8,12 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from evaluation.oracle_world import (
-    CHAIN,
-    LENGTHS,
-    LONGER,
-    PASSAGES,
-)
+from evaluation.oracle_world import CHAIN, LENGTHS, LONGER, PASSAGES
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
@@ -24,9 +19,7 @@ from hoptrail.evaluation.reports import OracleShare, summarise_oracle
 from hoptrail.evaluation.runner import RecipeRun
 from hoptrail.indexing import Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.language.tasks import (
-    Language,
-)
+from hoptrail.language.tasks import Language
 from hoptrail.recipes.catalogue import open_recipe
 from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.retrieval.corpus import Corpus
