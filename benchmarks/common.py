@@ -112,6 +112,27 @@ def _measured(command: Sequence[str | Path], errors: int | None) -> Measured | F
         return Measured(seconds, cpu_seconds, kilobytes / 1024, own / 1024, done.stdout)
 
 
+def evaluated(folder: Path, *options: str, accepted: Sequence[int] = (0,)) -> dict[str, Any]:
+    """Run `hoptrail evaluate FOLDER OPTION...` in a separate process; returns the reports by recipe.
+
+    Exits if the command ends with none of the `accepted` codes.
+    """
+    with tempfile.TemporaryDirectory() as temporary:
+        out = Path(temporary, "report.json")
+        command = [
+            str(Path(sys.executable).with_name("hoptrail")),
+            "evaluate",
+            str(folder),
+            *options,
+            "--out",
+            str(out),
+        ]
+        if (code := subprocess.run(command, cwd=ROOT, check=False).returncode) not in accepted:
+            sys.exit(f"{' '.join(command)} ended with {code}")
+        reports: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))["recipes"]
+    return reports
+
+
 @contextmanager
 def limited_to(megabytes: int) -> Iterator[list[str]]:
     """A command prefix that limits memory, file pages included, with a control group of Linux. Empty for 0.
