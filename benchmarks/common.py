@@ -18,6 +18,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, is_dataclass
@@ -197,6 +198,28 @@ def free_port() -> int:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
     return port
+
+
+@contextmanager
+def running_server(*options: str) -> Iterator[tuple[int, int]]:
+    """The port and the process of `hoptrail serve OPTION...`, once it answers; exits if it does not start."""
+    import httpx
+
+    port = free_port()
+    command = [str(Path(sys.executable).with_name("hoptrail")), "serve", *options, "--port", str(port)]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        try:
+            while True:
+                try:
+                    httpx.get(f"http://127.0.0.1:{port}/health")
+                    break
+                except httpx.TransportError:
+                    if process.poll() is not None:
+                        sys.exit("the server did not start")
+                    time.sleep(0.1)
+            yield port, process.pid
+        finally:
+            process.terminate()
 
 
 def size_of(folder: Path) -> int:
