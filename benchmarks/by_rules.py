@@ -22,7 +22,8 @@ from benchmarks.common import ROOT, data_folder, evaluated, parser
 
 from hoptrail.evaluation.datasets import Dataset, load_dataset
 from hoptrail.evaluation.lines import read_lines
-from hoptrail.evaluation.published_tables import AVERAGE, Cell, Row, Table, cells_of, tables_named
+from hoptrail.evaluation.published_tables import AVERAGE, SHARES, Cell, Row, Table, cells_of, tables_named
+from hoptrail.evaluation.reproducing import value_of
 from hoptrail.recipes.papers import PREFIX
 
 TABLES = (
@@ -35,7 +36,6 @@ WITH_PASSAGES = {"2wiki": "2wiki_context"}
 BY_RULES = "offline rules and the local encoder; "
 BEFORE = " before: "
 """Separates the note from that on earlier values."""
-SHARES = ("em", "f1", "precision", "recall")
 FLAGS = ("--own-context", "--single-hops")
 PUBLISHED = ROOT / "src" / "hoptrail" / "evaluation" / "published.toml"
 
@@ -110,14 +110,6 @@ def measured(run: Run, work: Path) -> dict[str, Any]:
     file = work / f"{run.name}.json"
     found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     return found
-
-
-def value_of(cell: Cell, report: Mapping[str, Any]) -> float | None:
-    """In percent; None if no question had this many turns."""
-    if cell.column.isdecimal():
-        turns = report.get("answers_by_turns", {}).get(cell.column)
-        return None if turns is None else 100 * float(turns["em"])
-    return 100 * float(report[cell.column.partition(" ")[2]])
 
 
 def rules_of(table: Table, row: Row, cells: Sequence[Cell], work: Path, limit: int) -> tuple[dict[str, float], str]:

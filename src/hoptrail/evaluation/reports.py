@@ -196,7 +196,7 @@ def _answered(questions: Sequence[Question], results: Sequence[QuestionResult | 
 
 
 def _summarise_answers(questions: Sequence[Question], results: Sequence[QuestionResult | None]) -> AnswerReport:
-    scores = [_answer_score(result) for result in results]
+    scores = [answer_score(result) for result in results]
     by_hops: dict[int, list[AnswerScore]] = {}
     by_turns: dict[int, list[AnswerScore]] = {}
     for question, result, score in zip(questions, results, scores, strict=True):
@@ -213,7 +213,8 @@ def _summarise_answers(questions: Sequence[Question], results: Sequence[Question
     )
 
 
-def _answer_score(result: QuestionResult | None) -> AnswerScore:
+def answer_score(result: QuestionResult | None) -> AnswerScore:
+    """The score that counts for a question: `MISSED` if it failed or was not asked."""
     if result is None or result.error is not None or result.score is None:
         return MISSED
     return result.score

@@ -17,7 +17,7 @@ from threading import Lock
 from hoptrail.errors import DataError, StorageError
 from hoptrail.evaluation.appending import append_at
 from hoptrail.evaluation.lines import reader_of
-from hoptrail.types import Answer, Evidence, Hit, Hop, Kind, Ranking, Unit, Verdict
+from hoptrail.types import Answer, Kind, Ranking, Unit, Verdict
 
 PassagesOf = Callable[[Unit], Sequence[str]]
 """The data set's ids of the passages that a unit shows."""
@@ -105,8 +105,14 @@ def record_trail(
     return TrailRecord(
         question,
         asked,
-        tuple(_hop(hop, passages_of) for hop in answer.trail) if answer else (),
-        tuple(_evidence(item) for item in answer.evidence) if answer else (),
+        tuple(
+            HopRecord(hop.question, hop.asked, _hits(hop.hits, passages_of), hop.answer, hop.verdict)
+            for hop in (answer.trail if answer else ())
+        ),
+        tuple(
+            EvidenceRecord(item.document, item.start, item.end, item.unit, item.hop)
+            for item in (answer.evidence if answer else ())
+        ),
         tuple(readings),
         _hits(ranking, passages_of),
     )
@@ -199,18 +205,11 @@ def _first_member(content: memoryview) -> tuple[int, bytes]:
     raise EOFError
 
 
-def _hop(hop: Hop, passages_of: PassagesOf) -> HopRecord:
-    return HopRecord(hop.question, hop.asked, _hits(hop.hits, passages_of), hop.answer, hop.verdict)
-
-
 def _hits(ranking: Ranking, passages_of: PassagesOf) -> tuple[HitRecord, ...]:
-    return tuple(_hit(hit, passages_of) for hit in ranking)
-
-
-def _hit(hit: Hit, passages_of: PassagesOf) -> HitRecord:
-    unit = hit.unit
-    return HitRecord(unit.id, unit.kind, float(hit.score), hit.channel, unit.document, tuple(passages_of(unit)))
-
-
-def _evidence(item: Evidence) -> EvidenceRecord:
-    return EvidenceRecord(item.document, item.start, item.end, item.unit, item.hop)
+    return tuple(
+        HitRecord(
+            *(hit.unit.id, hit.unit.kind, float(hit.score), hit.channel, hit.unit.document),
+            tuple(passages_of(hit.unit)),
+        )
+        for hit in ranking
+    )
