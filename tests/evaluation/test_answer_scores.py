@@ -217,28 +217,10 @@ def reference_score(prediction: str, answers: list[str], rule: Rule) -> AnswerSc
     return AnswerScore(*(max(column) for column in columns))
 
 
-WORDS = st.sampled_from(
-    [
-        "yes",
-        "no",
-        "noanswer",
-        "not",
-        "Norway",
-        "the",
-        "A",
-        "an",
-        "The-",
-        "red",
-        "Red",
-        "green",
-        "green!",
-        "6",
-        "a.m.",
-        "–",
-        "",
-        " ",
-    ]
-)
+WORDS = st.sampled_from([
+    "yes", "no", "noanswer", "not", "Norway", "the", "A", "an", "The-", "red", "Red", "green", "green!", "6", "a.m.",
+    "–", "", " ",
+])  # fmt: skip
 ANSWERS = st.one_of(
     st.lists(WORDS, max_size=5).map(" ".join), st.text(max_size=12), st.text("aAnthe -'yno", max_size=10)
 )
