@@ -40,7 +40,7 @@ class Line:
         from pydantic import ValidationError
 
         try:
-            read: T = reader_of(kind).validate_python(self.content)
+            read: T = reader_of(kind).validate_python(self.content)  # type: ignore[arg-type]  # classes can be hashed
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             key = ".".join(str(part) for part in first["loc"])
