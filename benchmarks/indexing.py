@@ -30,7 +30,7 @@ from benchmarks.common import (
     size_of,
     write_results,
 )
-from benchmarks.sentence_transformers_peer import encode_with_sentence_transformers
+from benchmarks.peers.sentence_transformers_peer import encode_with_sentence_transformers
 
 EXECUTABLE = Path(sys.executable).parent / "hoptrail"
 ENCODE = """

@@ -17,7 +17,6 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from benchmarks.common import (
     Origin,
@@ -30,7 +29,8 @@ from benchmarks.common import (
     read_passages,
     write_results,
 )
-from benchmarks.sentence_transformers_peer import nearest_rows, remembered_vectors
+from benchmarks.peers.keyword_peers import Bm25s
+from benchmarks.peers.sentence_transformers_peer import nearest_rows, remembered_vectors
 
 from hoptrail import Index, Watcher
 from hoptrail.evaluation.datasets import Dataset, Question, load_dataset
@@ -80,19 +80,9 @@ def judged(dataset: Dataset, system: str, search: Search) -> Row:
 
 
 def by_bm25s(passages: list[Passage]) -> Search:
-    """A search with bm25s: its default settings (Lucene's BM25, k1 = 1.5, b = 0.75) and its English stop words."""
-    import bm25s
-
-    def tokens(texts: list[str]) -> Any:
-        return bm25s.tokenize(texts, stopwords="en", show_progress=False)
-
-    def search(question: Question) -> list[str]:
-        found, _ = index.retrieve(tokens([question.question]), k=DEEPEST_CUTOFF, show_progress=False)
-        return [passages[place].id for place in found[0]]
-
-    index = bm25s.BM25()
-    index.index(tokens([passage.searchable for passage in passages]), show_progress=False)
-    return search
+    """A search with bm25s."""
+    peer = Bm25s([passage.searchable for passage in passages])
+    return lambda question: [passages[place].id for place in peer.search(question.question, DEEPEST_CUTOFF)]
 
 
 def by_sentence_transformers(dataset: Dataset, passages: list[Passage], python: Path, work: Path) -> Search:

@@ -1,7 +1,7 @@
-"""sentence-transformers with all-MiniLM-L6-v2 and its defaults.
+"""sentence-transformers with all-MiniLM-L6-v2 and its defaults. Environment: `sentence-transformers`.
 
 It runs in a separate process of an interpreter that the caller names
-(`python -m benchmarks.sentence_transformers_peer MODEL TEXTS.json VECTORS.npy`), because it brings a framework that
+(`python -m benchmarks.peers.sentence_transformers_peer MODEL TEXTS.json VECTORS.npy`), because it brings a framework that
 hoptrail does not use.
 """
 
@@ -44,7 +44,9 @@ def encode_with_sentence_transformers(python: Path, texts: Sequence[str], folder
 
     given, made = folder / "texts.json", folder / "vectors.npy"
     given.write_text(json.dumps(list(texts)), encoding="utf-8")
-    process = run_measured([python, "-m", "benchmarks.sentence_transformers_peer", packaged_folder(), given, made])
+    process = run_measured(
+        [python, "-m", "benchmarks.peers.sentence_transformers_peer", packaged_folder(), given, made]
+    )
     return Encoded(np.load(made), float(process.output), process)
 
 
