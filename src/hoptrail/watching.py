@@ -111,6 +111,7 @@ class _Due:
         self._not_before = -pace.longest
 
     def note(self) -> None:
+        """Note a change."""
         self._last = time.monotonic()
         self._first = self._last if self._first is None else self._first
 

@@ -47,6 +47,7 @@ class ChatEndpoint:
         return self._dialect.accepted
 
     def recall(self, accepted: Accepted) -> None:
+        """Use the dialect that an earlier process found."""
         self._dialect.recall(accepted)
 
     def send_for(self, request: ChatRequest, count: int, left: Callable[[], None] | None = None) -> list[ChatReply]:

@@ -22,6 +22,7 @@ class KnownServers:
         return Rung(row[0]) if row and row[0] in set(Rung) else None
 
     def remember_rung(self, place: str, model: str, rung: Rung) -> None:
+        """Store the rung that works."""
         self._write("INSERT OR REPLACE INTO rungs VALUES (?, ?, ?)", place, model, rung.value)
 
     def accepted(self, place: str, model: str) -> Accepted:
@@ -30,6 +31,7 @@ class KnownServers:
         return Accepted.from_json(row[0]) if row else Accepted()
 
     def remember_accepted(self, place: str, model: str, accepted: Accepted) -> None:
+        """Store the dialect."""
         self._write("INSERT OR REPLACE INTO dialects VALUES (?, ?, ?)", place, model, accepted.as_json())
 
     def _row(self, statement: str, place: str, model: str) -> tuple[str] | None:

@@ -142,6 +142,8 @@ class Reader:
 
 
 class _Graph:
+    """The loaded network."""
+
     def __init__(self, weights: Weights, sizes: BertSizes, threads: int) -> None:
         do = EightBitOperations()
         hidden = trunk(do, weights, sizes, Inputs("pieces", "positions", "mask", "segments"))

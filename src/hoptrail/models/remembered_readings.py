@@ -30,6 +30,7 @@ class Remembered:
         self._lock = Lock()
 
     def read(self, pairs: Sequence[ToRead]) -> list[Reading]:
+        """The readings, in order."""
         with self._lock:
             known = {pair: self._kept[pair] for pair in pairs if pair in self._kept}
         missing = [pair for pair in dict.fromkeys(pairs) if pair not in known]

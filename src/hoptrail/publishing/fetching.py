@@ -67,6 +67,7 @@ class Copy:
 
 
 def default_cache() -> Path:
+    """The cache in the system's folder for caches."""
     from platformdirs import user_cache_path
 
     return user_cache_path("hoptrail", appauthor=False) / "published"
@@ -210,6 +211,7 @@ class _Source:
         self._base = {file.name: (base / file.name, file) for file in manifest.files} if base and manifest else {}
 
     def write(self, file: StoredFile, path: Path) -> None:
+        """Write a file."""
         near, known = self._base.get(file.name, (None, None))
         if near and known == file and file.name != DATABASE:  # an array, which never changes
             with suppress(OSError):  # it is missing, or the file system has no links

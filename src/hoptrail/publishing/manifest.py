@@ -159,6 +159,7 @@ class MissingObject(IndexDamaged):
 
 
 def damaged_chunk(chunk: str, address: Address) -> IndexDamaged:
+    """The error for an altered chunk."""
     return _damaged(f"{CHUNKS}/{chunk}", address, "its content does not have the checksum in its name")
 
 

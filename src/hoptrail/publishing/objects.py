@@ -71,6 +71,7 @@ class Objects:
             return content, {"e_tag": found.meta["e_tag"], "version": found.meta["version"]}
 
     def put(self, name: str, content: bytes) -> None:
+        """Write an object."""
         import obstore
 
         with self._failing():

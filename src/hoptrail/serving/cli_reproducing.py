@@ -21,7 +21,6 @@ from hoptrail.serving.render import plain
 
 if TYPE_CHECKING:
     from hoptrail.evaluation.published_tables import Cell, Table
-    from hoptrail.models.chat import ChatSettings
 
 
 def reproduce(
@@ -71,8 +70,7 @@ def _run(table: Table, data: Path, work: Path, settings: Path | None) -> None:
     from hoptrail.models.environment import configured_model
     from hoptrail.settings import load_settings
 
-    own = load_settings(settings)
-    missing_endpoint = _missing_endpoint(own.chat)
+    missing_endpoint, own = _missing_endpoint(settings), load_settings(settings)
     model = configured_model(own.chat.model)
     planned_here = planned_runs(table, data, work, model, digest_of_settings(own))
     left_out = runs_left_out(table, data, model)
@@ -116,10 +114,12 @@ def _with_user_settings(arguments: Sequence[str], settings: Path | None, work: P
     return [str(both) if word == paper else word for word in arguments]
 
 
-def _missing_endpoint(chat: ChatSettings) -> str:
+def _missing_endpoint(settings: Path | None) -> str:
     """Why no model can be called; empty if one can."""
     from hoptrail.models.environment import find_address
+    from hoptrail.settings import load_settings
 
+    chat = load_settings(settings).chat
     try:
         find_address("it", chat.base_url, chat.model, chat.api_key_variable)
     except UsageError as error:
@@ -160,8 +160,15 @@ def _show_cells(table: Table, cells: tuple[Cell, ...]) -> None:
         )
         for cell in cells
     )
+    runs = dict.fromkeys(cell.run for cell in cells if cell.run)
     note = f"Published: {table.setting}. Here: {table.here}. Tolerance {table.tolerance:g}."
-    header = ("row", "column", "published", "here", "by rules", "status", "why")
-    show_table(TextTable(f"{table.paper}: {table.title}", header, rows, note))
-    for run in dict.fromkeys(cell.run for cell in cells if cell.run):
+    show_table(
+        TextTable(
+            f"{table.paper}: {table.title}",
+            ("row", "column", "published", "here", "by rules", "status", "why"),
+            rows,
+            note,
+        )
+    )
+    for run in runs:
         console_of().print(Text(run), soft_wrap=True)

@@ -186,6 +186,7 @@ def console_of(*, error: bool = False) -> Console:
 
 
 def print_json(content: JsonObject | list[JsonObject]) -> None:
+    """Print JSON on standard output."""
     print(contract.to_text(content))  # noqa: T201
 
 

@@ -21,6 +21,7 @@ class FairQueue(Generic[T]):
         self._changed = Condition()
 
     def put(self, client: str, item: T) -> None:
+        """Append an item to the queue of a client."""
         with self._changed:
             if client not in self._waiting:
                 self._used[client] = min(self._used.values(), default=0.0)

@@ -51,6 +51,7 @@ class Item:
         return self.state not in OVER or self.state is State.STOPPED
 
     def as_json(self) -> JsonObject:
+        """The item as clients see it."""
         return {
             "id": self.id,
             "name": self.name,
@@ -101,9 +102,11 @@ class Job:
         return self.state in OVER and (self.cancelled or not self.is_left)
 
     def note_progress(self, progress: Progress) -> None:
+        """Replace the progress."""
         self.progress = progress
 
     def as_json(self) -> JsonObject:
+        """The job as clients see it."""
         return {
             "id": self.id,
             "kind": self.kind,

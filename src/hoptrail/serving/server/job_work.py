@@ -141,6 +141,7 @@ class Performer:
             item.begun = frozenset()
 
     def _index(self, job: Job, uploads: Sequence[Upload]) -> Sequence[DocumentError]:
+        """Index prepared uploads; returns the failures."""
         paths = [self._uploads.prepared(upload) for upload in uploads]
         watcher = Watcher(stopped=job.stop.is_set, progress=job.note_progress)
         limits = self._uploads.limits(uploads)

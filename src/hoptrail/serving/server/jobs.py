@@ -48,6 +48,7 @@ class Jobs:
                 content.seek(0)
 
     def discard_uploads(self, uploads: Sequence[Upload]) -> None:
+        """Remove stored files that will not be added."""
         self._uploads.discard(uploads)
 
     def add(self, uploads: Sequence[Upload], refused: Mapping[str, str] | None = None, client: str = "") -> Job:

@@ -53,6 +53,7 @@ class Agents:
     caller_of: Callable[[_Context], Caller]
 
     def server(self) -> Server[Any]:
+        """The protocol's server with these handlers."""
         return Server(
             "hoptrail",
             title="hoptrail",
@@ -70,6 +71,7 @@ class Agents:
     async def list_tools(
         self, context: _Context, _: protocol.PaginatedRequestParams | None
     ) -> protocol.ListToolsResult:
+        """The tools that the caller may use."""
         may_change = self.caller_of(context).may_change
         return protocol.ListToolsResult(tools=[_description(tool) for tool in tools_of(may_change=may_change).values()])
 
@@ -108,6 +110,7 @@ class Agents:
     async def list_templates(
         self, _context: _Context, _: protocol.PaginatedRequestParams | None
     ) -> protocol.ListResourceTemplatesResult:
+        """The URI templates of documents and trails."""
         templates = [
             protocol.ResourceTemplate(
                 name="document",
@@ -195,6 +198,7 @@ async def serve_stdio(workspace: Workspace, *, may_change: bool) -> None:
 
 
 async def list_prompts(_context: _Context, _: protocol.PaginatedRequestParams | None) -> protocol.ListPromptsResult:
+    """The one prompt, `answer`."""
     question = protocol.PromptArgument(name="question", description="What to find out.", required=True)
     prompt = protocol.Prompt(
         name=PROMPT, description="Answer from the documents, with citations.", arguments=[question]

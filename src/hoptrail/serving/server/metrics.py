@@ -30,4 +30,5 @@ class Metrics:
         )
 
     def text(self) -> bytes:
+        """All metrics in the text format."""
         return generate_latest(self._registry)

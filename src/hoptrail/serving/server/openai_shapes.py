@@ -119,6 +119,7 @@ class Completion:
     created: int = field(default_factory=lambda: int(time.time()))
 
     def whole(self, answer: JsonObject) -> JsonObject:
+        """The whole completion."""
         message: JsonObject = {"role": "assistant", "content": written(answer).text, "refusal": None, "annotations": []}
         choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
         return {

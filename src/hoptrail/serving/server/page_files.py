@@ -29,11 +29,13 @@ def read_page() -> dict[str, tuple[bytes, str, str]]:
 
 @router.get("/")
 def start(request: Request) -> Response:
+    """The start page."""
     return _file(request, START)
 
 
 @router.get("/page/{name}")
 def page_file(request: Request, name: str) -> Response:
+    """A file of the page."""
     return _file(request, name)
 
 

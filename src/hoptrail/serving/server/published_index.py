@@ -88,6 +88,7 @@ class Following:
         self._thread = Thread(target=self._work, name=f"following {name}", daemon=True)
 
     def start(self) -> None:
+        """Start the thread."""
         self._thread.start()
 
     def stop(self, patience: float) -> None:

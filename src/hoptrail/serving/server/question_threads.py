@@ -42,6 +42,7 @@ class Patience:
         self._pause = pause
 
     def end(self) -> None:
+        """End it now."""
         self._ended.set()
 
     @property

@@ -52,6 +52,7 @@ class Narrator:
     hops: int = 0
 
     def asked(self, question: str, asked: str) -> None:
+        """Send a sub-question."""
         self.send_event("asked", {"hop": self.hops, "question": question, "asked": asked})
 
     def found(self, hop: Hop, support: tuple[Span, ...]) -> None:

@@ -110,6 +110,7 @@ class Uploads:
         return upload
 
     def upload(self, name: str, shown_name: str, whole_name: str, ending: str) -> Upload:
+        """The upload with this id."""
         return Upload(name, shown_name, whole_name, self._folder / f"{name}{ending}")
 
     def settle(self) -> None:
@@ -175,6 +176,7 @@ class Uploads:
         return next((_reason(failure) for failure in failures if place in failure.source), "")
 
     def discard(self, uploads: Iterable[Upload]) -> None:
+        """Remove the stored files of uploads."""
         paths = [upload.path for upload in uploads]
         if self._folder.is_dir():
             remove_files([*paths, *(path.with_name(path.name + NEW) for path in paths)])
@@ -244,6 +246,7 @@ def _row(document: Document, upload: Upload, limits: ReadingLimits) -> JsonObjec
 
 
 def _title(path: Path) -> str:
+    """The title from a file name."""
     return name_of(without_packing(path))
 
 

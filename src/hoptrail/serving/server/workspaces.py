@@ -212,6 +212,7 @@ class Workspace:
             return {entry.id for entry in snapshot.register.of(names)}
 
     def document(self, name: str) -> Document | None:
+        """The document with this id, or None."""
         return None if self.is_empty else self.corpus().documents({name}).get(name)
 
 
