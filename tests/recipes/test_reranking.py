@@ -1,4 +1,4 @@
-"""Passages are read in the order in which a reading finds them helpful, whatever stands around the language."""
+"""Passages are shown in the order in which a reading finds them helpful, whatever stands around the language."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Retrieved passages in the order in which a reading finds them helpful.
 
 A cross-encoder over the candidates of a cheaper search (Nogueira & Cho 2019, "Passage Re-ranking with BERT"), with their rank
-there as prior. It judges each passage by itself, which is right for a plain question: one passage states its answer.
+there as prior. It judges each passage by itself. What a reading finds helpful is also what misleads it: this order serves to
+show passages, not to read answers from them (docs/decisions/reading.md).
 """
 
 from __future__ import annotations

@@ -44,11 +44,11 @@ from hoptrail.types import Answer, AnswerKind, Ranking, Span, Trail
 class TrailSettings(PassageSettings):
     """`search` retrieves `k` passages; stages read them until an answer has the combined confidence `sure`.
 
-    Stages read the best `rerank` passages in the order of their helpfulness, if the language judges passages (0: as found).
     The first stage reads the best `first_read` passages, the second is the `chain`, the third (`wide`) reads all `k`. The third's
     confidence is multiplied by `wide_trust`, because so much text always offers some answer. Below `least_confidence` the recipe
     abstains. A question spends at most `tasks` language tasks, and starts none after spending `tokens` (0: no limit); steps that
-    do not fit are skipped.
+    do not fit are skipped. The closest statements come from the best `rerank` passages in the order in which they help, if the
+    language judges passages (0: as found).
     """
 
     search: PathSettings = field(default_factory=PathSettings)
@@ -122,13 +122,13 @@ class TrailRecipe:
         started = time.perf_counter()
         meter = Meter(self.language, self.settings.abstain)
         found = self.retrieve(question)
-        read_first = reranked(question, found, meter, self.settings.rerank)
-        opinions = self._opinions(question, read_first, meter)
+        opinions = self._opinions(question, found, meter)
         best, belief = best_opinion(opinions)
         text = best.answer if belief >= self.settings.least_confidence else None
         # An abstention shows the failed hops of all stages, because they may be its cause.
         hops = best.hops if text is not None else with_failures(best, opinions)
         evidence = cite(hops, self.corpus)
+        by_help = reranked(question, found, meter, self.settings.rerank)
         read = (hit for opinion in opinions for cited in opinion.hops for hit in cited.hop.hits)
         trail = Trail(tuple(cited.hop for cited in hops))
         usage = replace(meter.usage, seconds=time.perf_counter() - started)
@@ -136,7 +136,7 @@ class TrailRecipe:
             *(question, text, self.name, self.language.name, evidence, trail, usage, found, belief),
             kind=best.kind,
             items=best.items if text is not None else (),
-            closest=closest(question, without_repeats((*read_first, *read)), self.corpus, _leads_of(opinions)),
+            closest=closest(question, without_repeats((*by_help, *read)), self.corpus, _leads_of(opinions)),
         )
 
     def _opinions(self, question: str, found: Ranking, meter: Meter) -> list[Opinion]:
@@ -154,8 +154,7 @@ class TrailRecipe:
         few = pack(found[: chosen.first_read], chosen.evidence_tokens)
         yield self._reading(question, few, budget.meter)
         if kind_asked(question) not in _READ_OFF:
-            chain = Chain(self.corpus, found, chosen.chain, chosen.rerank, chosen.evidence_tokens, budget)
-            yield from chain.opinions(question)
+            yield from Chain(self.corpus, found, chosen.chain, chosen.evidence_tokens, budget).opinions(question)
         everything = pack(found, chosen.evidence_tokens)
         if chosen.wide and everything != few and budget.affords(1):  # the same text read twice is one opinion
             wide = self._reading(question, everything, budget.meter)
