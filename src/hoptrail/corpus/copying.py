@@ -10,15 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
 from hoptrail.corpus.database import Database
-from hoptrail.corpus.durable import (
-    NEW,
-    make_folder,
-    move_folder,
-    remove_folder,
-    sync_file,
-    sync_folder,
-    write_file,
-)
+from hoptrail.corpus.durable import NEW, make_folder, move_folder, remove_folder, sync_file, sync_folder, write_file
 from hoptrail.corpus.head import commit_number
 from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.refusals import translating_errors

@@ -19,14 +19,7 @@ from hoptrail.corpus.journal import damaged_journal, drop_damaged_journal
 from hoptrail.corpus.places import DATABASE, JOBS
 from hoptrail.corpus.refusals import absent, translating_errors
 from hoptrail.corpus.row_writer import writing_rows
-from hoptrail.corpus.segments import (
-    ARRAYS,
-    DamagedSegment,
-    Family,
-    damaged_segments,
-    delete_segment,
-    unknown_arrays,
-)
+from hoptrail.corpus.segments import ARRAYS, DamagedSegment, Family, damaged_segments, delete_segment, unknown_arrays
 from hoptrail.errors import IndexDamaged
 from hoptrail.models.encoder import FloatMatrix
 
