@@ -184,12 +184,11 @@ class NameWriter:
 
     def merge(self) -> None:
         """Merge segments that are due."""
-
-        def merged(segments: Sequence[Segment]) -> tuple[int, Mapping[str, Array]]:
-            names = _merged_names(segments)
-            return len(names.units), names.arrays
-
-        self._segments.merge(Family.NAMES, merged)
+        self._segments.merge(Family.NAMES, lambda segments: _rows_of(_merged_names(segments)))
 
     def _add(self, kind: str, names: NameList) -> None:
-        self._segments.add(Family.NAMES, kind, len(names.units), names.arrays)
+        self._segments.add(Family.NAMES, kind, *_rows_of(names))
+
+
+def _rows_of(names: NameList) -> tuple[int, Mapping[str, Array]]:
+    return len(names.units), names.arrays
