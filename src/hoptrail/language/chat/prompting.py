@@ -180,12 +180,7 @@ def parse_prompt(name: str, text: str) -> Prompt:
         tuple(sorted(declared)),
         head["reply"],
         head["source"],
-        instructions=sections["instructions"],
-        short=sections.get("short", ""),
-        form=sections.get("form", ""),
-        example=sections.get("example", ""),
-        plain=sections.get("plain", ""),
-        given=sections["given"],
+        **{part: sections.get(part, "") for part in _PARTS},
         phrases={title: body for title, body in sections.items() if title not in _PARTS},
     )
 
