@@ -27,6 +27,7 @@ from pathlib import Path
 import numpy as np
 from benchmarks.common import parser, print_table, run_measured, write_results
 
+from hoptrail.corpus.searching import top_rows
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.triples.composition import (
     BLOCK,
@@ -40,7 +41,6 @@ from hoptrail.retrieval.triples.composition import (
     unbind,
     unit_length,
 )
-from hoptrail.retrieval.units.dense import top_rows
 
 METHODS: tuple[Method, ...] = ("roles", "product", "permuted-product", "shift-sum", "concatenation", "mean")
 PEER_METHODS = ("roles", "product")

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from hoptrail.types import Hit, Ranking
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.types import Hit, Kind, Ranking
 
 
 def ranked(hits: Iterable[Hit], limit: int | None = None) -> Ranking:
     """Hits in ranking order, at most `limit`; NaN counts as the lowest score."""
     return tuple(sorted(hits, key=_order)[:limit])
+
+
+def ranked_units(snapshot: Snapshot, kind: Kind, scores: Mapping[str, float], channel: str) -> Ranking:
+    """The units of a kind that have a score, by id, as hits."""
+    return ranked(Hit(unit, scores[unit.id], channel) for unit in snapshot.units(kind, scores.keys()))
 
 
 def _order(hit: Hit) -> tuple[float, str]:
