@@ -53,8 +53,8 @@ def in_words(seconds: float) -> str:
     return f"about {round(seconds / 60):,} min" if seconds < 5400 else f"about {seconds / 3600:,.1f} h"
 
 
-def ignore_progress(progress: Progress) -> None:
-    """Ignore progress."""
+def ignore(*_: object) -> None:
+    """The default of callbacks that only tell something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +75,8 @@ class Course:
 
     def __init__(
         self,
-        tell: Callable[[Progress], None] = ignore_progress,
-        say: Callable[[str], None] = lambda _: None,
+        tell: Callable[[Progress], None] = ignore,
+        say: Callable[[str], None] = ignore,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._tell, self._say, self._clock = tell, say, clock

@@ -93,13 +93,9 @@ def _pieces(batches: Iterable[Sequence[Unit]], drawn: deque[Sequence[Unit]]) -> 
 
 def _encoded(context: BuildContext, pieces: Iterable[_Piece]) -> Iterator[FloatMatrix]:
     executor = context.executor if is_remote_safe(context.encoder) else LOCAL_EXECUTOR
-    work = Work("encoding", partial(_vectors, context.encoder), _name)
+    work = Work("encoding", partial(_vectors, context.encoder), lambda piece: from_to([name for name, _ in piece]))
     return executor.map(work, pieces)
 
 
 def _vectors(encoder: Encoder, piece: _Piece) -> FloatMatrix:
     return encoder.encode([text for _, text in piece])
-
-
-def _name(piece: _Piece) -> str:
-    return from_to([name for name, _ in piece])
