@@ -55,7 +55,8 @@ from hoptrail.retrieval.passages.adaptive import AdaptiveSettings
 from hoptrail.retrieval.passages.scoring import HYBRID
 from hoptrail.retrieval.units.dense import dense_search
 from hoptrail.retrieval.units.keyword import keyword_search
-from hoptrail.structures.build_context import BuildContext, ignore_step
+from hoptrail.structures.build_context import BuildContext
+from hoptrail.structures.course import ignore
 from hoptrail.structures.nearest import Nearest
 from hoptrail.structures.neighbours import Bm25Neighbours, DenseNeighbours, DenseNeighbourSettings
 from hoptrail.structures.passages import Passages
@@ -185,7 +186,7 @@ def prepare(folder: Path, name: str) -> None:
 
 def context(writer: Writer) -> BuildContext:
     """A build context; nothing is left to encode here."""
-    return BuildContext(writer, open_encoder("minilm"), ignore_step, writer.checkpoint)
+    return BuildContext(writer, open_encoder("minilm"), ignore, writer.checkpoint)
 
 
 def stored(chosen: Namespace) -> list[Stored]:

@@ -51,7 +51,8 @@ from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.retrieval.sentences.graph import SentenceGraph
-from hoptrail.structures.build_context import BuildContext, ignore_step
+from hoptrail.structures.build_context import BuildContext
+from hoptrail.structures.course import ignore
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.linking import mutual_pairs
@@ -299,7 +300,7 @@ def stored(folder: Path) -> Stored:
 
 def context(writer: Writer) -> BuildContext:
     """A build context; nothing is left to encode here."""
-    return BuildContext(writer, open_encoder("minilm"), ignore_step, writer.checkpoint)
+    return BuildContext(writer, open_encoder("minilm"), ignore, writer.checkpoint)
 
 
 def add_again(writer: Writer, links: SentenceLinks) -> float:

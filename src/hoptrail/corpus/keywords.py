@@ -44,8 +44,6 @@ class Postings:
 
 
 class Keywords:
-    """The keyword index of a snapshot."""
-
     def __init__(self, database: Database, segments: Segments, texts: Texts) -> None:
         self._database = database
         self._segments = segments
@@ -130,8 +128,6 @@ _MOST = np.iinfo(np.uint16).max
 
 
 class PostingWriter:
-    """Writes the keyword index in a transaction."""
-
     def __init__(self, segments: SegmentWriter) -> None:
         self._segments = segments
         self._database: Database = segments.database
@@ -236,7 +232,6 @@ _PostingRow = tuple[int, str, int, bytes, bytes]
 
 
 def _row(segment: int, term: str, postings: Postings) -> _PostingRow:
-    """A row of the table of postings."""
     return segment, term, len(postings.rows), postings.rows.tobytes(), postings.counts.tobytes()
 
 

@@ -256,7 +256,6 @@ class _PendingChanges:
         return len(self._entries)
 
     def knows(self, source: str) -> bool:
-        """Whether the documents at a source are loaded."""
         return source in self._documents_at
 
     def at(self, source: str) -> tuple[str, ...]:
@@ -334,7 +333,6 @@ _LINES = re.compile(r"(.+?\.jsonl(?:\.gz)?)#", re.IGNORECASE | re.DOTALL)
 
 
 def file_of(source: str) -> str:
-    """The file of a source."""
     match = _LINES.match(source)
     return match[1] if match else source
 

@@ -24,7 +24,6 @@ class _Opened:
         self.on_close: Callable[[], None] | None = None
 
     def close(self) -> None:
-        """Close the snapshot."""
         self.snapshot.close()
         if self.on_close is not None:
             self.on_close()
@@ -109,7 +108,6 @@ class SharedSnapshot:
             on_close()
 
     def release(self, opened: _Opened) -> None:
-        """End the reading of one reader."""
         with self._turn:
             opened.readers -= 1
             if not opened.readers:

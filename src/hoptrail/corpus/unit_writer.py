@@ -33,8 +33,6 @@ Origin = tuple[int, int, int, int]
 
 
 class UnitWriter:
-    """Writes units in a transaction."""
-
     def __init__(self, segments: SegmentWriter, documents: DocumentWriter, numbering: Numbering) -> None:
         self._segments = segments
         self._database: Database = segments.database
@@ -176,7 +174,6 @@ class UnitWriter:
         self._held += vectors.nbytes
 
     def _remove_arrays(self, kind: str, numbers: Numbers) -> None:
-        """Remove units of a kind from arrays and postings."""
         for segment in self._segments.of(Family.UNITS, kind):
             self._segments.mark_gone(segment, np.flatnonzero(np.isin(segment.arrays["numbers"], numbers)))
         if kind in SEARCHED:

@@ -163,7 +163,6 @@ def _as_labelled(source: str) -> str:
 
 
 def _units_from(documents: Numbers, database: Database) -> Numbers:
-    """The units with a source in one of these documents."""
     if not len(documents):
         return NONE
     rows = database.rows(

@@ -81,7 +81,6 @@ class ChainragSettings:
 
     @property
     def structures(self) -> tuple[str, ...]:
-        """The structures that must have been built (their own inputs are implied)."""
         if self.search.unit == "passage":
             return (PASSAGES,)
         if self.search.per_question:
@@ -90,7 +89,6 @@ class ChainragSettings:
 
     @property
     def pool(self) -> Pool:
-        """The units that are searched."""
         return Pool((self.search.kind,))
 
     @property

@@ -141,7 +141,6 @@ class TrailRecipe:
         return opinions
 
     def _stages(self, question: str, found: Ranking, budget: QuestionBudget) -> Iterator[Opinion]:
-        """Run the stages lazily."""
         chosen = self.settings
         few = pack(found[: chosen.first_read], chosen.evidence_tokens)
         yield self._reading(question, few, budget.meter)

@@ -20,9 +20,9 @@ from rich.progress import (
 )
 
 from hoptrail.serving.render import plain
-from hoptrail.structures.build_context import Report, ignore_usage
+from hoptrail.structures.build_context import Report
 from hoptrail.structures.course import Progress as RunProgress
-from hoptrail.structures.course import ignore_progress
+from hoptrail.structures.course import ignore
 from hoptrail.types import Usage
 
 EVERY = 60.0
@@ -36,8 +36,8 @@ class Reporting:
     """Callbacks for progress of a step (total 0: unknown), of an indexing run, and for spending."""
 
     report: Report
-    progress: Callable[[RunProgress], None] = ignore_progress
-    spent: Callable[[Usage], None] = ignore_usage
+    progress: Callable[[RunProgress], None] = ignore
+    spent: Callable[[Usage], None] = ignore
 
 
 @contextmanager

@@ -36,7 +36,6 @@ class Account:
     unreached: int = 0
 
     def enter(self, usage: Usage) -> None:
-        """Add the usage of a task."""
         self.usage += usage
         self.on_usage(self.usage)
 

@@ -81,7 +81,6 @@ class Structure(ABC):
         return "1" if self.settings is None else fingerprint(self.settings)
 
     def discard(self, writer: Writer) -> None:
-        """Remove all rows of it."""
         for kind in self.units:
             writer.drop_units(kind)
         for link in self.links:
@@ -136,7 +135,6 @@ class Derived(Structure):
 
     @property
     def by_document(self) -> bool:
-        """Whether each row is made from one document."""
         return True
 
     @abstractmethod
@@ -144,7 +142,6 @@ class Derived(Structure):
         """The rows that there should be: all, or those made from these documents."""
 
     def target_rows(self, context: BuildContext) -> TargetRows:
-        """The rows to bring up to date."""
         added = context.change.added if context.change and self.by_document else None
         return TargetRows(self.rows(context, added), added is None)
 
@@ -184,7 +181,6 @@ class _Differ:
         self._replaced: set[str] = set()
 
     def put(self, row: Row) -> None:
-        """Add a target row."""
         if isinstance(row, Link):
             sources, targets, weights = self._links[row.kind]
             sources.append(self._rows.setdefault(row.source, len(self._rows)))

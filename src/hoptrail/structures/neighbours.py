@@ -65,8 +65,6 @@ class Bm25NeighbourSettings:
 
 
 class Likeness(Protocol):
-    """Measures how similar passages are, by row."""
-
     def of(self, rows: Rows, least: Least | None = None) -> Directed:
         """Edges from each of `rows` (sorted) to its nearest others; with `least` also the edges that other rows want to `rows`.
 
@@ -167,8 +165,6 @@ class DenseNeighbours(Structure):
     links = (DENSE_NEIGHBOURS,)
 
     def update(self, context: BuildContext) -> None:
-        """Link the passages that have fewer links than they could have."""
-
         def likeness(snapshot: Snapshot, ids: Sequence[str]) -> Nearest:
             vectors, chosen = snapshot.search.vectors_in_order([Kind.PASSAGE], ids), self.settings
             how = (chosen.neighbours, chosen.exact_up_to, chosen.probes, chosen.seed)
@@ -191,8 +187,6 @@ class Bm25Neighbours(Structure):
     links = (BM25_NEIGHBOURS,)
 
     def update(self, context: BuildContext) -> None:
-        """Link the passages that have fewer links than they could have."""
-
         def likeness(snapshot: Snapshot, _: Sequence[str]) -> ByKeywords:
             return ByKeywords(passage_keywords(snapshot), self.settings, context.pause, context.executor)
 
@@ -236,7 +230,6 @@ def _lacking_links(stored: Directed, size: int, count: int) -> Rows:
 
 
 def _write(writer: Writer, name: str, ids: Sequence[str], before: Directed, after: Directed) -> None:
-    """Replace the links of the rows whose neighbours differ."""
     changed = np.unique(unpaired(np.setxor1d(before.keys, after.keys))[0])
     outdated = np.unique(before.sources[is_among(before.sources, changed)])
     writer.links.remove(name, {ids[row] for row in outdated.tolist()})

@@ -31,8 +31,6 @@ READ = 512
 
 @dataclass(frozen=True, slots=True)
 class ProfileLine:
-    """A line of the file."""
-
     title: str
     profile: tuple[tuple[str, str], ...] = ()
     also: tuple[str, ...] = ()

@@ -80,7 +80,6 @@ class SentencePlaces:
 
 
 def _bounds(spans: Sequence[Span]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Starts and ends of spans."""
     return np.array([span.start for span in spans], np.int64), np.array([span.end for span in spans], np.int64)
 
 
@@ -104,5 +103,4 @@ def sentences_inside(passage: Unit, document: Document) -> Iterator[Unit]:
 
 @cached_per_snapshot
 def sentence_places(snapshot: Snapshot) -> SentencePlaces:
-    """The places of all sentences, read once per snapshot."""
     return SentencePlaces(snapshot.table.first_sources(Kind.SENTENCE))

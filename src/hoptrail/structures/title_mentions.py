@@ -82,7 +82,6 @@ class TitleMentions(Derived):
 
 
 def _title_rows(sentences: Iterable[Unit], titles: TitleIndex) -> Iterator[Row]:
-    """The names and links of the titles in sentences."""
     scanner = titles.scanner
     for sentence in sentences:
         for key in scanner.find(sentence.text):
@@ -158,7 +157,6 @@ def _passages_of(snapshot: Snapshot, documents: Collection[str]) -> tuple[Unit, 
 
 
 def _sentences_with(names: Collection[str], snapshot: Snapshot) -> Iterator[str]:
-    """Ids of the sentences with one of these names."""
     usable = list(filter(can_be_found, names))
     if not usable:
         return iter(())

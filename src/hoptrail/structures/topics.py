@@ -43,8 +43,6 @@ class TopicSettings:
 
 @dataclass(frozen=True, slots=True)
 class Topics(PassageTasks[str]):
-    """One topic per passage, made by the language."""
-
     settings: TopicSettings = field(default_factory=TopicSettings)
     name = TOPICS
     built_from = (PASSAGES,)
@@ -80,7 +78,6 @@ class Topics(PassageTasks[str]):
 
 
 def topic_id(passage: str) -> str:
-    """The id of the topic of a passage."""
     return content_id("o", passage)
 
 
@@ -120,7 +117,6 @@ def gathered_by_topic(
 
 
 def _names(groups: TopicGroups, snapshot: Snapshot) -> list[tuple[str, str]]:
-    """The key and the title of each group."""
     ids, titles = list(groups.topics), {topic.id: topic.text for topic in snapshot.units(Kind.TOPIC)}
     before: Counter[str] = Counter()
     names = []

@@ -98,8 +98,6 @@ class SimilarityTree(Tree):
 
 @dataclass(frozen=True, slots=True)
 class RelatednessTree(Tree):
-    """The tree over aggregates."""
-
     settings: TreeSettings = field(default_factory=TreeSettings)
     name = RELATEDNESS_TREE
 

@@ -56,7 +56,6 @@ class Cells:
 
     @cached_property
     def homes(self) -> Rows:
-        """The cell of each row."""
         homes = np.zeros(sum(map(len, self.members)), np.int32)
         for cell, rows in enumerate(self.members):
             homes[rows] = cell
@@ -104,7 +103,6 @@ def _settled(vectors: FloatMatrix, centres: FloatMatrix, homes: Rows) -> FloatMa
 
 
 def _by_home(homes: Rows, count: int) -> list[NDArray[np.int32]]:
-    """The rows of each of `count` homes, rising."""
     rows = np.argsort(homes, kind="stable").astype(np.int32)
     return np.split(rows, np.searchsorted(homes[rows], np.arange(1, count)))
 

@@ -27,8 +27,6 @@ REPAIRED = 1.1
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A closed interval."""
-
     low: float
     high: float
 

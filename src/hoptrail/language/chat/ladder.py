@@ -94,12 +94,10 @@ class Ladder:
 
     @property
     def workers(self) -> int:
-        """How many climbs may run at a time."""
         return self._settings.concurrency
 
     @property
     def room(self) -> Room:
-        """The room of a first draft."""
         return _first_room(self._settings)
 
     def climb(self, task: str, draft: Callable[[Room], Draft], reply: type[R], draw: Draw | None = None) -> Climbed[R]:
@@ -129,8 +127,6 @@ _Refusals = dict[Rung, set[str]]
 
 
 class _Climb(Generic[R]):
-    """The climb of one task."""
-
     def __init__(
         self, chat: Chat, settings: ChatSettings, refusals: _Refusals, task: str, reply: type[R], draw: Draw | None
     ) -> None:
@@ -252,7 +248,6 @@ class _Climb(Generic[R]):
         return self._ask_repair(request)
 
     def _in_plain_text(self, draft: Draft, room: Room) -> R | None:
-        """The reply in a few words."""
         request = self._request(replace(draft, messages=draft.plain), Rung.PLAIN, room)
         chat_reply = self._fetch_reply(request, send=True)
         if chat_reply is None:
@@ -314,7 +309,6 @@ class _Climb(Generic[R]):
         )
 
     def _repair(self, request: ChatRequest, chat_reply: ChatReply, fault: InvalidReply) -> ChatRequest:
-        """The request with the unusable reply and the fault appended."""
         said = chat_reply.text[: min(QUOTED, start_of_loop(chat_reply.text) or QUOTED)]
         plea = load_prompt("repair", self._settings.prompts).fill({"error": str(fault)})[-1]
         return replace(request, messages=(*request.messages, Message("assistant", said), plea))

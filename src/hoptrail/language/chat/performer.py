@@ -115,7 +115,6 @@ class _TaskRun:
         self.documents: tuple[str, ...] = ()
 
     def output(self, task: object) -> Output:
-        """Perform the task."""
         match task:
             case Extract(unit, before):
                 return self._extract(unit, before)

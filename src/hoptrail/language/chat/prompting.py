@@ -36,8 +36,6 @@ _SHIPPED = files("hoptrail.language.chat") / "prompts"
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A parsed prompt file."""
-
     name: str
     names: tuple[str, ...]
     reply: str
@@ -143,7 +141,6 @@ def digest_of_prompts(folder: str) -> str:
 
 
 def _faults_against(shipped: Prompt, own: Prompt) -> list[str]:
-    """Why a user's prompt cannot replace the shipped one."""
     faults = []
     if differing := _differences(set(shipped.names), set(own.names)):
         faults.append(f"the names of {own.name} are not those that it is filled with; {differing}")

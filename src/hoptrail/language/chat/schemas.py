@@ -37,8 +37,6 @@ default room.
 
 
 class EntityReply(BaseModel):
-    """An entity and its type."""
-
     name: Text
     type: Text = ""
 
@@ -53,15 +51,11 @@ class FactReply(BaseModel):
 
 
 class ExtractReply(BaseModel):
-    """Entities and facts of a text."""
-
     entities: Annotated[list[EntityReply], BeforeValidator(as_records)]
     facts: list[FactReply]
 
 
 class SummariseReply(BaseModel):
-    """A summary."""
-
     summary: Text
 
 
@@ -80,8 +74,6 @@ class NextReply(BaseModel):
 
 
 class CompleteReply(BaseModel):
-    """A question that stands alone."""
-
     question: Text
 
 

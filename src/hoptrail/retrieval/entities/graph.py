@@ -50,8 +50,6 @@ class EntityGraphSettings:
 
 
 class EntityVectors:
-    """The vectors of entity names, by number."""
-
     def __init__(self, corpus: Corpus, triples: StoredTriples, names: Sequence[str]) -> None:
         self._corpus = corpus
         self._triples = triples
@@ -190,7 +188,6 @@ class EntityGraph:
 
     @cached_property
     def fact_rows(self) -> Mapping[str, int]:
-        """Unit id of a triple -> its row."""
         return {name: row for row, name in enumerate(self.triples.ids)}
 
     def fact_vectors(self, rows: Sequence[int]) -> FloatMatrix:
@@ -204,6 +201,5 @@ class EntityGraph:
 
     @cached_property
     def _passage_rows(self) -> NDArray[np.intp]:
-        """For each passage the row of its vector."""
         rows = {name: row for row, name in enumerate(self._passages.ids)}
         return np.array([rows[name] for name in self.triples.passage_ids], dtype=np.intp)

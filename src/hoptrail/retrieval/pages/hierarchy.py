@@ -93,8 +93,6 @@ class Pages:
 
 
 class HierarchicalSearch:
-    """Searches a corpus in two layers."""
-
     def __init__(self, corpus: Corpus, settings: HierarchySettings) -> None:
         self._corpus = corpus
         self._settings = settings
@@ -156,7 +154,6 @@ class HierarchicalSearch:
         return cached(title)
 
     def cut_page(self, title: Title) -> _PageChunks:
-        """Cut a page into chunks and encode them."""
         passages = list(self._corpus.snapshot.units(Kind.PASSAGE, self._passages_of(title)))
         documents = self._corpus.documents({unit.document for unit in passages})
         excluded = self._profile_lines(documents)
@@ -177,7 +174,6 @@ class HierarchicalSearch:
         return [span for profile in profiles for span in profile.sources]
 
     def _passages_of(self, title: Title) -> Sequence[str]:
-        """The ids of all passages of a page."""
         passages = _by_document(self._corpus.snapshot)
         return [id_ for document in title.documents for id_ in passages.get(document, ())]
 
@@ -241,7 +237,6 @@ def _text(passage: Unit, start: int, end: int) -> str:
 
 @cached_per_snapshot
 def _by_document(snapshot: Snapshot) -> dict[str, list[str]]:
-    """The passage ids of every document."""
     passages: defaultdict[str, list[str]] = defaultdict(list)
     for unit in snapshot.units(Kind.PASSAGE):
         passages[unit.document].append(unit.id)

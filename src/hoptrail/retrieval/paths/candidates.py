@@ -109,7 +109,6 @@ class QuestionScores:
 
     @cached_property
     def words_asked(self) -> frozenset[str]:
-        """All words of the question, normalised like names."""
         return frozenset(name_key(self.queries.question).split())
 
     def shares(self) -> FloatMatrix:
@@ -145,7 +144,6 @@ class Candidates:
 
 
 def find_candidates(scores: QuestionScores, encoder: Encoder, settings: CandidateSettings) -> Candidates:
-    """The candidates for a question's path."""
     shares = scores.shares()
     direct = direct_scores(scores.queries, shares)
     walk = _Walk(scores, settings, _seeds(scores, shares, direct))
@@ -247,8 +245,6 @@ class _Walk:
 
 
 class _RowVectors:
-    """The vectors of some rows, fetched at once."""
-
     def __init__(self, vectors: Matrix, rows: Places) -> None:
         self._rows = np.unique(rows)
         self._vectors = vectors[self._rows]

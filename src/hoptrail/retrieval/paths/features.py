@@ -72,8 +72,6 @@ class _Joins:
 
 
 class CandidateFeatures:
-    """The features of one question's candidates."""
-
     def __init__(self, scores: QuestionScores, candidates: Candidates) -> None:
         self.scores, self.candidates = scores, candidates
         graph, rows = scores.graph, candidates.rows
@@ -307,7 +305,6 @@ def _pair_up(joins: _Joins, worth: NDArray[np.float64], common: NDArray[np.bool_
 
 
 def _weighted(said: NDArray[np.bool_], weights: FloatMatrix) -> FloatMatrix:
-    """The weighted coverage of each row."""
     shares: FloatMatrix = said.astype(np.float32) @ weights
     return shares
 

@@ -45,8 +45,6 @@ class Judged:
 
 @dataclass(frozen=True)
 class PathScorer:
-    """The trees of the three stages."""
-
     passage: BoostedTrees
     pair: BoostedTrees
     linked: BoostedTrees
@@ -107,7 +105,6 @@ def linked_features(described: CandidateFeatures, first: FloatMatrix, pairs: Pai
 
 @cache
 def stored_scorer() -> PathScorer:
-    """The scorer shipped with the package."""
     return read_scorer((files("hoptrail.retrieval") / "weights" / "paths.npz").read_bytes())
 
 

@@ -75,7 +75,6 @@ def search_triples(
 
 
 def local_graph(space: TripleSpace, asked: QuestionTriples, settings: TripleGraphSettings) -> LocalGraph:
-    """The graph around a question."""
     graph = LocalGraph()
     if not asked.patterns or not len(space.triples):
         return graph
@@ -124,8 +123,6 @@ def pagerank(graph: LocalGraph, damping: float) -> dict[int, float]:
 
 
 class _Steps:
-    """Takes steps along the links of the settings."""
-
     def __init__(self, space: TripleSpace, relations: Sequence[str], settings: TripleGraphSettings) -> None:
         self._space = space
         self._settings = settings

@@ -24,8 +24,6 @@ MEMORY = "memory"
 
 
 class SearchEngine(Protocol):
-    """Finds texts for a question."""
-
     def search(self, question: str, limit: int) -> Ranking:
         """At most `limit` hits, best first.
 
@@ -71,7 +69,6 @@ def is_stored(hit: Hit) -> bool:
 
 
 def stored_hits(hits: Iterable[Hit]) -> Ranking:
-    """The hits that are units of the index."""
     return tuple(hit for hit in hits if is_stored(hit))
 
 
