@@ -129,9 +129,6 @@ class Names:
         self._segments = segments
         self._hidden = hidden
 
-    def kinds(self) -> list[str]:
-        return self._segments.kinds(Family.NAMES)
-
     def of(self, kind: str) -> NameList:
         """All names of a kind; not copied if they are in one segment."""
         names = _merged_names(self._segments.of(Family.NAMES, kind))
