@@ -230,10 +230,9 @@ class _TaskRun:
     def _sample(self, task: Sample) -> Samples:
         if not task.evidence:
             return Samples((None,))
-        draft = self._with_origins(
-            self._drafting.with_units("sample", "evidence", task.evidence, question=one_line(task.question))
-        )
-        climbs, usage = climb_often(self._ladder, "sample", draft, schemas.SampleReply, task.samples)
+        draft = self._drafting.with_units("sample", "evidence", task.evidence, question=one_line(task.question))
+        traced = _traced(draft, self._origins)
+        climbs, usage = climb_often(self._ladder, "sample", traced, schemas.SampleReply, task.samples)
         self.usage += usage
         self.documents = tuple(dict.fromkeys(name for climbed in climbs for name in climbed.draft.documents))
         return Samples(tuple(parse_answer(one.reply.answer, one.draft.units) if one.reply else None for one in climbs))
@@ -261,13 +260,14 @@ class _TaskRun:
         return climbed.reply, climbed.draft
 
     def _climb(self, task: str, draft: Drafted, reply: type[R]) -> Climbed[R]:
-        climbed = self._ladder.climb(task, self._with_origins(draft), reply)
+        climbed = self._ladder.climb(task, _traced(draft, self._origins), reply)
         self.usage += climbed.usage
         self.documents = climbed.draft.documents
         return climbed
 
-    def _with_origins(self, draft: Drafted) -> Drafted:
-        return lambda room: replace(draft(room), origins=self._origins)
+
+def _traced(draft: Drafted, origins: tuple[str, ...]) -> Drafted:
+    return lambda room: replace(draft(room), origins=origins)
 
 
 def _task_texts(task: object) -> list[str]:
