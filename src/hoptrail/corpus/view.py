@@ -58,7 +58,8 @@ EVERYTHING = View()
 def checked_date(text: str) -> str:
     """Returns the date. Raises: UsageError: it is not an ISO date."""
     with suppress(ValueError):
-        if _DATE.fullmatch(text) and dt.date.fromisoformat(f"{text}-01-01"[:10]):
+        if _DATE.fullmatch(text):
+            dt.date.fromisoformat(f"{text}-01-01"[:10])
             return text
     raise UsageError(f"{text[:40]!r} is not a date: give a year, a month or a day, as in 2024, 2024-03 or 2024-03-05.")
 

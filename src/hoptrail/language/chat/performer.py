@@ -158,12 +158,12 @@ class _TaskRun:
 
     def _decompose(self, task: Decompose) -> Decomposition:
         values = {"question": one_line(task.question), "findings": show_findings(task.findings)}
-        prompt, form = (
-            ("decompose_next", schemas.NextReply) if task.one_at_a_time else ("decompose", schemas.DecomposeReply)
-        )
+        one = task.one_at_a_time
+        prompt = "decompose_next" if one else "decompose"
+        form: type[schemas.DecomposeReply | schemas.NextReply] = schemas.NextReply if one else schemas.DecomposeReply
         reply, _ = self._climb_required("decompose", self._drafting.fixed(prompt, **values), form)
         questions = tuple(dict.fromkeys(one_line(question) for question in reply.questions if question.strip()))
-        return Decomposition(questions[: 1 if task.one_at_a_time else MOST_QUESTIONS])
+        return Decomposition(questions[: 1 if one else MOST_QUESTIONS])
 
     def _complete(self, task: Complete) -> str:
         """Resolve numbers by rule; ask the model only if words point back to an existing answer."""

@@ -118,7 +118,7 @@ class TitleIndex:
             titled = ((entry.title, entry.id) for entry in snapshot.register.entries)
             return cls(titled, ((unit.title, unit.document) for unit in units))
 
-        return snapshot.derived(cls, build)
+        return snapshot.derived(cls.__name__, build)
 
     def page_of(self, document: str) -> Title:
         """The page of a document: its title with all documents that have it."""
