@@ -89,6 +89,7 @@ class Directed:
 
 
 def joined(parts: Sequence[Directed]) -> Directed:
+    """Concatenate edges."""
     if not parts:
         none = np.zeros(0, dtype=np.int32)
         return Directed(none, none, np.zeros(0))

@@ -43,6 +43,7 @@ class Connection:
         self._turn = RLock()
 
     def rows(self, sql: str, *values: apsw.Binding) -> list[Row]:
+        """All rows of a query."""
         with self._alone():
             return self._connection.execute(sql, values).fetchall()
 
@@ -63,10 +64,12 @@ class Connection:
                 return
 
     def run(self, sql: str, *values: apsw.Binding) -> None:
+        """Run a statement."""
         with self._alone():
             self._connection.execute(sql, values)
 
     def run_each(self, sql: str, rows: Iterable[tuple[apsw.SQLiteValue, ...]]) -> None:
+        """Run a statement for each row of values."""
         with self._alone():
             self._connection.executemany(sql, rows)
 

@@ -108,6 +108,7 @@ class Database(Connection):
         self._version = version
 
     def commit(self) -> None:
+        """Commit the transaction."""
         self.run("COMMIT")
 
     def roll_back(self) -> None:

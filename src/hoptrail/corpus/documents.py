@@ -141,6 +141,8 @@ class Documents:
 
 
 class DocumentWriter:
+    """Writes documents in a transaction."""
+
     def __init__(self, database: Database) -> None:
         self._database = database
 

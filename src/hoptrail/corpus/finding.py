@@ -79,6 +79,7 @@ def index_here() -> Path:
 
 
 def new_index(folder: Path) -> NewIndex:
+    """Where to make the index of a folder."""
     folder = folder.resolve()
     why = _shared_by(folder)
     return NewIndex(_elsewhere(folder), why) if why else NewIndex(folder / NAME)

@@ -75,6 +75,7 @@ def read_head(database: Database) -> Head:
 
 
 def write_head(database: Database, head: Head) -> None:
+    """Replace the metadata."""
     settings: dict[str, object] = {f"spent.{name}": getattr(head.spent, name) for name in (*_TOKENS, "seconds")}
     if head.encoder != NO_ENCODER:
         encoder = head.encoder
@@ -106,6 +107,7 @@ def commit_number(database: Database) -> int:
 
 
 def count_commit(database: Database) -> None:
+    """Increase the number of commits."""
     number = str(commit_number(database) + 1)
     database.run("INSERT OR REPLACE INTO settings (name, value) VALUES ('commit', ?)", number)
 
@@ -116,6 +118,7 @@ def is_unclean(database: Database) -> bool:
 
 
 def mark_unclean(database: Database, *, unclean: bool) -> None:
+    """Set what `is_unclean` returns."""
     if unclean:
         database.run("INSERT OR REPLACE INTO settings (name, value) VALUES ('unclean', '1')")
     else:

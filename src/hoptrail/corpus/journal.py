@@ -112,14 +112,17 @@ class Journal:
                 _write_items(connection, job, items)
 
     def set_cancelled(self, job: str, *, cancelled: bool) -> None:
+        """Cancel or resume a job."""
         with self._writing() as connection:
             connection.execute("UPDATE jobs SET cancelled = ? WHERE id = ?", (cancelled, job))
 
     def forget(self, jobs: Iterable[str]) -> None:
+        """Remove jobs."""
         with self._writing() as connection:
             connection.executemany("DELETE FROM jobs WHERE id = ?", [(job,) for job in jobs])
 
     def owners(self) -> set[str]:
+        """The owners of all jobs."""
         if not self.exists:
             return set()
         with self._writing() as connection:

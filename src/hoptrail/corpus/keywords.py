@@ -44,6 +44,8 @@ class Postings:
 
 
 class Keywords:
+    """The keyword index of a snapshot."""
+
     def __init__(self, database: Database, segments: Segments, texts: Texts) -> None:
         self._database = database
         self._segments = segments
@@ -128,6 +130,8 @@ _MOST = np.iinfo(np.uint16).max
 
 
 class PostingWriter:
+    """Writes the keyword index in a transaction."""
+
     def __init__(self, segments: SegmentWriter) -> None:
         self._segments = segments
         self._database: Database = segments.database

@@ -27,6 +27,7 @@ class Links:
         self._texts = texts
 
     def count(self) -> Counter[str]:
+        """How many links there are of each kind."""
         kinds = self._segments.kinds(Family.LINKS)
         counts = {kind: sum(map(len, self._segments.of(Family.LINKS, kind))) for kind in kinds}
         return Counter({kind: count for kind, count in counts.items() if count})
@@ -123,6 +124,7 @@ _Side = Callable[[Segment, Numbers], Places]
 
 
 def edges_at(segment: Segment, rows: Places) -> Directed:
+    """The links in these rows of a segment."""
     nodes = np.searchsorted(segment.arrays["starts"], rows, side="right") - 1
     return Directed(segment.arrays["nodes"][nodes], segment.arrays["targets"][rows], segment.arrays["weights"][rows])
 
@@ -158,6 +160,7 @@ class LinkWriter:
                 self.put_edges(kind, Directed(numbers[edges.sources], numbers[edges.targets], edges.weights))
 
     def put_edges(self, kind: str, edges: Directed) -> None:
+        """Put links by number."""
         self._segments.changed = True
         waiting = self._waiting.setdefault(kind, [])
         waiting.append(edges)
@@ -198,6 +201,7 @@ class LinkWriter:
             self._segments.mark_gone(segment, leaving(segment, sources))
 
     def drop(self, kind: str) -> None:
+        """Remove all links of a kind."""
         self.flush()
         segments = self._segments.of(Family.LINKS, kind)
         self._segments.changed |= any(map(len, segments))

@@ -66,6 +66,7 @@ class NameList(Sequence[bytes]):
         return row if row < len(self) and self[row] == encoded else -1
 
     def numbers(self, row: int) -> Numbers:
+        """The units of the key in a row."""
         return self.units[self.starts[row] : self.starts[row + 1]]
 
     def begins(self, start: str) -> bool:
@@ -108,6 +109,7 @@ class NameList(Sequence[bytes]):
         return self._from_arrays(letters, sizes, rows, np.concatenate([self.units, other.units]))
 
     def __eq__(self, other: object) -> bool:
+        """Whether both have the same keys with the same units."""
         if not isinstance(other, NameList):
             return NotImplemented
         return all(np.array_equal(array, other.arrays[name]) for name, array in self.arrays.items())
@@ -115,6 +117,7 @@ class NameList(Sequence[bytes]):
     __hash__ = None  # type: ignore[assignment]
 
     def has_any(self, numbers: Numbers) -> bool:
+        """Whether a key has one of these units."""
         return bool(np.isin(self.units, numbers).any())
 
 
@@ -141,6 +144,8 @@ def _merged_names(segments: Sequence[Segment]) -> NameList:
 
 
 class NameWriter:
+    """Writes names in a transaction."""
+
     def __init__(self, segments: SegmentWriter) -> None:
         self._segments = segments
         self._waiting: dict[str, list[tuple[bytes, int]]] = {}

@@ -34,6 +34,7 @@ class Numbering:
         return numbers
 
     def free(self, id_: str, number: int) -> None:
+        """Note the removal of a unit."""
         self._freed[id_] = number
 
     def end_transaction(self) -> None:

@@ -332,6 +332,7 @@ _LINES = re.compile(r"(.+?\.jsonl(?:\.gz)?)#", re.IGNORECASE | re.DOTALL)
 
 
 def file_of(source: str) -> str:
+    """The file of a source."""
     match = _LINES.match(source)
     return match[1] if match else source
 

@@ -105,6 +105,7 @@ class RowWriter:
         return numbers
 
     def drop_extractions(self) -> None:
+        """Remove all extractions."""
         self._segments.changed = True
         self._database.run("DELETE FROM extractions")
         self._cleaning.due = True
@@ -146,6 +147,7 @@ class RowWriter:
         self._cleaning.between(clean=clean)
 
     def roll_back(self) -> None:
+        """Discard what is not committed."""
         self._database.roll_back()
         self._database.begin()
         self._start()

@@ -104,6 +104,7 @@ def packed_ends(ends: Sequence[int]) -> bytes:
 
 
 def unpacked_ends(packed: bytes) -> tuple[int, ...]:
+    """Inverse of `packed_ends`."""
     return tuple(np.frombuffer(packed, np.int32).tolist())
 
 
@@ -115,10 +116,12 @@ def document_row(number: int, document: Document) -> tuple[int | str | bytes, ..
 
 
 def block_rows(number: int, document: Document) -> Iterator[tuple[int, int, str]]:
+    """The rows of a document's blocks."""
     return ((number, block.start, pack((block,))) for block in document.blocks)
 
 
 def extraction_row(number: int, extraction: Extraction) -> tuple[int, str, str]:
+    """The row of the extraction from the unit `number`."""
     facts = [
         [
             *(fact.text, fact.entities, fact.source.document, fact.source.start, fact.source.end),
@@ -130,6 +133,7 @@ def extraction_row(number: int, extraction: Extraction) -> tuple[int, str, str]:
 
 
 def extraction_of(entities: str, facts: str) -> Extraction:
+    """Inverse of `extraction_row`."""
     return Extraction(
         tuple(json.loads(entities)),
         tuple(

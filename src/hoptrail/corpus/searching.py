@@ -40,6 +40,8 @@ def top_rows(scores: FloatMatrix, limit: int) -> list[int]:
 
 
 class Searching:
+    """Search by vectors and by words, in terms of unit ids."""
+
     def __init__(self, texts: Texts, units: Units, vectors: Vectors, keywords: Keywords, dimension: int) -> None:
         self._texts = texts
         self._units = units

@@ -70,9 +70,11 @@ class Segment:
         return self.rows if self.alive is None else int(np.count_nonzero(self.alive))
 
     def live_rows(self) -> Places:
+        """The live rows."""
         return np.arange(self.rows) if self.alive is None else np.flatnonzero(self.alive)
 
     def live(self, rows: Places) -> Places:
+        """The live ones among these rows."""
         return rows if self.alive is None else rows[self.alive[rows]]
 
 
@@ -100,6 +102,7 @@ class Segments:
         return [segment for segment in self._segments.values() if (segment.family, segment.kind) == (family, kind)]
 
     def kinds(self, family: Family) -> list[str]:
+        """The kinds that have segments of a family."""
         return sorted({segment.kind for segment in self._segments.values() if segment.family is family})
 
     def _refresh(self, changed: int | None = None) -> None:
@@ -209,6 +212,7 @@ class SegmentWriter(Segments):
 
 
 def file_name(segment: int, name: str) -> str:
+    """The file of an array of a segment."""
     return f"{segment}-{name}.npy"
 
 

@@ -108,6 +108,7 @@ class SharedSnapshot:
             on_close()
 
     def release(self, opened: _Opened) -> None:
+        """End the reading of one reader."""
         with self._turn:
             opened.readers -= 1
             if not opened.readers:

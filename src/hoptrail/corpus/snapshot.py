@@ -125,6 +125,7 @@ class Snapshot:
         return False
 
     def is_current(self) -> bool:
+        """Whether there is no newer commit."""
         try:
             return newest_commit(self.folder) == self.commit
         except IndexUnavailable:
@@ -142,6 +143,7 @@ class Snapshot:
         self.close()
 
     def documents(self, ids: Collection[str] | None = None) -> Iterator[Document]:
+        """Documents as a stream, all or those of `ids`."""
         return self.register.read(ids)
 
     def units(self, kind: Kind, ids: Collection[str] | None = None) -> Iterator[Unit]:
@@ -149,6 +151,7 @@ class Snapshot:
         return self.table.read(kind, ids)
 
     def links(self, kind: str | None = None) -> Iterator[Link]:
+        """All links, or those of one kind."""
         return self.graph.all(kind)
 
     def count(self, kind: Kind) -> int:

@@ -33,6 +33,8 @@ Origin = tuple[int, int, int, int]
 
 
 class UnitWriter:
+    """Writes units in a transaction."""
+
     def __init__(self, segments: SegmentWriter, documents: DocumentWriter, numbering: Numbering) -> None:
         self._segments = segments
         self._database: Database = segments.database

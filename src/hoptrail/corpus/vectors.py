@@ -70,6 +70,7 @@ class Vectors:
         return rankings
 
     def matrix(self, kind: Kind) -> Matrix:
+        """All vectors of a kind."""
         return Matrix(self._segments.of(Family.UNITS, kind))
 
     def of(self, kind: Kind, numbers: Numbers) -> FloatMatrix:
@@ -116,6 +117,7 @@ class Matrix:
         return len(self.numbers)
 
     def __getitem__(self, rows: int | NDArray[np.integer]) -> FloatMatrix:
+        """The vectors of these rows, or of a single one."""
         if isinstance(rows, int | np.integer):
             vector: FloatMatrix = self[np.array([rows])][0]
             return vector

@@ -53,6 +53,7 @@ class Change:
 
     @property
     def nothing(self) -> bool:
+        """Whether no documents changed."""
         return not self.added and not self.removed
 
 
@@ -67,6 +68,7 @@ class DocumentChanges:
         """Whether these two are all changes."""
 
     def note(self, added: Collection[str] = (), removed: Collection[str] = ()) -> None:
+        """Note documents that were added or removed."""
         self.removed.update(id_ for id_ in removed if id_ not in self.added)
         self.added.difference_update(removed)
         self.added.update(added)
@@ -94,6 +96,7 @@ class ContentWriter:
 
     @property
     def links(self) -> LinkWriter:
+        """Writes links."""
         return self._inner.links
 
     @property
@@ -188,6 +191,7 @@ class ContentWriter:
             self._inner.remove_units(numbers, keep_links=True)
 
     def drop_extractions(self) -> None:
+        """Remove all extractions, to make them anew."""
         self._inner.drop_extractions()
 
     def _remove(self, numbers: Numbers, *, remade: bool = False) -> None:
@@ -224,6 +228,7 @@ class Writer(ContentWriter):
 
     @property
     def committed(self) -> bool:
+        """Whether anything was ever committed."""
         return self.snapshot().commit > 0
 
     @property

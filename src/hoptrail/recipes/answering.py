@@ -50,6 +50,7 @@ def hops_of(question: str, reading: Reading, found: Ranking, read: Ranking) -> l
 
 
 def verdict_of(read: Reading | Step) -> Verdict:
+    """The verdict of a hop with this answer."""
     return Verdict.ANSWERED if read.supported else Verdict.UNSUPPORTED
 
 
@@ -112,6 +113,7 @@ def cite(hops: Sequence[CitedHop], corpus: Corpus) -> tuple[Evidence, ...]:
 
 
 def findings_of(hops: Sequence[CitedHop]) -> tuple[Finding, ...]:
+    """The hops as later tasks see them."""
     return tuple(Finding(cited.hop.question, cited.hop.asked, cited.hop.answer) for cited in hops)
 
 

@@ -81,6 +81,7 @@ class ChainragSettings:
 
     @property
     def structures(self) -> tuple[str, ...]:
+        """The structures that must have been built (their own inputs are implied)."""
         if self.search.unit == "passage":
             return (PASSAGES,)
         if self.search.per_question:
@@ -89,6 +90,7 @@ class ChainragSettings:
 
     @property
     def pool(self) -> Pool:
+        """The units that are searched."""
         return Pool((self.search.kind,))
 
     @property

@@ -85,10 +85,12 @@ class HiragSettings:
 
     @property
     def structures(self) -> tuple[str, ...]:
+        """The structures that must have been built (their own inputs are implied)."""
         return (PASSAGES, PROFILES) if self._reads_profiles else (PASSAGES,)
 
     @property
     def pool(self) -> Pool:
+        """The units that are searched."""
         return Pool((Kind.PASSAGE, Kind.PROFILE) if self._reads_profiles else (Kind.PASSAGE,))
 
     @property

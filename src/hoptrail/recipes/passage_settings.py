@@ -23,14 +23,17 @@ class PassageSettings:
 
     @property
     def structures(self) -> tuple[str, ...]:
+        """The structures that must have been built (their own inputs are implied)."""
         return (PASSAGES,)
 
     @property
     def pool(self) -> Pool:
+        """The units that are searched."""
         return Pool((Kind.PASSAGE,))
 
     @property
     def effort(self) -> Effort:
+        """How many language tasks a question takes."""
         return Effort()
 
     def __post_init__(self) -> None:

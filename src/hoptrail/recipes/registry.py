@@ -48,6 +48,7 @@ def settings_key(recipe: str) -> str:
 
 
 def default_settings(recipe: str) -> OneRecipeSettings:
+    """A recipe's default settings."""
     fields: Any = recipe_class(recipe)
     settings: OneRecipeSettings = fields.__dataclass_fields__["settings"].default_factory()
     return settings

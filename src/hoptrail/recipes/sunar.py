@@ -102,6 +102,7 @@ class SunarSettings(PassageSettings):
 
     @property
     def structures(self) -> tuple[str, ...]:
+        """The structures that must have been built (their own inputs are implied)."""
         return (PASSAGES,) if self.nar == "off" else (COMPLEMENTS[self.first_stage],)
 
     @property

@@ -36,6 +36,7 @@ class Account:
     unreached: int = 0
 
     def enter(self, usage: Usage) -> None:
+        """Add the usage of a task."""
         self.usage += usage
         self.on_usage(self.usage)
 

@@ -40,12 +40,14 @@ class Progress:
 
     @property
     def line(self) -> str:
+        """The progress in words, for logs and progress bars."""
         step = f"{self.what} {self.done:,} of {self.total:,}" if self.total else f"{self.what} {self.done:,}"
         share = "" if self.share is None else f"{100 * self.share:.0f} %, "
         return f"{share}{step}" + ("" if self.left is None else f", {in_words(self.left)} left")
 
 
 def in_words(seconds: float) -> str:
+    """A rough duration."""
     if seconds < LONG:
         return f"about {max(1, round(seconds)):,} s"
     return f"about {round(seconds / 60):,} min" if seconds < 5400 else f"about {seconds / 3600:,.1f} h"
@@ -101,6 +103,7 @@ class Course:
         self._current, self._part = name, 0.0
 
     def report(self, what: str, done: int, total: int) -> None:
+        """Report progress of the current structure."""
         if total and self._current:
             self._part = max(self._part, done / total)
             what = f"{what} {self._current}" if what == "encoding" else what

@@ -80,6 +80,7 @@ class Structure(ABC):
         return "1" if self.settings is None else fingerprint(self.settings)
 
     def discard(self, writer: Writer) -> None:
+        """Remove all rows of it."""
         for kind in self.units:
             writer.drop_units(kind)
         for link in self.links:
@@ -134,6 +135,7 @@ class Derived(Structure):
 
     @property
     def by_document(self) -> bool:
+        """Whether each row is made from one document."""
         return True
 
     @abstractmethod
@@ -141,6 +143,7 @@ class Derived(Structure):
         """The rows that there should be: all, or those made from these documents."""
 
     def target_rows(self, context: BuildContext) -> TargetRows:
+        """The rows to bring up to date."""
         added = context.change.added if context.change and self.by_document else None
         return TargetRows(self.rows(context, added), added is None)
 

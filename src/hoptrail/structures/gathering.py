@@ -26,6 +26,7 @@ Place = tuple[str, int, int]
 
 
 def place_of(fact: Fact) -> Place:
+    """The place of a fact's source."""
     return fact.source.document, fact.source.start, fact.source.end
 
 
@@ -48,6 +49,7 @@ class EntityFacts:
         self._document, self._names = "", InformativeNames("")
 
     def put(self, passage: Unit, extraction: Extraction) -> None:
+        """Add the facts of a passage."""
         names = self._names_in(passage, extraction)
         for fact in extraction.facts:
             text, place = squeeze(fact.text), place_of(fact)
@@ -116,6 +118,7 @@ class InformativeNames:
         self.note(base_title(title))
 
     def note(self, name: str) -> None:
+        """Note a name in the text."""
         words = squeeze(name).split()
         if words and words[0].casefold().rstrip(".") in ADDRESSES:
             words = words[1:]

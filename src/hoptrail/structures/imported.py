@@ -36,6 +36,8 @@ OWNERS = 10
 
 @dataclass(frozen=True, slots=True)
 class FactLine:
+    """A fact as given in a line."""
+
     text: str
     entities: tuple[str, ...]
     start: int | None = None
@@ -45,6 +47,8 @@ class FactLine:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionLine:
+    """A line of the file."""
+
     id: str | int
     entities: tuple[str, ...]
     facts: tuple[FactLine, ...] | None = None

@@ -79,6 +79,7 @@ class Faults:
         self.entries.append((number, fault))
 
     def leave_out(self, number: int, reason: str) -> None:
+        """Note that a line cannot be used."""
         self.add(number, f"is left out: {reason}")
 
     @property

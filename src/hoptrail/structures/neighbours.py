@@ -65,6 +65,8 @@ class Bm25NeighbourSettings:
 
 
 class Likeness(Protocol):
+    """Measures how similar passages are, by row."""
+
     def of(self, rows: Rows, least: Least | None = None) -> Directed:
         """Edges from each of `rows` (sorted) to its nearest others; with `least` also the edges that other rows want to `rows`.
 
@@ -165,6 +167,8 @@ class DenseNeighbours(Structure):
     links = (DENSE_NEIGHBOURS,)
 
     def update(self, context: BuildContext) -> None:
+        """Link the passages that have fewer links than they could have."""
+
         def likeness(snapshot: Snapshot, ids: Sequence[str]) -> Nearest:
             vectors, chosen = snapshot.search.vectors_in_order([Kind.PASSAGE], ids), self.settings
             how = (chosen.neighbours, chosen.exact_up_to, chosen.probes, chosen.seed)
@@ -187,6 +191,8 @@ class Bm25Neighbours(Structure):
     links = (BM25_NEIGHBOURS,)
 
     def update(self, context: BuildContext) -> None:
+        """Link the passages that have fewer links than they could have."""
+
         def likeness(snapshot: Snapshot, _: Sequence[str]) -> ByKeywords:
             return ByKeywords(passage_keywords(snapshot), self.settings, context.pause, context.executor)
 

@@ -34,6 +34,7 @@ def in_document_order(passages: Iterable[tuple[str, Span]]) -> list[str]:
 
 
 def passages_in_order(snapshot: Snapshot, ids: Collection[str] | None = None) -> list[Unit]:
+    """All passages or those of `ids`, in document order."""
     return sorted(snapshot.units(Kind.PASSAGE, ids), key=lambda unit: unit.sources)
 
 
@@ -125,4 +126,5 @@ class PassageTasks(Structure, Generic[T]):
 
 
 def places_within(snapshot: Snapshot, documents: Collection[str]) -> list[tuple[str, Span]]:
+    """Ids and places of the passages of these documents."""
     return [(unit.id, unit.sources[0]) for unit in snapshot.table.within(Kind.PASSAGE, documents)]

@@ -31,6 +31,8 @@ READ = 512
 
 @dataclass(frozen=True, slots=True)
 class ProfileLine:
+    """A line of the file."""
+
     title: str
     profile: tuple[tuple[str, str], ...] = ()
     also: tuple[str, ...] = ()

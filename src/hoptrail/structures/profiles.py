@@ -93,6 +93,7 @@ class Profiles(Derived):
 
 
 def profile_id(document: str) -> str:
+    """The id of the profile of a document."""
     return content_id("i", document)
 
 
@@ -107,6 +108,7 @@ def from_facts(found: Iterable[tuple[Unit, Extraction]], most: int) -> Iterator[
 
 
 def from_file(described: Iterable[CandidateFeatures], most: int) -> Iterator[Unit]:
+    """Profiles and further names from a file."""
     for item in described:
         yield from _profile(item.document, item.title, item.lines, most)
         for name in item.names:

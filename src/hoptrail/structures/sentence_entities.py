@@ -62,6 +62,7 @@ class Mentions:
         return Mentions(self.digests, self.rows[chosen], self.entities[chosen])
 
     def share(self, first: Rows, second: Rows) -> NDArray[np.bool_]:
+        """Whether the rows of each pair have an entity in common."""
         shares = np.zeros(len(first), np.bool_)
         for start in range(0, len(first), _COMPARED):
             block = slice(start, start + _COMPARED)

@@ -88,6 +88,7 @@ class Nodes:
         return len(self.starts)
 
     def adjacency(self) -> Adjacency:
+        """Finds SA links."""
         return Adjacency(self.passages, self.starts, self.settings.reach)
 
     def similar(
@@ -108,6 +109,7 @@ class Nodes:
         return mutual_pairs(shared.portions, rows, len(self))
 
     def all_pairs(self, kind: str) -> Directed:
+        """All links of a kind."""
         rows = np.arange(len(self), dtype=np.int32)
         makers: dict[str, Callable[[Rows], Directed]] = {EC: self.sharing, SS: self.similar, SA: self.adjacency().of}
         return makers[kind](rows)
@@ -173,6 +175,7 @@ class SentenceLinks(Structure):
 
 
 def nodes_of(snapshot: Snapshot, places: SentencePlaces, settings: SentenceGraphSettings) -> Nodes:
+    """The nodes for all sentences of an index."""
     return Nodes(
         places.passages(span for _, span in snapshot.table.first_sources(Kind.PASSAGE)),
         places.starts,
@@ -183,6 +186,7 @@ def nodes_of(snapshot: Snapshot, places: SentencePlaces, settings: SentenceGraph
 
 
 def stored_pairs(snapshot: Snapshot, kind: str, places: SentencePlaces) -> Directed:
+    """The stored links of a kind."""
     return unordered(snapshot.graph.rows(kind, places.ids))
 
 

@@ -103,4 +103,5 @@ def sentences_inside(passage: Unit, document: Document) -> Iterator[Unit]:
 
 @cached_per_snapshot
 def sentence_places(snapshot: Snapshot) -> SentencePlaces:
+    """The places of all sentences, read once per snapshot."""
     return SentencePlaces(snapshot.table.first_sources(Kind.SENTENCE))

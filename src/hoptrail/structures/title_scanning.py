@@ -37,6 +37,8 @@ class Names(Protocol):
 
 
 class NameSet:
+    """Names in memory. Satisfies `Names`."""
+
     def __init__(self, keys: Iterable[str]) -> None:
         self._keys = frozenset(filter(can_be_found, keys))
         self._longest: dict[str, int] = {}
@@ -52,6 +54,8 @@ class NameSet:
 
 
 class TitleScanner:
+    """Finds known names in a text."""
+
     def __init__(self, names: Names) -> None:
         self._names = names
 
@@ -99,6 +103,7 @@ class Place(NamedTuple):
 
 
 def place_of(passage: Unit) -> Place:
+    """The place of a passage."""
     return Place(passage.document, passage.sources[0].start, passage.id, passage.title)
 
 
@@ -144,6 +149,7 @@ class TitleIndex:
 
     @property
     def scanner(self) -> TitleScanner:
+        """Finds the titles that are names in texts."""
         return TitleScanner(NameSet(filter(self.lookup, self._passages)))
 
     def lookup(self, key: str) -> Sequence[str]:
@@ -161,6 +167,7 @@ class TitleIndex:
 
 
 def title_index(snapshot: Snapshot) -> TitleIndex:
+    """The titles of the passages of an index."""
     titles = dict(snapshot.table.titles(Kind.PASSAGE))
     places = snapshot.table.first_sources(Kind.PASSAGE)
     return TitleIndex(first_passages(Place(span.document, span.start, id_, titles[id_]) for id_, span in places))

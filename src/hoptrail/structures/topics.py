@@ -43,6 +43,8 @@ class TopicSettings:
 
 @dataclass(frozen=True, slots=True)
 class Topics(PassageTasks[str]):
+    """One topic per passage, made by the language."""
+
     settings: TopicSettings = field(default_factory=TopicSettings)
     name = TOPICS
     built_from = (PASSAGES,)
@@ -78,6 +80,7 @@ class Topics(PassageTasks[str]):
 
 
 def topic_id(passage: str) -> str:
+    """The id of the topic of a passage."""
     return content_id("o", passage)
 
 

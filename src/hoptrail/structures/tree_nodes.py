@@ -32,6 +32,7 @@ class Node:
 
     @classmethod
     def of(cls, unit: Unit) -> Node:
+        """The node of a unit."""
         return cls(unit.id, unit.kind, len(unit.text.split()), unit.sources[0], tuple(map(hash, unit.sources)))
 
 
@@ -71,6 +72,7 @@ class Level:
         return np.array([self._rows[id_] for id_ in ids if id_ in self._rows], np.int32)
 
     def names(self, rows: Rows) -> tuple[str, ...]:
+        """The ids of these rows."""
         return tuple(self.ids[row] for row in rows.tolist())
 
     def vectors(self, rows: Rows) -> FloatMatrix:
@@ -119,10 +121,12 @@ def group_id(tree: str, level: int, children: Iterable[str], taken: Collection[s
 
 
 def level_of(group: str) -> int:
+    """The level of a group, from its id."""
     return int(group[1])
 
 
 def groups_of(snapshot: Snapshot, tree: str) -> Weights:
+    """The groups of a tree."""
     groups: Weights = {}
     for source, target, weight in sorted((link.source, link.target, link.weight) for link in snapshot.links(tree)):
         groups.setdefault(source, {})[target] = weight
@@ -130,4 +134,5 @@ def groups_of(snapshot: Snapshot, tree: str) -> Weights:
 
 
 def members_of(groups: Members) -> set[str]:
+    """The children of all these groups."""
     return {child for children in groups.values() for child in children}

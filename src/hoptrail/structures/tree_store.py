@@ -35,6 +35,7 @@ class NodeSet:
 
 
 def together(parts: Sequence[NodeSet]) -> NodeSet:
+    """The union of node sets."""
     kinds = {kind for part in parts for kind in part.kinds}
     return NodeSet(tuple(sorted(kinds)), {id_ for part in parts for id_ in part.ids})
 
@@ -59,9 +60,11 @@ class TreeStore:
         return groups if level is None else {group: own for group, own in groups.items() if level_of(group) == level}
 
     def leaves(self, kind: Kind) -> NodeSet:
+        """All units of a kind."""
         return NodeSet((kind,), set(self._snapshot.table.ids(kind)))
 
     def group_set(self, tree: str, level: int) -> NodeSet:
+        """The groups of one level of a tree, as a node set."""
         return NodeSet((Kind.SUMMARY,), self.groups(tree, level).keys())
 
     def nodes(self, members: NodeSet) -> dict[str, Node]:
@@ -73,6 +76,7 @@ class TreeStore:
         return self._snapshot.search.vectors_in_order(members.kinds, ids)
 
     def units(self, nodes: Iterable[Node]) -> dict[str, Unit]:
+        """Nodes with their texts, by id."""
         by_kind: dict[Kind, list[str]] = {}
         for node in nodes:
             by_kind.setdefault(node.kind, []).append(node.id)
@@ -112,6 +116,7 @@ class TreeStore:
         self.remove_groups([id_ for id_ in self._snapshot.table.ids(Kind.SUMMARY) if id_ not in groups])
 
     def put_summaries(self, units: Sequence[Unit], vectors: FloatMatrix) -> None:
+        """Add or replace summaries."""
         self._writer.put_units(units, vectors)
 
 

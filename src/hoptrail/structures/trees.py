@@ -98,6 +98,8 @@ class SimilarityTree(Tree):
 
 @dataclass(frozen=True, slots=True)
 class RelatednessTree(Tree):
+    """The tree over aggregates."""
+
     settings: TreeSettings = field(default_factory=TreeSettings)
     name = RELATEDNESS_TREE
 

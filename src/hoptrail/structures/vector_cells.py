@@ -56,6 +56,7 @@ class Cells:
 
     @cached_property
     def homes(self) -> Rows:
+        """The cell of each row."""
         homes = np.zeros(sum(map(len, self.members)), np.int32)
         for cell, rows in enumerate(self.members):
             homes[rows] = cell

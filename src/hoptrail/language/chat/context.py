@@ -48,6 +48,7 @@ class Room:
 
     @property
     def small(self) -> bool:
+        """Whether prompts use their short form."""
         return self.tokens < SMALL_WINDOW
 
     def left_beside(self, messages: Sequence[Message]) -> int:

@@ -32,6 +32,7 @@ class Drafting:
     folder: str = ""
 
     def phrase(self, prompt: str, name: str) -> str:
+        """A phrase of a prompt by name."""
         return self._prompt(prompt).phrases[name]
 
     def fixed(self, prompt: str, **values: str) -> Drafted:

@@ -27,6 +27,8 @@ REPAIRED = 1.1
 
 @dataclass(frozen=True, slots=True)
 class Interval:
+    """A closed interval."""
+
     low: float
     high: float
 

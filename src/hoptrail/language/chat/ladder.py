@@ -94,10 +94,12 @@ class Ladder:
 
     @property
     def workers(self) -> int:
+        """How many climbs may run at a time."""
         return self._settings.concurrency
 
     @property
     def room(self) -> Room:
+        """The room of a first draft."""
         return _first_room(self._settings)
 
     def climb(self, task: str, draft: Callable[[Room], Draft], reply: type[R], draw: Draw | None = None) -> Climbed[R]:

@@ -36,6 +36,8 @@ _SHIPPED = files("hoptrail.language.chat") / "prompts"
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
+    """A parsed prompt file."""
+
     name: str
     names: tuple[str, ...]
     reply: str

@@ -37,6 +37,8 @@ default room.
 
 
 class EntityReply(BaseModel):
+    """An entity and its type."""
+
     name: Text
     type: Text = ""
 
@@ -51,11 +53,15 @@ class FactReply(BaseModel):
 
 
 class ExtractReply(BaseModel):
+    """Entities and facts of a text."""
+
     entities: Annotated[list[EntityReply], BeforeValidator(as_records)]
     facts: list[FactReply]
 
 
 class SummariseReply(BaseModel):
+    """A summary."""
+
     summary: Text
 
 
@@ -74,6 +80,8 @@ class NextReply(BaseModel):
 
 
 class CompleteReply(BaseModel):
+    """A question that stands alone."""
+
     question: Text
 
 

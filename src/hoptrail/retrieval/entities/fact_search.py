@@ -66,5 +66,6 @@ def passages_of(graph: EntityGraph, facts: Facts, limit: int) -> Ranking:
 
 
 def hits_of(corpus: Corpus, graph: EntityGraph, facts: Facts, limit: int) -> Ranking:
+    """The `limit` best facts as hits."""
     scores = {graph.triples.ids[row]: score for row, score in facts.items()}
     return ranked_units(corpus.snapshot, Kind.TRIPLE, scores, CHANNEL)[:limit]

@@ -50,6 +50,8 @@ class EntityGraphSettings:
 
 
 class EntityVectors:
+    """The vectors of entity names, by number."""
+
     def __init__(self, corpus: Corpus, triples: StoredTriples, names: Sequence[str]) -> None:
         self._corpus = corpus
         self._triples = triples
@@ -188,6 +190,7 @@ class EntityGraph:
 
     @cached_property
     def fact_rows(self) -> Mapping[str, int]:
+        """Unit id of a triple -> its row."""
         return {name: row for row, name in enumerate(self.triples.ids)}
 
     def fact_vectors(self, rows: Sequence[int]) -> FloatMatrix:

@@ -93,6 +93,8 @@ class Pages:
 
 
 class HierarchicalSearch:
+    """Searches a corpus in two layers."""
+
     def __init__(self, corpus: Corpus, settings: HierarchySettings) -> None:
         self._corpus = corpus
         self._settings = settings
@@ -154,6 +156,7 @@ class HierarchicalSearch:
         return cached(title)
 
     def cut_page(self, title: Title) -> _PageChunks:
+        """Cut a page into chunks and encode them."""
         passages = list(self._corpus.snapshot.units(Kind.PASSAGE, self._passages_of(title)))
         documents = self._corpus.documents({unit.document for unit in passages})
         excluded = self._profile_lines(documents)

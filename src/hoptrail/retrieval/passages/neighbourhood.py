@@ -25,6 +25,7 @@ class Neighbourhood:
 
     @classmethod
     def of(cls, snapshot: Snapshot, structure: str) -> Neighbourhood:
+        """The graph stored by the structure of this name."""
         return snapshot.derived((cls, structure), lambda: cls._read(snapshot, structure))
 
     @classmethod

@@ -109,6 +109,7 @@ class QuestionScores:
 
     @cached_property
     def words_asked(self) -> frozenset[str]:
+        """All words of the question, normalised like names."""
         return frozenset(name_key(self.queries.question).split())
 
     def shares(self) -> FloatMatrix:
@@ -144,6 +145,7 @@ class Candidates:
 
 
 def find_candidates(scores: QuestionScores, encoder: Encoder, settings: CandidateSettings) -> Candidates:
+    """The candidates for a question's path."""
     shares = scores.shares()
     direct = direct_scores(scores.queries, shares)
     walk = _Walk(scores, settings, _seeds(scores, shares, direct))

@@ -72,6 +72,8 @@ class _Joins:
 
 
 class CandidateFeatures:
+    """The features of one question's candidates."""
+
     def __init__(self, scores: QuestionScores, candidates: Candidates) -> None:
         self.scores, self.candidates = scores, candidates
         graph, rows = scores.graph, candidates.rows

@@ -43,6 +43,7 @@ class Postings:
         return cls(np.searchsorted(keys, np.arange(size + 1) * width), (keys % width).astype(np.int32))
 
     def at(self, row: int) -> Rows:
+        """The list of one row."""
         numbers: Rows = self.values[self.starts[row] : self.starts[row + 1]]
         return numbers
 
@@ -203,9 +204,11 @@ class PassageGraph:
         return number if number >= 0 and (self.counts[number] or self.owners.counts[number]) else -1
 
     def begins(self, start: str) -> bool:
+        """Whether some name begins with `start`."""
         return self._keys.begins(start)
 
     def texts(self, sentences: NDArray[np.integer]) -> list[str]:
+        """The texts of sentences."""
         passages, spans = self.passage_of[sentences].tolist(), self.spans[sentences].tolist()
         text_of = {row: unit.text for row, unit in self.passages.read(set(passages)).items()}
         return [text_of[row][start:end] for row, (start, end) in zip(passages, spans, strict=True)]

@@ -45,6 +45,8 @@ class Judged:
 
 @dataclass(frozen=True)
 class PathScorer:
+    """The trees of the three stages."""
+
     passage: BoostedTrees
     pair: BoostedTrees
     linked: BoostedTrees
@@ -105,6 +107,7 @@ def linked_features(described: CandidateFeatures, first: FloatMatrix, pairs: Pai
 
 @cache
 def stored_scorer() -> PathScorer:
+    """The scorer shipped with the package."""
     return read_scorer((files("hoptrail.retrieval") / "weights" / "paths.npz").read_bytes())
 
 

@@ -75,6 +75,7 @@ def search_triples(
 
 
 def local_graph(space: TripleSpace, asked: QuestionTriples, settings: TripleGraphSettings) -> LocalGraph:
+    """The graph around a question."""
     graph = LocalGraph()
     if not asked.patterns or not len(space.triples):
         return graph

@@ -53,6 +53,8 @@ def how_to_add(setting: str) -> str:
 
 
 class SlotVectors:
+    """The stored vectors of triples' slots."""
+
     def __init__(self, corpus: Corpus, settings: TripleSpaceSettings, triples: StoredTriples) -> None:
         mirror = corpus.snapshot.search.vectors(Kind.SLOT)
         self.vectors = mirror.matrix

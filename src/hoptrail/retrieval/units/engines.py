@@ -24,6 +24,8 @@ MEMORY = "memory"
 
 
 class SearchEngine(Protocol):
+    """Finds texts for a question."""
+
     def search(self, question: str, limit: int) -> Ranking:
         """At most `limit` hits, best first.
 
@@ -69,6 +71,7 @@ def is_stored(hit: Hit) -> bool:
 
 
 def stored_hits(hits: Iterable[Hit]) -> Ranking:
+    """The hits that are units of the index."""
     return tuple(hit for hit in hits if is_stored(hit))
 
 

@@ -26,6 +26,7 @@ class Pool:
             yield from snapshot.units(Kind.SUMMARY, summaries_of(snapshot, self))
 
     def size(self, snapshot: Snapshot) -> int:
+        """The number of units in the pool."""
         summaries = summaries_of(snapshot, self).intersection(snapshot.table.ids(Kind.SUMMARY)) if self.trees else ()
         return sum(snapshot.count(kind) for kind in self.kinds) + len(summaries)
 

@@ -30,6 +30,7 @@ class Groups:
 
     @classmethod
     def of(cls, groups: Iterable[Sequence[int] | Rows]) -> Groups:
+        """Some in their order."""
         found = [np.asarray(group, np.int32) for group in groups]
         return cls(np.concatenate([np.zeros(0, np.int32), *found]), _ends([len(group) for group in found]))
 
@@ -40,9 +41,11 @@ class Groups:
         return (tuple(rows.tolist()) for rows in self.each())
 
     def each(self) -> Iterator[NDArray[np.int32]]:
+        """The rows of each group."""
         return (self.rows[first:last] for first, last in pairwise(self.starts.tolist()))
 
     def where(self, chosen: NDArray[np.bool_]) -> Groups:
+        """Those that are marked."""
         sizes = np.diff(self.starts)
         return Groups(self.rows[np.repeat(chosen, sizes)], _ends(sizes[chosen]))
 

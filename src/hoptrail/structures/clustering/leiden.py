@@ -54,6 +54,7 @@ class Graph:
 
     @property
     def rows(self) -> NDArray[np.int64]:
+        """The row that each link starts from."""
         return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
 
