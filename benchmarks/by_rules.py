@@ -12,19 +12,18 @@ measures nothing. Values of data sets that were not measured stay.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks import common
-from benchmarks.common import ROOT, data_folder, parser
+from benchmarks.common import ROOT, data_folder, evaluated, parser
 
 from hoptrail.evaluation.datasets import Dataset, load_dataset
 from hoptrail.evaluation.lines import read_lines
-from hoptrail.evaluation.published_tables import AVERAGE, Cell, Row, Table, cells_of, tables_named
+from hoptrail.evaluation.published_tables import AVERAGE, SHARES, Cell, Row, Table, cells_of, tables_named
+from hoptrail.evaluation.reproducing import value_of
 from hoptrail.recipes.papers import PREFIX
 
 TABLES = (
@@ -37,7 +36,6 @@ WITH_PASSAGES = {"2wiki": "2wiki_context"}
 BY_RULES = "offline rules and the local encoder; "
 BEFORE = " before: "
 """Separates the note from that on earlier values."""
-SHARES = ("em", "f1", "precision", "recall")
 FLAGS = ("--own-context", "--single-hops")
 PUBLISHED = ROOT / "src" / "hoptrail" / "evaluation" / "published.toml"
 
@@ -99,21 +97,11 @@ def _write(path: Path, lines: Iterable[object]) -> None:
 def measure(run: Run, recipes: Sequence[str], work: Path, limit: int) -> None:
     """Run `hoptrail evaluate` in a separate process; exits if it fails."""
     dataset = small_set(run.data, work, limit)
-    out = work / "latest.json"
-    command_options = ["--recipes", ",".join(recipes), "--language", "offline", "--limit", str(limit), *run.flags]
+    options = ["--recipes", ",".join(recipes), "--language", "offline", "--limit", str(limit), *run.flags]
     if run.settings:
-        command_options += ["--settings", f"{PREFIX}{run.settings}"]
-    output_options = ["--work", str(work / (run.settings or "default")), "--out", str(out)]
-    command = [
-        str(Path(sys.executable).with_name("hoptrail")),
-        "evaluate",
-        str(dataset.corpus.parent),
-        *command_options,
-        *output_options,
-    ]
-    if (done := subprocess.run(command, cwd=ROOT, check=False)).returncode:
-        sys.exit(f"{' '.join(command)} ended with {done.returncode}")
-    reports = {**measured(run, work), **json.loads(out.read_text(encoding="utf-8"))["recipes"]}
+        options += ["--settings", f"{PREFIX}{run.settings}"]
+    reports = evaluated(dataset.corpus.parent, *options, "--work", str(work / (run.settings or "default")))
+    reports = {**measured(run, work), **reports}
     (work / f"{run.name}.json").write_text(json.dumps(reports, indent=1) + "\n", encoding="utf-8")
 
 
@@ -122,14 +110,6 @@ def measured(run: Run, work: Path) -> dict[str, Any]:
     file = work / f"{run.name}.json"
     found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     return found
-
-
-def value_of(cell: Cell, report: Mapping[str, Any]) -> float | None:
-    """In percent; None if no question had this many turns."""
-    if cell.column.isdecimal():
-        turns = report.get("answers_by_turns", {}).get(cell.column)
-        return None if turns is None else 100 * float(turns["em"])
-    return 100 * float(report[cell.column.partition(" ")[2]])
 
 
 def rules_of(table: Table, row: Row, cells: Sequence[Cell], work: Path, limit: int) -> tuple[dict[str, float], str]:

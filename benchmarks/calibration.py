@@ -13,15 +13,13 @@ calibration does not improve them, the raw confidences are calibrated already. `
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.common import ROOT, cpu_seconds_of_children, parser, print_table, write_results
+from benchmarks.common import cpu_seconds_of_children, evaluated, parser, print_table, write_results
 
 from hoptrail.evaluation.calibration import Quality, Source, held_out, quality_of, together
 from hoptrail.evaluation.comparison_tables import TextTable
@@ -57,16 +55,10 @@ class Measured:
 
 def run_of(folder: Path, recipe: str, limit: int | None, work: Path) -> Run:
     """Run `hoptrail evaluate` in a separate process; exits if it fails."""
-    with tempfile.TemporaryDirectory() as temporary:
-        out = Path(temporary, "report.json")
-        run_folder = work / folder.resolve().name
-        command_options = ["--recipes", recipe, "--work", str(run_folder), "--out", str(out)]
-        command_options += ["--limit", str(limit)] if limit else []
-        command = [str(Path(sys.executable).with_name("hoptrail")), "evaluate", str(folder), *command_options]
-        if (code := subprocess.run(command, cwd=ROOT, check=False).returncode) not in (0, INCOMPLETE):
-            sys.exit(f"{recipe} on {folder} ended with {code}")
-        report = json.loads(out.read_text(encoding="utf-8"))
-    return open_run(run_folder / RUNS_FOLDER / report["recipes"][recipe]["run"])
+    run_folder = work / folder.resolve().name
+    options = ["--recipes", recipe, "--work", str(run_folder), *(["--limit", str(limit)] if limit else [])]
+    reports = evaluated(folder, *options, accepted=(0, INCOMPLETE))
+    return open_run(run_folder / RUNS_FOLDER / reports[recipe]["run"])
 
 
 def timed_source(folder: Path, recipe: str, limit: int | None, work: Path) -> Source:

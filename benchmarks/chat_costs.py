@@ -17,14 +17,23 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from statistics import fmean
+from typing import Any, TypeVar
 
 from benchmarks.common import ROOT, data_folder, parser, print_table, write_results
 
 sys.path.insert(0, str(ROOT / "tests"))
 
 from fakeai.server import Body, FakeAI, serving
+from hoptrail import Index
+from hoptrail.evaluation.corpus_sources import corpus_ids_by_document
+from hoptrail.evaluation.datasets import Dataset, load_dataset
 from hoptrail.evaluation.oracle import OracleLanguage
+from hoptrail.evaluation.packed import Showing
+from hoptrail.evaluation.question_meter import PerQuestion
+from hoptrail.evaluation.question_run import Asking
+from hoptrail.evaluation.runner import index_corpus
+from hoptrail.indexing import Watcher
 from hoptrail.language.tasks import (
     Assess,
     Decompose,
@@ -38,9 +47,8 @@ from hoptrail.language.tasks import (
     Task,
     Verify,
 )
-
-if TYPE_CHECKING:
-    from hoptrail.evaluation.datasets import Dataset
+from hoptrail.recipes.catalogue import presets_of
+from hoptrail.recipes.registry import RECIPES
 
 T = TypeVar("T")
 OF_PAPERS = ("paper", "poster")
@@ -136,14 +144,6 @@ def small_data(name: str, limit: int, corpus_of: int, folder: Path) -> Path:
 
 def costs(dataset: Dataset, recipes: list[str], fake: FakeAI, echo: Echo, work: Path) -> Iterator[Cost]:
     """Measure each recipe over all questions."""
-    from hoptrail import Index
-    from hoptrail.evaluation.corpus_sources import corpus_ids_by_document
-    from hoptrail.evaluation.packed import Showing
-    from hoptrail.evaluation.question_meter import PerQuestion
-    from hoptrail.evaluation.question_run import Asking
-    from hoptrail.evaluation.runner import index_corpus
-    from hoptrail.indexing import Watcher
-
     os.environ |= {"OPENAI_BASE_URL": fake.address, "HOPTRAIL_MODEL": "counted"}
     index = Index(work)
     index_corpus(dataset, [name.partition(":")[0] for name in recipes] + recipes, index, Watcher())
@@ -158,18 +158,15 @@ def costs(dataset: Dataset, recipes: list[str], fake: FakeAI, echo: Echo, work: 
         for failed in (result for result in results if result.error):
             print(name, failed.question, failed.error, file=sys.stderr)
         yield Cost(
-            *(name, len(results), _mean(result.calls for result in results)),
-            _mean(result.tokens - result.completion_tokens for result in results),
-            _mean(result.completion_tokens for result in results),
+            *(name, len(results), fmean(result.calls for result in results)),
+            fmean(result.tokens - result.completion_tokens for result in results),
+            fmean(result.completion_tokens for result in results),
             max(result.calls for result in results),
             max(result.tokens for result in results),
         )
 
 
 def _recipes(named: str) -> list[str]:
-    from hoptrail.recipes.catalogue import presets_of
-    from hoptrail.recipes.registry import RECIPES
-
     if named:
         return named.split(",")
     return [
@@ -177,11 +174,6 @@ def _recipes(named: str) -> list[str]:
         for name in RECIPES
         for known in (name, *(f"{name}:{preset}" for preset in presets_of(name) if preset in OF_PAPERS))
     ]
-
-
-def _mean(numbers: Iterator[int]) -> float:
-    listed = list(numbers)
-    return sum(listed) / len(listed)
 
 
 def main() -> None:
@@ -194,8 +186,6 @@ def main() -> None:
     arguments.add_argument("--recipes", default="", help="default: all, with the presets of their papers")
     arguments.add_argument("--several", choices=("yes", "no"), default="yes", help="whether the server supports `n`")
     options = arguments.parse_args()
-    from hoptrail.evaluation.datasets import load_dataset
-
     echo = Echo()
     measured = []
     with tempfile.TemporaryDirectory() as folder, serving(FakeAI(echo, several=options.several == "yes")) as fake:

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
@@ -113,6 +113,27 @@ def _measured(command: Sequence[str | Path], errors: int | None) -> Measured | F
         return Measured(seconds, cpu_seconds, kilobytes / 1024, own / 1024, done.stdout)
 
 
+def evaluated(folder: Path, *options: str, accepted: Sequence[int] = (0,)) -> dict[str, Any]:
+    """Run `hoptrail evaluate FOLDER OPTION...` in a separate process; returns the reports by recipe.
+
+    Exits if the command ends with none of the `accepted` codes.
+    """
+    with tempfile.TemporaryDirectory() as temporary:
+        out = Path(temporary, "report.json")
+        command = [
+            str(Path(sys.executable).with_name("hoptrail")),
+            "evaluate",
+            str(folder),
+            *options,
+            "--out",
+            str(out),
+        ]
+        if (code := subprocess.run(command, cwd=ROOT, check=False).returncode) not in accepted:
+            sys.exit(f"{' '.join(command)} ended with {code}")
+        reports: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))["recipes"]
+    return reports
+
+
 @contextmanager
 def limited_to(megabytes: int) -> Iterator[list[str]]:
     """A command prefix that limits memory, file pages included, with a control group of Linux. Empty for 0.
@@ -165,13 +186,6 @@ sys.exit(os.waitstatus_to_exitcode(status) and 1)
 """
 
 
-def seconds_of(act: Callable[[], object]) -> float:
-    """Wall clock seconds of a call."""
-    started = time.perf_counter()
-    act()
-    return time.perf_counter() - started
-
-
 def cpu_seconds_of_children() -> float:
     """CPU seconds of all finished child processes."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -184,6 +198,28 @@ def free_port() -> int:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
     return port
+
+
+@contextmanager
+def running_server(*options: str) -> Iterator[tuple[int, int]]:
+    """The port and the process of `hoptrail serve OPTION...`, once it answers; exits if it does not start."""
+    import httpx
+
+    port = free_port()
+    command = [str(Path(sys.executable).with_name("hoptrail")), "serve", *options, "--port", str(port)]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        try:
+            while True:
+                try:
+                    httpx.get(f"http://127.0.0.1:{port}/health")
+                    break
+                except httpx.TransportError:
+                    if process.poll() is not None:
+                        sys.exit("the server did not start")
+                    time.sleep(0.1)
+            yield port, process.pid
+        finally:
+            process.terminate()
 
 
 def size_of(folder: Path) -> int:

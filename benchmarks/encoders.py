@@ -292,14 +292,8 @@ def run_one(runtime: str, python: str, arguments: argparse.Namespace, folder: Pa
     ).returncode:
         return None
     command = [python, str(Path(__file__)), "--worker", runtime, "--vectors", str(folder / f"{runtime}.npy")]
-    command += [
-        "--passages",
-        str(arguments.passages),
-        "--corpus",
-        str(arguments.corpus),
-        "--model",
-        str(packaged_folder()),
-    ]
+    command += ["--passages", str(arguments.passages), "--corpus", str(arguments.corpus)]
+    command += ["--model", str(packaged_folder())]
     started = time.time()
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     figures = json.loads(done.stdout)

@@ -15,10 +15,7 @@ from __future__ import annotations
 
 import multiprocessing
 import multiprocessing.synchronize
-import os
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -30,7 +27,7 @@ from pathlib import Path
 from statistics import median
 
 import httpx
-from benchmarks.common import free_port, origin, parser, percentile, print_table, write_results
+from benchmarks.common import origin, parser, percentile, print_table, running_server, write_results
 
 QUESTIONS = ("Who designed the lighthouse?", "Which river flows through the town?", "When was the bridge built?")
 KEYS = {"busy": "the-key-of-the-busy-one", "other": "the-key-of-the-other-one"}
@@ -176,23 +173,9 @@ def served(index: Path, ground: Path) -> Iterator[Server]:
     for name in KEYS:
         shutil.copytree(index, ground / name)
     (ground / "keys").write_text("".join(f"{name} {key}\n" for name, key in KEYS.items()), encoding="utf-8")
-    port = free_port()
     workspaces = [word for name in KEYS for word in ("--workspace", f"{name}={ground / name}")]
-    command = [sys.executable, "-m", "hoptrail.serving.cli", "serve", *workspaces]
-    command += ["--key-file", str(ground / "keys"), "--port", str(port)]
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL, env=dict(os.environ)) as process:
-        try:
-            while True:
-                try:
-                    httpx.get(f"http://127.0.0.1:{port}/health")
-                    break
-                except httpx.TransportError:
-                    if process.poll() is not None:
-                        sys.exit("the server did not start")
-                    time.sleep(0.1)
-            yield Server(port, process.pid)
-        finally:
-            process.kill()
+    with running_server(*workspaces, "--key-file", str(ground / "keys")) as (port, process):
+        yield Server(port, process)
 
 
 def timed(asked: Asked, requests: int) -> Taken:

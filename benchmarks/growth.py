@@ -134,16 +134,7 @@ def measure_building(size: int, structures: Iterable[str], folder: Path, limit: 
             done = run_measured([*limited, *command])
         disk = (size_of(folder / "index") - before) / 1e6
         rows.append(
-            Built(
-                size,
-                structure,
-                done.seconds,
-                done.cpu_seconds,
-                done.peak_megabytes,
-                done.own_megabytes,
-                disk,
-                limit,
-            )
+            Built(size, structure, done.seconds, done.cpu_seconds, done.peak_megabytes, done.own_megabytes, disk, limit)
         )
         figures_file.write_text(json.dumps([asdict(row) for row in rows], indent=1), encoding="utf-8")
     return rows

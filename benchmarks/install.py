@@ -38,15 +38,11 @@ def measure(clone: Path, python: str) -> tuple[Installation, list[tuple[str, flo
     first, second = run_measured(command), run_measured(command)
     print(second.output, file=sys.stderr)
     (site,) = (clone / ".venv" / "lib").glob("python*/site-packages")
-    packages = [name for name in installed(site) if name not in NOT_COUNTED]
+    distributions = [folder.name.split("-")[0] for folder in site.glob("*.dist-info")]
+    packages = [name for name in distributions if name not in NOT_COUNTED]
     sizes = {folder.name: size_of(folder) / 1e6 for folder in site.iterdir() if folder.is_dir()}
     largest = sorted(sizes.items(), key=lambda pair: -pair[1])[:LARGEST]
     return Installation(first.seconds, second.seconds, len(packages), size_of(site) / 1e6), largest
-
-
-def installed(site: Path) -> list[str]:
-    """Names of the distributions in a site-packages folder."""
-    return [folder.name.split("-")[0] for folder in site.glob("*.dist-info")]
 
 
 def main() -> None:

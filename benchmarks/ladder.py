@@ -16,16 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.common import (
-    ROOT,
-    Origin,
-    data_folder,
-    markdown,
-    origin_of_data,
-    parser,
-    stored_origin,
-    write_results,
-)
+from benchmarks.common import ROOT, Origin, data_folder, markdown, origin_of_data, parser, stored_origin, write_results
 
 if TYPE_CHECKING:
     from hoptrail.evaluation.run_folder import Run

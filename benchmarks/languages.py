@@ -110,11 +110,11 @@ def rows_of(language: str) -> list[Row]:
     return [Row(*line.split("|")) for line in TEXTS[language].strip().splitlines()]
 
 
-def index_of(folder: Path, language: str, encoder: str) -> Index:
-    """An index of a language's documents."""
+def index_of(folder: Path, rows: list[Row], encoder: str) -> Index:
+    """An index of the documents."""
     sources = folder / "documents"
     sources.mkdir(parents=True)
-    for number, row in enumerate(rows_of(language)):
+    for number, row in enumerate(rows):
         (sources / f"{number}.txt").write_text(row.text, encoding="utf-8")
     index = Index(folder / "index", Settings(encoder=encoder))
     index.add(sources, ["bm25", "dense", "trail"])
@@ -158,12 +158,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for language in TEXTS:
             rows = rows_of(language)
-            index = index_of(Path(folder) / language, language, "minilm")
+            index = index_of(Path(folder) / language, rows, "minilm")
             answers = [index.ask(row.question) for row in rows]
             outcomes = Counter(outcome(answer, row) for answer, row in zip(answers, rows, strict=True))
             one: dict[str, object] = {"keywords": found(index, "bm25", rows), "minilm": found(index, "dense", rows)}
             if chosen.encoder:
-                other = index_of(Path(folder) / f"{language}-other", language, chosen.encoder)
+                other = index_of(Path(folder) / f"{language}-other", rows, chosen.encoder)
                 one["encoder"] = found(other, "dense", rows)
             one |= {"outcomes": dict(outcomes), "citations": sum(check_citations(index, answer) for answer in answers)}
             results[language] = one

@@ -1,7 +1,5 @@
 """Generates corpora of any size for measuring growth, with questions whose passages are known, and an encoder at almost no cost.
 
-    python -m benchmarks.made_corpora PASSAGES CORPUS.jsonl [--questions N QUESTIONS.jsonl]
-
 Passage number i is about thing number i. Its name, its sentences and the things that they name depend only on the seed and i,
 so a corpus of any size streams in constant memory, and a chain of questions can be computed without it. Like real text:
 words follow Zipf's law, and most belong to a topic; parts of names recur; nearly every page names some things, and hardly any
@@ -17,14 +15,14 @@ import hashlib
 import json
 import random
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
-from benchmarks.common import Passage, parser
+from benchmarks.common import Passage
 from numpy.typing import NDArray
 
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix, Progress
@@ -55,11 +53,9 @@ RELATIONS = {
 
 @dataclass(frozen=True, slots=True)
 class MadeQuestion:
-    """`answer` is the name of a thing; `supporting` are the ids of the passages of the hops, in order."""
+    """A question that a thing answers; `supporting` are the ids of the passages of the hops, in order."""
 
-    id: str
     question: str
-    answer: str
     supporting: tuple[str, ...]
 
 
@@ -97,12 +93,12 @@ class MadeCorpus:
         chance = random.Random(f"{self.seed} {self.size} questions")
         count = 0
         while count < number:
-            question = self._question(f"q{count}", count % 3 + 1, chance)
+            question = self._question(count % 3 + 1, chance)
             if question is not None:
                 yield question
                 count += 1
 
-    def _question(self, name: str, hops: int, chance: random.Random) -> MadeQuestion | None:
+    def _question(self, hops: int, chance: random.Random) -> MadeQuestion | None:
         """A question; None if the path returns to a thing that it has passed."""
         way = [chance.randrange(self.size)]
         subject = _name(way[0])
@@ -112,7 +108,7 @@ class MadeCorpus:
             way.append(other)
         if len(set(way)) < len(way):
             return None
-        return MadeQuestion(name, f"Who is {subject}?", _name(way[-1]), tuple(_id(number) for number in way[:-1]))
+        return MadeQuestion(f"Who is {subject}?", tuple(_id(number) for number in way[:-1]))
 
     def _named(self, number: int, chance: random.Random | None = None) -> dict[str, int]:
         """The things that a passage names, by relation: its first random choices."""
@@ -178,22 +174,9 @@ FEATURES = 4
 
 
 def write_corpus(corpus: MadeCorpus, path: Path) -> None:
-    _write(path, ({"id": one.id, "title": one.title, "text": one.text} for one in corpus.passages()))
-
-
-def write_questions(corpus: MadeCorpus, number: int, path: Path) -> None:
-    _write(
-        path,
-        (
-            {"id": one.id, "question": one.question, "answers": [one.answer], "supporting": list(one.supporting)}
-            for one in corpus.questions(number)
-        ),
-    )
-
-
-def _write(path: Path, lines: Iterable[dict[str, object]]) -> None:
     with path.open("w", encoding="utf-8") as file:
-        file.writelines(f"{json.dumps(line)}\n" for line in lines)
+        for one in corpus.passages():
+            file.write(json.dumps({"id": one.id, "title": one.title, "text": one.text}) + "\n")
 
 
 def _id(number: int) -> str:
@@ -247,19 +230,3 @@ def _zipf(size: int) -> list[float]:
     """Cumulative shares of the words of rank 0, 1, ..."""
     shares = list(accumulate(1 / (rank + 2) ** 1.05 for rank in range(size)))
     return [share / shares[-1] for share in shares]
-
-
-def main() -> None:
-    arguments = parser(__doc__)
-    arguments.add_argument("passages", type=int)
-    arguments.add_argument("corpus", type=Path)
-    arguments.add_argument("--questions", nargs=2, metavar=("N", "QUESTIONS.jsonl"))
-    options = arguments.parse_args()
-    corpus = MadeCorpus(options.passages)
-    write_corpus(corpus, options.corpus)
-    if options.questions:
-        write_questions(corpus, int(options.questions[0]), Path(options.questions[1]))
-
-
-if __name__ == "__main__":
-    main()

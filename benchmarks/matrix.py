@@ -14,16 +14,14 @@ the share it answers is what a perfect reader could answer.
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from benchmarks import ladder
-from benchmarks.common import ROOT, Origin, data_folder, markdown, origin_of_data, parser, stored_origin
+from benchmarks.common import ROOT, Origin, data_folder, evaluated, markdown, origin_of_data, parser, stored_origin
 
 DATA = ("2wiki", "hotpotqa", "musique", "multihoprag", "strategyqa")
 QUESTIONS, ORACLE_QUESTIONS = 200, 100
@@ -72,21 +70,9 @@ class Row:
 
 def measure(name: str, recipes: str, language: str, limit: int, work: Path) -> list[Row]:
     """Run `hoptrail evaluate` in a separate process; exits if it fails."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder, "report.json")
-        command_options = ["--recipes", recipes, "--language", language, "--limit", str(limit)]
-        output_options = ["--work", str(work / name), "--out", str(out)]
-        command = [
-            str(Path(sys.executable).with_name("hoptrail")),
-            "evaluate",
-            str(data_folder(name)),
-            *command_options,
-            *output_options,
-        ]
-        if (done := subprocess.run(command, cwd=ROOT, check=False)).returncode:
-            sys.exit(f"{recipes} on {name} by {language} ended with {done.returncode}")
-        report = json.loads(out.read_text(encoding="utf-8"))
-    return [_row(name, recipe, language, found) for recipe, found in report["recipes"].items()]
+    options = ["--recipes", recipes, "--language", language, "--limit", str(limit), "--work", str(work / name)]
+    reports = evaluated(data_folder(name), *options)
+    return [_row(name, recipe, language, found) for recipe, found in reports.items()]
 
 
 def _row(name: str, recipe: str, language: str, found: Mapping[str, Any]) -> Row:
@@ -166,20 +152,9 @@ def _tasks(rows: Sequence[Row], data: Sequence[str], recipe: str) -> str:
 def full(rows: Sequence[Row], name: str) -> str:
     """The table with all figures of one data set."""
     header = [
-        "recipe",
-        "questions",
-        "recall@5",
-        "recall@10",
-        "full@5",
-        "EM",
-        "F1",
-        "95 %",
-        "no answer",
-        "tasks",
-        "s",
-        "oracle",
+        "recipe", "questions", "recall@5", "recall@10", "full@5", "EM", "F1", "95 %", "no answer", "tasks", "s", "oracle",
         "tasks (oracle)",
-    ]
+    ]  # fmt: skip
     oracle = {row.recipe: row for row in rows if row.data == name and row.language == "oracle"}
     return markdown(
         header,

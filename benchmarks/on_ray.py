@@ -9,7 +9,6 @@ CPU seconds are those of this process and of all that Ray started. Every index m
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import os
@@ -18,11 +17,11 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common import read_passages
+from benchmarks.common import parser, read_passages, write_results
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.limits import ReadingLimits
@@ -54,16 +53,14 @@ class Run:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--passages", type=int, default=2000)
-    parser.add_argument("--data", default="2wiki")
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("--passages", type=int, default=2000)
+    arguments.add_argument("--data", default="2wiki")
+    options = arguments.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         results = measure(Path(temporary), options.data, options.passages)
     print(json.dumps(results, indent=1))
-    if options.out:
-        options.out.write_text(json.dumps(results, indent=1))
+    write_results(options.out, results)
 
 
 def measure(folder: Path, data: str, count: int) -> dict[str, Any]:
@@ -85,8 +82,7 @@ def measure(folder: Path, data: str, count: int) -> dict[str, Any]:
     ]
     for size in {run.passages for run in runs}:
         assert len({run.vectors for run in runs if run.passages == size}) == 1, "vectors differ"
-    rows = [{name: getattr(run, name) for name in Run.__slots__} for run in runs]
-    return {"seconds to start two nodes": round(up, 1), "cores": os.cpu_count(), "runs": rows}
+    return {"seconds to start two nodes": round(up, 1), "cores": os.cpu_count(), "runs": list(map(asdict, runs))}
 
 
 def corpus(file: Path, data: str, count: int) -> Path:

@@ -202,13 +202,7 @@ def _record_server(ground: Path) -> Iterator[Recorded]:
         before = after
 
 
-def _look_served(
-    before: dict[str, str],
-    after: dict[str, str],
-    folder: Path,
-    _: Results,
-    acknowledged: bool,
-) -> str:
+def _look_served(before: dict[str, str], after: dict[str, str], folder: Path, _: Results, acknowledged: bool) -> str:
     return fault(folder / "index", before, after, acknowledged=acknowledged)
 
 
@@ -228,9 +222,9 @@ def _look(step: Step, expected: Expected, folder: Path, results: Results, ended:
     index = folder / "index"
     try:
         if not step.name.startswith("repair") or ended:
-            fault = _fault(index, expected, ended=ended)
-            if fault:
-                return fault
+            lost = expected.fault(look(index), ended=ended)
+            if lost:
+                return lost
         found = damage(index)
         altered = [one for one in found if not one.endswith("does not belong to the index")]
         if altered and not step.name.startswith("repair"):
@@ -240,7 +234,9 @@ def _look(step: Step, expected: Expected, folder: Path, results: Results, ended:
             Index(index).repair()
             remaining = damage(index)
             repairing = step.name.startswith("repair")  # its outcome is that of the command
-            return f"repair leaves: {remaining[0]}" if remaining else _fault(index, expected, ended=ended or repairing)
+            if remaining:
+                return f"repair leaves: {remaining[0]}"
+            return expected.fault(look(index), ended=ended or repairing)
     except HoptrailError as error:
         if (
             isinstance(error, IndexUnavailable)
@@ -262,10 +258,6 @@ def _lay_out(state: dict[str, bytes | None], folder: Path) -> None:
             (folder / path).mkdir()
         else:
             (folder / path).write_bytes(content)
-
-
-def _fault(index: Path, expected: Expected, *, ended: bool) -> str:
-    return expected.fault(look(index), ended=ended)
 
 
 if __name__ == "__main__":

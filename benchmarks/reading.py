@@ -44,24 +44,9 @@ FILES = ROOT / "tests" / "documents" / "blocks"
 SECONDS = 2.0
 LIMITS = ReadingLimits(parsing_seconds=10)
 MARKS = (
-    b"[",
-    b"![",
-    b"<div>",
-    b"> ",
-    b"- ",
-    b"| a ",
-    b"*a ",
-    b"`",
-    b"[[",
-    b"\n.. x::\n   ",
-    b"* ",
-    b"{",
-    b"<td>",
-    b"&",
-    b"\\",
-    b"\0",
+    b"[", b"![", b"<div>", b"> ", b"- ", b"| a ", b"*a ", b"`", b"[[", b"\n.. x::\n   ", b"* ", b"{", b"<td>", b"&", b"\\", b"\0",
     b"\xff",
-)
+)  # fmt: skip
 """Texts that are repeated in a mutated file: beginnings of things that nest, or whose end must be searched for."""
 
 

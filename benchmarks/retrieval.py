@@ -34,12 +34,7 @@ from benchmarks.peers.sentence_transformers_peer import nearest_rows, remembered
 
 from hoptrail import Index, Watcher
 from hoptrail.evaluation.datasets import Dataset, Question, load_dataset
-from hoptrail.evaluation.retrieval_measures import (
-    DEEPEST_CUTOFF,
-    JudgedRanking,
-    RetrievalSummary,
-    summarise_retrieval,
-)
+from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, JudgedRanking, RetrievalSummary, summarise_retrieval
 from hoptrail.evaluation.runner import INDEX_FOLDER, evaluate
 
 OURS = ("bm25", "dense", "hybrid")

@@ -15,7 +15,6 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -27,7 +26,7 @@ from pathlib import Path
 from statistics import median
 
 import httpx
-from benchmarks.common import ROOT, data_folder, free_port, parser, percentile, print_table, write_results
+from benchmarks.common import ROOT, data_folder, parser, percentile, print_table, running_server, write_results
 
 sys.path.insert(0, str(ROOT / "tests"))
 from hoptrail.evaluation.datasets import load_dataset
@@ -92,28 +91,12 @@ def uploaded(index: Path) -> Iterator[str]:
 @contextmanager
 def served(index: str) -> Iterator[tuple[httpx.Client, int]]:
     """A client for a server over an index, and the server's process."""
-    port = free_port()
-    command = [str(Path(sys.executable).with_name("hoptrail")), "serve", "--index", index, "--port", str(port)]
-    server = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    try:
-        limits = httpx.Limits(max_connections=max(CLIENTS))
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=300, limits=limits) as client:
-            wait_for(client)
-            yield client, server.pid
-    finally:
-        server.terminate()
-        server.wait()
-
-
-def wait_for(client: httpx.Client) -> None:
-    """Wait until the server answers."""
-    while True:
-        try:
-            client.get("/health")
-        except httpx.TransportError:
-            time.sleep(0.1)
-        else:
-            return
+    limits = httpx.Limits(max_connections=max(CLIENTS))
+    with (
+        running_server("--index", index) as (port, process),
+        httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=300, limits=limits) as client,
+    ):
+        yield client, process
 
 
 def load(

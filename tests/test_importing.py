@@ -23,6 +23,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "hoptrail"
 
 HEAVY = [
     "pyarrow",
+    "lancedb",
     "openvino",
     "onnx",
     "obstore",
@@ -87,6 +88,7 @@ ORDER = [
     {"watching", "notebook_progress"},
     {"evaluation"},
     {"serving"},
+    {"upgrading"},
 ]
 """The way of the data. A name stands for the module or folder; those of one line may know each other."""
 

@@ -23,7 +23,6 @@ EXCEPTIONS = {
     "serving/cli.py:index: parameters": 12,
     "serving/cli_evaluation.py:evaluate: lines of the function": 63,
     "serving/cli_evaluation.py:evaluate: parameters": 12,
-    "serving/cli_serving.py:serve: lines of the function": 41,
     "serving/cli_serving.py:serve: parameters": 11,
     "serving/server/app.py:create_app: lines of the function": 60,
 }

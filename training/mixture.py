@@ -14,31 +14,31 @@ from pathlib import Path
 from hoptrail.models.learned import fingerprint
 from training import made, sources
 from training.distractors import Distractors
-from training.examples import Example, is_kept_for_validation
+from training.examples import Example, Group, is_kept_for_validation
 from training.linked import Links, linked, links_of
 from training.manuals import manual
 from training.stated import Fact, facts, stated
 from training.wording import as_typed
-from training.written import written
+from training.written import NEIGHBOURS, written
 
 ROUND = 1000
 """Number of examples in a round."""
 
 SHARES: Mapping[str, float] = {
-    "written": 0.50,
-    "reading": 0.12,
-    "sentences": 0.03,
-    "steps": 0.06,
+    "written": 0.60,
+    "reading": 0.10,
+    "sentences": 0.02,
+    "steps": 0.05,
     "whole": 0.02,
     "after": 0.03,
-    "yes_no": 0.05,
+    "yes_no": 0.04,
     "helps": 0.02,
     "rows": 0.02,
     "linked": 0.04,
     "manuals": 0.01,
-    "stated": 0.02,
-    "unanswerable": 0.05,
-    "without_answer": 0.03,
+    "stated": 0.01,
+    "unanswerable": 0.02,
+    "without_answer": 0.02,
 }
 """Proportions of a round, by pool; the pools after `helps` are derived from the others."""
 
@@ -51,27 +51,34 @@ READING = "reading_train"
 
 @dataclass(frozen=True, slots=True)
 class Pools:
-    """Examples by pool, in an order that depends on the seed; validation examples apart; and the material of derived ones."""
+    """Examples by pool, in an order that depends on the seed; validation examples apart; and the material of derived ones.
+
+    Those in `written` are in the pool of that name, too.
+    """
 
     training: Mapping[str, Sequence[Example]]
     validation: Mapping[str, Sequence[Example]]
+    written: Sequence[Group]
     kinds: made.Kinds
     distractors: Distractors
     facts: Sequence[Fact]
     links: Links
     seed: int
 
-    def round(self, number: int) -> list[Example]:
-        """The examples of round `number`, from 0."""
+    def round(self, number: int) -> list[Group]:
+        """The groups of round `number`, from 0, with about `ROUND` examples."""
         draw = random.Random(f"{self.seed}:{number}")
-        drawn: list[Example] = []
+        drawn: list[Group] = []
         for pool, share in SHARES.items():
-            count = round(ROUND * share)
+            count = round(ROUND * share / (1 + NEIGHBOURS if pool == "written" else 1))
             drawn += (self._make(pool, place, draw) for place in range(number * count, (number + 1) * count))
         draw.shuffle(drawn)
-        return [as_typed(example, draw) for example in drawn]
+        return [as_typed(group, draw) for group in drawn]
 
-    def _make(self, pool: str, place: int, draw: random.Random) -> Example:
+    def _make(self, pool: str, place: int, draw: random.Random) -> Group:
+        return self.written[place % len(self.written)] if pool == "written" else (self._single(pool, place, draw),)
+
+    def _single(self, pool: str, place: int, draw: random.Random) -> Example:
         if pool == "rows":
             return made.row(self.kinds, draw)
         if pool == "manuals":
@@ -94,7 +101,9 @@ def read_pools(data: Path, seed: int) -> Pools:
     read: dict[str, list[Example]] = {
         pool: [] for pool in ("written", "reading", "sentences", "steps", "whole", "after", "yes_no", "helps")
     }
-    read["written"] += written()
+    groups = list(written())
+    random.Random(f"{seed}:groups").shuffle(groups)
+    read["written"] += chain(*groups)
     for pool, example in sources.spans(data / READING):
         read[pool].append(example)
     read["yes_no"] += sources.judgements(data / READING)
@@ -119,7 +128,8 @@ def read_pools(data: Path, seed: int) -> Pools:
     kinds = made.kinds_of(chain(training["reading"], training["sentences"]), names)
     texts = [example.text for pool in ("reading", "sentences", "yes_no", "helps") for example in training[pool]]
     links = links_of(chain(training["reading"], training["sentences"]))
-    return Pools(training, validation, kinds, Distractors.of(texts), known, links, seed)
+    learned = [group for group in groups if not is_kept_for_validation(group[0].text)]
+    return Pools(training, validation, learned, kinds, Distractors.of(texts), known, links, seed)
 
 
 def _split(examples: Iterable[Example], *, kept: bool) -> list[Example]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -29,34 +29,19 @@ from hoptrail.structures.declaring import Structure
 from hoptrail.syncing import IndexingReport, ReadingOptions
 
 
+@dataclass(frozen=True, slots=True)
 class Building:
     """Changes the index in `folder`. The encoder and the context of language tasks are opened when they are needed."""
 
-    def __init__(
-        self,
-        folder: Path,
-        settings: Settings,
-        shared: SharedSnapshot,
-        open_encoder: Callable[[], Encoder],
-        open_context: Callable[[], LanguageContext],
-    ) -> None:
-        self.folder = folder
-        self.settings = settings
-        self._shared = shared
-        self._open_encoder = open_encoder
-        self._open_context = open_context
-
-    @cached_property
-    def _context(self) -> LanguageContext:
-        return self._open_context()
-
-    @property
-    def _encoder(self) -> Encoder:
-        return self._open_encoder()
+    folder: Path
+    settings: Settings
+    shared: SharedSnapshot
+    encoder: Callable[[], Encoder]
+    context: Callable[[], LanguageContext]
 
     @property
     def _free_language(self) -> Language:
-        return open_language(OFFLINE, self._context)
+        return open_language(OFFLINE, self.context())
 
     def check(self, recipes: Sequence[str]) -> None:
         """See `Index.check`."""
@@ -75,7 +60,7 @@ class Building:
         """See `Index.add`."""
         recipes = recipes or [self.settings.recipe]
         structures = self._structures(recipes)
-        encoder = self._encoder if on is LOCAL_EXECUTOR else remote_safe_encoder(self.settings.encoder, self._encoder)
+        encoder = self.encoder() if on is LOCAL_EXECUTOR else remote_safe_encoder(self.settings.encoder, self.encoder())
         performer = self._performer(recipes, structures, encoder, rebuild=options.reread)
         limits, watcher = limits or self.settings.reading, watcher or Watcher()
         report = update_index(self.folder, sources, encoder, structures, limits, watcher, performer, on, options)
@@ -93,35 +78,35 @@ class Building:
         needed = any(structure.needs_language for structure in structures)
         if not needed or not self._asks_model(recipes, rebuild=rebuild):
             return _estimate_without_model(sources, recipes, self.settings.language)
-        context = self._context
+        context = self.context()
         rehearsal = RehearsalLanguage(context.rehearsed_chat, context.chat, self._free_language)
         with TemporaryDirectory(prefix="hoptrail-estimate-") as temporary:
             copy = Path(temporary, "index")
             if Snapshot.exists(self.folder):
                 copy_index(self.folder, copy)
             watcher, performer = watcher or Watcher(), Performer(rehearsal, rebuild=rebuild)
-            return update_index(copy, sources, self._encoder, structures, self.settings.reading, watcher, performer)
+            return update_index(copy, sources, self.encoder(), structures, self.settings.reading, watcher, performer)
 
     def withdraw(self, documents: Sequence[str]) -> list[Withdrawn]:
         """See `Index.withdraw`."""
-        with self._shared.reading():
+        with self.shared.reading():
             pass  # raises where there is no index
         structures = self._structures(())
-        withdrawn = remove_documents(self.folder, documents, self._encoder, structures, self._free_language)
+        withdrawn = remove_documents(self.folder, documents, self.encoder(), structures, self._free_language)
         self._forget_replies()
         return withdrawn
 
     def repair(self, watcher: Watcher | None) -> list[str]:
         """See `Index.repair`."""
         structures = structures_by_name(self.settings.passages, self.settings.structures)
-        return repair_index(self.folder, self._encoder, structures, watcher or Watcher(), self._free_language)
+        return repair_index(self.folder, self.encoder(), structures, watcher or Watcher(), self._free_language)
 
     def _structures(self, recipes: Sequence[str]) -> list[Structure]:
         """The structures that `recipes` need and those that the index already has, in the order they are built."""
         self.check(recipes)
         names = needed_structures(recipes, self.settings.recipes)
         if Snapshot.exists(self.folder):
-            with self._shared.reading() as snapshot:
+            with self.shared.reading() as snapshot:
                 names |= set(snapshot.head.structures)
         return self._with_foundations(names)
 
@@ -139,18 +124,17 @@ class Building:
         if not any(structure.needs_language for structure in structures):
             return None
         if self._asks_model(recipes, rebuild=rebuild):
-            language = open_language(self.settings.language, self._context)
+            language = open_language(self.settings.language, self.context())
             return Performer(language, self.settings.chat.concurrency, rebuild)
         rules = open_language(OFFLINE, LanguageContext(encoder, self.folder, self.settings.chat, self.settings.offline))
         return Performer(rules, rebuild=rebuild)
 
     def _asks_model(self, recipes: Sequence[str], *, rebuild: bool) -> bool:
-        """Whether building for these recipes asks a chat model."""
         if rebuild or self.settings.language != CHAT:
             return self.settings.language == CHAT
         makers = set[str]()
         if Snapshot.exists(self.folder):
-            with self._shared.reading() as snapshot:
+            with self.shared.reading() as snapshot:
                 makers = set(snapshot.head.languages.values())
         needed = self._with_foundations(needed_structures(built_by_model(recipes), self.settings.recipes))
         return not makers <= {OFFLINE} or any(structure.needs_language for structure in needed)
@@ -160,7 +144,7 @@ class Building:
         replies = RememberedReplies(self.folder / FILE)
         mentioned = replies.documents()
         if mentioned:
-            with self._shared.reading() as snapshot:
+            with self.shared.reading() as snapshot:
                 replies.forget(mentioned.difference(snapshot.register.ids()))
         replies.close()
 

@@ -1,4 +1,4 @@
-"""Answers, indexes and reports as HTML for notebooks and as one line for the Python prompt. Text of documents is escaped."""
+"""Answers and indexes as HTML for notebooks and as one line for the Python prompt. Text of documents is escaped."""
 
 from __future__ import annotations
 
@@ -88,47 +88,6 @@ class _Answer(Protocol):
     def closest(self) -> Sequence[_Statement]: ...
 
 
-class _Failure(Protocol):
-    """What is shown of `errors.DocumentError`."""
-
-    @property
-    def source(self) -> str: ...
-
-    @property
-    def reason(self) -> str: ...
-
-
-class _Report(Protocol):
-    """What is shown of `syncing.IndexingReport`."""
-
-    @property
-    def added(self) -> int: ...
-
-    @property
-    def unchanged(self) -> int: ...
-
-    @property
-    def updated(self) -> int: ...
-
-    @property
-    def moved(self) -> int: ...
-
-    @property
-    def removed(self) -> int: ...
-
-    @property
-    def gone(self) -> int: ...
-
-    @property
-    def documents(self) -> int: ...
-
-    @property
-    def failures(self) -> Sequence[_Failure]: ...
-
-    @property
-    def notes(self) -> Sequence[str]: ...
-
-
 def certainty(confidence: float) -> str:
     """A confidence in words."""
     return "sure" if confidence >= SURE else "likely" if confidence >= LIKELY else "unsure"
@@ -172,39 +131,6 @@ def documents_html(folder: str, documents: Sequence[tuple[str, int, str]]) -> st
     more = f"<p>and {hidden:,} more</p>" if hidden > 0 else ""
     head = "<tr><th>title</th><th>passages</th><th>source</th></tr>"
     return f"<p>An index at {escape(folder)}: {len(documents):,} documents.</p><table>{head}{rows}</table>{more}"
-
-
-def report_line(report: _Report) -> str:
-    """What an indexing run did, in one line."""
-    return f"<IndexingReport {_counts(report)}; {report.documents:,} in the index>"
-
-
-def report_html(report: _Report) -> str:
-    """What an indexing run did, which files could not be read and why, and its notes."""
-    failures = "".join(
-        f"<li>{escape(failure.source)}: {escape(failure.reason)}</li>" for failure in report.failures[:SHOWN_DOCUMENTS]
-    )
-    hidden = len(report.failures) - SHOWN_DOCUMENTS
-    more = f"<li>and {hidden:,} more</li>" if hidden > 0 else ""
-    notes = "".join(f"<li>{escape(note)}</li>" for note in report.notes[:SHOWN_DOCUMENTS])
-    return (
-        f"<p>{_counts(report)}; {report.documents:,} documents in the index.</p>"
-        + (f"<p>Not read:</p><ul>{failures}{more}</ul>" if failures else "")
-        + (f"<ul>{notes}</ul>" if notes else "")
-    )
-
-
-def _counts(report: _Report) -> str:
-    counts = {
-        "added": report.added,
-        "unchanged": report.unchanged,
-        "updated": report.updated,
-        "moved": report.moved,
-        "removed": report.removed,
-        "gone": report.gone,
-        "not read": len(report.failures),
-    }
-    return ", ".join(f"{count:,} {what}" for what, count in counts.items() if count or what == "added")
 
 
 def _sure(answer: _Answer) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 
 from hoptrail.corpus.register import BATCH_CHARACTERS, BATCH_DOCUMENTS, Register, file_of
@@ -16,7 +17,7 @@ from hoptrail.documents.walking import shown
 from hoptrail.errors import DocumentError
 from hoptrail.execution.executor import batched
 from hoptrail.fingerprints import digest_of_code, fingerprint
-from hoptrail.notebook import report_html, report_line
+from hoptrail.notebook import SHOWN_DOCUMENTS
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.types import Document, Usage, content_id
 
@@ -56,10 +57,26 @@ class IndexingReport:
     usage: Usage = field(default_factory=Usage)
 
     def __repr__(self) -> str:
-        return report_line(self)
+        return f"<IndexingReport {self._counts()}; {self.documents:,} in the index>"
 
     def _repr_html_(self) -> str:
-        return report_html(self)
+        failures = "".join(
+            f"<li>{escape(failure.source)}: {escape(failure.reason)}</li>"
+            for failure in self.failures[:SHOWN_DOCUMENTS]
+        )
+        hidden = len(self.failures) - SHOWN_DOCUMENTS
+        more = f"<li>and {hidden:,} more</li>" if hidden > 0 else ""
+        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes[:SHOWN_DOCUMENTS])
+        return (
+            f"<p>{self._counts()}; {self.documents:,} documents in the index.</p>"
+            + (f"<p>Not read:</p><ul>{failures}{more}</ul>" if failures else "")
+            + (f"<ul>{notes}</ul>" if notes else "")
+        )
+
+    def _counts(self) -> str:
+        names = ("added", "unchanged", "updated", "moved", "removed", "gone")
+        counts = {name: getattr(self, name) for name in names} | {"not read": len(self.failures)}
+        return ", ".join(f"{count:,} {what}" for what, count in counts.items() if count or what == "added")
 
     @property
     def did_something(self) -> bool:

@@ -50,11 +50,7 @@ class _Stopping:
 
 
 def watched_folders(sources: Sequence[str | Path]) -> list[Path]:
-    """The resolved folders to watch.
-
-    Raises:
-        UsageError: a source is not a folder, or there are none.
-    """
+    """The resolved folders to watch. Raises: UsageError: a source is not a folder, or there are none."""
     folders = [Path(source).expanduser().resolve() for source in sources]
     if wrong := [str(folder) for folder in folders if not folder.is_dir()]:
         raise UsageError(f"{wrong[0]} is not a folder. Only folders are watched: name the one it is in.")

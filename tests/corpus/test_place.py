@@ -75,7 +75,7 @@ def test_an_index_of_version_0_1_is_refused_before_anything_is_written(
     assert ended.code == 1, ended
     words = " ".join(ended.err.split())
     assert "holds an index of hoptrail 0.1" in words
-    assert "Index the documents into a new folder" in words
+    assert "python -m hoptrail.upgrading" in words
     assert "replies.sqlite" in words
     assert sorted(tmp_path.rglob("*")) == before
 

@@ -13,6 +13,7 @@ from hoptrail.evaluation.data_folders import load_data
 from hoptrail.evaluation.reports import EvaluationReport
 from hoptrail.evaluation.runner import evaluate
 from hoptrail.indexing import Watcher
+from hoptrail.recipes.registry import RECIPES
 from world import Counting
 
 CORPUS = [
@@ -77,3 +78,9 @@ class Bench:
         """Every result ever stored for a recipe."""
         path = self.work / "results" / f"tiny-{recipe}.jsonl"
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def stopping_after(questions: int) -> Watcher:
+    """A watcher that stops after a number of questions, when the corpus is already indexed."""
+    asked: list[str] = []
+    return Watcher(lambda what, *_: asked.append(what) if what in RECIPES else None, lambda: len(asked) >= questions)

@@ -15,12 +15,12 @@ from hoptrail.evaluation.answer_scores import (
     MISSED,
     AnswerScore,
     Rule,
+    Share,
     mean,
     mean_interval,
     mean_score,
     normalise,
     score_answer,
-    share_interval,
 )
 
 PERFECT = AnswerScore(1.0, 1.0, 1.0, 1.0)
@@ -217,28 +217,10 @@ def reference_score(prediction: str, answers: list[str], rule: Rule) -> AnswerSc
     return AnswerScore(*(max(column) for column in columns))
 
 
-WORDS = st.sampled_from(
-    [
-        "yes",
-        "no",
-        "noanswer",
-        "not",
-        "Norway",
-        "the",
-        "A",
-        "an",
-        "The-",
-        "red",
-        "Red",
-        "green",
-        "green!",
-        "6",
-        "a.m.",
-        "–",
-        "",
-        " ",
-    ]
-)
+WORDS = st.sampled_from([
+    "yes", "no", "noanswer", "not", "Norway", "the", "A", "an", "The-", "red", "Red", "green", "green!", "6", "a.m.",
+    "–", "", " ",
+])  # fmt: skip
 ANSWERS = st.one_of(
     st.lists(WORDS, max_size=5).map(" ".join), st.text(max_size=12), st.text("aAnthe -'yno", max_size=10)
 )
@@ -314,13 +296,13 @@ def test_an_interval_of_nothing_is_refused() -> None:
 
 def test_wilsons_interval_by_hand() -> None:
     """Of 8 among 10: (8 + z²/2 ± z √(8·2/10 + z²/4)) / (10 + z²) with z = 1.95996."""
-    found = share_interval(8, 10)
+    found = Share(8, 10).interval
     assert (found.low, found.high) == pytest.approx((0.49016, 0.94332), abs=1e-5)
 
 
 @pytest.mark.parametrize(("count", "low", "high"), [(0, 0.0, 0.2775), (10, 0.7225, 1.0)])
 def test_a_share_of_none_or_all_is_not_certain(count: int, low: float, high: float) -> None:
-    found = share_interval(count, 10)
+    found = Share(count, 10).interval
     assert (found.low, found.high) == pytest.approx((low, high), abs=1e-4)
     with pytest.raises(UsageError, match="at least one"):
-        share_interval(0, 0)
+        _ = Share(0, 0).interval

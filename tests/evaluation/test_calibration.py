@@ -8,7 +8,7 @@ import pytest
 
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.answer_scores import Share
-from hoptrail.evaluation.calibration import Source, fit_map, held_out, quality_of, together
+from hoptrail.evaluation.calibration import ConfidenceMap, Source, fit_map, held_out, quality_of, together
 from hoptrail.evaluation.risk_coverage import Judged, brier_score, sure_answers
 
 
@@ -72,6 +72,16 @@ def test_the_map_never_falls(seed: int) -> None:
     assert values == sorted(values)
     assert all(0 < value < 1 for value in values)
     assert fit_map(judged[::-1]) == fitted, "the order of answers does not matter"
+
+
+# --- the map
+
+
+@pytest.mark.parametrize(
+    ("raw", "calibrated"), [(0.0, 0.1), (0.2, 0.1), (0.3, 0.3), (0.4, 0.5), (0.6, 0.5), (0.8, 0.5), (1.0, 0.5)]
+)
+def test_a_map_is_linear_between_knots_and_constant_beyond(raw: float, calibrated: float) -> None:
+    assert ConfidenceMap(((0.2, 0.1), (0.4, 0.5), (0.8, 0.5))).of(raw) == pytest.approx(calibrated)
 
 
 # --- held out

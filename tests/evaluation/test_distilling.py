@@ -131,10 +131,7 @@ def test_failed_and_unsupported_replies_give_no_example(fake: FakeAI, ask: Askin
 def test_an_empty_extraction_gives_an_example(fake: FakeAI, ask: Asking, tmp_path: Path) -> None:
     ask(ISK, brain=lambda _: '{"entities": ["Isk"], "facts": []}')
     assert write(fake, tmp_path, ISK, validation_share=0.0) == TrainingCounts(train=1)
-    assert json.loads(examples(tmp_path)[0][-1]["content"]) == {
-        "entities": [{"name": "Isk", "type": ""}],
-        "facts": [],
-    }
+    assert json.loads(examples(tmp_path)[0][-1]["content"]) == {"entities": [{"name": "Isk", "type": ""}], "facts": []}
 
 
 def test_replies_to_another_prompt_give_no_example(fake: FakeAI, ask: Asking, tmp_path: Path) -> None:

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.oracle_world import (
-    oracle_of,
-    read,
-)
+from evaluation.oracle_world import oracle_of, read
 from hoptrail.evaluation.datasets import GoldStep, Question
-from hoptrail.evaluation.gold_plan import as_question, gold_plan
-from hoptrail.language.tasks import (
-    Decompose,
-    Finding,
-    Integrate,
-)
+from hoptrail.evaluation.gold_plan import gold_plan
+from hoptrail.language.tasks import Decompose, Finding, Integrate
 
 
 class TestPlans:
@@ -58,18 +51,3 @@ def test_a_number_sign_without_an_earlier_step_is_no_reference() -> None:
     plan = gold_plan(Question("q", "When?", ("1901",), decomposition=steps))
     assert [step.needs for step in plan.steps] == [frozenset(), frozenset({0})]
     assert [plan.completed(position, {0}) for position in (0, 1)] == ["Who sang two #1 hits?", "When did Bo sing #7?"]
-
-
-@pytest.mark.parametrize(
-    ("step", "question"),
-    [
-        ("The Sand (2001 film) >> director", "Who directed The Sand (2001 film)?"),
-        (" Ann {Lee} >> date of death", "When did Ann {Lee} die?"),
-        ("Isk >> {mouth}", "What is the {mouth} of Isk?"),
-        ("#1 >> spouse", "Who is the spouse of #1?"),
-        ("who wrote Reeds >>", "who wrote Reeds >>"),
-        ("When did #1 die?", "When did #1 die?"),
-    ],
-)
-def test_a_triple_becomes_a_question(step: str, question: str) -> None:
-    assert as_question(step) == question

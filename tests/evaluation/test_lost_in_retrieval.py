@@ -77,9 +77,7 @@ def test_independent_sub_questions_stand_alone_at_any_place(probe_index: tuple[C
     assert set(result) == {(1, Wording.STAND_ALONE), (2, Wording.STAND_ALONE), (None, Wording.STAND_ALONE)}
 
 
-def test_places_are_split_by_whether_the_gold_title_is_named(
-    probe_index: tuple[Corpus, Names],
-) -> None:
+def test_places_are_split_by_whether_the_gold_title_is_named(probe_index: tuple[Corpus, Names]) -> None:
     unnamed = GoldStep("Who says so of #3?", "the song", "song")
     question = replace(CHAIN, decomposition=(*CHAIN.decomposition, unnamed), supporting=(*CHAIN.supporting, "song"))
     result = probe_lost_in_retrieval(probe_index[0], dataset(question), probe_index[1])

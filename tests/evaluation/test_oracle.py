@@ -8,25 +8,18 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from evaluation.oracle_world import (
-    CHAIN,
-    LENGTHS,
-    LONGER,
-    PASSAGES,
-)
+from evaluation.oracle_world import CHAIN, LENGTHS, LONGER, PASSAGES
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.evaluation.datasets import Dataset, Question, load_dataset
 from hoptrail.evaluation.oracle import OracleLanguage
-from hoptrail.evaluation.oracle_share import OracleShare, summarise_oracle
 from hoptrail.evaluation.question_meter import PerQuestion
+from hoptrail.evaluation.reports import OracleShare, summarise_oracle
 from hoptrail.evaluation.runner import RecipeRun
 from hoptrail.indexing import Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.language.tasks import (
-    Language,
-)
+from hoptrail.language.tasks import Language
 from hoptrail.recipes.catalogue import open_recipe
 from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.retrieval.corpus import Corpus

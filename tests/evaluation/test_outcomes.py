@@ -26,8 +26,7 @@ def answer(text: str | None, kind: AnswerKind = AnswerKind.SHORT, items: tuple[s
 
 
 @pytest.mark.parametrize(
-    "given",
-    ["212 GBP", "£212", "212 gbp.", "It costs 212 GBP", "about 212 GBP each, net", "212 GBP (in 2024)"],
+    "given", ["212 GBP", "£212", "212 gbp.", "It costs 212 GBP", "about 212 GBP each, net", "212 GBP (in 2024)"]
 )
 def test_a_short_answer_has_the_words_of_an_accepted_one_and_at_most_three_more(given: str) -> None:
     assert outcome_of(COST, answer(given)) is Outcome.RIGHT

@@ -14,7 +14,7 @@ from command import Hoptrail
 from evaluation.bench import Bench
 from evaluation.made_runs import made_run, result
 from hoptrail.errors import DataError, UsageError
-from hoptrail.evaluation.answer_scores import share_interval
+from hoptrail.evaluation.answer_scores import Share
 from hoptrail.evaluation.comparison_tables import tables_of
 from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.error_analysis import analyse_errors
@@ -79,8 +79,7 @@ def test_outcomes_by_hand(own: Bench) -> None:
         "yes-no": {"right": 0.0, "shown": 0.0, "missed": 1.0, "wrong": 0.0},
     }
     assert found["questions_by_type"] == {"one-hop": 3, "unanswerable": 1, "yes-no": 1}
-    ends = share_interval(2, 5)
-    assert found["outcome_intervals"]["right"] == [ends.low, ends.high]
+    assert found["outcome_intervals"]["right"] == Share(2, 5).ends()
     sure = found["sure"]
     assert {key: sure[key] for key in ("confidence", "answers", "coverage", "precision")} == {
         "confidence": 0.5,

@@ -10,12 +10,7 @@ import pytest
 
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.answer_scores import mean_interval
-from hoptrail.evaluation.paired_tests import (
-    MOST_EXACT,
-    holm,
-    paired_difference,
-    randomisation_p,
-)
+from hoptrail.evaluation.paired_tests import MOST_EXACT, holm, paired_difference, randomisation_p
 
 
 def scipy_p(differences: np.ndarray[Any, Any], resamples: int) -> float:

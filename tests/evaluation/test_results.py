@@ -282,15 +282,9 @@ def test_a_report_has_exactly_the_documented_keys_and_counts_missing_results() -
     intervals = recipe.pop("intervals")
     assert list(intervals) == ["em", "f1"]
     assert all(low <= 0.4 <= high for low, high in intervals.values())
-    third = {
-        "recall@2": 1 / 3,
-        "recall@5": 1 / 3,
-        "recall@10": 1 / 3,
-        "recall@20": 1 / 3,
-        "full@5": 1 / 3,
-        "full@10": 1 / 3,
-    }
-    quarter = {"recall@2": 0.25, "recall@5": 0.25, "recall@10": 0.25, "recall@20": 0.25, "full@5": 0.0, "full@10": 0.0}
+    recalls, fulls = ("recall@2", "recall@5", "recall@10", "recall@20"), ("full@5", "full@10")
+    third = dict.fromkeys((*recalls, *fulls), 1 / 3)
+    quarter = dict.fromkeys(recalls, 0.25) | dict.fromkeys(fulls, 0.0)
     means = {"em": 0.4, "f1": 0.4, "precision": 0.4, "recall": 0.4}
     assert recipe == {
         "n": 5,
@@ -299,14 +293,7 @@ def test_a_report_has_exactly_the_documented_keys_and_counts_missing_results() -
         **means,
         "answers_by_hops": {"2": dict.fromkeys(means, 1 / 3), "4": dict.fromkeys(means, 0.0)},
         "answers_by_turns": {},
-        "retrieval": {
-            "recall@2": 1.25 / 4,
-            "recall@5": 1.25 / 4,
-            "recall@10": 1.25 / 4,
-            "recall@20": 1.25 / 4,
-            "full@5": 0.25,
-            "full@10": 0.25,
-        },
+        "retrieval": dict.fromkeys(recalls, 1.25 / 4) | dict.fromkeys(fulls, 0.25),
         "by_hops": {"2": third, "4": quarter},
         "questions_by_hops": {"2": 3, "4": 1},
         "without_gold": 1,

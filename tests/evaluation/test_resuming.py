@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evaluation.bench import CORPUS, QUESTIONS, REPLIES, Bench
+from evaluation.bench import CORPUS, QUESTIONS, REPLIES, Bench, stopping_after
 from hoptrail import Answer, Index, Settings
 from hoptrail.errors import IndexDamaged, IndexUnavailable, Interrupted
 from hoptrail.evaluation.datasets import load_dataset
@@ -17,32 +17,14 @@ from hoptrail.index_builder import Building
 from hoptrail.indexing import Watcher
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.recipes.bm25 import Bm25, Bm25Settings
-from hoptrail.recipes.registry import RECIPES
 from hoptrail.recipes.settings import RecipeSettings
 
 # --- going on
 
 
-class Stop:
-    """A watcher that stops after a number of questions, when the corpus is already indexed."""
-
-    def __init__(self, after: int) -> None:
-        self.remaining = after
-
-    def report(self, what: str, *_: int) -> None:
-        self.remaining -= what in RECIPES
-
-    def __call__(self) -> bool:
-        return self.remaining <= 0
-
-    @property
-    def watcher(self) -> Watcher:
-        return Watcher(self.report, self)
-
-
 def test_a_resumed_run_asks_only_the_remaining_questions(bench: Bench) -> None:
     with pytest.raises(Interrupted, match="same --work"):
-        bench.run(watcher=Stop(2).watcher)
+        bench.run(watcher=stopping_after(2))
     assert [row["question"] for row in bench.stored_results()] == ["q1", "q2"]
     result = bench.result()
     assert [row["question"] for row in bench.stored_results()] == ["q1", "q2", "q3", "q4"]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from evaluation.bench import QUESTIONS, Bench
+from evaluation.bench import QUESTIONS, Bench, stopping_after
 from hoptrail import Settings
 from hoptrail.errors import DataError, EndpointRefused, Interrupted, UsageError
 from hoptrail.evaluation.run_folder import Run, open_run
@@ -149,12 +149,8 @@ def test_the_same_run_writes_the_same_bytes(bench: Bench, tmp_path: Path) -> Non
 
 
 def test_a_stopped_run_is_unfinished_and_resumes(bench: Bench) -> None:
-    progress: list[int] = []
-    watcher = Watcher(
-        lambda what, done, _: progress.append(done) if what == "bm25" else None, lambda: len(progress) >= 2
-    )
     with pytest.raises(Interrupted):
-        bench.run(replies=None, watcher=watcher)
+        bench.run(replies=None, watcher=stopping_after(2))
     (folder,) = runs(bench)
     with pytest.raises(UsageError, match="not finished"):
         open_run(folder)
@@ -168,10 +164,8 @@ def test_a_finished_run_stopped_over_other_questions_is_unfinished(bench: Bench)
     """Old results beside new questions would count the questions not asked as wrong."""
     bench.run(replies=None, limit=1)
     assert list(only_run(bench).results) == ["q1"]
-    progress: list[int] = []
-    watcher = Watcher(lambda what, done, _: progress.append(done) if what == "bm25" else None, lambda: bool(progress))
     with pytest.raises(Interrupted):
-        bench.run(replies=None, watcher=watcher)
+        bench.run(replies=None, watcher=stopping_after(1))
     (folder,) = runs(bench)
     with pytest.raises(UsageError, match="not finished"):
         open_run(folder)
@@ -317,12 +311,8 @@ def test_a_fatal_error_stops_the_run_and_keeps_other_results(bench: Bench, monke
 
 
 def test_a_stop_with_threads_keeps_what_is_finished(bench: Bench) -> None:
-    progress: list[int] = []
-    watcher = Watcher(
-        lambda what, done, _: progress.append(done) if what == "bm25" else None, lambda: len(progress) >= 1
-    )
     with pytest.raises(Interrupted, match="same --work"):
-        bench.run(replies=None, watcher=watcher, threads=2)
+        bench.run(replies=None, watcher=stopping_after(1), threads=2)
     assert 1 <= len(bench.stored_results()) < 4
     bench.run(replies=None, threads=2)
     assert len(bench.stored_results()) == 4

@@ -21,7 +21,8 @@ from hoptrail.execution.factory import open_executor
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.encoder_factory import NamedEncoder, remote_safe_encoder
-from hoptrail.models.endpoint import EndpointEncoder, EndpointSettings
+from hoptrail.models.endpoint import EndpointEncoder
+from hoptrail.models.environment import Address
 from hoptrail.models.local import LocalSettings
 from hoptrail.models.minilm import MiniLmEncoder
 from hoptrail.types import Usage
@@ -155,6 +156,6 @@ def test_an_encoder_that_is_another_one_here_is_refused() -> None:
 
 
 def test_an_endpoint_stays_with_its_key() -> None:
-    encoder = EndpointEncoder(EndpointSettings("m", "http://localhost:1/v1", "secret"))
+    encoder = EndpointEncoder(Address("http://localhost:1/v1", "m", "secret"))
     assert remote_safe_encoder("endpoint:m", encoder) is encoder
     assert not is_remote_safe(encoder)

@@ -13,6 +13,7 @@ from hoptrail.language.factory import LanguageContext
 from hoptrail.models.billing import PaidChat
 from hoptrail.models.chat import ChatRequest, ChatSettings, Message, Rung
 from hoptrail.models.chat_endpoint import ChatEndpoint
+from hoptrail.models.completion import ChatReply
 from hoptrail.models.environment import Address
 from hoptrail.models.known_servers import KnownServers
 from hoptrail.models.remembered import FILE, RememberedReplies
@@ -25,8 +26,15 @@ def quick_settings(fake: FakeAI, **changes: Any) -> ChatSettings:
     return ChatSettings(**{**QUICK, "base_url": fake.address, **changes})
 
 
-def endpoint_at(fake: FakeAI, **changes: Any) -> ChatEndpoint:
-    return ChatEndpoint(Address(fake.address, "fake", KEY), quick_settings(fake, **changes))
+class Endpoint(ChatEndpoint):
+    """An endpoint that is asked for one reply."""
+
+    def send(self, request: ChatRequest) -> ChatReply:
+        return self.send_for(request, 1)[0]
+
+
+def endpoint_at(fake: FakeAI, **changes: Any) -> Endpoint:
+    return Endpoint(Address(fake.address, "fake", KEY), quick_settings(fake, **changes))
 
 
 def replies_in(folder: Path) -> RememberedReplies:

@@ -12,13 +12,12 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from fakeai.clients import KEY, endpoint_at, quick_settings, request
+from fakeai.clients import KEY, Endpoint, endpoint_at, quick_settings, request
 from fakeai.faults import FAULTS, status
 from fakeai.server import Body, FakeAI, form_of, serving
 from hoptrail.errors import UsageError
 from hoptrail.models import client
 from hoptrail.models.chat import ChatSettings, Rung
-from hoptrail.models.chat_endpoint import ChatEndpoint
 from hoptrail.models.environment import NO_KEY, Address, find_address
 from hoptrail.models.failures import CallFailed, FailureKind
 from hoptrail.models.statuses import failure_of_status
@@ -179,7 +178,7 @@ def test_a3_server_errors_and_resets_may_pass(fake: FakeAI, fault: str, paid: bo
 
 
 def test_a3_a_connection_that_is_refused_costs_nothing(fake: FakeAI) -> None:
-    nobody = ChatEndpoint(Address("http://127.0.0.1:9/v1", "fake", KEY), quick_settings(fake))
+    nobody = Endpoint(Address("http://127.0.0.1:9/v1", "fake", KEY), quick_settings(fake))
     with pytest.raises(CallFailed, match="could not be asked") as caught:
         nobody.send(request())
     assert (caught.value.kind, caught.value.paid) == (FailureKind.UNREACHED, False)
@@ -380,19 +379,19 @@ def test_a16_a_login_page_is_no_reply(fake: FakeAI) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"null", b"[]", b'{"choices": []}', b'{"choices": [{}]}', b"[" * 100_000])
 def test_a_body_that_is_no_reply_is_refused(content: bytes) -> None:
-    from hoptrail.models.completion import read_completion
+    from hoptrail.models.completion import read_choices
 
     with pytest.raises(CallFailed, match="not a chat reply"):
-        read_completion([content], 1)
+        read_choices([content], 1)
 
 
 def test_content_may_come_in_parts_or_not_at_all() -> None:
-    from hoptrail.models.completion import read_completion
+    from hoptrail.models.completion import read_choices
 
     parts = [{"type": "text", "text": "a"}, {"type": "image"}, {"type": "text", "text": "b"}]
     for content, text in ((parts, "ab"), (None, ""), ("c", "c")):
         body = json.dumps({"choices": [{"message": {"content": content}, "finish_reason": None}]}).encode()
-        assert read_completion([body[:9], body[9:]], 1).text == text
+        assert read_choices([body[:9], body[9:]], 1)[0].text == text
 
 
 @pytest.mark.parametrize(
@@ -417,7 +416,7 @@ def test_what_grows_when_it_is_unpacked_is_not_unpacked_to_its_end(
 
 def test_a_query_in_the_address_goes_with_every_request(fake: FakeAI) -> None:
     address = Address(f"{fake.address}/?api-version=2024-10-21&a=x%26y&a=%2B", "fake", KEY)
-    ChatEndpoint(address, quick_settings(fake)).send(request())
+    Endpoint(address, quick_settings(fake)).send(request())
     path, _, query = fake.log[0].path.partition("?")
     assert path == "/v1/chat/completions"
     assert parse_qsl(query) == [("api-version", "2024-10-21"), ("a", "x&y"), ("a", "+")]

@@ -15,7 +15,8 @@ import pytest
 from hoptrail.errors import ModelUnavailable, UsageError
 from hoptrail.models import client
 from hoptrail.models.encoder_factory import open_encoder
-from hoptrail.models.endpoint import EndpointEncoder, EndpointSettings
+from hoptrail.models.endpoint import EndpointEncoder
+from hoptrail.models.environment import Address
 
 Row = dict[str, Any]
 
@@ -139,7 +140,7 @@ def other() -> Iterator[Server]:
 
 @pytest.fixture
 def encoder(server: Server) -> EndpointEncoder:
-    return EndpointEncoder(EndpointSettings("tiny-model", server.address, key="secret-key", batch=4, retries=2))
+    return EndpointEncoder(Address(server.address, "tiny-model", "secret-key"), batch=4, retries=2)
 
 
 def test_vectors_come_in_order_and_of_length_one(server: Server, encoder: EndpointEncoder) -> None:
@@ -162,7 +163,7 @@ def test_identity_is_asked_for_once(server: Server, encoder: EndpointEncoder) ->
     assert encoder.identity == identity
     assert encoder.encode([]).shape == (0, 3)
     assert len(server.asked) == 1
-    elsewhere = EndpointEncoder(EndpointSettings("other-model", server.address))
+    elsewhere = EndpointEncoder(Address(server.address, "other-model"))
     assert elsewhere.identity.digest != identity.digest
 
 
@@ -233,7 +234,7 @@ def test_a_refused_request_is_not_repeated(server: Server, encoder: EndpointEnco
 
 def test_one_deadline_holds_for_all_tries_of_a_request(server: Server) -> None:
     server.behaviour = "dripping"
-    patient = EndpointEncoder(EndpointSettings("m", server.address, retries=1, seconds=0.3))
+    patient = EndpointEncoder(Address(server.address, "m"), retries=1, seconds=0.3)
     with pytest.raises(ModelUnavailable, match=r"did not finish within 0\.6 seconds"):
         patient.encode(["one"])  # the body goes on for ever
 
@@ -258,7 +259,7 @@ def test_redirects_are_not_followed(server: Server, other: Server, encoder: Endp
 def test_nobody_listens(server: Server) -> None:
     address = server.address.replace(str(server.server_address[1]), "1")
     with pytest.raises(ModelUnavailable, match=r"127\.0\.0\.1:1.*could not be asked"):
-        EndpointEncoder(EndpointSettings("m", address, retries=0)).encode(["one"])
+        EndpointEncoder(Address(address, "m"), retries=0).encode(["one"])
 
 
 def test_several_threads_at_once(server: Server, encoder: EndpointEncoder) -> None:
@@ -285,4 +286,4 @@ def test_opened_by_name_with_the_environment(server: Server, monkeypatch: pytest
 
 
 def test_the_key_is_not_shown() -> None:
-    assert "secret" not in repr(EndpointSettings("m", "http://localhost", key="secret"))
+    assert "secret" not in repr(Address("http://localhost", "m", "secret"))

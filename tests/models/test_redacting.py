@@ -8,11 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from fakeai.clients import KEY, quick_settings, request
+from fakeai.clients import KEY, Endpoint, quick_settings, request
 from fakeai.server import FakeAI, serving
 from hoptrail.errors import ModelUnavailable
-from hoptrail.models.chat_endpoint import ChatEndpoint
-from hoptrail.models.endpoint import EndpointEncoder, EndpointSettings
+from hoptrail.models.endpoint import EndpointEncoder
 from hoptrail.models.environment import Address
 from hoptrail.models.failures import CallFailed
 from hoptrail.models.redacting import without, without_whole
@@ -60,7 +59,7 @@ def test_d12_a_key_that_the_server_echoes_reaches_no_log_no_reply_and_no_reason(
     fake: FakeAI, log: io.StringIO, stream: bool
 ) -> None:
     address = fake.address.replace("http://", f"http://someone:{PASSWORD}@") + f"/?token={TOKEN}"
-    endpoint = ChatEndpoint(Address(address, "fake", KEY), quick_settings(fake, stream=stream, deadline_seconds=2.0))
+    endpoint = Endpoint(Address(address, "fake", KEY), quick_settings(fake, stream=stream, deadline_seconds=2.0))
     said = []
     for fault in FAULTS:
         fake.always = fault
@@ -79,7 +78,7 @@ def test_d12_an_embeddings_endpoint_shows_no_key_either(fake: FakeAI, log: io.St
     address = fake.address.replace("http://", f"http://someone:{PASSWORD}@")
     fake.embed = lambda _: []
     with pytest.raises(ModelUnavailable) as caught:
-        EndpointEncoder(EndpointSettings("none", f"{address}/models?k={KEY}", KEY, retries=0)).encode(["text"])
+        EndpointEncoder(Address(f"{address}/models?k={KEY}", "none", KEY), retries=0).encode(["text"])
     assert KEY not in log.getvalue() + str(caught.value)
     assert PASSWORD not in log.getvalue() + str(caught.value)
     assert "HTTP Request: POST" in log.getvalue()
@@ -101,8 +100,8 @@ def test_d12_what_stands_in_an_address_reaches_no_log(
     fake: FakeAI, log: io.StringIO, before: str, after: str, secret: str
 ) -> None:
     address = fake.address.replace("http://", f"http://{before}") + after
-    assert ChatEndpoint(Address(address, "fake", KEY), quick_settings(fake)).send(request()).text == "hello"
-    assert EndpointEncoder(EndpointSettings("fake", address, KEY, retries=0)).encode(["text"]).shape == (1, 2)
+    assert Endpoint(Address(address, "fake", KEY), quick_settings(fake)).send(request()).text == "hello"
+    assert EndpointEncoder(Address(address, "fake", KEY), retries=0).encode(["text"]).shape == (1, 2)
     assert log.getvalue().count("HTTP Request: POST http") == 2
     assert secret not in log.getvalue()
 
@@ -113,7 +112,7 @@ def test_who_asks_and_which_version_is_meant_is_no_secret() -> None:
 
 
 def test_every_logger_of_the_http_libraries_is_covered(fake: FakeAI) -> None:
-    ChatEndpoint(Address(fake.address, "fake", KEY), quick_settings(fake)).send(request())
+    Endpoint(Address(fake.address, "fake", KEY), quick_settings(fake)).send(request())
     names = [
         name for name in logging.root.manager.loggerDict if name.split(".")[0] in {"httpx2", "httpcore2", "openai"}
     ]

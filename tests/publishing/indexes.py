@@ -9,6 +9,7 @@ from corpus.worlds import add, vectors_of
 from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.publishing.address import Address
+from hoptrail.publishing.fetching import Copy, Follower
 from hoptrail.publishing.manifest import Manifest, Pointer, object_of, read_manifest, read_pointer
 from hoptrail.publishing.objects import Objects
 from hoptrail.types import Document, Kind
@@ -21,6 +22,11 @@ def commit(folder: Path, documents: Sequence[Document], remove: Sequence[Documen
         if documents:
             add(writer, documents)
         writer.commit()
+
+
+def fetch(address: str, cache: Path) -> Copy:
+    """The current publication of an address, fetched into the cache unless it is there."""
+    return Follower(address, cache).first()
 
 
 def titles(folder: Path) -> set[str]:

@@ -12,12 +12,11 @@ from corpus.worlds import files_with, indexed, made
 from hoptrail.corpus import segments as segments_module
 from hoptrail.errors import IndexBusy, StorageError
 from hoptrail.publishing import collecting
-from hoptrail.publishing.fetching import fetch
 from hoptrail.publishing.manifest import number_of
 from hoptrail.publishing.objects import Objects
 from hoptrail.publishing.sending import publish
 from object_store import Asked, Fault, FaultyStore, nth
-from publishing.indexes import commit, manifests_of, objects_of, pointer_of, stored, titles
+from publishing.indexes import commit, fetch, manifests_of, objects_of, pointer_of, stored, titles
 from world import make_document
 
 OLD = made(300, words=80)

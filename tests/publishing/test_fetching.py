@@ -16,11 +16,11 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import IndexDamaged, IndexMismatch, StorageError, UsageError
 from hoptrail.publishing import fetching
 from hoptrail.publishing.address import Address
-from hoptrail.publishing.fetching import Follower, fetch, restore
+from hoptrail.publishing.fetching import Follower, restore
 from hoptrail.publishing.manifest import Manifest, Pointer, object_of
 from hoptrail.publishing.sending import publish
 from object_store import FaultyStore
-from publishing.indexes import commit, files_of, manifests_of, objects_of, pointer_of, titles
+from publishing.indexes import commit, fetch, files_of, manifests_of, objects_of, pointer_of, titles
 
 OLD, NEW = made(400, words=80), made(3, seed=1)
 OLD_TITLES = {document.title for document in OLD}
@@ -117,8 +117,8 @@ def test_many_publications_leave_only_the_newest(folder: Path, address: str, tmp
 
 HOLD = """
 import sys, pathlib
-from hoptrail.publishing.fetching import fetch
-copy = fetch(sys.argv[1], pathlib.Path(sys.argv[2]))
+from hoptrail.publishing.fetching import Follower
+copy = Follower(sys.argv[1], pathlib.Path(sys.argv[2])).first()
 print(copy.folder, flush=True)
 sys.stdin.read()
 """

@@ -14,11 +14,10 @@ import pytest
 from corpus.worlds import indexed, made
 from hoptrail.corpus import segments as segments_module
 from hoptrail.errors import IndexBusy, IndexUnavailable, StorageError, UsageError
-from hoptrail.publishing.fetching import fetch
 from hoptrail.publishing.manifest import number_of
 from hoptrail.publishing.sending import MOST_CHUNKS, SMALLEST_CHUNK, database_chunk, publish
 from object_store import KEY, SECRET, Asked, Fault, FaultyStore, nth
-from publishing.indexes import commit, files_of, manifests_of, objects_of, pointer_of, stored, titles
+from publishing.indexes import commit, fetch, files_of, manifests_of, objects_of, pointer_of, stored, titles
 
 OLD, NEW = made(400, words=80), made(3, seed=1)
 

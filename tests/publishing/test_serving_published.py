@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -22,9 +21,8 @@ from hoptrail.serving.server.workspaces import Workspace
 from object_store import Fault, FaultyStore
 from publishing.indexes import objects_of, pointer_of
 from serving.server.served import client_of
+from waiting import wait_until
 from world import HashingEncoder
-
-PATIENCE = 60.0
 
 
 class Source:
@@ -66,13 +64,6 @@ def client_for(index: PublishedIndex) -> TestClient:
 
 def found(client: TestClient) -> set[str]:
     return {one["title"] for one in client.get("/api/documents").json()["documents"]}
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def test_the_next_question_is_asked_of_what_was_published_last(source: Source, served: PublishedIndex) -> None:

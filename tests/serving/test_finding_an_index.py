@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +11,7 @@ from command import Hoptrail
 from hoptrail.corpus import finding
 from hoptrail.corpus.finding import find_index, new_index
 from hoptrail.index import Index
+from waiting import wait_until
 
 
 @pytest.fixture
@@ -117,9 +116,9 @@ def test_a_folder_of_documents_is_indexed_while_it_is_served(
     def serve_app(*given: object) -> None:
         served.append(given)
         if len(served) == 1:
-            until(lambda: documents(notes) == ["isk"])
+            wait_until(lambda: documents(notes) == ["isk"])
             (notes / "ulm.txt").write_text("Ulm is a town.", encoding="utf-8")
-            until(lambda: documents(notes) == ["isk", "ulm"])
+            wait_until(lambda: documents(notes) == ["isk", "ulm"])
 
     monkeypatch.setattr("hoptrail.serving.server.http_server.serve_app", serve_app)
     monkeypatch.chdir(notes.parent)
@@ -135,10 +134,3 @@ def test_a_folder_of_documents_is_indexed_while_it_is_served(
 def documents(folder: Path) -> list[str]:
     index = Index(folder / ".hoptrail")
     return [] if index.is_empty else sorted(one.title for one in index.contents().documents)
-
-
-def until(seen: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not seen():
-        assert time.monotonic() < end
-        time.sleep(0.1)

@@ -17,7 +17,7 @@ UPLOADS = "uploads"
 UPLOADED = re.compile(rf"(.*/)?{UPLOADS}/n[0-9a-f]{{20}}\.jsonl#(?P<name>.*)", re.DOTALL)
 """The source of an uploaded document, with the name under which it was uploaded."""
 
-_OLD_INDEX = "head.lance"
+OLD_INDEX = "head.lance"
 """A file of version 0.1."""
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
@@ -62,11 +62,12 @@ def index_folder(where: str | Path) -> Path:
 
 def refuse_old_index(folder: Path) -> None:
     """Raises: IndexMismatch: the folder holds an index of version 0.1, which this version cannot read."""
-    if (folder / _OLD_INDEX).exists() and not (folder / DATABASE).exists():
+    if (folder / OLD_INDEX).exists() and not (folder / DATABASE).exists():
         raise IndexMismatch(
-            f"{folder} holds an index of hoptrail 0.1, which this version cannot read. Index the documents into a new folder: "
-            f"`hoptrail index SOURCE... --index NEW`. To keep the ledger of chat replies, copy "
-            f"{folder / 'replies.sqlite'} into that folder first."
+            f"{folder} holds an index of hoptrail 0.1, which this version cannot read. Carry it over into a new folder, with all "
+            f"that a chat model was paid for: `pip install 'hoptrail[upgrade]'`, then `python -m hoptrail.upgrading {folder} "
+            f"NEW`. Or index the documents again, `hoptrail index SOURCE... --index NEW`; to keep the ledger of chat replies, "
+            f"copy {folder / 'replies.sqlite'} into that folder first."
         )
 
 

@@ -105,8 +105,17 @@ class Share:
 
     @property
     def interval(self) -> Interval:
-        """The 95 % interval of Wilson."""
-        return share_interval(self.count, self.n)
+        """A 95 % confidence interval (Wilson 1927), suitable also for few questions.
+
+        Raises:
+            UsageError: there are no questions.
+        """
+        if not self.n:
+            raise UsageError("a confidence interval needs at least one question")
+        square = _DEVIATIONS**2
+        middle = (self.count + square / 2) / (self.n + square)
+        reach = _DEVIATIONS / (self.n + square) * math.sqrt(self.count * (self.n - self.count) / self.n + square / 4)
+        return Interval(max(0.0, middle - reach), min(1.0, middle + reach))
 
     def ends(self) -> list[float]:
         """The interval as a JSON list."""
@@ -186,20 +195,6 @@ def mean_interval(values: Sequence[float], seed: int) -> Interval:
     means = np.concatenate(drawn)
     low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(float(low), float(high))
-
-
-def share_interval(count: int, n: int) -> Interval:
-    """A 95 % confidence interval of a share of `count` among `n` questions (Wilson 1927), suitable also for few questions.
-
-    Raises:
-        UsageError: there are no questions.
-    """
-    if not n:
-        raise UsageError("a confidence interval needs at least one question")
-    square = _DEVIATIONS**2
-    middle = (count + square / 2) / (n + square)
-    reach = _DEVIATIONS / (n + square) * math.sqrt(count * (n - count) / n + square / 4)
-    return Interval(max(0.0, middle - reach), min(1.0, middle + reach))
 
 
 def _score_one(prediction: str, gold: str, choices: _Choices) -> AnswerScore:

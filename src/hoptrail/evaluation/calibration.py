@@ -9,13 +9,13 @@ Sources: Ayer et al. (1955) for pooling, Zadrozny and Elkan (KDD 2002) for its u
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.answer_scores import Share
-from hoptrail.evaluation.confidence_map import ConfidenceMap
 from hoptrail.evaluation.risk_coverage import (
     Judged,
     area_under_risk,
@@ -56,6 +56,27 @@ class Quality:
     @property
     def coverage(self) -> float:
         return self.sure.n / self.questions if self.sure else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceMap:
+    """A piecewise linear map from raw confidences to the share of right answers, constant outside its knots.
+
+    `knots` are pairs (raw, calibrated) in rising order of both. It measures how far confidences are from probabilities; no recipe
+    applies one.
+    """
+
+    knots: tuple[tuple[float, float], ...]
+
+    def of(self, raw: float) -> float:
+        """The probability that an answer with this raw confidence is right."""
+        place = bisect_left(self.knots, raw, key=lambda knot: knot[0])
+        if place == 0:
+            return self.knots[0][1]
+        if place == len(self.knots):
+            return self.knots[-1][1]
+        (left, low), (right, high) = self.knots[place - 1 : place + 1]
+        return low + (high - low) * (raw - left) / (right - left)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
 
 from hoptrail.documents.walking import shown
 from hoptrail.errors import DataError
@@ -25,16 +23,11 @@ from hoptrail.evaluation.datasets import (
     Dataset,
     Question,
     check_limit,
+    check_question,
     first_file,
-    first_problem,
     load_dataset,
 )
-from hoptrail.evaluation.lines import Line, read_lines
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
-
-T = TypeVar("T")
+from hoptrail.evaluation.lines import read_lines
 
 DOCUMENTS, ALSO = "documents", "also.jsonl"
 
@@ -101,10 +94,7 @@ def files_below(documents: Path) -> frozenset[str]:
 def _questions(path: Path, documents: Path, files: frozenset[str]) -> Iterator[Question]:
     seen: set[str] = set()
     for line in read_lines(path):
-        row = _validate(line, _question_reader())
-        if row.id in seen:
-            raise DataError(f"{line.place}: question id {row.id} occurs twice")
-        seen.add(row.id)
+        row = line.read_as(OwnQuestion)
         question = Question(
             row.id,
             row.question,
@@ -114,15 +104,14 @@ def _questions(path: Path, documents: Path, files: frozenset[str]) -> Iterator[Q
             items=row.items,
             shows=_as_tuple(row.shows),
         )
-        _check(question, line.place)
+        check_question(question, line.place, seen)
+        _check_gold(question, line.place)
         if unknown := sorted(set(row.documents) - files):
             raise DataError(f"{line.place}: question {row.id} names {unknown[0]}, which {documents} does not hold")
         yield question
 
 
-def _check(question: Question, place: str) -> None:
-    if not question.id or not question.question.strip():
-        raise DataError(f"{place}: id and question must not be empty")
+def _check_gold(question: Question, place: str) -> None:
     expected = bool(question.answers or question.items)
     if question.unanswerable and expected:
         raise DataError(f"{place}: question {question.id} is unanswerable, so it must have neither answers nor items")
@@ -137,7 +126,7 @@ def _further_passages(path: Path, ids: set[str] | None, files: frozenset[str]) -
     """The further settling strings by question id. `ids`: all question ids, None if unknown."""
     strings: dict[str, tuple[str, ...]] = {}
     for line in read_lines(path) if path.is_file() else ():
-        passage = _validate(line, _passage_reader())
+        passage = line.read_as(FurtherPassage)
         if ids is not None and passage.id not in ids:
             raise DataError(f"{line.place}: there is no question {passage.id}")
         if passage.document not in files:
@@ -148,26 +137,3 @@ def _further_passages(path: Path, ids: set[str] | None, files: frozenset[str]) -
 
 def _as_tuple(texts: tuple[str, ...] | str) -> tuple[str, ...]:
     return (texts,) if isinstance(texts, str) else texts
-
-
-def _validate(line: Line, reader: TypeAdapter[T]) -> T:
-    from pydantic import ValidationError
-
-    try:
-        return reader.validate_python(line.content)
-    except ValidationError as error:
-        raise DataError(f"{line.place}: {first_problem(error)}") from error
-
-
-@cache
-def _question_reader() -> TypeAdapter[OwnQuestion]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(OwnQuestion)
-
-
-@cache
-def _passage_reader() -> TypeAdapter[FurtherPassage]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(FurtherPassage)

@@ -12,17 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from hoptrail.errors import DataError, UsageError
 from hoptrail.evaluation.answer_scores import AnswerScore, Rule, score_answer
-from hoptrail.evaluation.lines import Line, read_lines
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter, ValidationError
+from hoptrail.evaluation.lines import read_lines
 
 ANSWER_RULES = MappingProxyType(
     {
@@ -180,11 +175,22 @@ def placed_questions(path: Path) -> Iterator[tuple[str, Question]]:
     """
     seen: set[str] = set()
     for line in read_lines(path):
-        question = _parse_question(line)
-        if question.id in seen:
-            raise DataError(f"{line.place}: question id {question.id} occurs twice")
-        seen.add(question.id)
+        question = line.read_as(Question)
+        check_question(question, line.place, seen)
         yield line.place, question
+
+
+def check_question(question: Question, place: str, seen: set[str]) -> None:
+    """Check id and wording, and add the id to the `seen` ones.
+
+    Raises:
+        DataError: one of them is empty, or the id was seen before.
+    """
+    if not question.id or not question.question.strip():
+        raise DataError(f"{place}: id and question must not be empty")
+    if question.id in seen:
+        raise DataError(f"{place}: question id {question.id} occurs twice")
+    seen.add(question.id)
 
 
 def score_question(question: Question, prediction: str | None, rule: Rule) -> AnswerScore:
@@ -231,29 +237,3 @@ def _read_questions(path: Path, corpus: Path, passages: set[str]) -> Iterable[Qu
         if unknown := sorted(question.passages - passages):
             raise DataError(f"{place}: question {question.id} names passage {unknown[0]}, which {corpus} does not hold")
         yield question
-
-
-def _parse_question(line: Line) -> Question:
-    from pydantic import ValidationError
-
-    try:
-        question = _question_reader().validate_python(line.content)
-    except ValidationError as error:
-        raise DataError(f"{line.place}: {first_problem(error)}") from error
-    if not question.id or not question.question.strip():
-        raise DataError(f"{line.place}: id and question must not be empty")
-    return question
-
-
-@cache
-def _question_reader() -> TypeAdapter[Question]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(Question)
-
-
-def first_problem(error: ValidationError) -> str:
-    """The first problem of a line, with its key."""
-    first = error.errors(include_url=False, include_input=False)[0]
-    key = ".".join(str(part) for part in first["loc"])
-    return f"{key}: {first['msg']}"

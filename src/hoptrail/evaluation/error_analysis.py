@@ -42,29 +42,10 @@ from hoptrail.language.tasks import TASK_NAMES, Integrate
 ENOUGH_WORDS = 0.5
 """The share of a step's words that a sub-question needs to ask it."""
 
-_SMALL_WORDS = frozenset(
-    {
-        "the",
-        "a",
-        "an",
-        "of",
-        "in",
-        "on",
-        "at",
-        "by",
-        "for",
-        "to",
-        "from",
-        "with",
-        "and",
-        "or",
-        "is",
-        "are",
-        "was",
-        "were",
-    }
-    | {"s", "be", "did", "does", "do", "who", "whom", "whose", "what", "which", "when", "where", "how"}
-)
+_SMALL_WORDS = frozenset({
+    "the", "a", "an", "of", "in", "on", "at", "by", "for", "to", "from", "with", "and", "or", "is", "are", "was", "were",
+    "s", "be", "did", "does", "do", "who", "whom", "whose", "what", "which", "when", "where", "how",
+})  # fmt: skip
 
 _VERDICTS = frozenset({"yes", "no"})
 

@@ -19,40 +19,6 @@ REFERENCE = re.compile(r"#(\d+)")
 _ARROW = " >> "
 """Separates head and relation of a step that is written as a triple (2WikiMultiHopQA, and part of MuSiQue)."""
 
-_QUESTIONS = {
-    "director": "Who directed {}?",
-    "performer": "Who performed {}?",
-    "composer": "Who composed {}?",
-    "author": "Who wrote {}?",
-    "creator": "Who created {}?",
-    "producer": "Who produced {}?",
-    "founded by": "Who founded {}?",
-    "owned by": "Who owns {}?",
-    "cast member": "Who starred in {}?",
-    "father": "Who is the father of {}?",
-    "mother": "Who is the mother of {}?",
-    "spouse": "Who is the spouse of {}?",
-    "sibling": "Who is the sibling of {}?",
-    "child": "Who is the child of {}?",
-    "date of birth": "When was {} born?",
-    "date of death": "When did {} die?",
-    "publication date": "When was {} released?",
-    "inception": "When was {} founded?",
-    "place of birth": "Where was {} born?",
-    "place of death": "Where did {} die?",
-    "place of burial": "Where is {} buried?",
-    "educated at": "Where was {} educated?",
-    "location of formation": "Where was {} formed?",
-    "headquarters location": "Where are the headquarters of {}?",
-    "located in the administrative territorial entity": "Where is {} located?",
-    "country": "In which country is {}?",
-    "country of origin": "Which country is {} from?",
-    "capital of": "What is {} the capital of?",
-    "member of": "What is {} a member of?",
-    "shares border with": "What shares a border with {}?",
-}
-"""Questions for common relations; others become `What is the RELATION of HEAD?`."""
-
 
 @dataclass(frozen=True, slots=True)
 class Goal:
@@ -139,12 +105,6 @@ def gold_plan(question: Question) -> GoldPlan:
     )
     is_usable = bool(steps) and len(steps) == len(written)
     return GoldPlan(whole, steps if is_usable else (whole,))
-
-
-def as_question(text: str) -> str:
-    """A step as a question; a triple (`Isk >> mouth`) is verbalised."""
-    head, arrow, relation = (part.strip() for part in text.partition(_ARROW))
-    return _QUESTIONS.get(relation, f"What is the {relation} of {{}}?").replace("{}", head) if arrow else text
 
 
 def is_relation(text: str) -> bool:

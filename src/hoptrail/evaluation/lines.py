@@ -11,11 +11,17 @@ import json
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from hoptrail.errors import DataError
 from hoptrail.json_object import JsonObject
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +30,30 @@ class Line:
 
     place: str
     content: JsonObject
+
+    def read_as(self, kind: type[T]) -> T:
+        """The object as a dataclass.
+
+        Raises:
+            DataError: it is not one. The message names the place and the first problem.
+        """
+        from pydantic import ValidationError
+
+        try:
+            read: T = reader_of(kind).validate_python(self.content)  # type: ignore[arg-type]  # classes can be hashed
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            key = ".".join(str(part) for part in first["loc"])
+            raise DataError(f"{self.place}: {key}: {first['msg']}") from error
+        return read
+
+
+@cache
+def reader_of(kind: type[Any]) -> TypeAdapter[Any]:
+    """Pydantic's reader of a dataclass."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
 
 
 def read_lines(path: Path) -> Iterator[Line]:

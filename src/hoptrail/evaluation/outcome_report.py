@@ -60,7 +60,7 @@ def summarise_outcomes(
     questions: Sequence[Question], results: Sequence[QuestionResult | None], *, retrieval_only: bool
 ) -> OutcomeReport:
     """Count the outcomes of the questions (results in their order); failed questions and those not asked are missed."""
-    outcomes = [_outcome(result) for result in results]
+    outcomes = [counted_outcome(result) for result in results]
     types: dict[str, list[Outcome]] = {}
     for question, outcome in zip(questions, outcomes, strict=True):
         types.setdefault(question.type or "", []).append(outcome)
@@ -92,7 +92,8 @@ def _with_settling(
     return [result for question, result in zip(questions, results, strict=True) if question.shows]
 
 
-def _outcome(result: QuestionResult | None) -> Outcome:
+def counted_outcome(result: QuestionResult | None) -> Outcome:
+    """The outcome that counts for a question: missed if it failed or was not asked."""
     return Outcome.MISSED if result is None or result.outcome is None else result.outcome
 
 

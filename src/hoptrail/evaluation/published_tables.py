@@ -22,7 +22,9 @@ from hoptrail.recipes.papers import PREFIX
 AVERAGE = "average"
 """The data set of a column that is the mean over the others."""
 
-_SHARES = frozenset({"em", "f1", "precision", "recall"})
+SHARES = ("em", "f1", "precision", "recall")
+"""The measures in percent."""
+
 _HALF_DIGIT = 0.0051
 """Values are rounded to two digits."""
 
@@ -228,7 +230,7 @@ def _impossible(table: Table, row: Row, column: str, value: float) -> str:
     precision, recall = (values.get(f"{data} {name}", math.nan) for name in ("precision", "recall"))
     if measure == "f1" and value > (precision + recall) / 2 + 2 * _HALF_DIGIT:
         return f"above the mean of precision and recall ({(precision + recall) / 2:.2f}), which no mean of F1 can be"
-    if data == AVERAGE and measure in _SHARES:
+    if data == AVERAGE and measure in SHARES:
         average = mean([values[f"{other} {measure}"] for other in _data_sets(table)])
         if value not in (round(average, 1), round(average, 2)):
             return f"the mean of the row is {average:.2f}"

@@ -14,7 +14,18 @@ from typing import TypeVar
 
 from hoptrail.errors import TaskFailed
 from hoptrail.evaluation.trail_records import PassagesOf, ReadingRecord
-from hoptrail.language.tasks import TASK_NAMES, Integrate, Language, Read, Reading, Reply, Sample, Samples, Task
+from hoptrail.language.tasks import (
+    TASK_NAMES,
+    Integrate,
+    Language,
+    Read,
+    Reading,
+    Reply,
+    Sample,
+    Samples,
+    Task,
+    judge_passages,
+)
 from hoptrail.types import Unit, Usage
 
 T = TypeVar("T")
@@ -59,6 +70,10 @@ class QuestionMeter:
                 self._read.append((TASK_NAMES[type(task)], task.question, task.evidence, answer))
         return reply
 
+    def judge_passages(self, question: str, passages: tuple[Unit, ...]) -> tuple[float, ...]:
+        """See `PassageJudge`."""
+        return judge_passages(self._language, question, passages)
+
     def readings(self, passages_of: PassagesOf) -> tuple[ReadingRecord, ...]:
         """The tasks that read evidence, in order. `passages_of` gives the passages that a unit shows."""
         return tuple(
@@ -101,6 +116,10 @@ class PerQuestion:
             TaskFailed: the performer failed.
         """
         return self._current.get().perform(task)
+
+    def judge_passages(self, question: str, passages: tuple[Unit, ...]) -> tuple[float, ...]:
+        """See `PassageJudge`."""
+        return judge_passages(self._current.get(), question, passages)
 
 
 def _answer_of(value: object) -> str | None:

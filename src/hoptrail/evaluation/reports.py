@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass
 from hoptrail.errors import DocumentError
 from hoptrail.evaluation.answer_scores import MISSED, AnswerScore, Interval, mean, mean_interval, mean_score
 from hoptrail.evaluation.datasets import Question
-from hoptrail.evaluation.oracle_share import OracleShare, summarise_oracle
 from hoptrail.evaluation.outcome_report import OutcomeReport, summarise_outcomes
 from hoptrail.evaluation.packed import TOKEN_BUDGETS
 from hoptrail.evaluation.results import QuestionResult
@@ -34,6 +33,22 @@ class AnswerReport:
     f1: Interval
     by_hops: tuple[tuple[int, AnswerScore], ...]
     by_turns: tuple[tuple[int, int, AnswerScore], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OracleShare:
+    """The share of the questions with gold passages that the oracle answered, overall and by number of hops (rising).
+
+    A perfect reader could answer these from what the recipe retrieved.
+    """
+
+    overall: float
+    by_hops: tuple[tuple[int, float], ...]
+
+    def to_json(self) -> JsonObject:
+        """Keys for a recipe's report."""
+        by_hops = {str(hops): share for hops, share in self.by_hops}
+        return {"oracle_answerable": self.overall, "oracle_answerable_by_hops": by_hops}
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +166,19 @@ def summarise_recipe(
     )
 
 
+def summarise_oracle(answered: Sequence[tuple[int, bool]]) -> OracleShare | None:
+    """Summarise pairs of a question's number of hops (0: no gold passages) and whether it was answered.
+
+    Returns None if no question has gold passages.
+    """
+    judged = [(hops, float(done)) for hops, done in answered if hops]
+    if not judged:
+        return None
+    counts = sorted({hops for hops, _ in judged})
+    by_hops = tuple((count, mean([done for hops, done in judged if hops == count])) for count in counts)
+    return OracleShare(mean([done for _, done in judged]), by_hops)
+
+
 def _mean_packed(questions: Sequence[Question], results: Sequence[QuestionResult | None]) -> tuple[float, ...]:
     """Means over the questions with gold passages; failed questions count as zeros."""
     none = (0.0,) * len(TOKEN_BUDGETS)
@@ -168,7 +196,7 @@ def _answered(questions: Sequence[Question], results: Sequence[QuestionResult | 
 
 
 def _summarise_answers(questions: Sequence[Question], results: Sequence[QuestionResult | None]) -> AnswerReport:
-    scores = [_answer_score(result) for result in results]
+    scores = [answer_score(result) for result in results]
     by_hops: dict[int, list[AnswerScore]] = {}
     by_turns: dict[int, list[AnswerScore]] = {}
     for question, result, score in zip(questions, results, scores, strict=True):
@@ -185,7 +213,8 @@ def _summarise_answers(questions: Sequence[Question], results: Sequence[Question
     )
 
 
-def _answer_score(result: QuestionResult | None) -> AnswerScore:
+def answer_score(result: QuestionResult | None) -> AnswerScore:
+    """The score that counts for a question: `MISSED` if it failed or was not asked."""
     if result is None or result.error is not None or result.score is None:
         return MISSED
     return result.score

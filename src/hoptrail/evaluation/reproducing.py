@@ -13,7 +13,7 @@ from typing import Any
 
 from hoptrail.errors import DataError
 from hoptrail.evaluation.datasets import QUESTION_FILES
-from hoptrail.evaluation.published_tables import AVERAGE, Cell, Status, Table, cells_of
+from hoptrail.evaluation.published_tables import AVERAGE, SHARES, Cell, Status, Table, cells_of
 from hoptrail.fingerprints import fingerprint
 from hoptrail.json_object import JsonObject
 from hoptrail.language.identity import shaping
@@ -25,7 +25,6 @@ OUT_FOLDER = "reproduced"
 OWN_SETTINGS = "SETTINGS.toml"
 """Placeholder in a command for a settings file that the user must write."""
 
-_PERCENT = frozenset({"em", "f1", "precision", "recall"})
 _RUNNABLE = frozenset({Status.NEEDS_MODEL, Status.REPRODUCED, Status.DIFFERS})
 _DIGITS = 8
 """Digits of the digests of settings and questions in the names of results."""
@@ -100,7 +99,7 @@ def found_values(
         if not (_is_evaluation(cell) and _accepts_model(cell, model)):
             continue
         out = _result(cell, work, _stem(cell, model, settings), data)
-        value = None if out is None else _value(cell, _recipe_report(out, cell.recipe))
+        value = None if out is None else value_of(cell, _recipe_report(out, cell.recipe))
         if value is not None:
             values[cell.row, cell.column] = value
     return values
@@ -184,12 +183,13 @@ def _recipe_report(path: Path, recipe: str) -> Mapping[str, Any]:
     return report
 
 
-def _value(cell: Cell, report: Mapping[str, Any]) -> float | None:
+def value_of(cell: Cell, report: Mapping[str, Any]) -> float | None:
+    """The value of a cell in a recipe's report, in the table's units; None if the report lacks it."""
     measure = cell.column.partition(" ")[2]
     if cell.column.isdecimal():  # EM by the number of turns
         turns = report.get("answers_by_turns", {}).get(cell.column)
         return None if turns is None else 100 * float(turns["em"])
-    if measure in _PERCENT:
+    if measure in SHARES:
         value = report.get(measure)
         return None if value is None else 100 * float(value)
     if measure == "tpq":

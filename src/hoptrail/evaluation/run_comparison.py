@@ -17,11 +17,11 @@ from functools import partial
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.answer_scores import Interval, Share, mean, mean_interval
 from hoptrail.evaluation.datasets import Question
-from hoptrail.evaluation.outcome_report import judged_by_confidence
+from hoptrail.evaluation.outcome_report import counted_outcome, judged_by_confidence
 from hoptrail.evaluation.outcomes import HITS, Outcome
 from hoptrail.evaluation.paired_tests import PairedDifference, holm, paired_difference
 from hoptrail.evaluation.prices import PriceTable
-from hoptrail.evaluation.reports import INTERVAL_SEED
+from hoptrail.evaluation.reports import INTERVAL_SEED, answer_score
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.retrieval_measures import (
     FULL_CUTOFFS,
@@ -212,16 +212,12 @@ def value_of_ranking(measure: RankingMeasure, k: int, run: Run, question: Questi
 
 
 def _value_of_score(name: str, run: Run, question: Question) -> float | None:
-    result = run.results.get(question.id)
-    if result is None or result.error is not None or result.score is None:
-        return 0.0
-    value: float = getattr(result.score, name)
+    value: float = getattr(answer_score(run.results.get(question.id)), name)
     return value
 
 
 def _is_outcome(outcome: Outcome, run: Run, question: Question) -> float | None:
-    result = run.results.get(question.id)
-    return float(outcome is (Outcome.MISSED if result is None or result.outcome is None else result.outcome))
+    return float(outcome is counted_outcome(run.results.get(question.id)))
 
 
 def _settled(run: Run, question: Question) -> float | None:

@@ -25,7 +25,7 @@ from hoptrail.atomic_write import replace_file
 from hoptrail.errors import DataError, StorageError, UsageError
 from hoptrail.evaluation.answer_scores import Rule
 from hoptrail.evaluation.datasets import Question, placed_questions
-from hoptrail.evaluation.lines import read_lines
+from hoptrail.evaluation.lines import read_lines, reader_of
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.trail_records import TrailRecord, TrailsFile, read_trails
 from hoptrail.json_object import JsonObject
@@ -199,19 +199,18 @@ def _find(place: Path) -> Path:
 
 
 def _read_header(path: Path) -> RunHeader:
-    from pydantic import TypeAdapter, ValidationError
-
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         if isinstance(content, dict) and content.get("format") != FORMAT:
             raise DataError(
                 f"{path} has format {content.get('format')}; this version reads {FORMAT}: make the run again"
             )
-        return TypeAdapter(RunHeader).validate_python(content)
+        header: RunHeader = reader_of(RunHeader).validate_python(content)
     except OSError as error:
         raise StorageError(f"{path} cannot be read: {error.strerror or error}") from error
-    except (ValueError, ValidationError) as error:
+    except ValueError as error:
         raise DataError(f"{path} was altered: {str(error).splitlines()[0]}; make the run again") from error
+    return header
 
 
 def _read_results(path: Path) -> dict[str, QuestionResult]:

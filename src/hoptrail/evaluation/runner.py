@@ -34,6 +34,7 @@ from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.units.pool import Pool
 from hoptrail.settings import to_toml
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
+from hoptrail.syncing import IndexingReport
 from hoptrail.types import content_id
 
 INDEX_FOLDER = "index"
@@ -95,16 +96,8 @@ def evaluate(
     runs = [(name, RecipeRun(name, index.recipe(name, performers), performers, dataset, work)) for name in recipes]
     reports = [(name, run.run(watcher, retrieval_only=retrieval_only, threads=threads)) for name, run in runs]
     return EvaluationReport(
-        dataset.name, len(dataset.questions), language, tuple(reports), indexed.notes, indexed.unread
+        dataset.name, len(dataset.questions), language, tuple(reports), tuple(indexed.notes), tuple(indexed.failures)
     )
-
-
-@dataclass(frozen=True, slots=True)
-class IndexingReport:
-    """Notes on what could not be done while indexing, and the own documents that could not be read."""
-
-    notes: tuple[str, ...]
-    unread: tuple[DocumentError, ...]
 
 
 def index_corpus(dataset: Dataset, recipes: Sequence[str], index: Index, watcher: Watcher) -> IndexingReport:
@@ -123,7 +116,7 @@ def index_corpus(dataset: Dataset, recipes: Sequence[str], index: Index, watcher
     leave_only_the_corpus(index, dataset)
     if report.failures and not index.contents().documents:
         raise _unread("documents, all there are,", report.failures, dataset)
-    return IndexingReport(tuple(report.notes), tuple(report.failures))
+    return report
 
 
 def _unread(what: str, failures: Sequence[DocumentError], dataset: Dataset) -> DataError:

@@ -11,17 +11,13 @@ import json
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
 
 from hoptrail.errors import DataError, StorageError
 from hoptrail.evaluation.appending import append_at
-from hoptrail.types import Answer, Evidence, Hit, Hop, Kind, Ranking, Unit, Verdict
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
+from hoptrail.evaluation.lines import reader_of
+from hoptrail.types import Answer, Kind, Ranking, Unit, Verdict
 
 PassagesOf = Callable[[Unit], Sequence[str]]
 """The data set's ids of the passages that a unit shows."""
@@ -109,8 +105,14 @@ def record_trail(
     return TrailRecord(
         question,
         asked,
-        tuple(_hop(hop, passages_of) for hop in answer.trail) if answer else (),
-        tuple(_evidence(item) for item in answer.evidence) if answer else (),
+        tuple(
+            HopRecord(hop.question, hop.asked, _hits(hop.hits, passages_of), hop.answer, hop.verdict)
+            for hop in (answer.trail if answer else ())
+        ),
+        tuple(
+            EvidenceRecord(item.document, item.start, item.end, item.unit, item.hop)
+            for item in (answer.evidence if answer else ())
+        ),
         tuple(readings),
         _hits(ranking, passages_of),
     )
@@ -163,7 +165,7 @@ def read_trails(path: Path) -> dict[str, TrailRecord]:
     trails: dict[str, TrailRecord] = {}
     for number, (_, content) in enumerate(_members(path), start=1):
         try:
-            record = _reader().validate_json(content)
+            record: TrailRecord = reader_of(TrailRecord).validate_json(content)
         except ValidationError as error:
             raise DataError(f"{path}, trail {number}: the file was altered; remove it and run again") from error
         trails[record.question] = record
@@ -203,25 +205,11 @@ def _first_member(content: memoryview) -> tuple[int, bytes]:
     raise EOFError
 
 
-@cache
-def _reader() -> TypeAdapter[TrailRecord]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(TrailRecord)
-
-
-def _hop(hop: Hop, passages_of: PassagesOf) -> HopRecord:
-    return HopRecord(hop.question, hop.asked, _hits(hop.hits, passages_of), hop.answer, hop.verdict)
-
-
 def _hits(ranking: Ranking, passages_of: PassagesOf) -> tuple[HitRecord, ...]:
-    return tuple(_hit(hit, passages_of) for hit in ranking)
-
-
-def _hit(hit: Hit, passages_of: PassagesOf) -> HitRecord:
-    unit = hit.unit
-    return HitRecord(unit.id, unit.kind, float(hit.score), hit.channel, unit.document, tuple(passages_of(unit)))
-
-
-def _evidence(item: Evidence) -> EvidenceRecord:
-    return EvidenceRecord(item.document, item.start, item.end, item.unit, item.hop)
+    return tuple(
+        HitRecord(
+            *(hit.unit.id, hit.unit.kind, float(hit.score), hit.channel, hit.unit.document),
+            tuple(passages_of(hit.unit)),
+        )
+        for hit in ranking
+    )

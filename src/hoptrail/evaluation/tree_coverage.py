@@ -1,4 +1,7 @@
-"""Measures the gold pairs of passages that the groups of an index cover: SiReRAG's table 1 on the trees as built.
+"""Measures the gold pairs of passages that the groups of an index cover: table 1 of SiReRAG (Zhang et al. 2025) on built trees.
+
+A grouping is represented by the pairs of passages within its groups; gold pairs are passages that one question needs. More groups
+per passage, or larger groups, cover more gold pairs trivially, so the number of pairs is given beside a coverage.
 
 `similarity`: groups of passages at the lowest level of the similarity tree. `entities`: passages whose facts are in one
 aggregate. `relatedness`: passages behind the aggregates that form a lowest group of the relatedness tree. (The paper groups by
@@ -8,17 +11,20 @@ topic and by similarity only, before any tree.)
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
+from itertools import combinations
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import UsageError
-from hoptrail.evaluation.clusterings import coverage, gold_pairs, overlap, pairs_of
-from hoptrail.evaluation.datasets import Dataset
+from hoptrail.evaluation.datasets import Dataset, Question
 from hoptrail.json_object import JsonObject
 from hoptrail.structures.structure_names import RELATEDNESS_TREE, SIMILARITY_TREE
 from hoptrail.structures.tree_nodes import groups_of
 from hoptrail.types import Kind, Unit
+
+Pair = tuple[str, str]
+"""Two passage ids in sorted order."""
 
 MOST_PASSAGES = 400
 """The pairs of larger groups, whose number grows with the square, are not counted: such a group relates nothing in particular."""
@@ -72,11 +78,32 @@ def measure_tree_coverage(snapshot: Snapshot, dataset: Dataset, names: Mapping[s
             len(pairs),
             coverage(pairs, supporting),
             coverage(pairs, everything) if everything != supporting else None,
-            overlap(pairs, similarity, supporting) if supporting & pairs else None,
+            overlap(pairs, similarity, supporting),
         )
         for name, (groups, pairs) in predicted.items()
     )
     return TreeCoverage(dataset.name, tuple(rows))
+
+
+def pairs_of(groups: Iterable[Iterable[str]]) -> frozenset[Pair]:
+    """All pairs of passages within a group. Time and memory grow with the square of a group's size."""
+    return frozenset(pair for group in groups for pair in combinations(sorted(set(group)), 2))
+
+
+def gold_pairs(questions: Iterable[Question], *, with_candidates: bool = False) -> frozenset[Pair]:
+    """All pairs of passages that support the same question; `with_candidates` adds those in its context (the paper's "all")."""
+    return pairs_of(question.supporting + (question.candidates if with_candidates else ()) for question in questions)
+
+
+def coverage(predicted: Set[Pair], gold: Set[Pair]) -> float:
+    """The share of the gold pairs (at least one) that are predicted."""
+    return len(gold & predicted) / len(gold)
+
+
+def overlap(one: Set[Pair], other: Set[Pair], gold: Set[Pair]) -> float | None:
+    """Among the gold pairs that `one` covers, the share that `other` covers as well (overlap@one); None if it covers none."""
+    correct = gold & one
+    return len(correct & other) / len(correct) if correct else None
 
 
 def _groupings(snapshot: Snapshot, names: Mapping[str, Sequence[str]]) -> dict[str, list[frozenset[str]]]:

@@ -22,8 +22,8 @@ Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 """Cosines of a question with sentences, between -1 and 1."""
 
 _DATE = re.compile(r"(?:\d{4}|-)-\d\d(?:-\d\d)?")
-_UNITS = 8
-"""Number of best units whose statements are scored."""
+UNITS = 8
+"""Number of best units whose statements are scored, unless a caller says otherwise."""
 _ENCODED = 20
 """Number of statements, best by words, that are encoded."""
 _ABOVE = 0.6
@@ -51,9 +51,11 @@ def encoder_similarity(encoder: Encoder) -> Similarity:
     return cosines
 
 
-def close_statements(question: str, units: Sequence[Unit], similarity: Similarity | None) -> tuple[Close, ...]:
-    """The distinct statements of the first passages and sentences among `units`, closest first."""
-    units = [unit for unit in units if unit.kind in {Kind.PASSAGE, Kind.SENTENCE}][:_UNITS]
+def close_statements(
+    question: str, units: Sequence[Unit], similarity: Similarity | None, most: int = UNITS
+) -> tuple[Close, ...]:
+    """The distinct statements of the first `most` passages and sentences among `units`, closest first."""
+    units = [unit for unit in units if unit.kind in {Kind.PASSAGE, Kind.SENTENCE}][:most]
     rank: dict[tuple[str, int, int], int] = {}
     statements: list[UnitStatement] = []
     for place, unit in enumerate(units):

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TypeVar
 
-from hoptrail.language.tasks import Language, Reply, Task
+from hoptrail.language.tasks import Language, Reply, Task, judge_passages
+from hoptrail.types import Unit
 
 OFFLINE = "offline"
 CHAT = "chat"
@@ -31,3 +32,7 @@ class LazyLanguage:
     def perform(self, task: Task[T]) -> Reply[T]:
         """See `Language.perform`."""
         return self._language.perform(task)
+
+    def judge_passages(self, question: str, passages: tuple[Unit, ...]) -> tuple[float, ...]:
+        """See `PassageJudge`."""
+        return judge_passages(self._language, question, passages)

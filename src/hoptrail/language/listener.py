@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from hoptrail.errors import Interrupted
-from hoptrail.language.tasks import Language, Reply, Task
-from hoptrail.types import Hop, Span
+from hoptrail.language.tasks import Language, Reply, Task, judge_passages
+from hoptrail.types import Hop, Span, Unit
 
 T = TypeVar("T")
 
@@ -65,3 +65,7 @@ class ObservedLanguage:
         if self.listener.stopped():
             raise Interrupted("stopped before the answer was found, because nobody waits for it any longer. Ask again.")
         return self.language.perform(task)
+
+    def judge_passages(self, question: str, passages: tuple[Unit, ...]) -> tuple[float, ...]:
+        """See `PassageJudge`."""
+        return judge_passages(self.language, question, passages)

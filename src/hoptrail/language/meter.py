@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from hoptrail.errors import TaskFailed
 from hoptrail.language.listener import NOBODY, ObservedLanguage
-from hoptrail.language.tasks import Abstain, Language, Task
-from hoptrail.types import Hop, Span, Usage
+from hoptrail.language.tasks import Abstain, Language, Task, judge_passages
+from hoptrail.types import Hop, Span, Unit, Usage
 
 T = TypeVar("T")
 
@@ -55,6 +55,10 @@ class Meter:
     def found(self, hop: Hop, support: tuple[Span, ...] = ()) -> None:
         """Notify the listener of a finished hop and its supporting spans."""
         self._listener.found(hop, support)
+
+    def judge_passages(self, question: str, passages: tuple[Unit, ...]) -> tuple[float, ...]:
+        """See `PassageJudge`."""
+        return judge_passages(self._language, question, passages)
 
     def perform(self, task: Task[T]) -> T:
         """Perform a task and return its output.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from hoptrail.types import AnswerKind, Span, Unit, Usage
 
@@ -269,7 +269,7 @@ class Reply(Generic[T_co]):
 
 
 class Language(Protocol):
-    """Performs the tasks."""
+    """Performs the tasks. May also be a `PassageJudge`."""
 
     @property
     def name(self) -> str: ...
@@ -281,3 +281,17 @@ class Language(Protocol):
             TaskFailed: there is no usable reply; the message names the task and the reason.
         """
         ...
+
+
+@runtime_checkable
+class PassageJudge(Protocol):
+    """A language that can tell at no cost how much passages help with a question."""
+
+    def judge_passages(self, question: str, passages: tuple[Unit, ...]) -> tuple[float, ...]:
+        """The log odds that each passage helps; none if it cannot judge."""
+        ...
+
+
+def judge_passages(language: Language, question: str, passages: tuple[Unit, ...]) -> tuple[float, ...]:
+    """The judgement of `language`; none if it is no `PassageJudge`."""
+    return language.judge_passages(question, passages) if isinstance(language, PassageJudge) else ()

@@ -98,11 +98,7 @@ class Outputs(Generic[T]):
 
 
 def bert(operations: Operations[T], weights: Weights, sizes: BertSizes, inputs: Inputs[T]) -> Outputs[T]:
-    """From word pieces to unit vectors.
-
-    Raises:
-        KeyError, ValueError: as for `trunk`.
-    """
+    """From word pieces to unit vectors. Raises: KeyError, ValueError: as for `trunk`."""
     hidden = trunk(operations, weights, sizes, inputs)
     # The mean of the word pieces and their sum point the same way, and only the direction is kept.
     present = operations.multiply(hidden, operations.reshape(inputs.mask, (0, -1, 1)))

@@ -89,6 +89,7 @@ class PaidChat:
     """
 
     def __init__(self, endpoint: ChatEndpoint, settings: ChatSettings, replies: RememberedReplies) -> None:
+        self.place, self.model = endpoint.address.place, endpoint.address.model
         self._endpoint = endpoint
         self._settings = settings
         self._replies = replies
@@ -98,17 +99,9 @@ class PaidChat:
         self._limits = Limits.of(settings)
         self._file = replies.path.resolve()
         self.limiter = _LIMITERS.of(
-            (endpoint.address, settings), lambda: Limiter(settings, f"{endpoint.address.model} at {self.place}")
+            (endpoint.address, settings), lambda: Limiter(settings, f"{self.model} at {self.place}")
         )
         self.limiter.retest_refusal()  # else an earlier chat's refusal would hold or not depending on garbage collection
-
-    @property
-    def place(self) -> str:
-        return self._endpoint.address.place
-
-    @property
-    def model(self) -> str:
-        return self._endpoint.address.model
 
     @property
     def working_rung(self) -> Rung | None:
@@ -130,17 +123,17 @@ class PaidChat:
             while True:
                 known = self._replies.wait_for_others(request.key, self._settings.deadline_seconds)
                 self._recall()
-                reply = PaidReply(known) if known else self.limiter.run(lambda: self._pay(request, first=True))
-                if reply is not None:
-                    return reply
+                if known:
+                    return PaidReply(known)
+                if replies := self.limiter.run(lambda: self._pay([request])):
+                    return PaidReply(replies[0], replies[0].usage)
 
     def ask_anew(self, request: ChatRequest) -> PaidReply:
         """The reply, paid for even if one is remembered; see `Chat.ask`. Does not use the stored dialect of the endpoint, unless
         `ask` or `fetch` came first.
         """
-        reply = self.limiter.run(lambda: self._pay(request, first=False))
-        assert reply is not None  # noqa: S101 - None is for `first` only
-        return reply
+        (reply,) = self.limiter.run(lambda: self._pay([request], anew=True))
+        return PaidReply(reply, reply.usage)
 
     def fetch(self, requests: Sequence[ChatRequest]) -> Usage:
         """Ask for several replies in one call; see `Chat.fetch`."""
@@ -150,53 +143,37 @@ class PaidChat:
             return Usage()
         with _LOCKS.of((self._file, missing[0].key), threading.Lock):
             try:
-                return self.limiter.run(lambda: self._pay_for(missing))
+                return _usage_of(self.limiter.run(lambda: self._pay(missing)))
             except CallFailed:
                 return Usage()  # `ask` will report the failure
 
-    def _pay_for(self, requests: Sequence[ChatRequest]) -> Usage:
-        """Ask once for all requests, and store the replies for them in order."""
+    def _pay(self, requests: Sequence[ChatRequest], *, anew: bool = False) -> Sequence[ChatReply]:
+        """Ask once for all requests, and store the replies for them in order. Returns none where another process was faster,
+        unless they are asked `anew`.
+        """
         self._endpoint.client()
-        first = requests[0]
-        most = cost_of(first.prompt_tokens, first.max_output_tokens * len(requests), self._settings)
-        call = self._replies.reserve_first(first, most, self._limits, self._settings.deadline_seconds)
+        asked = requests[0]
+        most = cost_of(asked.prompt_tokens, asked.max_output_tokens * len(requests), self._settings)
+        if anew:
+            call: int | None = self._replies.reserve(asked, most, self._limits)
+        else:
+            call = self._replies.reserve_first(asked, most, self._limits, self._settings.deadline_seconds)
         if call is None:
-            return Usage()
+            return ()
         try:
-            replies = self._endpoint.send_for(first, len(requests), lambda: self._replies.mark_sent(call))
+            replies = self._endpoint.send_for(asked, len(requests), lambda: self._replies.mark_sent(call))
         except CallFailed as failure:
             self._replies.close_call(call, failure.reason, paid=failure.paid)
-            raise
-        spent = sum((reply.usage for reply in replies), Usage())
+            if failure.kind is not FailureKind.CONTEXT or len(requests) > 1:
+                raise
+            too_long = ChatReply("", TOO_LONG)
+            self._replies.keep(call, asked, too_long)
+            return [too_long]
+        spent = _usage_of(replies)
         cost = cost_of(spent.prompt_tokens, spent.completion_tokens, self._settings)
         self._replies.settle(call, dict(zip(requests, replies, strict=False)), cost)
         self._keep_accepted()
-        return spent
-
-    def _pay(self, request: ChatRequest, *, first: bool) -> PaidReply | None:
-        """Ask once and store the reply. With `first`, returns None where another process was faster."""
-        self._endpoint.client()
-        most = cost_of(request.prompt_tokens, request.max_output_tokens, self._settings)
-        if first:
-            longest = self._settings.deadline_seconds
-            call = self._replies.reserve_first(request, most, self._limits, longest)
-        else:
-            call = self._replies.reserve(request, most, self._limits)
-        if call is None:
-            return None
-        try:
-            reply = self._endpoint.send(request, lambda: self._replies.mark_sent(call))
-        except CallFailed as failure:
-            self._replies.close_call(call, failure.reason, paid=failure.paid)
-            if failure.kind is not FailureKind.CONTEXT:
-                raise
-            reply = ChatReply("", TOO_LONG)
-            self._replies.keep(call, request, reply)
-            return PaidReply(reply)
-        cost = cost_of(reply.prompt_tokens, reply.completion_tokens, self._settings)
-        self._replies.settle(call, {request: reply}, cost)
-        self._keep_accepted()
-        return PaidReply(reply, reply.usage)
+        return replies
 
     def _recall(self) -> None:
         """Use the stored dialect of this server and model."""
@@ -215,19 +192,16 @@ class PaidChat:
                 self._stored = accepted
 
 
+def _usage_of(replies: Sequence[ChatReply]) -> Usage:
+    return sum((reply.usage for reply in replies), Usage())
+
+
 class _Wrapper:
     """A chat with the place and model of the chat that it wraps."""
 
     def __init__(self, chat: Chat) -> None:
         self._chat = chat
-
-    @property
-    def place(self) -> str:
-        return self._chat.place
-
-    @property
-    def model(self) -> str:
-        return self._chat.model
+        self.place, self.model = chat.place, chat.model
 
 
 class FullyPriced(_Wrapper):

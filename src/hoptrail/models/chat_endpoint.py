@@ -50,19 +50,12 @@ class ChatEndpoint:
         """Use the dialect that an earlier process found."""
         self._dialect.recall(accepted)
 
-    def send(self, request: ChatRequest, left: Callable[[], None] | None = None) -> ChatReply:
-        """Ask once, and again at once if a refused parameter can be replaced or left out. `left` is called when the whole request
-        has been passed to the operating system.
-
-        Neither the reply nor the reason of a failure contains the key, whatever the server says.
-
-        Raises:
-            CallFailed: there was no usable reply.
-        """
-        return self.send_for(request, 1, left)[0]
-
     def send_for(self, request: ChatRequest, count: int, left: Callable[[], None] | None = None) -> list[ChatReply]:
-        """Like `send`, for up to `count` replies. An endpoint that returns fewer is asked for one at a time from then on.
+        """Ask once for up to `count` replies, and again at once if a refused parameter can be replaced or left out. `left` is
+        called when the whole request has been passed to the operating system. An endpoint that returns fewer is asked for one at
+        a time from then on.
+
+        Neither the replies nor the reason of a failure contain the key, whatever the server says.
 
         Raises:
             CallFailed: there was no usable reply.

@@ -60,18 +60,9 @@ class ChatReply:
         return Usage(calls, self.prompt_tokens, self.completion_tokens)
 
 
-def read_completion(chunks: Iterable[bytes], prompt_tokens: int) -> ChatReply:
-    """Parse a JSON body into one reply; `prompt_tokens` is our estimate, used where the server sends none.
-
-    Raises:
-        CallFailed: it is not a reply of a chat endpoint.
-    """
-    return read_choices(chunks, prompt_tokens)[0]
-
-
 def read_choices(chunks: Iterable[bytes], prompt_tokens: int) -> list[ChatReply]:
     """All replies of a JSON body, at least one. The first accounts for the call and its prompt, each for its share of the
-    completion tokens.
+    completion tokens. `prompt_tokens` is our estimate, used where the server sends none.
 
     Raises:
         CallFailed: it is not a reply of a chat endpoint.

@@ -11,7 +11,6 @@ import socket
 import threading
 from collections.abc import Callable
 from contextvars import ContextVar
-from types import TracebackType
 from typing import Any
 
 _CURRENT: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
@@ -37,9 +36,7 @@ class Deadline:
         self._timer.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._timer.cancel()
         _CURRENT.reset(self._token)
         with self._lock:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from hoptrail.errors import IndexMismatch, UsageError
 from hoptrail.models.encoder import Encoder, EncoderIdentity, FloatMatrix, Progress
-from hoptrail.models.endpoint import EndpointEncoder, EndpointSettings
+from hoptrail.models.endpoint import EndpointEncoder
 from hoptrail.models.environment import find_address
 from hoptrail.models.extras import FastEmbedEncoder, SentenceTransformersEncoder
 from hoptrail.models.folder import encoder_from_folder
@@ -74,8 +74,7 @@ def _no_encoder(name: str) -> UsageError:
 
 
 def _endpoint(model: str) -> Encoder:
-    address = find_address(f"the encoder endpoint:{model}", model=model)
-    return EndpointEncoder(EndpointSettings(model, address.base_url, address.key))
+    return EndpointEncoder(find_address(f"the encoder endpoint:{model}", model=model))
 
 
 _ENDPOINT = "endpoint"

@@ -11,7 +11,6 @@ import hashlib
 import json
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,24 +25,17 @@ from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.redacting import without
 
 
-@dataclass(frozen=True, slots=True)
-class EndpointSettings:
-    """The model, its address, and how to ask it. The key is never shown."""
-
-    model: str
-    address: str
-    key: str = field(default="none", repr=False)  # local servers need none, but the client requires one
-    batch: int = 64  # texts per request
-    retries: int = 4
-    seconds: float = 60.0  # per try
-
-
 class EndpointEncoder:
-    """Satisfies `Encoder`. Vectors are scaled to length 1; the dimension is that of the first reply."""
+    """Satisfies `Encoder`. Vectors are scaled to length 1; the dimension is that of the first reply.
 
-    def __init__(self, settings: EndpointSettings) -> None:
-        self._settings = settings
-        self._address = Address(settings.address, settings.model, settings.key)
+    `batch` texts are sent per request; `seconds` is the time limit per try.
+    """
+
+    def __init__(self, address: Address, batch: int = 64, retries: int = 4, seconds: float = 60.0) -> None:
+        self._address = address
+        self._batch = batch
+        self._retries = retries
+        self._seconds = seconds
         self._lock = threading.Lock()
         self._client: Any = None
         self._dimension: int | None = None
@@ -57,9 +49,9 @@ class EndpointEncoder:
         """
         if self._dimension is None:
             self.encode(["dimension"])
-        settings = self._settings
-        digest = hashlib.sha256(f"{settings.model}\n{settings.address}".encode()).hexdigest()
-        return EncoderIdentity(f"endpoint:{settings.model}", digest, self._dimension or 0)
+        model, base_url = self._address.model, self._address.base_url
+        digest = hashlib.sha256(f"{model}\n{base_url}".encode()).hexdigest()
+        return EncoderIdentity(f"endpoint:{model}", digest, self._dimension or 0)
 
     def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
         """Unit vectors in the order of `texts`, shape (len(texts), dimension); see `Encoder.encode`.
@@ -70,9 +62,9 @@ class EndpointEncoder:
         if not texts:
             return np.empty((0, self.identity.dimension), np.float32)
         parts: list[FloatMatrix] = []
-        for start in range(0, len(texts), self._settings.batch):
+        for start in range(0, len(texts), self._batch):
             # Some endpoints refuse an empty text.
-            part = [whole_text(text) or " " for text in texts[start : start + self._settings.batch]]
+            part = [whole_text(text) or " " for text in texts[start : start + self._batch]]
             parts.append(self._vectors(self._ask(part), len(part)))
             if progress:
                 progress(start + len(part), len(texts))
@@ -82,14 +74,13 @@ class EndpointEncoder:
         import httpx2
         import openai
 
-        settings = self._settings
-        seconds = settings.seconds * (settings.retries + 1)
+        seconds = self._seconds * (self._retries + 1)
         deadline = Deadline(seconds)
         reason = ""
         try:
             with deadline:
                 reply = self._connected().embeddings.with_raw_response.create(
-                    model=settings.model, input=texts, encoding_format="float"
+                    model=self._address.model, input=texts, encoding_format="float"
                 )
                 content: bytes = reply.content
             if not deadline.expired:  # a connection that was cut looks like the end of a body of unknown length
@@ -108,7 +99,7 @@ class EndpointEncoder:
     def _connected(self) -> Any:
         with self._lock:
             if self._client is None:
-                self._client = open_client(self._address, self._settings.seconds, self._settings.retries)
+                self._client = open_client(self._address, self._seconds, self._retries)
             return self._client
 
     def _vectors(self, reply: bytes, expected: int) -> FloatMatrix:
@@ -118,16 +109,14 @@ class EndpointEncoder:
             raise self._refusal(f"sent no embeddings: {error}") from error
         if len(rows) != expected:
             raise self._refusal(f"sent {len(rows)} vectors for {expected} texts")
-        lengths = sorted({len(row) for row in rows} | {self._expected_dimension(len(rows[0]))})
+        with self._lock:
+            dimension = self._dimension or len(rows[0])
+        lengths = sorted({len(row) for row in rows} | {dimension})
         if len(lengths) > 1 or lengths[0] == 0:
             raise self._refusal(
                 f"sent vectors of {' and '.join(map(str, lengths))} numbers where all must be equally long"
             )
         return self._unit(rows)
-
-    def _expected_dimension(self, found: int) -> int:
-        with self._lock:
-            return self._dimension or found
 
     def _unit(self, rows: list[list[float]]) -> FloatMatrix:
         vectors = np.array(rows)

@@ -89,7 +89,6 @@ class OnnxEntailment:
         config = _read_config(folder)
         self._name = str(folder)
         self._entailment, self._labels = _entailment_of(config.get("id2label"), self._name)
-        self._padding = int(config.get("pad_token_id") or 0)
         self._tokenizer = _read_tokenizer(folder, config)
         self._session = _open_session(graph)
         self._inputs = [one.name for one in self._session.get_inputs()]
@@ -122,17 +121,12 @@ class OnnxEntailment:
     def _padded(self, pairs: Sequence[Pair]) -> Mapping[str, NDArray[np.int64]]:
         """The arrays by the names of inputs: shape (pairs, longest)."""
         encodings = self._tokenizer.encode_batch([(whole_text(one), whole_text(other)) for one, other in pairs])
-        shape = (len(pairs), max(len(encoding) for encoding in encodings))
-        pieces, segments, mask = (
-            np.full(shape, self._padding, np.int64),
-            np.zeros(shape, np.int64),
-            np.zeros(shape, np.int64),
-        )
-        for row, encoding in enumerate(encodings):
-            pieces[row, : len(encoding)] = encoding.ids
-            segments[row, : len(encoding)] = encoding.type_ids
-            mask[row, : len(encoding)] = 1
-        return {"input_ids": pieces, "attention_mask": mask, "token_type_ids": segments}
+        rows = {
+            "input_ids": [encoding.ids for encoding in encodings],
+            "attention_mask": [encoding.attention_mask for encoding in encodings],
+            "token_type_ids": [encoding.type_ids for encoding in encodings],
+        }
+        return {name: np.array(values, np.int64) for name, values in rows.items()}
 
 
 class CrossEncoderEntailment:
@@ -193,7 +187,7 @@ def _read_tokenizer(folder: Path, config: Mapping[str, Any]) -> Any:
             f"the entailment model {folder} cannot be used: its tokenizer.json cannot be read ({error}); put it there"
         ) from error
     places = config.get("max_position_embeddings")
-    tokenizer.no_padding()
+    tokenizer.enable_padding(pad_id=int(config.get("pad_token_id") or 0))
     tokenizer.enable_truncation(places - _SPECIAL if isinstance(places, int) and places > _SPECIAL else 512)
     return tokenizer
 

@@ -36,16 +36,12 @@ class SentenceTransformersEncoder:
         for tensor in self._model.state_dict().values():
             digest.update(tensor.cpu().contiguous().numpy().tobytes())
         dimension = self._model.encode("dimension").shape[0]
-        self._identity = EncoderIdentity(f"sentence-transformers:{name}", digest.hexdigest(), dimension)
-
-    @property
-    def identity(self) -> EncoderIdentity:
-        return self._identity
+        self.identity = EncoderIdentity(f"sentence-transformers:{name}", digest.hexdigest(), dimension)
 
     def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
         """See `Encoder.encode`."""
         order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
-        vectors = np.empty((len(texts), self._identity.dimension), np.float32)
+        vectors = np.empty((len(texts), self.identity.dimension), np.float32)
         for start in range(0, len(order), _BATCH):
             chosen = order[start : start + _BATCH]
             batch = [whole_text(texts[index]) for index in chosen]
@@ -70,15 +66,11 @@ class FastEmbedEncoder:
         self._model = loaded(package.TextEmbedding, name)
         digest = hashlib.sha256(f"{name}\n{version('fastembed')}".encode()).hexdigest()
         dimension = self._vectors(["dimension"]).shape[1]
-        self._identity = EncoderIdentity(f"fastembed:{name}", digest, dimension)
-
-    @property
-    def identity(self) -> EncoderIdentity:
-        return self._identity
+        self.identity = EncoderIdentity(f"fastembed:{name}", digest, dimension)
 
     def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
         """See `Encoder.encode`."""
-        vectors = np.empty((len(texts), self._identity.dimension), np.float32)
+        vectors = np.empty((len(texts), self.identity.dimension), np.float32)
         for start in range(0, len(texts), _BATCH):
             batch = [whole_text(text) for text in texts[start : start + _BATCH]]
             vectors[start : start + len(batch)] = self._vectors(batch)
@@ -108,11 +100,7 @@ def optional_package(module: str, extra: str) -> Any:
 
 
 def loaded(kind: Any, name: str) -> Any:
-    """A model of another package, made by `kind(name)`.
-
-    Raises:
-        ModelUnavailable: the package cannot load it.
-    """
+    """A model of another package, made by `kind(name)`. Raises: ModelUnavailable: the package cannot load it."""
     try:
         return kind(name)
     except Exception as error:  # other packages raise whatever their dependencies raise

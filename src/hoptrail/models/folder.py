@@ -32,11 +32,7 @@ def encoder_from_folder(folder: Path, settings: LocalSettings | None = None) -> 
 
 
 def read_folder(folder: Path) -> LocalModel:
-    """Files and sizes of the model in `folder`.
-
-    Raises:
-        ModelUnavailable: as for `encoder_from_folder`.
-    """
+    """Files and sizes of the model in `folder`. Raises: ModelUnavailable: as for `encoder_from_folder`."""
     reader = _Folder(folder)
     reader.check_architecture()
     reader.check_modules()

@@ -48,12 +48,8 @@ class Limiter:
         self._random = random.Random(seed)  # noqa: S311 - jitter is no secret
         self._not_before = 0.0
         self._refusal: _Refusal | None = None
-        self._pauses = 0
-
-    @property
-    def pauses(self) -> int:
+        self.pauses = 0
         """How often the server made all calls wait."""
-        return self._pauses
 
     def run(self, one_try: Callable[[], T]) -> T:
         """Run `one_try` when allowed, and retry it after temporary failures.
@@ -141,7 +137,7 @@ class Limiter:
                 "was finished is kept; run the same command again later, or lower `concurrency` under [chat]"
             ) from None
         with self._lock:
-            self._pauses += 1
+            self.pauses += 1
             spread = self._random.uniform(0, JITTER) * min(wait, self._settings.backoff_seconds)
             self._not_before = max(self._not_before, time.monotonic() + wait + spread)
 

@@ -98,16 +98,12 @@ class LocalEncoder:
         settings: LocalSettings | None = None,
         runtime: OpenRuntime | None = None,
     ) -> None:
-        self._identity = EncoderIdentity(name, digest, model.sizes.width)
+        self.identity = EncoderIdentity(name, digest, model.sizes.width)
         self._model = model
         self._settings = settings or LocalSettings()
         self._open_runtime = runtime or _onnx_runtime
         self._loading = threading.Lock()
         self._loaded: _Loaded | None = None
-
-    @property
-    def identity(self) -> EncoderIdentity:
-        return self._identity
 
     @cached_property
     def quick(self) -> LocalEncoder:
@@ -117,7 +113,7 @@ class LocalEncoder:
         if self._open_runtime is not _onnx_runtime:
             return self
         alone = replace(self._settings, batch=1)
-        return LocalEncoder(self._identity.name, self._identity.digest, self._model, alone, _eight_bit_runtime)
+        return LocalEncoder(self.identity.name, self.identity.digest, self._model, alone, _eight_bit_runtime)
 
     def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
         """Unit vectors in the order of `texts`, shape (len(texts), dimension); see `Encoder.encode`.
@@ -125,7 +121,7 @@ class LocalEncoder:
         Raises:
             ModelUnavailable: the model's files are missing, altered or unusable.
         """
-        vectors = np.empty((len(texts), self._identity.dimension), np.float32)
+        vectors = np.empty((len(texts), self.identity.dimension), np.float32)
         done = 0
         for batch in self._batches(texts):
             vectors[batch.indices] = self._ready().bert.texts(*batch.padded())
@@ -140,7 +136,7 @@ class LocalEncoder:
         Raises:
             ModelUnavailable: as for `encode`.
         """
-        vectors: list[FloatMatrix] = [np.empty((0, self._identity.dimension), np.float32)] * len(texts)
+        vectors: list[FloatMatrix] = [np.empty((0, self.identity.dimension), np.float32)] * len(texts)
         for batch in self._batches(texts):
             rows = self._ready().bert.tokens(*batch.padded())
             for index, row, encoding in zip(batch.indices, rows, batch.encodings, strict=True):
@@ -176,10 +172,10 @@ class LocalEncoder:
     def _load(self) -> _Loaded:
         model = self._model
         found = digest_of(model.weights)
-        if found != self._identity.digest:
+        if found != self.identity.digest:
             raise ModelUnavailable(
-                f"the weights {model.weights} of {self._identity.name} are altered: their SHA-256 is {found}, expected "
-                f"{self._identity.digest}; install or copy them again"
+                f"the weights {model.weights} of {self.identity.name} are altered: their SHA-256 is {found}, expected "
+                f"{self.identity.digest}; install or copy them again"
             )
         tokenizer, weights = _tokenizer(model), read_weights(model.weights)
         try:

@@ -94,22 +94,9 @@ class _Pieces:
     barred: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Heads:
-    """Logits of one text: shapes (length, 2), (3) and (1)."""
-
-    span: FloatMatrix
-    verdict: FloatMatrix
-    helps: FloatMatrix
-
-
 @cache
 def installed_reader() -> Reader:
-    """The reader of the installed package, one per process.
-
-    Raises:
-        ModelUnavailable: as for `Reader`.
-    """
+    """The reader of the installed package, one per process. Raises: ModelUnavailable: as for `Reader`."""
     return Reader()
 
 
@@ -135,7 +122,7 @@ class Reader:
 
     def read(self, pairs: Sequence[ToRead]) -> list[Reading]:
         """The readings, in order. Each pair is its own batch, because rounding to eight bits depends on the batch."""
-        return [_reading(pieces, self._graph.run(pieces)) for pieces in self._encode(pairs)]
+        return [_reading(pieces, *self._graph.run(pieces)) for pieces in self._encode(pairs)]
 
     def _encode(self, pairs: Sequence[ToRead]) -> Iterator[_Pieces]:
         questions, befores, texts = (
@@ -175,7 +162,8 @@ class _Graph:
         self._large = do.large  # the session reads these without copying, so they must outlive it
         self._session = open_session(do.model(shapes, segments=True), self._large, threads)
 
-    def run(self, pieces: _Pieces) -> _Heads:
+    def run(self, pieces: _Pieces) -> list[FloatMatrix]:
+        """The logits of the heads span, verdict and helps: shapes (length, 2), (3) and (1)."""
         length = len(pieces.ids)
         segments = np.zeros((1, length), np.int64)
         segments[0, pieces.text_at :] = 1
@@ -185,7 +173,7 @@ class _Graph:
             "mask": np.ones((1, length), np.float32),
             "segments": segments,
         }
-        return _Heads(*(values[0] for values in self._session.run(self._outputs, given)))
+        return [values[0] for values in self._session.run(self._outputs, given)]
 
 
 def reader_folder() -> Path:
@@ -242,10 +230,10 @@ def read_reader_weights(folder: Path) -> dict[str, NDArray[np.float32]]:
     }
 
 
-def _reading(pieces: _Pieces, heads: _Heads) -> Reading:
-    shares = np.exp(heads.verdict - heads.verdict.max())
+def _reading(pieces: _Pieces, span: FloatMatrix, verdict: FloatMatrix, helps: FloatMatrix) -> Reading:
+    shares = np.exp(verdict - verdict.max())
     yes, no, neither = (float(share) for share in shares / shares.sum())
-    return Reading(_answers(pieces, heads.span), yes, no, neither, _logistic(float(heads.helps[0])))
+    return Reading(_answers(pieces, span), yes, no, neither, _logistic(float(helps[0])))
 
 
 def _answers(pieces: _Pieces, span: FloatMatrix) -> tuple[Answer, ...]:

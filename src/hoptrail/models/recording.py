@@ -27,11 +27,7 @@ SHOWN = 400
 
 
 def write_recording(replies: Iterable[StoredReply], path: Path) -> int:
-    """Write replies as JSON lines. Returns their number.
-
-    Raises:
-        StorageError: the file cannot be written.
-    """
+    """Write replies as JSON lines. Returns their number. Raises: StorageError: the file cannot be written."""
     lines = [_line(reply) for reply in replies]
     try:
         replace_file(path, "".join(lines).encode())
@@ -94,11 +90,7 @@ class RecordedChat:
         return Usage()
 
     def ask(self, request: ChatRequest) -> PaidReply:
-        """The recorded reply.
-
-        Raises:
-            RecordingError: there is none; the message names the call.
-        """
+        """The recorded reply. Raises: RecordingError: there is none; the message names the call."""
         reply = self.remembered(request)
         if reply is None:
             words = " ".join(request.messages[-1].text.split())

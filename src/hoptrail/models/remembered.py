@@ -217,11 +217,7 @@ class RememberedReplies:
 
     @contextmanager
     def transaction(self, *, write: bool = True) -> Iterator[sqlite3.Connection]:
-        """The connection, in a transaction, for one thread at a time.
-
-        Raises:
-            StorageError: the file cannot be used.
-        """
+        """The connection, in a transaction, for one thread at a time. Raises: StorageError: the file cannot be used."""
         try:
             with self._lock:
                 connection = self._connected()

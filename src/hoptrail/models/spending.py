@@ -83,11 +83,7 @@ class Limits:
 
     @classmethod
     def of(cls, settings: ChatSettings) -> Limits:
-        """The limits of the settings.
-
-        Raises:
-            UsageError: money is limited, but the price is unknown.
-        """
+        """The limits of the settings. Raises: UsageError: money is limited, but the price is unknown."""
         if settings.limit_money and cost_of(0, 0, settings).money is None:
             raise UsageError(
                 f"limit_money is set, but the price of {settings.model or 'the model'} is not: set prompt_price and "

@@ -67,12 +67,9 @@ class WebSearch:
         key = find_key(settings.key_variable) if settings.engine == "serper" else NO_KEY
         if not key:
             raise UsageError(f"the search engine wants a key: set the environment variable {settings.key_variable}")
+        self.name = settings.engine
         self._settings = settings
         self._address = Address(settings.address, "", key)
-
-    @property
-    def name(self) -> str:
-        return self._settings.engine
 
     def search(self, question: str, limit: int) -> tuple[WebPage, ...]:
         """The first `limit` pages of the engine, in its order, without those that lack text or address.

@@ -11,7 +11,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -39,6 +39,7 @@ from hoptrail.publishing.manifest import (
 from hoptrail.publishing.objects import STREAMS, Objects, Unchanged
 
 if TYPE_CHECKING:
+    from filelock import BaseFileLock
     from obstore import UpdateVersion
 
 _MANIFEST = "manifest.json"
@@ -70,14 +71,6 @@ def default_cache() -> Path:
     from platformdirs import user_cache_path
 
     return user_cache_path("hoptrail", appauthor=False) / "published"
-
-
-def fetch(address: str, cache: Path) -> Copy:
-    """The current publication of an address, fetched into the cache unless it is there.
-
-    Raises: as `Follower.first` does.
-    """
-    return Follower(address, cache).first()
 
 
 class Follower:
@@ -302,13 +295,11 @@ def _flock(file: BinaryIO, *, shared: bool) -> None:
     fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
 
 
-@contextmanager
-def _lock(home: Path, timeout: float = -1) -> Iterator[None]:
+def _lock(home: Path, timeout: float = -1) -> BaseFileLock:
     """Lets one process at a time change the cache of an address.
 
     Raises: TimeoutError: another process has the lock for `timeout` seconds.
     """
     from filelock import FileLock
 
-    with FileLock(home / _LOCK, timeout=timeout):
-        yield
+    return FileLock(home / _LOCK, timeout=timeout)

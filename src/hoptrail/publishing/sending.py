@@ -157,11 +157,7 @@ def _put_manifest(objects: Objects, manifest: Manifest, version: UpdateVersion |
 
 
 def _switch(objects: Objects, pointer: Pointer, version: UpdateVersion | None) -> None:
-    """Replace the pointer if it is still the version that was read.
-
-    Raises:
-        IndexBusy: it is another one.
-    """
+    """Replace the pointer if it is still the version that was read. Raises: IndexBusy: it is another one."""
     try:
         objects.replace(POINTER, pointer.content, version)
     except Outdated as error:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from hoptrail.language.closeness import Close, asked_words, close_statements, encoder_similarity
+from hoptrail.language.closeness import UNITS, Close, asked_words, close_statements, encoder_similarity
 from hoptrail.language.spelling import corrected
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.text.statements import LONGEST, UnitStatement, statements_of
@@ -36,11 +36,16 @@ def closest(question: str, found: Ranking, corpus: Corpus, leads: Sequence[Span]
     """
     units = _citable([hit.unit for hit in found], corpus)
     question = corrected(question, units)
-    close = close_statements(question, units, encoder_similarity(corpus.encoder) if units else None)
+    near = [*units[:UNITS], *(unit for unit in units[UNITS:] if _holds_any(unit, leads))]
+    close = close_statements(question, near, encoder_similarity(corpus.encoder) if units else None, len(near))
     asked = asked_words(question)
     runs = _runs(_with_leads(close, leads))
     sources = corpus.sources({run.unit.document for run in runs})
     return tuple(run.to_statement(asked, sources.get(run.unit.document, "")) for run in runs)
+
+
+def _holds_any(unit: Unit, leads: Sequence[Span]) -> bool:
+    return any(source.covers(lead) for source in unit.sources for lead in leads)
 
 
 def _with_leads(close: Sequence[Close], leads: Sequence[Span]) -> list[Close]:

@@ -32,6 +32,7 @@ from hoptrail.recipes.hopwise import failed_hop
 from hoptrail.recipes.opinions import Opinion, best_opinion, combined_confidence, with_failures
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.question_budget import QuestionBudget
+from hoptrail.recipes.reranking import reranked
 from hoptrail.recipes.trail_chain import Chain, ChainSettings, without_repeats
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pack import pack
@@ -43,6 +44,7 @@ from hoptrail.types import Answer, AnswerKind, Ranking, Span, Trail
 class TrailSettings(PassageSettings):
     """`search` retrieves `k` passages; stages read them until an answer has the combined confidence `sure`.
 
+    Stages read the best `rerank` passages in the order of their helpfulness, if the language judges passages (0: as found).
     The first stage reads the best `first_read` passages, the second is the `chain`, the third (`wide`) reads all `k`. The third's
     confidence is multiplied by `wide_trust`, because so much text always offers some answer. Below `least_confidence` the recipe
     abstains. A question spends at most `tasks` language tasks, and starts none after spending `tokens` (0: no limit); steps that
@@ -50,6 +52,7 @@ class TrailSettings(PassageSettings):
     """
 
     search: PathSettings = field(default_factory=PathSettings)
+    rerank: int = 12
     first_read: int = 5
     chain: ChainSettings = field(default_factory=ChainSettings)
     wide: bool = True
@@ -64,8 +67,8 @@ class TrailSettings(PassageSettings):
         PassageSettings.__post_init__(self)  # super() does not work in classes with slots
         if self.first_read < 1:
             raise ValueError("first_read is at least 1")
-        if min(self.tasks, self.tokens) < 0:
-            raise ValueError("tasks and tokens are at least 0")
+        if min(self.rerank, self.tasks, self.tokens) < 0:
+            raise ValueError("rerank, tasks and tokens are at least 0")
         if not all(0 <= share <= 1 for share in (self.wide_trust, self.sure, self.least_confidence)):
             raise ValueError("wide_trust, sure and least_confidence lie between 0 and 1")
 
@@ -115,7 +118,8 @@ class TrailRecipe:
         started = time.perf_counter()
         meter = Meter(self.language, self.settings.abstain)
         found = self.retrieve(question)
-        opinions = self._opinions(question, found, meter)
+        read_first = reranked(question, found, meter, self.settings.rerank)
+        opinions = self._opinions(question, read_first, meter)
         best, belief = best_opinion(opinions)
         text = best.answer if belief >= self.settings.least_confidence else None
         # An abstention shows the failed hops of all stages, because they may be its cause.
@@ -128,7 +132,7 @@ class TrailRecipe:
             *(question, text, self.name, self.language.name, evidence, trail, usage, found, belief),
             kind=best.kind,
             items=best.items if text is not None else (),
-            closest=closest(question, without_repeats((*found, *read)), self.corpus, _leads_of(opinions)),
+            closest=closest(question, without_repeats((*read_first, *read)), self.corpus, _leads_of(opinions)),
         )
 
     def _opinions(self, question: str, found: Ranking, meter: Meter) -> list[Opinion]:
@@ -145,7 +149,8 @@ class TrailRecipe:
         few = pack(found[: chosen.first_read], chosen.evidence_tokens)
         yield self._reading(question, few, budget.meter)
         if kind_asked(question) not in _READ_OFF:
-            yield from Chain(self.corpus, found, chosen.chain, chosen.evidence_tokens, budget).opinions(question)
+            chain = Chain(self.corpus, found, chosen.chain, chosen.rerank, chosen.evidence_tokens, budget)
+            yield from chain.opinions(question)
         everything = pack(found, chosen.evidence_tokens)
         if chosen.wide and everything != few and budget.affords(1):  # the same text read twice is one opinion
             wide = self._reading(question, everything, budget.meter)

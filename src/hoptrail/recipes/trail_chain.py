@@ -24,6 +24,7 @@ from hoptrail.recipes.answering import CitedHop, findings_of, report_hops
 from hoptrail.recipes.hopwise import conclusion, failed_hop, next_questions, read_packed
 from hoptrail.recipes.opinions import Opinion
 from hoptrail.recipes.question_budget import QuestionBudget
+from hoptrail.recipes.reranking import reranked
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pack import pack
 from hoptrail.retrieval.passages.frontier import FrontierSettings, search_frontier
@@ -83,11 +84,15 @@ class Attempt:
 
 @dataclass(slots=True)
 class Chain:
-    """One question's chain over the passages `found` for it; at most `tokens` of evidence are read at a time."""
+    """One question's chain over the passages `found` for it; at most `tokens` of evidence are read at a time.
+
+    `rerank` is that of `TrailSettings`.
+    """
 
     corpus: Corpus
     found: Ranking
     settings: ChainSettings
+    rerank: int
     tokens: int
     budget: QuestionBudget
     attempts: list[Attempt] = field(default_factory=list)
@@ -126,7 +131,8 @@ class Chain:
 
     def _hop(self, question: str, asked: str) -> CitedHop:
         """A first try, and a second if the first gave no supported answer."""
-        own = self._search(asked, self.settings.search)
+        own = self._search(asked, max(self.settings.search, self.rerank) if self.settings.search else 0)
+        own = reranked(asked, own, self._meter, self.rerank)[: self.settings.search]
         hits = without_repeats((*own, *self.found[: self.settings.path_read]))
         attempt = self._try(question, asked, hits)
         unanswered = attempt.cited.hop.verdict is Verdict.UNANSWERED

@@ -46,11 +46,6 @@ def written(answer: JsonObject) -> Written:
     return Written("\n".join([head, *([""] if lines else []), *lines]), tuple(quotations))
 
 
-def text_of(answer: JsonObject) -> str:
-    """The text of `written` alone."""
-    return written(answer).text
-
-
 def _unsettled(text: str, closest: Sequence[JsonObject]) -> Written:
     quotations: list[tuple[int, JsonObject]] = []
     text += "\n"
@@ -77,5 +72,9 @@ def citations_of(answer: JsonObject) -> list[JsonObject]:
 
 def harmless(text: str) -> str:
     """`text` on one line, escaped so that Markdown renders it literally."""
-    printable = "".join(character if character.isprintable() else " " for character in text)
-    return _MARKUP.sub(r"\\\g<0>", " ".join(printable.split()))
+    return _MARKUP.sub(r"\\\g<0>", one_line(text))
+
+
+def one_line(text: str) -> str:
+    """`text` on one line, with a space for anything unprintable (escape sequences, line breaks)."""
+    return " ".join("".join(character if character.isprintable() else " " for character in text).split())

@@ -29,7 +29,6 @@ from hoptrail.serving import (
     cli_corpus,
     cli_evaluation,
     cli_explaining,
-    cli_mcp,
     cli_publishing,
     cli_reproducing,
     cli_serving,
@@ -278,7 +277,7 @@ app.command(rich_help_panel=UPKEEP)(cli_publishing.publish)
 app.command(rich_help_panel=UPKEEP)(cli_publishing.backup)
 app.command(rich_help_panel=UPKEEP)(cli_publishing.restore)
 app.command(rich_help_panel=DAILY)(cli_serving.serve)
-app.command(rich_help_panel=DAILY)(cli_mcp.mcp)
+app.command(rich_help_panel=DAILY)(cli_serving.mcp)
 
 
 @app.command(rich_help_panel=RESEARCH)

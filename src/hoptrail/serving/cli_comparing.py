@@ -18,20 +18,15 @@ if TYPE_CHECKING:
 
 trail = typer.Typer(help="Analyse the trails of runs.", no_args_is_help=True, rich_markup_mode=None)
 
-RunFolder = Annotated[
-    Path, typer.Argument(metavar="RUN", help="A folder in DIR/runs, as `evaluate --work DIR` names it.")
-]
 Examples = Annotated[int, typer.Option("--examples", metavar="N", min=0, help="Show the first N questions of each.")]
-Runs = Annotated[
-    list[Path],
-    typer.Argument(metavar="RUN...", help="Folders in DIR/runs; the first is the baseline."),
-]
 
 _NUMERIC = frozenset("0123456789.,+-*[] ")
 
 
 def compare(
-    runs: Runs,
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="Folders in DIR/runs; the first is the baseline.")
+    ],
     markdown: Annotated[Path | None, typer.Option("--markdown", metavar="FILE.md", help="Write the tables.")] = None,
     csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE.csv", help="Write every mean and test.")] = None,
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE.html", help="Write a page with plots.")] = None,

@@ -75,11 +75,7 @@ def corpus_wikipedia(
 
 
 def _templates(file: Path) -> tuple[tuple[str, str], ...]:
-    """Names of templates with their texts.
-
-    Raises:
-        UsageError: the file cannot be read, or holds anything else.
-    """
+    """Names of templates with their texts. Raises: UsageError: the file cannot be read, or holds anything else."""
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

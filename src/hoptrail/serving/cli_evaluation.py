@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -207,8 +207,8 @@ def score(
     if rule not in set(Rule):
         raise UsageError(f"there is no rule {rule}. Rules: {', '.join(Rule)}.")
     scores = score_predictions(predictions, Rule(rule))
-    summary = contract.summary_json(rule, summarise_scores(scores))
-    rows = [contract.score_json(row) for row in scores] if each else []
+    summary = {"rule": rule} | asdict(summarise_scores(scores))
+    rows = [asdict(row) for row in scores] if each else []
     if as_json:
         print_json(summary | ({"each": rows} if each else {}))
         return

@@ -11,10 +11,6 @@ from hoptrail.corpus.places import index_folder
 from hoptrail.publishing.collecting import KEEP_HOURS
 from hoptrail.serving.options import IndexFolder, console_of
 
-NamedFolder = Annotated[
-    Path, typer.Option("--index", metavar="DIR", parser=index_folder, help="The folder of the index.")
-]
-
 
 def publish(
     address: Annotated[str, typer.Argument(metavar="ADDRESS", help="s3://, gs:// or az:// and BUCKET/PATH.")],
@@ -58,7 +54,9 @@ def restore(
     source: Annotated[
         str, typer.Argument(metavar="FROM", help="The folder of a backup, or the address of a publication.")
     ],
-    folder: NamedFolder,
+    folder: Annotated[
+        Path, typer.Option("--index", metavar="DIR", parser=index_folder, help="The folder of the index.")
+    ],
 ) -> None:
     """Create an index from a backup or from the publication at an address."""
     from hoptrail.publishing.fetching import restore as fetch

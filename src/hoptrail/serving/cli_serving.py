@@ -1,10 +1,11 @@
-"""The command `serve`: workspaces, keys and address from its options. `cli.py` registers it."""
+"""The commands `serve` (workspaces, keys and address from its options) and `mcp`. `cli.py` registers them."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, Annotated
@@ -17,6 +18,7 @@ from hoptrail.errors import UsageError
 from hoptrail.index import Index
 from hoptrail.publishing.address import Address, is_address
 from hoptrail.serving.options import (
+    IndexFolder,
     LanguageName,
     SettingsFile,
     console_of,
@@ -41,6 +43,10 @@ Served = Annotated[
         help="A folder of documents, to index and watch; an index folder; or the address of a published index.",
     ),
 ]
+BuiltFor = Annotated[
+    list[str] | None,
+    typer.Option("--for", metavar="RECIPE,...", help="Build what these recipes need for added documents."),
+]
 
 
 def serve(
@@ -57,10 +63,7 @@ def serve(
         typer.Option("--name", metavar="NAME,...", help="Further host names of this server."),
     ] = None,
     key_file: Annotated[Path | None, typer.Option("--key-file", metavar="FILE", help="Lines `WORKSPACE KEY`.")] = None,
-    recipes: Annotated[
-        list[str] | None,
-        typer.Option("--for", metavar="RECIPE,...", help="Build what these recipes need for added documents."),
-    ] = None,
+    recipes: BuiltFor = None,
     agents_may_change: Annotated[
         bool, typer.Option("--agents-may-change", help="Offer agents tools that add and remove documents.")
     ] = False,
@@ -127,10 +130,10 @@ def _following(workspace: Workspace, documents: str | None, host: str, port: int
     if documents is None:
         yield
         return
-    from hoptrail.serving.server.folder import WatchedFolder
+    from hoptrail.serving.server.folder import watched_folder
 
     _open_page(host, port)
-    with WatchedFolder(workspace, Path(documents).expanduser(), _print_report):
+    with watched_folder(workspace, Path(documents).expanduser(), _print_report):
         yield
 
 
@@ -148,3 +151,22 @@ def _open_page(host: str, port: int) -> None:
         shown = Timer(OPEN_SECONDS, webbrowser.open, [f"http://{host}:{port}"])
         shown.daemon = True
         shown.start()
+
+
+def mcp(
+    folder: IndexFolder,
+    recipes: BuiltFor = None,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Offer no tools that change documents.")] = False,
+    language: LanguageName = None,
+    settings: SettingsFile = None,
+) -> None:
+    """Serve one agent over standard input and output (Model Context Protocol)."""
+    if find_spec("mcp") is None:
+        raise UsageError("this needs the package mcp: install it with `pip install 'hoptrail[mcp]'`.")
+    import asyncio
+
+    from hoptrail.serving.server.mcp_server import serve_stdio
+    from hoptrail.serving.server.workspaces import Workspace
+
+    workspace = Workspace("main", open_index(folder, settings, language), named(recipes))
+    asyncio.run(serve_stdio(workspace, may_change=not read_only))

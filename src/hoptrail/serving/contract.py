@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import asdict
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from hoptrail.corpus.places import UPLOADED
 from hoptrail.json_object import JsonObject
 from hoptrail.text.dates import unit_date
-from hoptrail.types import Answer, Cited, Evidence, Hit, Hop, Ranking, Statement, Usage, Verdict
+from hoptrail.types import Answer, Cited, Evidence, Hit, Hop, Ranking, Statement, Verdict
 
 if TYPE_CHECKING:
-    from hoptrail.evaluation.answer_scores import AnswerScore
-    from hoptrail.evaluation.predictions import ScoreSummary
     from hoptrail.index_contents import Contents
 
 
@@ -49,7 +48,7 @@ def answer_json(answer: Answer) -> JsonObject:
         "language": answer.language,
         "evidence": [evidence_json(evidence) for evidence in answer.evidence],
         "trail": [hop_json(hop) for hop in answer.trail],
-        "usage": _usage_json(answer.usage),
+        "usage": asdict(answer.usage),
         "kind": answer.kind.value,
         "items": list(answer.items),
         "confidence": answer.confidence,
@@ -80,11 +79,7 @@ def contents_json(contents: Contents) -> JsonObject:
     """
     return {
         "format": contents.format,
-        "encoder": {
-            "name": contents.encoder.name,
-            "digest": contents.encoder.digest,
-            "dimension": contents.encoder.dimension,
-        },
+        "encoder": asdict(contents.encoder),
         "documents": [
             {
                 "id": document.id,
@@ -98,24 +93,7 @@ def contents_json(contents: Contents) -> JsonObject:
         "units": {kind.value: count for kind, count in contents.units.items()},
         "links": contents.links,
         "structures": list(contents.structures),
-        "usage": _usage_json(contents.usage),
-    }
-
-
-def score_json(score: AnswerScore) -> JsonObject:
-    """One line of `score --each`."""
-    return {"em": score.em, "f1": score.f1, "precision": score.precision, "recall": score.recall}
-
-
-def summary_json(rule: str, summary: ScoreSummary) -> JsonObject:
-    """The object of `score --json`."""
-    return {
-        "rule": rule,
-        "n": summary.n,
-        "em": summary.em,
-        "f1": summary.f1,
-        "precision": summary.precision,
-        "recall": summary.recall,
+        "usage": asdict(contents.usage),
     }
 
 
@@ -182,13 +160,4 @@ def _hit_json(hit: Hit) -> JsonObject:
         "score": hit.score,
         "channel": hit.channel,
         "document": hit.unit.document,
-    }
-
-
-def _usage_json(usage: Usage) -> JsonObject:
-    return {
-        "calls": usage.calls,
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "seconds": usage.seconds,
     }

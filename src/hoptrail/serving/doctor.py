@@ -33,17 +33,14 @@ _ENDPOINT_ERRORS = (EndpointUnreached, EndpointRefused, Interrupted)
 """Errors that do not depend on the form of the reply."""
 
 
-def _passage(title: str, text: str) -> Unit:
-    return Unit("doctor", Kind.PASSAGE, title, text, (Span("doctor", 0, len(text)),))
-
-
 _OTHERS = "not needed as long as another form works: `ask` uses the first that does"
 _NONE = "if no form works, the model is too small for this, or it is not a chat model: name another one"
+_STORY = "Ada Lunt was an engineer. She was born in Wrenmouth and built bridges."
 _TRIAL_TASKS: tuple[Task[Any], ...] = (
     Decompose("Which river flows through the birthplace of Ada Lunt?"),
     Read(
         "Where was Ada Lunt born?",
-        (_passage("Ada Lunt", "Ada Lunt was an engineer. She was born in Wrenmouth and built bridges."),),
+        (Unit("doctor", Kind.PASSAGE, "Ada Lunt", _STORY, (Span("doctor", 0, len(_STORY)),)),),
     ),
 )
 """The tasks tried in each form: a plan, and an answer from evidence."""

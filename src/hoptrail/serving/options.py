@@ -124,7 +124,6 @@ def settings_with(file: Path | None, language: str | None, folder: Path, *, rehe
 @contextmanager
 def watching() -> Iterator[Watcher]:
     """Progress on standard error; the first stop signal ends the run after saving, a second one at once."""
-    from hoptrail.indexing import Watcher
     from hoptrail.serving.progress import progress_reports
 
     stopped = False
@@ -140,13 +139,7 @@ def watching() -> Iterator[Watcher]:
     try:
         console = console_of(error=True)
         with progress_reports(console) as shown:
-            yield Watcher(
-                shown.report,
-                lambda: stopped,
-                shown.spent,
-                lambda line: console.print(plain(line), soft_wrap=True),
-                shown.progress,
-            )
+            yield replace(shown, stopped=lambda: stopped, say=lambda line: console.print(plain(line), soft_wrap=True))
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
@@ -187,9 +180,9 @@ def named(lists: Iterable[str] | None) -> list[str]:
 def console_of(*, error: bool = False) -> Console:
     """A console on standard output or error. Files and pipes get a fixed width, so that scripts do not depend on a window."""
     console = Console(stderr=error, highlight=False, markup=False, emoji=False)
-    return (
-        console if console.is_terminal else Console(stderr=error, highlight=False, markup=False, emoji=False, width=120)
-    )
+    if not console.is_terminal:
+        console.width = 120
+    return console
 
 
 def print_json(content: JsonObject | list[JsonObject]) -> None:
@@ -198,22 +191,14 @@ def print_json(content: JsonObject | list[JsonObject]) -> None:
 
 
 def check_writable(path: Path | None) -> None:
-    """Refuse an unwritable file before there is anything to lose.
-
-    Raises:
-        StorageError: it cannot be written.
-    """
+    """Refuse an unwritable file before there is anything to lose. Raises: StorageError: it cannot be written."""
     if path is not None:
         with _writing(path):
             refuse_unwritable(path)
 
 
 def write_text(path: Path, text: str) -> None:
-    """Replace a file atomically.
-
-    Raises:
-        StorageError: it cannot be written.
-    """
+    """Replace a file atomically. Raises: StorageError: it cannot be written."""
     with _writing(path):
         replace_file(path, text.encode())
 

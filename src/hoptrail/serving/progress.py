@@ -6,23 +6,15 @@ A file or a pipe gets a line now and then.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-)
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from hoptrail.indexing import Watcher
 from hoptrail.serving.render import plain
-from hoptrail.structures.build_context import Report
 from hoptrail.structures.course import Progress as RunProgress
-from hoptrail.structures.course import ignore
 from hoptrail.types import Usage
 
 EVERY = 60.0
@@ -31,26 +23,17 @@ EVERY = 60.0
 _SPENT = "spent"
 
 
-@dataclass(frozen=True, slots=True)
-class Reporting:
-    """Callbacks for progress of a step (total 0: unknown), of an indexing run, and for spending."""
-
-    report: Report
-    progress: Callable[[RunProgress], None] = ignore
-    spent: Callable[[Usage], None] = ignore
-
-
 @contextmanager
-def progress_reports(console: Console) -> Iterator[Reporting]:
-    """Callbacks that show progress while the body runs."""
+def progress_reports(console: Console) -> Iterator[Watcher]:
+    """A watcher that shows progress and spending while the body runs."""
     if not console.is_terminal:
         log = _Log(console)
-        yield Reporting(log.report, log.progress)
+        yield Watcher(log.report, progress=log.progress)
         return
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bars:
         shown = _Bars(bars)
-        yield Reporting(shown.report, shown.progress, shown.spent)
+        yield Watcher(shown.report, spent=shown.spent, progress=shown.progress)
 
 
 class _Log:

@@ -18,6 +18,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from hoptrail.errors import DocumentError
+from hoptrail.serving.answer_text import one_line
 from hoptrail.serving.contract import FAILED, NOTHING_FOUND, UNSETTLED
 from hoptrail.text.dates import unit_date
 from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Ranking, Statement, Unit, Usage, Verdict
@@ -42,8 +43,7 @@ EXCERPT = 240
 
 def plain(text: str, style: str = "") -> Text:
     """Text without markup on one line, with a space for anything unprintable (escape sequences, line breaks)."""
-    printable = "".join(character if character.isprintable() else " " for character in text)
-    return Text(" ".join(printable.split()), style=style)
+    return Text(one_line(text), style=style)
 
 
 def render_answer(answer: Answer) -> RenderableType:
@@ -78,16 +78,10 @@ def _dated(date: str) -> str:
 def _source(item: Evidence | Statement) -> Text:
     """The file of a statement, as a link if the terminal has links, and the line or page."""
     path = Path(item.source if Path(item.source).exists() else item.source.partition("#")[0])
-    shown = plain(_from_here(item.source) or item.title)
+    shown = plain(item.source.removeprefix(f"{Path.cwd().as_posix()}/") or item.title)
     if path.is_absolute():
         shown.stylize(Style(link=path.as_uri()))
     return Text.assemble(shown, plain(f", {item.place}" if item.place else ""), style="dim")
-
-
-def _from_here(source: str) -> str:
-    """A path relative to the current folder, if it is below that."""
-    here = f"{Path.cwd().as_posix()}/"
-    return source.removeprefix(here)
 
 
 def _conclusion(answer: Answer) -> list[Text]:

@@ -19,7 +19,7 @@ from hoptrail.language.chat.schemas import AssessReply, RecallReply
 from hoptrail.language.chat.weighing import apply_logprobs
 from hoptrail.language.tasks import Assess, Decompose, Equate, Extract, Read, Sample, Summarise, Task, Verify
 from hoptrail.models.chat import ChatRequest, Rung
-from hoptrail.models.completion import read_completion
+from hoptrail.models.completion import read_choices
 from hoptrail.models.logprobs import ALTERNATIVES, Token
 from hoptrail.types import Unit
 from language_chat import ANSWER, QUESTION, Speaking
@@ -184,6 +184,6 @@ def test_what_a_real_server_gives_is_understood() -> None:
     cases = json.loads((SERVERS / "llama-server.json").read_text(encoding="utf-8"))["cases"]
     [case] = [case for case in cases if case["what"].startswith("log-probabilities")]
     request = ChatRequest("", "", "assess", (), Rung.PROMPT, "", 0.0, 100)
-    found = read_reply(read_completion([json.dumps(case["body"]).encode()], 20), request, AssessReply)
+    found = read_reply(read_choices([json.dumps(case["body"]).encode()], 20)[0], request, AssessReply)
     assert found is not None
     assert found.enough == pytest.approx(math.exp(-2.697) / (math.exp(-2.697) + math.exp(-3.092)), abs=1e-3)

@@ -15,9 +15,9 @@ from hoptrail.serving.server.http_server import server_config
 
 
 @contextmanager
-def listening(app: FastAPI) -> Iterator[str]:
+def listening(app: FastAPI, limits: ServerLimits | None = None) -> Iterator[str]:
     """The address of `app`, served while the body runs."""
-    server = uvicorn.Server(server_config(app, "127.0.0.1", 0, ServerLimits(stop_seconds=5)))
+    server = uvicorn.Server(server_config(app, "127.0.0.1", 0, limits or ServerLimits(stop_seconds=5)))
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
@@ -27,5 +27,5 @@ def listening(app: FastAPI) -> Iterator[str]:
         yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     finally:
         server.should_exit = True
-        thread.join(20)
+        thread.join(30)
     assert not thread.is_alive()

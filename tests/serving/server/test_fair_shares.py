@@ -5,16 +5,14 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import httpx
 import pytest
-import uvicorn
 from fastapi import FastAPI
 
 from hoptrail.documents.read_sources import ReadingLimits
@@ -22,33 +20,17 @@ from hoptrail.errors import DocumentError
 from hoptrail.models.encoder import FloatMatrix, Progress
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server import uploads
-from hoptrail.serving.server.http_server import server_config
 from hoptrail.serving.server.keys import Keys
 from hoptrail.serving.server.turns import Turns
 from hoptrail.types import Ranking
+from serving.server.listening import listening
 from serving.server.served import NORTH, OPERATOR, QUESTION, SOUTH, MakeApp, client_of, ended
 from serving.server.test_jobs import HoldingEncoder, texts
+from waiting import wait_until
 from world import FACTS
 
 SECONDS = 0.2
 """Extra seconds that a search of these tests takes."""
-
-
-@contextmanager
-def listening(app: FastAPI, limits: ServerLimits) -> Iterator[int]:
-    """The port of a real server in a thread."""
-    server = uvicorn.Server(server_config(app, "127.0.0.1", 0, limits))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        assert thread.is_alive()
-        time.sleep(0.01)
-    try:
-        yield server.servers[0].sockets[0].getsockname()[1]
-    finally:
-        server.should_exit = True
-        thread.join(30)
-    assert not thread.is_alive()
 
 
 class Slowly:
@@ -78,9 +60,9 @@ def slow_down(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return begun
 
 
-def client(port: int, key: str) -> httpx.Client:
+def client(address: str, key: str) -> httpx.Client:
     headers = {"Authorization": f"Bearer {key}"}
-    return httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=60, verify=False)
+    return httpx.Client(base_url=address, headers=headers, timeout=60, verify=False)
 
 
 def search(asking: httpx.Client) -> int:
@@ -98,16 +80,16 @@ def test_a_busy_key_goes_before_another_twice_at_the_most(
     begun = slow_down(app, monkeypatch)
     stop = threading.Event()
 
-    def ask_on(port: int) -> list[int]:
+    def ask_on(address: str) -> list[int]:
         found = []
-        with client(port, NORTH) as asking:
+        with client(address, NORTH) as asking:
             while not stop.is_set():
                 found.append(search(asking))
         return found
 
     before = []
-    with listening(app, limits) as port, ThreadPoolExecutor(12) as threads, client(port, SOUTH) as other:
-        busy = [threads.submit(ask_on, port) for _ in range(12)]
+    with listening(app, limits) as address, ThreadPoolExecutor(12) as threads, client(address, SOUTH) as other:
+        busy = [threads.submit(ask_on, address) for _ in range(12)]
         while len(begun) < 3:
             time.sleep(0.01)
         for _ in range(9):
@@ -152,7 +134,7 @@ def test_questions_that_compute_here_do_so_one_after_the_other(
             return ()
 
     monkeypatch.setattr(app.state.services.workspaces.get("north"), "recipe", lambda *_: Computing())
-    with listening(app, ServerLimits()) as port, ThreadPoolExecutor(4) as threads, client(port, NORTH) as busy:
+    with listening(app, ServerLimits()) as address, ThreadPoolExecutor(4) as threads, client(address, NORTH) as busy:
         assert list(threads.map(lambda _: search(busy), range(4))) == [200] * 4
     assert together == [False] * 4
 
@@ -174,11 +156,11 @@ def test_questions_that_wait_for_a_model_leave_a_thread_for_others(
 
     monkeypatch.setattr("hoptrail.serving.server.routes_answering.computes_here", lambda *_: False)
     monkeypatch.setattr(app.state.services.workspaces.get("north"), "recipe", lambda *_: Waiting())
-    with listening(app, limits) as port, ThreadPoolExecutor(4) as threads, client(port, NORTH) as busy:
+    with listening(app, limits) as address, ThreadPoolExecutor(4) as threads, client(address, NORTH) as busy:
         asked = [threads.submit(search, busy) for _ in range(4)]
         assert waits.wait(60)
         try:
-            with client(port, SOUTH) as other:
+            with client(address, SOUTH) as other:
                 assert search(other) == 200
         finally:
             replied.set()
@@ -196,10 +178,7 @@ def test_a_long_search_holds_up_nobody_for_long() -> None:
             assert ends.wait(60)
 
     def waits_for(*names: str) -> None:
-        until = time.monotonic() + 60
-        while sorted(begun) != sorted(names):
-            assert time.monotonic() < until, begun
-            time.sleep(0.005)
+        wait_until(lambda: sorted(begun) == sorted(names))
 
     with ThreadPoolExecutor(4) as threads:
         try:
@@ -230,10 +209,7 @@ def test_a_turn_that_is_offered_goes_to_who_has_had_none_for_longest() -> None:
     with ThreadPoolExecutor(4) as threads:
         with turns.of("busy") as turn:
             waiting = [threads.submit(ask, client) for client in ("busy", "busy", "other")]
-            until = time.monotonic() + 60
-            while sum(map(len, turns._waiting.values())) < 3:
-                assert time.monotonic() < until
-                time.sleep(0.005)
+            wait_until(lambda: sum(map(len, turns._waiting.values())) == 3)
             turn.offer()
             order.append("the first again")
         for one in waiting:
@@ -266,9 +242,9 @@ def test_a_key_that_waits_goes_before_what_another_has_waiting(make_app: MakeApp
     assert list(dict.fromkeys(order)) == ["avocet", "dunlin", "bittern", "crake"]
 
 
-def _refused(port: int) -> bool:
+def _refused(address: str) -> bool:
     try:
-        return httpx.get(f"http://127.0.0.1:{port}/health").status_code != 200
+        return httpx.get(f"{address}/health").status_code != 200
     except httpx.TransportError:
         return True
 
@@ -276,7 +252,8 @@ def _refused(port: int) -> bool:
 @pytest.mark.parametrize("key", [None, NORTH])
 def test_one_address_leaves_connections_for_others(make_app: MakeApp, keys: Keys, key: str | None) -> None:
     limits = ServerLimits(connections=40, address_connections=10, header_seconds=20)
-    with listening(make_app(keys if key else None, limits), limits) as port:
+    with listening(make_app(keys if key else None, limits), limits) as address:
+        port = int(address.rpartition(":")[2])
         idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(60)]
         try:
             refused = idle[-1]
@@ -284,7 +261,7 @@ def test_one_address_leaves_connections_for_others(make_app: MakeApp, keys: Keys
             assert refused.recv(4096).startswith(b"HTTP/1.1 503 ")
             there = httpx.HTTPTransport(local_address="127.0.0.2")
             headers = {"Authorization": f"Bearer {key}"} if key else {}
-            with httpx.Client(transport=there, base_url=f"http://127.0.0.1:{port}", headers=headers) as other:
+            with httpx.Client(transport=there, base_url=address, headers=headers) as other:
                 assert other.get("/health").status_code == 200
                 assert other.get("/api/documents").json()["total"] == len(FACTS)
             with socket.create_connection(("127.0.0.1", port)) as mine:
@@ -293,9 +270,7 @@ def test_one_address_leaves_connections_for_others(make_app: MakeApp, keys: Keys
         finally:
             for connection in idle:
                 connection.close()
-        until = time.monotonic() + 20
-        while _refused(port):
-            assert time.monotonic() < until, "connections that were closed are not counted any more"
+        wait_until(lambda: not _refused(address), 20)  # connections that were closed are not counted any more
 
 
 def test_documents_that_never_end_cost_ever_less(

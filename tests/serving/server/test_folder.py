@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,11 +10,12 @@ from fastapi.testclient import TestClient
 
 from hoptrail import Index, Settings
 from hoptrail.serving.server.app import create_app
-from hoptrail.serving.server.folder import WatchedFolder
+from hoptrail.serving.server.folder import watched_folder
 from hoptrail.serving.server.keys import find_keys
 from hoptrail.serving.server.workspaces import Workspace
 from hoptrail.syncing import IndexingReport
 from serving.server.served import client_of
+from waiting import wait_until
 from world import HashingEncoder
 
 FULL, LIMITED = "full-key-0123456789", "limited-key-0123456789"
@@ -46,14 +46,8 @@ def test_what_could_not_be_read_is_told_until_it_can_be(
     assert client.get("/api/show").json()["folder"] is None
     reports: list[IndexingReport] = []
 
-    def wait_for(count: int) -> None:
-        until = time.monotonic() + 60
-        while len(reports) < count:
-            assert time.monotonic() < until
-            time.sleep(0.02)
-
-    with WatchedFolder(workspace, tmp_path / "notes", reports.append):
-        wait_for(1)
+    with watched_folder(workspace, tmp_path / "notes", reports.append):
+        wait_until(lambda: reports)
         unread = client.get("/api/show").json()["folder"]["unread"]
         assert unread["total"] == 1
         assert unread["files"][0]["file"] == "broken.pdf"
@@ -61,5 +55,5 @@ def test_what_could_not_be_read_is_told_until_it_can_be(
         limited = client.get("/api/show", headers={"Authorization": f"Bearer {LIMITED}"}).json()
         assert limited["folder"] is None, "the key does not see that file"
         (tmp_path / "notes" / "broken.pdf").unlink()
-        wait_for(2)
+        wait_until(lambda: len(reports) == 2)
         assert client.get("/api/show").json()["folder"] == {"unread": {"total": 0, "files": []}}

@@ -416,7 +416,7 @@ def test_the_server_lets_agents_change_documents_when_it_is_told_to(
 def test_without_the_package_the_command_says_what_to_install(
     hoptrail: Hoptrail, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hoptrail.serving.cli_mcp.find_spec", lambda _: None)
+    monkeypatch.setattr("hoptrail.serving.cli_serving.find_spec", lambda _: None)
     ended = hoptrail("mcp", "--index", tmp_path)
     assert ended.code == 2
     assert "pip install 'hoptrail[mcp]'" in ended.err

@@ -18,7 +18,7 @@ from openai import OpenAI
 from hoptrail import Index
 from hoptrail.errors import EndpointBusy
 from hoptrail.server_limits import ServerLimits
-from hoptrail.serving.answer_text import CITED, harmless, text_of
+from hoptrail.serving.answer_text import CITED, harmless, written
 from hoptrail.serving.contract import FAILED, NOTHING_FOUND
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.workspaces import Workspace
@@ -142,8 +142,8 @@ def test_an_abstention_says_so(client: OpenAI) -> None:
     assert extra_of(completion)["abstained"] is True
     assert len(extra_of(completion)["closest"]) == 3
     nothing: dict[str, Any] = {"answer": None, "evidence": [], "closest": [], "trail": []}
-    assert text_of(nothing) == NOTHING_FOUND
-    assert text_of(nothing | {"trail": [{"verdict": "failed"}]}) == FAILED
+    assert written(nothing).text == NOTHING_FOUND
+    assert written(nothing | {"trail": [{"verdict": "failed"}]}).text == FAILED
 
 
 IMAGE = {"type": "image_url", "image_url": {"url": "http://127.0.0.1:9/x.png"}}
@@ -205,7 +205,7 @@ def test_too_many_are_told_to_come_again(make_app: MakeApp, monkeypatch: pytest.
 
         return work
 
-    monkeypatch.setattr("hoptrail.serving.server.openai_routes.answering", slow)
+    monkeypatch.setattr("hoptrail.serving.server.streaming.answering", slow)
     ends: list[openai.APIStatusError] = []
 
     def ask(client: OpenAI) -> None:
@@ -288,6 +288,6 @@ def unescaped(markdown: str) -> str:
 def test_numbers_in_brackets_are_ours_alone() -> None:
     item: dict[str, Any] = dict.fromkeys(CITED, "")
     item |= {"document": "d1", "title": "A [2] title", "start": 0, "end": 4, "text": "It is so [7]."}
-    text = text_of({"answer": "So [9]", "trail": [], "evidence": [item, item, {**item, "start": 1}]})
+    text = written({"answer": "So [9]", "trail": [], "evidence": [item, item, {**item, "start": 1}]}).text
     assert text.splitlines()[0] == "So \\[9\\] [1][2]"
     assert text.splitlines()[2:] == [f"- [{n}] A \\[2\\] title: “It is so \\[7\\].”" for n in (1, 2)]

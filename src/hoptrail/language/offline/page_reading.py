@@ -144,9 +144,9 @@ class Reader:
                 )
 
     def _shares(self, question: str) -> dict[Span, float]:
-        """The share of the question's words that each statement says, rare words counting more."""
+        """The share of the question's words that each statement read for it says, rare words counting more."""
         if question not in self._shares_of:
-            close = close_statements(question, [sheet.unit for sheet in self._sheets], None)
+            close = close_statements(question, [sheet.unit for _, sheet, _ in self._readings(question)], None)
             shares = {one.said.support[0]: one.share for one in reversed(close) if one.said.support}
             self._shares_of[question] = shares
         return self._shares_of[question]

@@ -16,7 +16,7 @@ from typing import TypeVar, cast
 from hoptrail.errors import TaskFailed
 from hoptrail.execution.executor import is_remote_safe
 from hoptrail.language import tasks
-from hoptrail.language.closeness import Similarity, encoder_similarity
+from hoptrail.language.closeness import Similarity, close_statements, encoder_similarity
 from hoptrail.language.completing import clarify, complete
 from hoptrail.language.entity_finders import RULES, EntityFinder, open_finder
 from hoptrail.language.offline.concluding import conclude, read_by_hops
@@ -28,14 +28,15 @@ from hoptrail.language.offline.hops import make_plan
 from hoptrail.language.offline.listing import asks_count, count, list_by_reading, listing
 from hoptrail.language.offline.membership import claim_by_list
 from hoptrail.language.offline.offered import is_beside_choice, weigh_sides
-from hoptrail.language.offline.page_reading import NoReader, Reader
+from hoptrail.language.offline.page_reading import NoReader, Reader, log_odds
+from hoptrail.language.offline.reader_input import sheet_of
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.yes_no import claim
 from hoptrail.language.question_kinds import kind_asked
 from hoptrail.language.spelling import corrected
 from hoptrail.language.tasks import Reading, Reply, Task
 from hoptrail.models.encoder import Encoder
-from hoptrail.models.reader import installed_reader
+from hoptrail.models.reader import ToRead, installed_reader
 from hoptrail.models.remembered_readings import Remembered, TextReader
 from hoptrail.text.normal_forms import same_words
 from hoptrail.text.summaries import summarise
@@ -53,6 +54,7 @@ _OPEN_REFERENCE = re.compile(r"#\d+\b")
 
 _BEFORE_SIGN = re.compile(r"(?:the|an?) (?=[-/~$.<{])", re.IGNORECASE)
 _QUOTING = {AnswerKind.PASSAGE: explain, AnswerKind.STEPS: steps, AnswerKind.LIST: listing}
+_SAID = 5.0  # log odds for the share of the question's words that a passage's closest statement says
 _SIDES = 2
 _SURE = 0.5  # below this confidence, an entry whose description says what is asked replaces what was read
 _ALLOWED_SHARE = 0.25  # factor on the least confidence when abstaining is only allowed if nothing helps
@@ -107,6 +109,18 @@ class OfflineLanguage:
         value = self._output(task)
         return Reply(cast("T", value), Usage(seconds=time.perf_counter() - started))
 
+    def judge_passages(self, question: str, passages: tuple[Unit, ...]) -> tuple[float, ...]:
+        """By the reader, and by the share of the question's words that a passage's closest statement says. See `PassageJudge`."""
+        if self._given_reader is None and not self._settings.reader:
+            return ()
+        asked = corrected(question[: self._settings.question_characters], passages)
+        sheets = [sheet_of(passage, self._settings.unit_characters) for passage in passages]
+        readings = self._reader.read([ToRead(asked, sheet.text, barred=sheet.barred) for sheet in sheets])
+        close = close_statements(asked, passages, None, len(passages))
+        shares = {one.said.unit.id: one.share for one in reversed(close)}
+        together = zip(passages, readings, strict=True)
+        return tuple(log_odds(reading.helps) + _SAID * shares.get(unit.id, 0.0) for unit, reading in together)
+
     def _output(self, task: object) -> Output:
         match task:
             case tasks.Extract(unit):  # its title and its document's names resolve references
@@ -128,7 +142,7 @@ class OfflineLanguage:
             case tasks.Recall():
                 return Reading(None)
             case tasks.Sample() | tasks.Entail() | tasks.Equate():
-                return self._compare(task)
+                return _sample(task, self._reader, self._settings) if isinstance(task, tasks.Sample) else _compare(task)
         raise TaskFailed(f"offline cannot perform {type(task).__name__}: it is not a language task")
 
     def _decompose(self, task: tasks.Decompose) -> tasks.Decomposition:
@@ -201,14 +215,13 @@ class OfflineLanguage:
         concluded = conclude(task.question, make_plan(task.question, self._settings), task.findings, evidence, reading)
         return _of_kind(concluded, kind_asked(task.question[: self._settings.question_characters]))
 
-    def _compare(self, task: tasks.Sample | tasks.Entail | tasks.Equate) -> tasks.Samples | tasks.Relation | bool:
-        """Answers have the same meaning if they have the same words: the rules know no synonyms."""
-        if isinstance(task, tasks.Sample):
-            return _sample(task, self._reader, self._settings)
-        if isinstance(task, tasks.Equate):
-            return same_words(task.one, task.other)
-        same = same_words(task.premise, task.hypothesis)
-        return tasks.Relation.ENTAILMENT if same else tasks.Relation.CONTRADICTION
+
+def _compare(task: tasks.Entail | tasks.Equate) -> tasks.Relation | bool:
+    """Answers have the same meaning if they have the same words: the rules know no synonyms."""
+    if isinstance(task, tasks.Equate):
+        return same_words(task.one, task.other)
+    same = same_words(task.premise, task.hypothesis)
+    return tasks.Relation.ENTAILMENT if same else tasks.Relation.CONTRADICTION
 
 
 def _quote(

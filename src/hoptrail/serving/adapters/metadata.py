@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hoptrail.index import Index
 from hoptrail.json_object import JsonObject
 from hoptrail.serving import contract
-from hoptrail.serving.answer_text import text_of
+from hoptrail.serving.answer_text import written
 from hoptrail.text.dates import unit_date
 from hoptrail.types import Answer, Evidence, Hit, Kind, Ranking, Span
 
@@ -62,4 +62,4 @@ def evidence_of(answer: Answer) -> Sequence[tuple[str, Evidence, JsonObject]]:
 def text_and_json(answer: Answer) -> tuple[str, JsonObject]:
     """An answer as text and as `hoptrail ask --json` prints it: with `kind`, `items`, `confidence` and `closest`."""
     content = contract.answer_json(answer)
-    return text_of(content), content
+    return written(content).text, content

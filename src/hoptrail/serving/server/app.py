@@ -88,9 +88,9 @@ def create_app(
     if find_spec("mcp") is None:
         log.info("the extra mcp is not installed: agents are not served")
     else:
-        from hoptrail.serving.server.mcp_server import AgentsRoute
+        from hoptrail.serving.server.mcp_server import agents_router
 
-        app.include_router(AgentsRoute(agents_may_change).router())
+        app.include_router(agents_router(may_change=agents_may_change))
     return app
 
 
@@ -99,20 +99,20 @@ def _access(hosts: Collection[str], services: Services, keys: Keys) -> Access:
     for (name, _), labels in keys.limits.items():
         if workspace := services.workspaces.get(name):
             limited(workspace, labels)
-    return Access(frozenset(map(host_name, hosts)), services.workspaces.names, keys)
+    return Access(frozenset(map(host_name, hosts)), tuple(services.workspaces), keys)
 
 
 def _following(services: Services) -> list[Following]:
     return [
         Following(workspace.name, workspace.index, workspace.warm)
-        for workspace in services.workspaces
+        for workspace in services.workspaces.values()
         if isinstance(workspace.index, PublishedIndex)
     ]
 
 
 def _start(services: Services, warm: bool) -> None:
     """Warm the workspaces and resume their jobs. One that cannot be opened is logged; the others are served."""
-    for workspace in services.workspaces:
+    for workspace in services.workspaces.values():
         try:
             if warm:
                 workspace.warm()

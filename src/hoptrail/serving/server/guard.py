@@ -64,8 +64,8 @@ class Access:
 
 
 class Guard:
-    """ASGI middleware. It sets `scope["state"]`: `workspaces`, the names that the request may use; `labels`, to which its key is
-    limited in some of them; and `client`, a fingerprint of the key.
+    """ASGI middleware. It sets `request.state`: `workspaces`, the names of those that the request may use; `labels`, to which its
+    key is limited in some of them; and `client`, a fingerprint of the key. Without keys, the last two are empty.
     """
 
     def __init__(self, app: ASGIApp, access: Access, limits: ServerLimits, metrics: Metrics) -> None:
@@ -95,7 +95,7 @@ class Guard:
             refusal = as_refusal(error)
             if refusal.status == 500:
                 log.error("failed: %s", _where(error))
-            if not outgoing.started:
+            if not outgoing.status:  # the response has not begun
                 await refusal.response(scope["path"])(scope, receive, outgoing)
         finally:
             self._record(scope, outgoing.status, time.perf_counter() - started)
@@ -171,10 +171,6 @@ class _Outgoing:
     def __init__(self, send: Send) -> None:
         self._send = send
         self.status = 0
-
-    @property
-    def started(self) -> bool:
-        return self.status > 0
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":

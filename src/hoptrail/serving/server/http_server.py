@@ -46,11 +46,7 @@ def check_address(host: str, keys: Keys, workspace: str) -> None:
 
 
 def serve_app(app: FastAPI, host: str, port: int, limits: ServerLimits) -> None:
-    """Serve until a signal comes. Logs the address once it listens.
-
-    Raises:
-        UsageError: the address cannot be bound.
-    """
+    """Serve until a signal comes. Logs the address once it listens. Raises: UsageError: the address cannot be bound."""
     server = uvicorn.Server(server_config(app, host, port, limits))
     sys.setswitchinterval(SWITCH_SECONDS)
     try:

@@ -35,11 +35,7 @@ class JobThread:
         self._closed = False
 
     def begin(self) -> None:
-        """Start the thread if it does not run.
-
-        Raises:
-            RuntimeError: the system has no thread to give.
-        """
+        """Start the thread if it does not run. Raises: RuntimeError: the system has no thread to give."""
         if self._thread is None or not self._thread.is_alive():
             self._thread = Thread(target=self._work, name=f"jobs of {self._workspace.name}", daemon=True)
             self._thread.start()

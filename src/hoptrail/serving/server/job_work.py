@@ -175,13 +175,13 @@ class Performer:
         """Read one document; returns False if it cannot be read."""
         item.state, begun = State.READING, time.monotonic()
         try:
-            found = self._uploads.prepare(upload, self._patience.of(job.client))
+            item.documents, item.notes = self._uploads.prepare(upload, self._patience.of(job.client))
         except DocumentError as failure:
             self._fail(item, failure.reason)
             return False
         finally:
             self._patience.learn(job.client, time.monotonic() - begun)
-        item.documents, item.notes, item.state = found.documents, found.notes, State.INDEXING
+        item.state = State.INDEXING
         return True
 
     def _fail(self, item: Item, reason: str) -> None:

@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import mcp_types as protocol
@@ -25,7 +25,7 @@ from pydantic import ValidationError
 from starlette.types import Message, Receive, Scope, Send
 
 from hoptrail.serving import contract
-from hoptrail.serving.answer_text import text_of
+from hoptrail.serving.answer_text import written
 from hoptrail.serving.server.mcp_tools import AgentTool, Caller, Trails, tools_of
 from hoptrail.serving.server.refusals import as_refusal, not_found
 from hoptrail.serving.server.services import Here, Place, Served, services_for
@@ -90,7 +90,7 @@ class Agents:
             return _tool_error(_error_message(error))
         texts = [content["text"] if "text" in content else contract.to_text(content)]
         if content.get("abstained"):
-            texts.insert(0, text_of(content))
+            texts.insert(0, written(content).text)
         blocks = [protocol.TextContent(text=text) for text in texts]
         return protocol.CallToolResult(content=list(blocks), structured_content=content)
 
@@ -139,31 +139,24 @@ class Agents:
         return protocol.ReadResourceResult(contents=[protocol.TextResourceContents(uri=uri, text=text, mime_type=kind)])
 
 
-@dataclass(frozen=True)
-class AgentsRoute:
-    """The route for agents over HTTP. It offers no tools that change documents unless `may_change`."""
-
-    may_change: bool = False
-    _trails: defaultdict[tuple[str, frozenset[str] | None], Trails] = field(default_factory=lambda: defaultdict(Trails))
+def agents_router(*, may_change: bool) -> APIRouter:
+    """The router for agents over HTTP, at /mcp. It offers no tools that change documents unless `may_change`."""
+    router, server = APIRouter(), Agents(_caller_over_http).server()
+    trails: defaultdict[tuple[str, frozenset[str] | None], Trails] = defaultdict(Trails)
     """By workspace and the labels that limit the key."""
 
-    def router(self) -> APIRouter:
-        """The router with the path /mcp."""
-        router = APIRouter()
-        server = Agents(self._caller_of).server()
+    @router.post("/mcp", include_in_schema=False)
+    async def mcp(request: Request, here: Here, served: Served) -> Response:
+        own = trails[here.workspace.name, here.workspace.labels]
+        request.state.caller = Caller(here, served, own, may_change and not here.reads_only)
+        return _ProtocolResponse(server, await request.body(), served.limits.body)
 
-        @router.post("/mcp", include_in_schema=False)
-        async def mcp(request: Request, here: Here, served: Served) -> Response:
-            trails = self._trails[here.workspace.name, here.workspace.labels]
-            request.state.caller = Caller(here, served, trails, self.may_change and not here.reads_only)
-            return _ProtocolResponse(server, await request.body(), served.limits.body)
+    return router
 
-        return router
 
-    def _caller_of(self, context: _Context) -> Caller:
-        request = cast("Request", context.request)
-        caller: Caller = request.state.caller
-        return Caller(caller.place, caller.served, caller.trails, caller.may_change, request)
+def _caller_over_http(context: _Context) -> Caller:
+    request = cast("Request", context.request)
+    return replace(cast("Caller", request.state.caller), request=request)
 
 
 class _ProtocolResponse(Response):
@@ -274,11 +267,7 @@ def _resources(caller: Caller, start: int) -> tuple[list[protocol.Resource], int
 
 
 def _content(caller: Caller, uri: str) -> tuple[str, str]:
-    """The media type and the text of a resource.
-
-    Raises:
-        Refusal: there is none of this name here.
-    """
+    """The media type and the text of a resource. Raises: Refusal: there is none of this name here."""
     if uri.startswith(TRAIL):
         caller.trails.forget_removed(caller.place.workspace)
         return "application/json", contract.to_text(contract.answer_json(caller.trails.get(uri.removeprefix(TRAIL))))

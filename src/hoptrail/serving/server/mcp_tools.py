@@ -194,9 +194,7 @@ async def add(caller: Caller, arguments: shapes.TextsArguments) -> JsonObject:
 
 async def remove(caller: Caller, arguments: shapes.DocumentArguments) -> JsonObject:
     """Remove a document; returns the job."""
-    found = await asyncio.to_thread(caller.place.workspace.document, arguments.document)
-    if found is None:
-        raise not_found("document")
+    found = await asyncio.to_thread(caller.place.document, arguments.document)
     jobs, client = caller.place.jobs, caller.place.client
     return await _wait_for(await asyncio.to_thread(jobs.remove, [(found.id, found.title)], client))
 

@@ -23,7 +23,7 @@ from hoptrail.serving.server.openai_shapes import (
     Part,
     details_of,
     question_in,
-    unsupported,
+    refuse_requested,
 )
 from hoptrail.serving.server.streaming import event
 from hoptrail.serving.server.wire import AsOf
@@ -79,16 +79,15 @@ class ResponseRequest(OpenRequest):
     @property
     def question(self) -> str:
         """Raises: Refusal: the request asks for something unsupported, or has no question."""
-        unsupported_fields = {
-            "Tools": self.tools,
-            "Response formats": ((self.text or {}).get("format") or {}).get("type", "text") != "text",
-            "Earlier responses": self.previous_response_id or self.conversation,
-            "Stored prompts": self.prompt,
-            "Responses in the background": self.background,
-        }
-        for what, requested in unsupported_fields.items():
-            if requested:
-                raise unsupported(what)
+        refuse_requested(
+            {
+                "Tools": self.tools,
+                "Response formats": ((self.text or {}).get("format") or {}).get("type", "text") != "text",
+                "Earlier responses": self.previous_response_id or self.conversation,
+                "Stored prompts": self.prompt,
+                "Responses in the background": self.background,
+            }
+        )
         items = [Item(role="user", content=self.input)] if isinstance(self.input, str) else self.input
         return question_in([Message(role=one.role, content=one.content) for one in items if one.role], "input")
 

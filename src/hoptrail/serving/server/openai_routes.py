@@ -8,21 +8,18 @@ from __future__ import annotations
 import asyncio
 
 from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse, Response, StreamingResponse
+from fastapi.responses import JSONResponse, Response
 
 from hoptrail.json_object import JsonObject
-from hoptrail.serving import contract
 from hoptrail.serving.server.openai_responses import ResponseRequest, ResponseWriter
 from hoptrail.serving.server.openai_shapes import ChatRequest, Completion, model_json
 from hoptrail.serving.server.refusals import OPENAI, Refusal
 from hoptrail.serving.server.services import Here, Place, Served, Services
-from hoptrail.serving.server.streaming import answering, stream
+from hoptrail.serving.server.streaming import answered, stream
 from hoptrail.serving.server.wire import Question
-from hoptrail.serving.server.workspaces import Workspace, computes_here, indexing_of
+from hoptrail.serving.server.workspaces import Workspace
 
 router = APIRouter(prefix=OPENAI.rstrip("/"), tags=["OpenAI"])
-
-EVENTS = "text/event-stream"
 
 
 @router.get("/models")
@@ -60,16 +57,11 @@ async def _answer(
     shape: Completion | ResponseWriter,
 ) -> Response:
     asked = Question(question=body.question, recipe=body.model, as_of=body.as_of)
-    workspace, metrics = here.workspace, served.metrics
-    if not workspace.is_empty and body.model not in await asyncio.to_thread(_usable_recipes, workspace):
+    if not here.workspace.is_empty and body.model not in await asyncio.to_thread(_usable_recipes, here.workspace):
         raise _unknown()
     if body.stream:
-        events = await stream(served.desk, here, asked, metrics, shape.event)
-        return StreamingResponse(events, media_type=EVENTS)
-    served.desk.check(here.client)
-    work = await asyncio.to_thread(answering, workspace, asked, metrics, lambda _name, _content: None)
-    answer = await served.desk.wait_for(request, work, computes=computes_here(workspace, None))
-    return JSONResponse(shape.whole(contract.answer_json(answer) | indexing_of(workspace)))
+        return await stream(served, here, asked, shape.event)
+    return JSONResponse(shape.whole(await answered(request, served, here, asked)))
 
 
 def _usable_recipes(workspace: Workspace) -> list[str]:

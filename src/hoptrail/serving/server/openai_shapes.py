@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hoptrail.json_object import JsonObject
 from hoptrail.retrieval.corpus import QUESTION_LIMIT
-from hoptrail.serving.answer_text import citations_of, text_of
+from hoptrail.serving.answer_text import citations_of, written
 from hoptrail.serving.server.refusals import Refusal, not_valid
 from hoptrail.serving.server.wire import AsOf
 
@@ -61,20 +61,16 @@ class ChatRequest(OpenRequest):
     @property
     def question(self) -> str:
         """Raises: Refusal: the request asks for something unsupported, or has no question."""
-        self._check()
+        refuse_requested(
+            {
+                "Tools": self.tools or self.functions,
+                "Several choices": self.n not in {None, 1},
+                "Response formats": (self.response_format or {}).get("type", "text") != "text",
+                "Modalities other than text": set(self.modalities or ["text"]) != {"text"},
+                "Log probabilities": self.logprobs,
+            }
+        )
         return question_in(self.messages, "messages")
-
-    def _check(self) -> None:
-        unsupported_fields = {
-            "Tools": self.tools or self.functions,
-            "Several choices": self.n not in {None, 1},
-            "Response formats": (self.response_format or {}).get("type", "text") != "text",
-            "Modalities other than text": set(self.modalities or ["text"]) != {"text"},
-            "Log probabilities": self.logprobs,
-        }
-        for what, requested in unsupported_fields.items():
-            if requested:
-                raise unsupported(what)
 
 
 def question_in(messages: Sequence[Message], field_name: str) -> str:
@@ -86,7 +82,7 @@ def question_in(messages: Sequence[Message], field_name: str) -> str:
     content = next((message.content for message in reversed(messages) if message.role == "user"), None)
     parts = [Part(type="text", text=content)] if isinstance(content, str) else content or []
     if any(part.type not in TEXTS for part in parts):
-        raise unsupported("Images, sound and files in messages")
+        raise _unsupported("Images, sound and files in messages")
     question = "\n".join(part.text or "" for part in parts).strip()
     if not question:
         raise not_valid(f"{field_name}: there is no question, which is the user's last message.")
@@ -97,8 +93,14 @@ def question_in(messages: Sequence[Message], field_name: str) -> str:
     return question
 
 
-def unsupported(what: str) -> Refusal:
-    """The refusal of a feature that this server lacks."""
+def refuse_requested(unsupported: Mapping[str, object]) -> None:
+    """Raises: Refusal: one of these features, which this server lacks, is requested."""
+    for what, requested in unsupported.items():
+        if requested:
+            raise _unsupported(what)
+
+
+def _unsupported(what: str) -> Refusal:
     return Refusal(400, "not_supported", f"{what} are not supported.", "Send one question as text.")
 
 
@@ -118,7 +120,7 @@ class Completion:
 
     def whole(self, answer: JsonObject) -> JsonObject:
         """The whole completion."""
-        message: JsonObject = {"role": "assistant", "content": text_of(answer), "refusal": None, "annotations": []}
+        message: JsonObject = {"role": "assistant", "content": written(answer).text, "refusal": None, "annotations": []}
         choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
         return {
             **self._head("chat.completion"),
@@ -133,7 +135,7 @@ class Completion:
             case "question":
                 return self._chunk({"role": "assistant", "content": ""})
             case "answer":
-                events = self._chunk({"content": text_of(content)})
+                events = self._chunk({"content": written(content).text})
                 events += self._chunk({}, finish_reason="stop", hoptrail=details_of(content))
                 if self.include_usage:
                     events += _data({**self._head("chat.completion.chunk"), "choices": [], "usage": _usage(content)})

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import BaseFileLock, FileLock, Timeout
 
 from hoptrail.corpus.durable import make_folder
 from hoptrail.errors import IndexBusy
@@ -35,11 +35,9 @@ class Claims:
             with self.claiming():
                 self.claim(self.mark)
 
-    @contextmanager
-    def claiming(self) -> Iterator[None]:
-        """Exclude all other threads and processes that claim marks."""
-        with FileLock(self._lock_of("claiming")):
-            yield
+    def claiming(self) -> BaseFileLock:
+        """Excludes all other threads and processes that claim marks, inside `with`."""
+        return FileLock(self._lock_of("claiming"))
 
     def claim(self, mark: str) -> bool:
         """Try to take over a mark; returns False if this or another process already holds it."""

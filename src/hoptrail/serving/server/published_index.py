@@ -48,7 +48,7 @@ class PublishedIndex(Index):
         super().__init__(folder_of(self.address), settings)
         self._follower = Follower(address, cache or default_cache())
         self._copy = self._follower.first()
-        self._shared.move_to(self._copy.folder, _nothing)
+        self._shared.move_to(self._copy.folder, lambda: None)
 
     def look(self) -> bool:
         """Use the newest publication for later questions; returns whether it has changed. For a single thread.
@@ -66,35 +66,14 @@ class PublishedIndex(Index):
         """Release the publication, which may then leave the cache. The index cannot be used afterwards."""
         self._copy.close()
 
-    def add(self, *_: Any, **__: Any) -> NoReturn:
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         """Raises: UsageError: a published index is read-only."""
-        self._refuse()
-
-    def estimate(self, *_: Any, **__: Any) -> NoReturn:
-        """Raises: UsageError: a published index is read-only."""
-        self._refuse()
-
-    def withdraw(self, *_: Any, **__: Any) -> NoReturn:
-        """Raises: UsageError: a published index is read-only."""
-        self._refuse()
-
-    def clean(self) -> NoReturn:
-        """Raises: UsageError: a published index is read-only."""
-        self._refuse()
-
-    def verify(self) -> NoReturn:
-        """Raises: UsageError: a published index is read-only."""
-        self._refuse()
-
-    def repair(self, *_: Any, **__: Any) -> NoReturn:
-        """Raises: UsageError: a published index is read-only."""
-        self._refuse()
-
-    def _refuse(self) -> NoReturn:
         raise UsageError(
             f"{self.address} is a published index, which is read-only. Change the folder that it is published from, and "
             f"run `hoptrail publish {self.address} --index DIR` again."
         )
+
+    add = estimate = withdraw = clean = verify = repair = _refuse
 
 
 class Following:
@@ -130,7 +109,3 @@ class Following:
                 log.error("workspace %s: %s The previous publication is still served.", self._name, error)
             except Exception as error:  # noqa: BLE001 - the border of the thread: the server goes on with what it has
                 log.error("workspace %s cannot be followed: %s", self._name, type(error).__name__)
-
-
-def _nothing() -> None:
-    """Release nothing: there was no publication before the first."""

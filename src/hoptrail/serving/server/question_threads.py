@@ -122,7 +122,7 @@ class Desk:
         Raises:
             Refusal: as `hand_in`; or the client disconnected; or it took too long.
         """
-        future, patience = self.hand_in(work, request.scope["state"]["client"], computes=computes)
+        future, patience = self.hand_in(work, request.state.client, computes=computes)
         disconnected = asyncio.ensure_future(_disconnected(request))
         try:
             awaited: set[asyncio.Future[Any]] = {future, disconnected}
@@ -197,11 +197,7 @@ async def _disconnected(request: Request) -> None:
 
 
 def result_of(future: asyncio.Future[T]) -> T:
-    """The result of finished work.
-
-    Raises:
-        Refusal: it was never started, because the server is stopping.
-    """
+    """The result of finished work. Raises: Refusal: it was never started, because the server is stopping."""
     if future.cancelled():
         raise stopping()
     return future.result()

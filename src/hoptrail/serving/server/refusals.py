@@ -58,10 +58,6 @@ class Refusal(Exception):
         self.content = {"error": {"code": code, "message": message, "what_to_do": what_to_do}}
         self.headers = dict(headers or {})
 
-    @property
-    def code(self) -> str:
-        return self.content["error"]["code"]
-
     def in_words(self, *, to_agent: bool = False) -> str:
         """The message and the advice, for clients that read a single text."""
         error = self.content["error"]
@@ -69,16 +65,14 @@ class Refusal(Exception):
         return f"{error['message'].rstrip('.')}. {what_to_do}"
 
     def response(self, path: str = "") -> JSONResponse:
-        """The HTTP response. `path` is that of the request: clients of OpenAI's API get OpenAI's form."""
-        content = openai_shape(self) if path.startswith(OPENAI) else self.content
-        return JSONResponse(content, self.status, self.headers)
-
-
-def openai_shape(refusal: Refusal) -> dict[str, dict[str, str | None]]:
-    """The error object of OpenAI's API; its message includes `what_to_do`."""
-    error = refusal.content["error"]
-    kind = _OPENAI_TYPES.get(refusal.status, "server_error" if refusal.status >= 500 else "invalid_request_error")
-    return {"error": {**error, "message": refusal.in_words(), "type": kind, "param": None}}
+        """The HTTP response. `path` is that of the request: clients of OpenAI's API get OpenAI's form, whose message includes
+        `what_to_do`.
+        """
+        error: dict[str, str | None] = {**self.content["error"]}
+        if path.startswith(OPENAI):
+            kind = _OPENAI_TYPES.get(self.status, "server_error" if self.status >= 500 else "invalid_request_error")
+            error |= {"message": self.in_words(), "type": kind, "param": None}
+        return JSONResponse({"error": error}, self.status, self.headers)
 
 
 def not_found(what: str) -> Refusal:
@@ -165,19 +159,16 @@ def install(app: FastAPI) -> None:
         return refusal.response(request.url.path)
 
     async def refuse_http(request: Request, error: Exception) -> JSONResponse:
+        status, headers = (error.status_code, error.headers) if isinstance(error, HTTPException) else (500, None)
         if isinstance(error.__cause__, Refusal):  # raised while the body was read, and wrapped by the reader
-            return error.__cause__.response(request.url.path)
-        status = error.status_code if isinstance(error, HTTPException) else 500
-        headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
-        if status == 404:
-            return not_found("address").response(request.url.path)
-        if status == 405:
-            return Refusal(
-                405, "not_allowed", "This method is not allowed here.", "See /api/openapi.json.", headers
-            ).response(request.url.path)
-        return Refusal(status, "not_valid", "The request cannot be read.", "Correct the request.", headers).response(
-            request.url.path
-        )
+            refusal = error.__cause__
+        elif status == 404:
+            refusal = not_found("address")
+        elif status == 405:
+            refusal = Refusal(405, "not_allowed", "This method is not allowed here.", "See /api/openapi.json.", headers)
+        else:
+            refusal = Refusal(status, "not_valid", "The request cannot be read.", "Correct the request.", headers)
+        return refusal.response(request.url.path)
 
     async def refuse_fields(request: Request, error: Exception) -> JSONResponse:
         faults = error.errors() if isinstance(error, RequestValidationError) else []

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 
 from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse, Response, StreamingResponse
+from fastapi.responses import JSONResponse, Response
 
 from hoptrail.json_object import JsonObject
 from hoptrail.recipes.catalogue import reported_name
@@ -15,7 +14,7 @@ from hoptrail.serving import contract
 from hoptrail.serving.server.question_threads import Patience
 from hoptrail.serving.server.refusals import not_found
 from hoptrail.serving.server.services import Here, Place, Served
-from hoptrail.serving.server.streaming import answering, stream
+from hoptrail.serving.server.streaming import EVENTS, answered, stream
 from hoptrail.serving.server.suggesting import suggested
 from hoptrail.serving.server.wire import Question, Search, question_of
 from hoptrail.serving.server.workspaces import computes_here, indexing_of
@@ -23,19 +22,13 @@ from hoptrail.types import Ranking
 
 router = APIRouter(prefix="/api", tags=["answering"])
 
-EVENTS = "text/event-stream"
-
 
 @router.post("/ask", response_class=JSONResponse)
 async def ask(request: Request, here: Here, served: Served, asked: Question) -> Response:
     """Answer a question, as `hoptrail ask --json` does; with `Accept: text/event-stream`, hop by hop."""
     if EVENTS in request.headers.get("accept", ""):
-        events = await stream(served.desk, here, asked, served.metrics)
-        return StreamingResponse(events, media_type=EVENTS)
-    served.desk.check(here.client)
-    work = await asyncio.to_thread(answering, here.workspace, asked, served.metrics, lambda _name, _content: None)
-    answer = await served.desk.wait_for(request, work, computes=computes_here(here.workspace, asked.language))
-    return JSONResponse(contract.answer_json(answer) | indexing_of(here.workspace))
+        return await stream(served, here, asked)
+    return JSONResponse(await answered(request, served, here, asked))
 
 
 @router.post("/search", response_class=JSONResponse)

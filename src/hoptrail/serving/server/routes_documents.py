@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from io import BytesIO
 from typing import Annotated, Any
@@ -66,18 +67,14 @@ def documents(
 @router.get("/documents/{name}")
 def document(here: Here, name: str) -> JsonObject:
     """A document with its text and the ends of its sentences."""
-    found = here.workspace.document(name)
-    if found is None:
-        raise not_found("document")
+    found = here.document(name)
     return {**document_json(found), "original": has_original(found)}
 
 
 @router.get("/documents/{name}/original", response_class=Response)
 def original(here: Here, name: str) -> Response:
     """The file that a document was read from, while it exists unchanged."""
-    found = here.workspace.document(name)
-    if found is None:
-        raise not_found("document")
+    found = here.document(name)
     try:
         file = original_of(found, here.workspace.index.settings.reading)
     except OSError:
@@ -105,9 +102,7 @@ async def add(request: Request, here: Here, served: Served) -> JsonObject:
 @router.delete("/documents/{name}", status_code=202)
 def remove(here: Here, name: str) -> JsonObject:
     """Remove a document, with everything derived from it alone. Returns the job."""
-    found = here.workspace.document(name)
-    if found is None:
-        raise not_found("document")
+    found = here.document(name)
     return here.jobs.remove([(found.id, found.title)], here.client).as_json()
 
 
@@ -196,7 +191,5 @@ async def _keep(here: Place, files: Sequence[tuple[str, Any]]) -> tuple[list[Upl
 
 def _summary(one: Job) -> JsonObject:
     whole = one.as_json()
-    counts: dict[str, int] = {}
-    for item in whole.pop("items"):
-        counts[item["state"]] = counts.get(item["state"], 0) + 1
-    return {**whole, "counts": counts}
+    items = whole.pop("items")
+    return {**whole, "counts": Counter(item["state"] for item in items)}

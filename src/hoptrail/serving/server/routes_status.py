@@ -8,7 +8,7 @@ from fastapi.responses import Response
 from hoptrail.documents.forms import ENDINGS
 from hoptrail.json_object import JsonObject
 from hoptrail.serving.server.refusals import Refusal
-from hoptrail.serving.server.services import Here, Served, limits_of, names_of
+from hoptrail.serving.server.services import Here, Served
 from hoptrail.serving.server.wire import contents_json, indexing_json, progress_json, unread_json
 from hoptrail.structures.course import Progress
 
@@ -28,7 +28,7 @@ def metrics(request: Request, served: Served) -> Response:
     """Counts since the server was started, in the text format of Prometheus. Only for a key that opens every workspace, since
     they would reveal the activity of others.
     """
-    if not set(names_of(request)).issuperset(served.workspaces.names) or limits_of(request):
+    if not set(request.state.workspaces).issuperset(served.workspaces) or request.state.labels:
         raise Refusal(
             403,
             "forbidden",
@@ -41,7 +41,7 @@ def metrics(request: Request, served: Served) -> Response:
 @router.get("/api/workspaces")
 def workspaces(request: Request) -> JsonObject:
     """The workspaces that the key opens, the default first."""
-    return {"workspaces": list(names_of(request))}
+    return {"workspaces": list(request.state.workspaces)}
 
 
 @router.get("/api/show")

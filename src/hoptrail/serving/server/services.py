@@ -14,7 +14,8 @@ from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.question_threads import Desk
 from hoptrail.serving.server.refusals import Refusal, not_found
 from hoptrail.serving.server.uploads import Uploads
-from hoptrail.serving.server.workspaces import Workspace, Workspaces, limited
+from hoptrail.serving.server.workspaces import Workspace, by_name, limited
+from hoptrail.types import Document
 
 READING = frozenset({"GET", "HEAD"})
 ASKING = frozenset({"/api/ask", "/api/search", "/v1/chat/completions", "/v1/responses", "/mcp"})
@@ -23,9 +24,9 @@ ASKING = frozenset({"/api/ask", "/api/search", "/v1/chat/completions", "/v1/resp
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """The services of one app; `jobs` are by workspace name."""
+    """The services of one app; workspaces and `jobs` are by workspace name."""
 
-    workspaces: Workspaces
+    workspaces: Mapping[str, Workspace]
     jobs: Mapping[str, Jobs]
     desk: Desk
     limits: ServerLimits
@@ -34,12 +35,12 @@ class Services:
 
 def services_for(workspaces: Sequence[Workspace], limits: ServerLimits) -> Services:
     """The services for these workspaces. Raises: UsageError: no workspace, or two of one name or folder."""
-    metrics, served = Metrics(), Workspaces(workspaces)
+    metrics, named = Metrics(), by_name(workspaces)
     jobs = {
         one.name: Jobs(one, Uploads(one.index.folder, limits, one.index.settings.reading), metrics, limits.waiting_jobs)
-        for one in served
+        for one in workspaces
     }
-    return Services(served, jobs, Desk(limits, metrics), limits, metrics)
+    return Services(named, jobs, Desk(limits, metrics), limits, metrics)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,13 @@ class Place:
             raise Refusal(403, "forbidden", "This key only reads.", "Send a key that is not limited to labels.")
         return self.every_job
 
+    def document(self, name: str) -> Document:
+        """The document with this id. Raises: Refusal: it is not here."""
+        found = self.workspace.document(name)
+        if found is None:
+            raise not_found("document")
+        return found
+
 
 async def services_of(request: Request) -> Services:
     """The services of the request's app. A coroutine, like `place_of`: FastAPI would run a plain function in a thread, which
@@ -71,21 +79,6 @@ async def services_of(request: Request) -> Services:
 
 
 Served = Annotated[Services, Depends(services_of)]
-
-
-def names_of(request: Request) -> tuple[str, ...]:
-    """The workspaces that the request's key opens; all if there are no keys."""
-    return cast("tuple[str, ...]", request.scope["state"]["workspaces"])
-
-
-def limits_of(request: Request) -> Mapping[str, frozenset[str]]:
-    """The labels that limit the request's key, by workspace; it sees all of the other workspaces."""
-    return cast("Mapping[str, frozenset[str]]", request.scope["state"]["labels"])
-
-
-def client_of(request: Request) -> str:
-    """A fingerprint of the request's key; empty if there are no keys."""
-    return cast("str", request.scope["state"]["client"])
 
 
 async def place_of(
@@ -100,13 +93,13 @@ async def place_of(
     Raises:
         Refusal: the key opens no workspace of that name; the same if none exists.
     """
-    names = names_of(request)
+    names: tuple[str, ...] = request.state.workspaces
     name = workspace if workspace is not None else next(iter(names), None)
     found = served.workspaces.get(name) if name in names and name is not None else None
     if found is None:
         raise not_found("workspace")
-    visible = limited(found, limits_of(request).get(found.name))
-    place = Place(visible, served.jobs[found.name], client_of(request))
+    visible = limited(found, request.state.labels.get(found.name))
+    place = Place(visible, served.jobs[found.name], request.state.client)
     if place.reads_only and request.method not in READING and request.url.path not in ASKING:
         place.jobs  # noqa: B018 - refuses
     return place

@@ -17,6 +17,9 @@ import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 
+from fastapi import Request
+from fastapi.responses import StreamingResponse
+
 from hoptrail.json_object import JsonObject
 from hoptrail.language.following import resolve_follow_up
 from hoptrail.language.listener import Listener, ObservedLanguage
@@ -25,13 +28,14 @@ from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.serving import contract
 from hoptrail.serving.server.metrics import Metrics
-from hoptrail.serving.server.question_threads import Desk, Patience, result_of
+from hoptrail.serving.server.question_threads import Patience, result_of
 from hoptrail.serving.server.refusals import as_refusal
-from hoptrail.serving.server.services import Place
-from hoptrail.serving.server.wire import Question, hop_json, question_of
+from hoptrail.serving.server.services import Place, Services
+from hoptrail.serving.server.wire import Question, question_of
 from hoptrail.serving.server.workspaces import Workspace, computes_here, indexing_of
 from hoptrail.types import Answer, Hop, Span
 
+EVENTS = "text/event-stream"
 SILENCE_SECONDS = 10.0
 """After this silence a comment is sent, so that both sides notice a broken connection."""
 
@@ -53,9 +57,10 @@ class Narrator:
 
     def found(self, hop: Hop, support: tuple[Span, ...]) -> None:
         """Send a finished hop with its evidence."""
-        evidence = cite([CitedHop(hop, support)], self.corpus)
+        cited = cite([CitedHop(hop, support)], self.corpus)
         self.metrics.hops.labels(hop.verdict.value).inc()
-        self.send_event("hop", hop_json(self.hops, hop, [replace(item, hop=self.hops) for item in evidence]))
+        evidence = [contract.evidence_json(replace(item, hop=self.hops)) for item in cited]
+        self.send_event("hop", {"hop": self.hops, **contract.hop_json(hop), "evidence": evidence})
         self.hops += 1
 
 
@@ -77,7 +82,8 @@ def answering(
         whole = resolve_follow_up(question, asked.before.as_answer(), listened) if asked.before else question
         if whole != question:
             send_event("completed", {"question": question, "asked": whole})
-        answer = _with_language(plain, listened).answer(whole)
+        recipe: Recipe = replace(plain, language=listened)  # type: ignore[type-var]
+        answer = recipe.answer(whole)
         metrics.answers.labels("abstained" if answer.abstained else "answered").inc()
         return without_folders(answer)
 
@@ -91,25 +97,27 @@ def without_folders(answer: Answer) -> Answer:
     return replace(answer, evidence=tuple(evidence), closest=tuple(closest))
 
 
-def _with_language(recipe: Recipe, language: ObservedLanguage) -> Recipe:
-    """The same recipe over the same corpus with another language."""
-    copied: Recipe = replace(recipe, language=language)  # type: ignore[type-var]
-    return copied
-
-
 def event(name: str, content: JsonObject) -> str:
     """One server-sent event; JSON on one line, so that no text can end it early."""
     return f"event: {name}\ndata: {json.dumps(content, ensure_ascii=True)}\n\n"
 
 
+async def answered(request: Request, served: Services, place: Place, asked: Question) -> JsonObject:
+    """The whole answer, as `hoptrail ask --json` prints it.
+
+    Raises:
+        Refusal, HoptrailError: the question cannot be processed, or nobody waits for it any more.
+    """
+    served.desk.check(place.client)
+    work = await asyncio.to_thread(answering, place.workspace, asked, served.metrics, lambda _name, _content: None)
+    answer = await served.desk.wait_for(request, work, computes=computes_here(place.workspace, asked.language))
+    return contract.answer_json(answer) | indexing_of(place.workspace)
+
+
 async def stream(
-    desk: Desk,
-    place: Place,
-    asked: Question,
-    metrics: Metrics,
-    format_event: Callable[[str, JsonObject], str] = event,
-) -> AsyncIterator[str]:
-    """The events of one question, formatted by `format_event`. Starts the work at once; closing the iterator stops it.
+    served: Services, place: Place, asked: Question, format_event: Callable[[str, JsonObject], str] = event
+) -> StreamingResponse:
+    """The events of one question, formatted by `format_event`. Starts the work at once; closing the response stops it.
 
     Raises:
         Refusal, HoptrailError: the question cannot be processed; raised here, while the response can still have an error status.
@@ -121,9 +129,9 @@ async def stream(
         if not loop.is_closed():
             loop.call_soon_threadsafe(events.put_nowait, format_event(name, content))
 
-    workspace = place.workspace
+    workspace, desk = place.workspace, served.desk
     desk.check(place.client)
-    work = await asyncio.to_thread(answering, workspace, asked, metrics, send_event)
+    work = await asyncio.to_thread(answering, workspace, asked, served.metrics, send_event)
     names = {
         "recipe": asked.recipe or workspace.index.settings.recipe,
         "language": asked.language or workspace.index.settings.language,
@@ -131,7 +139,7 @@ async def stream(
     first = format_event("question", {"question": asked.question, **names})  # before a thread formats the next
     future, patience = desk.hand_in(work, place.client, computes=computes_here(workspace, asked.language))
     future.add_done_callback(lambda _: events.put_nowait(None))
-    return _events(first, events, future, patience, format_event, workspace)
+    return StreamingResponse(_events(first, events, future, patience, format_event, workspace), media_type=EVENTS)
 
 
 async def _events(

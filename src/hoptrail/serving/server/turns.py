@@ -12,7 +12,6 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from threading import Condition, Lock
-from types import TracebackType
 from typing import Self
 
 PATIENCE = 5.0
@@ -21,11 +20,11 @@ questions only slow each other down."""
 
 
 class Turns:
-    """One turn, shared by all clients. Thread-safe."""
+    """One turn, shared by all clients. `Turn` calls the other methods, and holds the lock meanwhile."""
 
     def __init__(self, patience: float = PATIENCE) -> None:
         self._patience = patience
-        self._lock = Lock()
+        self.lock = Lock()
         self._holder: Turn | None = None
         self._since = 0.0
         self._overdue: Counter[str] = Counter()
@@ -37,26 +36,15 @@ class Turns:
 
     def of(self, client: str) -> Turn:
         """A context manager that holds the turn for a question of a client."""
-        return Turn(self, client, Condition(self._lock))
+        return Turn(self, client)
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether a question waits for the turn."""
+        return bool(self._waiting)
 
     def take(self, turn: Turn) -> None:
         """Wait for the turn, and take it."""
-        with self._lock:
-            self._take(turn)
-
-    def give(self, turn: Turn) -> None:
-        """Return the turn: the question has finished computing."""
-        with self._lock:
-            self._give(turn)
-
-    def offer(self, turn: Turn) -> None:
-        """If others wait, give them the turn and wait for the next one."""
-        with self._lock:
-            if self._waiting:
-                self._give(turn)
-                self._take(turn)
-
-    def _take(self, turn: Turn) -> None:
         client = turn.client
         self._waiting.setdefault(client, deque()).append(turn)
         while not self._may_begin(turn):
@@ -82,8 +70,10 @@ class Turns:
             return True
         return time.monotonic() - self._since >= self._patience and not self._overdue[turn.client]
 
-    def _give(self, turn: Turn) -> None:
-        """Wake only the first waiting thread: each one woken in vain takes the interpreter from the computing thread."""
+    def give(self, turn: Turn) -> None:
+        """Return the turn. Wakes only the first waiting thread: each one woken in vain takes the interpreter from the computing
+        thread.
+        """
         if self._holder is turn:
             self._holder = None
         else:
@@ -95,21 +85,24 @@ class Turns:
 class Turn:
     """The turn of one question, held by one thread."""
 
-    def __init__(self, turns: Turns, client: str, comes: Condition) -> None:
+    def __init__(self, turns: Turns, client: str) -> None:
         self.client = client
-        self.comes = comes
+        self.comes = Condition(turns.lock)
         """Notified when the turn may have come."""
         self._turns = turns
 
     def offer(self) -> None:
-        """Let a waiting question compute first."""
-        self._turns.offer(self)
+        """If others wait, give them the turn and wait for the next one."""
+        with self._turns.lock:
+            if self._turns.is_wanted:
+                self._turns.give(self)
+                self._turns.take(self)
 
     def __enter__(self) -> Self:
-        self._turns.take(self)
+        with self._turns.lock:
+            self._turns.take(self)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
-    ) -> None:
-        self._turns.give(self)
+    def __exit__(self, *_: object) -> None:
+        with self._turns.lock:
+            self._turns.give(self)

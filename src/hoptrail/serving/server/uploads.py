@@ -59,14 +59,6 @@ class Upload:
         return self.path.name.removeprefix(self.id)
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """The documents of a parsed upload: their ids by source, and notes on what could not be read."""
-
-    documents: Mapping[str, str]
-    notes: tuple[str, ...]
-
-
 class WrongType(Refusal):
     """The file has no supported format and is not text."""
 
@@ -104,7 +96,7 @@ class Uploads:
         upload = self.upload(f"{self.claims.mark}{secrets.token_hex(6)}", name, whole_name, ending)
         try:
             self.claims.hold()
-            self._write(upload.path, content)
+            write_file(upload.path, self._within_limit(content, sum(map(_size, self._folder.iterdir()))))
             with suppress(Unreadable):  # a damaged one is stored: its job reports the fault
                 if not is_readable(upload.path):
                     raise WrongType
@@ -143,15 +135,14 @@ class Uploads:
         with suppress(IndexBusy), self.preparing():
             pass
 
-    def prepare(self, upload: Upload, seconds: int | None = None) -> Prepared:
-        """Parse an upload into JSON lines, within `seconds` or the limit of the settings, whichever is less.
+    def prepare(self, upload: Upload, seconds: int) -> tuple[Mapping[str, str], tuple[str, ...]]:
+        """Parse an upload into JSON lines, within `seconds`. Returns the ids of its documents by source, and notes on what could
+        not be read.
 
         Raises:
             DocumentError: nothing in it could be read; its reason may be shown to clients.
         """
-        path = self.prepared(upload)
-        limit = self._reading.parsing_seconds
-        reading = replace(self._reading, parsing_seconds=min(seconds or limit, limit))
+        path, reading = self.prepared(upload), replace(self._reading, parsing_seconds=seconds)
         failures: list[DocumentError] = []
         documents: dict[str, str] = {}
         with path.open("w", encoding="utf-8") as lines:
@@ -172,7 +163,7 @@ class Uploads:
         if failures and not read:
             raise DocumentError(upload.name, _reason(failures[0]))
         notes = [note for document in read for note in document.notes] + [_reason(failure) for failure in failures]
-        return Prepared({document.sources[0]: document.id for document in read}, tuple(notes[:20]))
+        return {document.sources[0]: document.id for document in read}, tuple(notes[:20])
 
     def limits(self, uploads: Iterable[Upload]) -> ReadingLimits:
         """Limits under which the JSON lines of these uploads can be read: no line is longer than its file."""
@@ -208,11 +199,8 @@ class Uploads:
         if paths := list(self._folder.glob("n*.jsonl")):
             remove_files(paths)
 
-    def _write(self, path: Path, content: BinaryIO) -> None:
-        """Copy the content, as long as it fits."""
-        write_file(path, self._within_limit(content, sum(map(_size, self._folder.iterdir()))))
-
     def _within_limit(self, content: BinaryIO, stored: int) -> Iterator[bytes]:
+        """The blocks of the content, as long as it fits beside the `stored` bytes."""
         while block := content.read(_BLOCK):
             stored += len(block)
             if stored > self._limits.waiting_uploads:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -13,9 +14,10 @@ from hoptrail.index_contents import Contents, DocumentSummary, Reached
 from hoptrail.json_object import JsonObject
 from hoptrail.retrieval.corpus import QUESTION_LIMIT, check_question
 from hoptrail.serving import contract
+from hoptrail.serving.answer_text import one_line
 from hoptrail.serving.server.refusals import not_valid
 from hoptrail.structures.course import Progress
-from hoptrail.types import Answer, Block, Document, Evidence, Hop, Trail, Verdict
+from hoptrail.types import Answer, Block, Document, Hop, Trail, Verdict
 
 MOST_UNREAD = 100
 """Files that could not be read and are listed; the others are counted."""
@@ -57,7 +59,10 @@ class Before(_Request):
 
     def as_answer(self) -> Answer:
         """The same as an `Answer` without evidence."""
-        hops = tuple(Hop(step.asked, step.asked, (), step.answer, _verdict(step.answer)) for step in self.trail)
+        hops = tuple(
+            Hop(one.asked, one.asked, (), one.answer, Verdict.UNANSWERED if one.answer is None else Verdict.ANSWERED)
+            for one in self.trail
+        )
         return Answer(self.question, self.answer, recipe="", language="", trail=Trail(hops))
 
 
@@ -88,10 +93,6 @@ class Text(_Request):
 
     title: Annotated[str, Field(min_length=1, max_length=300)]
     text: str
-
-
-def _verdict(answer: str | None) -> Verdict:
-    return Verdict.UNANSWERED if answer is None else Verdict.ANSWERED
 
 
 def question_of(asked: Question | Search) -> str:
@@ -153,12 +154,8 @@ def _origin_json(sources: Sequence[str]) -> JsonObject:
 
 def summary_json(document: DocumentSummary) -> JsonObject:
     """A document in a list."""
-    return {
-        "id": document.id,
-        "title": document.title,
-        **_origin_json(document.sources),
-        "passages": document.passages,
-    }
+    about = {"id": document.id, "title": document.title}
+    return about | _origin_json(document.sources) | {"passages": document.passages}
 
 
 def document_json(document: Document) -> JsonObject:
@@ -184,16 +181,10 @@ def _block_json(block: Block) -> JsonObject:
         "level": block.level,
         "ordered": block.ordered,
         "place": block.place,
-        "cells": [{"header": cell.header, "start": cell.start, "end": cell.end} for cell in block.cells],
+        "cells": [asdict(cell) for cell in block.cells],
     }
-
-
-def hop_json(number: int, hop: Hop, evidence: Iterable[Evidence]) -> JsonObject:
-    """A hop of a stream: as in `answer_json`, with its number and its evidence."""
-    return {"hop": number, **contract.hop_json(hop), "evidence": [contract.evidence_json(item) for item in evidence]}
 
 
 def shown(name: str, longest: int = 200) -> str:
     """A client's name for display and storage: one line, no control characters, at most `longest` characters."""
-    printable = "".join(character if character.isprintable() else " " for character in name)
-    return " ".join(printable.split())[:longest]
+    return one_line(name)[:longest]

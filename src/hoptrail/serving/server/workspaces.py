@@ -7,7 +7,7 @@ by another process, the next question gets the new state.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -243,27 +243,18 @@ def _by_title(snapshot: Snapshot) -> Sequence[DocumentSummary]:
     return tuple(sorted(_contents(snapshot).documents, key=lambda one: (one.title.casefold(), one.id)))
 
 
-class Workspaces:
-    """The workspaces of a server, by name."""
+def by_name(workspaces: Sequence[Workspace]) -> dict[str, Workspace]:
+    """The workspaces of a server, by name.
 
-    def __init__(self, workspaces: Sequence[Workspace]) -> None:
-        self._by_name: Mapping[str, Workspace] = {workspace.name: workspace for workspace in workspaces}
-        if not workspaces or len(self._by_name) != len(workspaces):
-            raise UsageError("name at least one workspace, and each name once.")
-        for name in self._by_name:
-            if not NAME.fullmatch(name):
-                raise UsageError(f"{name!r} is not a valid workspace name: use letters, digits, - and _, at most 64.")
-        places = [workspace.index.folder.resolve() for workspace in workspaces]
-        if len(set(places)) != len(places):
-            raise UsageError("two workspaces have the same folder: each needs its own.")
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(self._by_name)
-
-    def __iter__(self) -> Iterator[Workspace]:
-        return iter(self._by_name.values())
-
-    def get(self, name: str) -> Workspace | None:
-        """The workspace of this name, or None."""
-        return self._by_name.get(name)
+    Raises:
+        UsageError: there is none, a name is invalid, or two have one name or folder.
+    """
+    named = {workspace.name: workspace for workspace in workspaces}
+    if not workspaces or len(named) != len(workspaces):
+        raise UsageError("name at least one workspace, and each name once.")
+    for name in named:
+        if not NAME.fullmatch(name):
+            raise UsageError(f"{name!r} is not a valid workspace name: use letters, digits, - and _, at most 64.")
+    if len({workspace.index.folder.resolve() for workspace in workspaces}) != len(workspaces):
+        raise UsageError("two workspaces have the same folder: each needs its own.")
+    return named
