@@ -31,7 +31,8 @@ from hoptrail.execution.on_ray import RayExecutor
 from hoptrail.indexing import Watcher, update_index
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.encoder_factory import NamedEncoder, open_encoder
-from hoptrail.structures.build_context import Report, ignore_step
+from hoptrail.structures.build_context import Report
+from hoptrail.structures.course import ignore
 from hoptrail.structures.passages import Passages
 from hoptrail.types import Kind
 
@@ -91,9 +92,7 @@ def corpus(file: Path, data: str, count: int) -> Path:
     return file
 
 
-def build(
-    what: str, folder: Path, source: Path, encoder: Encoder, executor: Executor, report: Report = ignore_step
-) -> Run:
+def build(what: str, folder: Path, source: Path, encoder: Encoder, executor: Executor, report: Report = ignore) -> Run:
     place = Path(tempfile.mkdtemp(dir=folder))
     structures = [Passages(PassageLimits())]
     before, started = cpu_seconds(), time.perf_counter()

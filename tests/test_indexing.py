@@ -16,8 +16,9 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted, UsageError
 from hoptrail.indexing import Watcher, remove_documents, update_index
 from hoptrail.structures import declaring
-from hoptrail.structures.build_context import Report, ignore_step
+from hoptrail.structures.build_context import Report
 from hoptrail.structures.catalogue import structures_by_name
+from hoptrail.structures.course import ignore
 from hoptrail.syncing import IndexingReport, ReadingOptions
 from hoptrail.types import Kind
 from world import FACTS, Counting
@@ -321,7 +322,7 @@ def test_what_reading_decided_is_noted_under_the_files_name(desk: Desk, tmp_path
 # --- stopping
 
 
-def stopping_after(calls: int, report: Report = ignore_step) -> Watcher:
+def stopping_after(calls: int, report: Report = ignore) -> Watcher:
     """Asked whether to stop, it says yes at that call and ever after."""
     asked: list[None] = []
 

@@ -22,9 +22,9 @@ from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
 from hoptrail.fingerprints import digest_of_code
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder
-from hoptrail.structures.build_context import Account, BuildContext, Report, ignore_line, ignore_step, ignore_usage
+from hoptrail.structures.build_context import Account, BuildContext, Report
 from hoptrail.structures.cost_estimates import estimated_steps
-from hoptrail.structures.course import Course, Progress, ignore_progress
+from hoptrail.structures.course import Course, Progress, ignore
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.structure_names import PASSAGES
@@ -43,11 +43,11 @@ class Watcher:
     `say` lines that the user should read at once. `stopped` is asked whether to stop.
     """
 
-    report: Report = ignore_step
+    report: Report = ignore
     stopped: Callable[[], bool] = never
-    spent: Callable[[Usage], None] = ignore_usage
-    say: Callable[[str], None] = ignore_line
-    progress: Callable[[Progress], None] = ignore_progress
+    spent: Callable[[Usage], None] = ignore
+    say: Callable[[str], None] = ignore
+    progress: Callable[[Progress], None] = ignore
 
     def course(self) -> Course:
         """A new `Course` that reports to this watcher."""
@@ -259,7 +259,7 @@ def remove_documents(
     started = time.perf_counter()
     with writing_to(where, encoder.identity) as writer:
         withdrawn = withdraw(writer, names)
-        context = BuildContext(writer, encoder, ignore_step, _never_pause, _sole_maker(writer, language))
+        context = BuildContext(writer, encoder, ignore, _never_pause, _sole_maker(writer, language))
         # Changed settings apply at the next update.
         settled = build(structures, context, writer.head.settled, as_built=True)
         writer.publish(Usage(seconds=time.perf_counter() - started), settled, {removal_mark(name) for name in names})

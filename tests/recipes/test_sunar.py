@@ -31,8 +31,7 @@ from hoptrail.language.tasks import (
 )
 from hoptrail.recipes.answer_uncertainty import UncertaintySettings
 from hoptrail.recipes.answering import CitedHop
-from hoptrail.recipes.meta_reasoning import MetaReasoningSettings, best_of_hops
-from hoptrail.recipes.sunar import Sunar, SunarSettings
+from hoptrail.recipes.sunar import MetaReasoningSettings, Sunar, SunarSettings, best_of_hops
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.passages.adaptive import AdaptiveSettings
 from hoptrail.retrieval.units.keyword import keyword_search

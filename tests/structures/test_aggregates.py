@@ -12,7 +12,8 @@ from hoptrail.errors import Interrupted, UsageError
 from hoptrail.language.tasks import Extraction, Fact
 from hoptrail.structures import declaring
 from hoptrail.structures.aggregates import Aggregates, AggregateSettings, units_of
-from hoptrail.structures.build_context import BuildContext, ignore_step
+from hoptrail.structures.build_context import BuildContext
+from hoptrail.structures.course import ignore
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.gathering import EntityFacts, Gathering, InformativeNames, is_date_or_number, select_aggregates
 from hoptrail.text.statements import support_of
@@ -270,7 +271,7 @@ def test_a_stopped_build_goes_on_after_its_last_batch(
                 raise Interrupted("enough")
 
         with pytest.raises(Interrupted):
-            Aggregates(EVERYTHING).update(BuildContext(writer, site.encoder, ignore_step, stop_after_two_batches))
+            Aggregates(EVERYTHING).update(BuildContext(writer, site.encoder, ignore, stop_after_two_batches))
     build(site)
     made = site.encoder.texts[encoded:]
     assert len(made) == len(set(made)) == len(site.units(Kind.AGGREGATE)) > 4

@@ -12,8 +12,9 @@ from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted
 from hoptrail.structures import catalogue, declaring
-from hoptrail.structures.build_context import BuildContext, ignore_step
+from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
+from hoptrail.structures.course import ignore
 from hoptrail.structures.declaring import Derived, Row
 from hoptrail.structures.structure_names import PASSAGES
 from hoptrail.types import Document, Kind, Link, Unit, content_id
@@ -89,7 +90,7 @@ def test_what_is_out_of_date_goes_and_a_stopped_build_goes_on(
                 raise Interrupted("stopped")
 
         with pytest.raises(Interrupted):
-            FirstWords(OpeningSettings(3)).update(BuildContext(writer, site.encoder, ignore_step, pause))
+            FirstWords(OpeningSettings(3)).update(BuildContext(writer, site.encoder, ignore, pause))
     done = len(site.encoder.texts)
     assert 0 < done < len(documents)
     site.build(FirstWords(OpeningSettings(3)))
@@ -109,7 +110,7 @@ def test_of_a_document_all_units_are_kept_or_none(tmp_path: Path, monkeypatch: p
         def pause() -> None:
             counts.update(writer.snapshot().table.count_by_document(Kind.PASSAGE).values())
 
-        structure.update(BuildContext(writer, encoder, ignore_step, pause))
+        structure.update(BuildContext(writer, encoder, ignore, pause))
         assert counts == {writer.snapshot().count(Kind.PASSAGE) // 3}
 
 

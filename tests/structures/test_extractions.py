@@ -12,8 +12,9 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import BudgetExhausted, Interrupted
 from hoptrail.language.tasks import Extract, Extraction, Language, Reply, Task
 from hoptrail.structures import passage_tasks
-from hoptrail.structures.build_context import BuildContext, ignore_step
+from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.catalogue import structures_by_name
+from hoptrail.structures.course import ignore
 from hoptrail.structures.extractions import Extractions, ExtractionSettings, stored_in_order
 from hoptrail.types import Document, Kind, Usage
 from structures.site import Rules, Site
@@ -146,7 +147,7 @@ def test_a_stop_is_heeded_between_batches(
             if len(language.asked) == 4:
                 raise Interrupted("enough")
 
-        context = BuildContext(writer, site.encoder, ignore_step, stop_after_two_batches, language)
+        context = BuildContext(writer, site.encoder, ignore, stop_after_two_batches, language)
         with pytest.raises(Interrupted):
             Extractions().update(context)
     site.build(Extractions(), language=language)

@@ -16,8 +16,9 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted, UsageError
 from hoptrail.retrieval.passages.neighbourhood import Neighbourhood
 from hoptrail.structures import neighbours, vector_cells
-from hoptrail.structures.build_context import BuildContext, ignore_step
+from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.catalogue import structures_by_name
+from hoptrail.structures.course import ignore
 from hoptrail.structures.keyword_statistics import KeywordStatistics
 from hoptrail.structures.neighbours import (
     Bm25Neighbours,
@@ -191,7 +192,7 @@ def run(site: Site, graph: Graph, pause: Callable[[], None]) -> None:
             pause()
 
         with suppress(Interrupted):
-            graph.update(BuildContext(writer, site.encoder, ignore_step, checked))
+            graph.update(BuildContext(writer, site.encoder, ignore, checked))
         writer.publish(Usage())
 
 

@@ -16,8 +16,9 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted
 from hoptrail.models.encoder import FloatMatrix, Progress
 from hoptrail.structures import declaring, encoding
-from hoptrail.structures.build_context import BuildContext, ignore_step
+from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.catalogue import structures_by_name
+from hoptrail.structures.course import ignore
 from hoptrail.structures.passages import Passages
 from hoptrail.types import Document, Kind, Usage
 from world import HashingEncoder, make_document
@@ -48,7 +49,7 @@ def update(
     with writing_to(folder, encoder.identity) as writer:
         writer.put_documents(documents)
         structure = Passages(limits or PassageLimits())
-        structure.update(BuildContext(writer, encoder, ignore_step, writer.checkpoint))
+        structure.update(BuildContext(writer, encoder, ignore, writer.checkpoint))
         writer.publish(Usage())
 
 
@@ -75,7 +76,7 @@ def test_no_more_units_are_held_than_memory_is_meant_for(tmp_path: Path, monkeyp
     monkeypatch.setattr(encoding, "TEXT", encoding.HELD // 3 - 4 * encoder.identity.dimension)
     with writing_to(tmp_path, encoder.identity) as writer:
         writer.put_documents(many(10))
-        Passages(PassageLimits()).update(BuildContext(writer, encoder, ignore_step, writer.checkpoint))
+        Passages(PassageLimits()).update(BuildContext(writer, encoder, ignore, writer.checkpoint))
         assert writer.snapshot().count(Kind.PASSAGE) == 10
     assert [len(batch) for batch in encoder.batches] == [3, 3, 3, 1]
 
@@ -111,7 +112,7 @@ def test_a_stopped_build_goes_on_after_its_last_whole_batch(tmp_path: Path, monk
         writer.put_documents(documents)
         with suppress(Interrupted):
             Passages(PassageLimits()).update(
-                BuildContext(writer, encoder, ignore_step, lambda: stop_before_the_third_batch(writer))
+                BuildContext(writer, encoder, ignore, lambda: stop_before_the_third_batch(writer))
             )
     assert len(encoder.texts) == 8
     update(tmp_path, encoder)
@@ -155,7 +156,7 @@ def test_the_catalogue_names_each_structure_as_it_names_itself() -> None:
 def test_documents_without_passages_are_found_however_many_they_are(tmp_path: Path) -> None:
     encoder = Counting()
     with writing_to(tmp_path, encoder.identity) as writer:
-        context = BuildContext(writer, encoder, ignore_step, writer.checkpoint)
+        context = BuildContext(writer, encoder, ignore, writer.checkpoint)
         for count in (4, 10, 10):
             writer.put_documents(many(count))
             Passages(PassageLimits()).update(context)

@@ -15,7 +15,8 @@ from hoptrail.errors import Interrupted, UsageError
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import Extraction, Fact
 from hoptrail.structures import linking, vector_cells
-from hoptrail.structures.build_context import BuildContext, ignore_step
+from hoptrail.structures.build_context import BuildContext
+from hoptrail.structures.course import ignore
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.sentence_graph import EC, KINDS, SA, SS, SentenceGraphSettings, SentenceLinks
@@ -54,14 +55,14 @@ def update(
     with writing_to(folder, ENCODER.identity) as writer:
         put(writer, documents)
         change(writer)
-        plain = BuildContext(writer, ENCODER, ignore_step, writer.checkpoint, OfflineLanguage())
+        plain = BuildContext(writer, ENCODER, ignore, writer.checkpoint, OfflineLanguage())
         Extractions().update(plain)
         Sentences().update(plain)
         writer.publish(Usage())
         stop = pause or Writer.checkpoint
         with suppress(Interrupted):
             SentenceLinks(settings or SentenceGraphSettings()).update(
-                BuildContext(writer, ENCODER, ignore_step, lambda: stop(writer))
+                BuildContext(writer, ENCODER, ignore, lambda: stop(writer))
             )
         changed = writer.changed
         writer.publish(Usage())

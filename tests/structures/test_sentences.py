@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
 from hoptrail.structures import sentences
-from hoptrail.structures.build_context import BuildContext, ignore_step
+from hoptrail.structures.build_context import BuildContext
+from hoptrail.structures.course import ignore
 from hoptrail.structures.sentences import SentencePlaces, Sentences, sentence_places, sentence_units, sentences_inside
 from hoptrail.types import Document, Kind, Span, Unit, Usage, content_id
 from world import HashingEncoder, make_document, make_passage
@@ -23,7 +24,7 @@ def update(folder: Path, documents: list[Document]) -> bool:
     with writing_to(folder, encoder.identity) as writer:
         writer.put_documents(documents)
         writer.publish(Usage())
-        Sentences().update(BuildContext(writer, encoder, ignore_step, writer.checkpoint))
+        Sentences().update(BuildContext(writer, encoder, ignore, writer.checkpoint))
         changed = writer.changed
         writer.publish(Usage())
     return changed

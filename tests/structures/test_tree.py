@@ -16,7 +16,8 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import BudgetExhausted, Interrupted, UsageError
 from hoptrail.language.scripted import ScriptedLanguage
 from hoptrail.structures import tree_store, tree_summaries
-from hoptrail.structures.build_context import BuildContext, ignore_step
+from hoptrail.structures.build_context import BuildContext
+from hoptrail.structures.course import ignore
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.tree import TreeSettings
@@ -350,7 +351,7 @@ def test_passages_that_were_made_anew_get_a_new_tree(tmp_path: Path) -> None:
     def shorter(writer: Writer) -> None:
         writer.drop_units(Kind.PASSAGE)
         limits = PassageLimits(words=12, short_document_words=0)
-        Passages(limits).update(BuildContext(writer, ENCODER, ignore_step, writer.checkpoint))
+        Passages(limits).update(BuildContext(writer, ENCODER, ignore, writer.checkpoint))
 
     documents = [make_document(one.title, f"{one.text} {one.text}") for one in corpus(20)]
     grow(tmp_path, Summariser(), add=documents)

@@ -11,7 +11,8 @@ from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted, UsageError
 from hoptrail.language.tasks import Extraction, Fact, Triple
-from hoptrail.structures.build_context import BuildContext, ignore_step
+from hoptrail.structures.build_context import BuildContext
+from hoptrail.structures.course import ignore
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.triples import END, STATED, Triples, TripleSettings, said, text_of, triple_in
@@ -100,7 +101,7 @@ def test_a_stopped_build_goes_on_to_the_same_end(tmp_path: Path, documents: list
                 raise Interrupted("stopped")
 
         with pytest.raises(Interrupted):
-            Triples().update(BuildContext(writer, stopped.encoder, ignore_step, pause))
+            Triples().update(BuildContext(writer, stopped.encoder, ignore, pause))
     encoded = len(stopped.encoder.texts)
     assert stopped.units(Kind.TRIPLE) == {}
     stopped.build(Extractions(), Triples())

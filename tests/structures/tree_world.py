@@ -13,8 +13,9 @@ from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import BudgetExhausted, Interrupted, TaskFailed
 from hoptrail.language.tasks import Language, Reply, Summarise, Task
-from hoptrail.structures.build_context import BuildContext, ignore_step
+from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.clustering import ClusteringSettings
+from hoptrail.structures.course import ignore
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.tree import TreeSettings
@@ -101,10 +102,10 @@ def grow(
         writer.put_documents(add)
         if remove:
             writer.remove_documents(remove)
-        Passages(PassageLimits()).update(BuildContext(writer, ENCODER, ignore_step, writer.checkpoint))
+        Passages(PassageLimits()).update(BuildContext(writer, ENCODER, ignore, writer.checkpoint))
         if prepare:
             prepare(writer)
-        context = BuildContext(writer, ENCODER, ignore_step, pause, language)
+        context = BuildContext(writer, ENCODER, ignore, pause, language)
         for tree in trees:
             tree.update(context)
         run.changed = writer.changed

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
 from hoptrail.corpus.database import Database
-from hoptrail.corpus.durable import (
-    NEW,
-    make_folder,
-    move_folder,
-    remove_folder,
-    sync_file,
-    sync_folder,
-    write_file,
-)
+from hoptrail.corpus.durable import NEW, make_folder, move_folder, remove_folder, sync_file, sync_folder, write_file
 from hoptrail.corpus.head import commit_number
 from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.refusals import translating_errors
@@ -48,7 +40,7 @@ def copy_index(folder: Path, to: Path) -> None:
     """
     check_empty(to)
     new = to.with_name(to.name + NEW)
-    with _reading(folder) as database, translating_errors(to):
+    with closing(Database.to_read(folder)) as database, translating_errors(to):  # it keeps writers from removing files
         remove_folder(new)
         make_folder(new / ARRAYS)
         for name in _array_names(database):
@@ -70,7 +62,7 @@ def open_commit(folder: Path) -> Iterator[OpenCommit]:
     """
     with ExitStack() as files:
         with (
-            _reading(folder) as database,
+            closing(Database.to_read(folder)) as database,
             TemporaryDirectory(prefix="hoptrail-", ignore_cleanup_errors=True) as temporary,
         ):
             opened = {name: files.enter_context(_opened(folder, name)) for name in _array_names(database)}
@@ -88,16 +80,6 @@ def check_empty(folder: Path) -> None:
         return
     if folder.exists():
         raise UsageError(f"{folder} already exists: name a new or an empty folder.")
-
-
-@contextmanager
-def _reading(folder: Path) -> Iterator[Database]:
-    """The last commit. While it is open, no writer removes a file that the commit names."""
-    database = Database.to_read(folder)
-    try:
-        yield database
-    finally:
-        database.close()
 
 
 def _array_names(database: Database) -> list[str]:

@@ -10,7 +10,7 @@ import apsw
 
 from hoptrail.corpus.connection import Connection, Row, connected, keep_checksums, set_up
 from hoptrail.corpus.durable import make_folder, sync_file
-from hoptrail.corpus.places import DATABASE, check_file_system, is_read_only, refuse_old_index, writer_of
+from hoptrail.corpus.places import DATABASE, check_file_system, is_read_only, refuse_old_index
 from hoptrail.corpus.refusals import absent, translating_errors
 from hoptrail.corpus.schema import APPLICATION, FILES, FORMAT, TABLES
 from hoptrail.errors import IndexBusy, IndexDamaged, IndexMismatch, StorageError
@@ -97,12 +97,7 @@ class Database(Connection):
         Raises:
             IndexBusy: another process writes, or has committed since this connection's last transaction.
         """
-        try:
-            self.run("BEGIN IMMEDIATE")
-        except apsw.BusyError as error:
-            raise IndexBusy(
-                f"{self.folder} is being written by {writer_of(self.folder)}. Wait for it to end, or stop it."
-            ) from error
+        self.run("BEGIN IMMEDIATE")
         version = self.one("PRAGMA data_version")
         if self._version is not None and version != self._version:
             self.run("ROLLBACK")
@@ -117,7 +112,7 @@ class Database(Connection):
         self.run("COMMIT")
 
     def roll_back(self) -> None:
-        """Undo the transaction, if one is open."""
+        """Undo the transaction, or release the commit that is read, which keeps writers from emptying the log."""
         with self._alone():
             if self._connection.in_transaction:
                 self.run("ROLLBACK")
@@ -136,10 +131,6 @@ class Database(Connection):
                 self._connection.set_busy_timeout(0)
             sync_file(self._log)
         return True
-
-    def end_reading(self) -> None:
-        """Release the commit that is read, which keeps writers from emptying the log."""
-        self.roll_back()
 
     def resume_reading(self) -> bool:
         """Read the last commit, which may be a newer one. Returns False where the file is gone."""

@@ -46,8 +46,8 @@ class Documents:
         self._database = database
 
     def __len__(self) -> int:
-        row = self._database.one("SELECT count(*) FROM documents")
-        return int(row[0]) if row else 0
+        [(count,)] = self._database.rows("SELECT count(*) FROM documents")
+        return int(count)
 
     def read(self, ids: Collection[str] | None = None) -> Iterator[Document]:
         """Whole documents as a stream, by number: all, or those of `ids` that exist."""
@@ -64,20 +64,11 @@ class Documents:
 
     def of(self, ids: Collection[str]) -> list[DocumentEntry]:
         """The documents with these ids that exist, by id."""
-        if not ids:
-            return []
-        return self._entries(
-            "SELECT d.number FROM carray(?) c CROSS JOIN documents d ON d.id = CAST(c.value AS TEXT)", text_array(ids)
-        )
+        return self._matching("documents", "number", "id", ids)
 
     def at(self, sources: Collection[str]) -> list[DocumentEntry]:
         """The documents that were read at one of these sources, by id."""
-        if not sources:
-            return []
-        return self._entries(
-            "SELECT s.document FROM carray(?) c CROSS JOIN sources s ON s.source = CAST(c.value AS TEXT)",
-            text_array(sources),
-        )
+        return self._matching("sources", "document", "source", sources)
 
     def under(self, start: str) -> list[DocumentEntry]:
         """The documents with a source that starts with `start`, by id."""
@@ -102,12 +93,7 @@ class Documents:
 
     def titled(self, titles: Collection[str]) -> list[DocumentEntry]:
         """The documents with exactly one of these titles, by id."""
-        if not titles:
-            return []
-        return self._entries(
-            "SELECT d.number FROM carray(?) c CROSS JOIN documents d ON d.title = CAST(c.value AS TEXT)",
-            text_array(titles),
-        )
+        return self._matching("documents", "number", "title", titles)
 
     def unsourced(self) -> list[str]:
         """Ids of the documents without a source, by number."""
@@ -130,6 +116,15 @@ class Documents:
         if numbers is None:
             return [id_ for (id_,) in self._database.rows("SELECT id FROM documents ORDER BY number")]
         return ids_of(self._database, "documents", numbers)
+
+    def _matching(self, table: str, number: str, column: str, values: Collection[str]) -> list[DocumentEntry]:
+        """The documents of the rows of a table with one of these values in a column, by id."""
+        if not values:
+            return []
+        return self._entries(
+            f"SELECT t.{number} FROM carray(?) c CROSS JOIN {table} t ON t.{column} = CAST(c.value AS TEXT)",
+            text_array(values),
+        )
 
     def _entries(self, numbers: str, *values: apsw.Binding) -> list[DocumentEntry]:
         """The documents whose numbers a query returns, by id."""

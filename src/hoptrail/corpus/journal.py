@@ -154,20 +154,14 @@ class Journal:
     @contextmanager
     def _writing(self) -> Iterator[apsw.Connection]:
         """A transaction, which is synced at its end."""
-        with _translating_errors(self._folder):
-            make_folder(self._folder)
-            connection = connected(str(self._folder / JOBS))
-            try:
-                connection.set_busy_timeout(_WAIT)
-                keep_checksums(connection)
-                connection.execute(_SETTINGS).fetchall()
-                connection.execute("BEGIN IMMEDIATE")
-                if not connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone():
-                    connection.execute(_TABLES)
-                yield connection
-                connection.execute("COMMIT")
-            finally:
-                connection.close(force=True)
+        with _opened(self._folder) as connection:
+            keep_checksums(connection)
+            connection.execute(_SETTINGS).fetchall()
+            connection.execute("BEGIN IMMEDIATE")
+            if not connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone():
+                connection.execute(_TABLES)
+            yield connection
+            connection.execute("COMMIT")
 
 
 def damaged_journal(folder: Path) -> list[str]:
@@ -175,16 +169,11 @@ def damaged_journal(folder: Path) -> list[str]:
     if not (folder / JOBS).exists() or is_read_only(folder):
         return []
     try:
-        with _translating_errors(folder):
-            connection = connected(str(folder / JOBS))
-            try:
-                connection.set_busy_timeout(_WAIT)
-                faults = [fault for (fault,) in connection.execute("PRAGMA integrity_check") if fault != "ok"]
-            finally:
-                connection.close(force=True)
+        with _opened(folder) as connection:
+            checks = connection.execute("PRAGMA integrity_check").fetchall()
     except IndexDamaged as error:
         return [str(error)]
-    return [f"{JOBS}: {fault}" for fault in faults]
+    return [f"{JOBS}: {fault}" for (fault,) in checks if fault != "ok"]
 
 
 def drop_damaged_journal(folder: Path) -> list[str]:
@@ -209,29 +198,27 @@ def _items(connection: apsw.Connection, job: str) -> tuple[ItemRecord, ...]:
 def _write_items(connection: apsw.Connection, job: str, items: Sequence[ItemRecord]) -> None:
     connection.executemany(
         "INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            (
-                job,
-                place,
-                item.id,
-                item.name,
-                item.whole_name,
-                item.ending,
-                item.state,
-                item.reason,
-                json.dumps(dict(item.documents)),
-                json.dumps(item.notes),
-            )
-            for place, item in enumerate(items)
-        ],
+        [(job, place, *_row(item)) for place, item in enumerate(items)],
     )
 
 
+def _row(item: ItemRecord) -> tuple[str, ...]:
+    documents, notes = json.dumps(dict(item.documents)), json.dumps(item.notes)
+    return item.id, item.name, item.whole_name, item.ending, item.state, item.reason, documents, notes
+
+
 @contextmanager
-def _translating_errors(folder: Path) -> Iterator[None]:
+def _opened(folder: Path) -> Iterator[apsw.Connection]:
+    """A connection to the journal, which is made if there is none."""
     try:
         with translating_errors(folder):
-            yield
+            make_folder(folder)
+            connection = connected(str(folder / JOBS))
+            try:
+                connection.set_busy_timeout(_WAIT)
+                yield connection
+            finally:
+                connection.close(force=True)
     except IndexDamaged as error:
         raise IndexDamaged(
             f"{folder / JOBS} is damaged. Run `hoptrail repair --index {folder}`, which removes it, and upload again what was "

@@ -236,7 +236,6 @@ _PostingRow = tuple[int, str, int, bytes, bytes]
 
 
 def _row(segment: int, term: str, postings: Postings) -> _PostingRow:
-    """A row of the table of postings."""
     return segment, term, len(postings.rows), postings.rows.tobytes(), postings.counts.tobytes()
 
 

@@ -129,12 +129,6 @@ def edges_at(segment: Segment, rows: Places) -> Directed:
     return Directed(segment.arrays["nodes"][nodes], segment.arrays["targets"][rows], segment.arrays["weights"][rows])
 
 
-def rows_between(segment: Segment, edges: Directed) -> Places:
-    """The rows of a segment whose links join the same two units as one of `edges`."""
-    rows = leaving(segment, np.unique(edges.sources))
-    return rows[np.isin(edges_at(segment, rows).keys, edges.keys)]
-
-
 WAITING = 1 << 22
 """Links of a kind that may wait for a segment."""
 
@@ -154,13 +148,13 @@ class LinkWriter:
         for link in links:
             by_kind.setdefault(link.kind, []).append(link)
         for kind, same in by_kind.items():
-            numbers = self.reserve([link.source for link in same] + [link.target for link in same])
+            numbers = self._numbering.reserve([link.source for link in same] + [link.target for link in same])
             weights = np.array([link.weight for link in same])
             self.put_edges(kind, Directed(numbers[: len(same)], numbers[len(same) :], weights))
 
     def put_rows(self, ids: Sequence[str], links: Mapping[str, Directed]) -> None:
         """Put links by kind, as arrays: their ends are positions in `ids`."""
-        numbers = self.reserve(ids)
+        numbers = self._numbering.reserve(ids)
         for kind, edges in links.items():
             if len(edges):
                 self.put_edges(kind, Directed(numbers[edges.sources], numbers[edges.targets], edges.weights))
@@ -178,7 +172,7 @@ class LinkWriter:
         links that leave these units. Returns the wanted links that are yet to be put, by number: all of a unit's links are
         removed together, so those that remain wanted must be put again.
         """
-        numbers = self.reserve(ids)
+        numbers = self._numbering.reserve(ids)
         edges = Directed(numbers[wanted.sources], numbers[wanted.targets], wanted.weights)
         edges = edges.where(np.unique(edges.keys, return_index=True)[1])
         self.flush()
@@ -221,10 +215,6 @@ class LinkWriter:
                 touched = np.concatenate([leaving(segment, numbers), entering(segment, numbers)])
                 self._segments.mark_gone(segment, touched)
 
-    def reserve(self, ids: Sequence[str]) -> Numbers:
-        """The numbers of units by their ids, in the same order; units that are not stored yet get one."""
-        return self._numbering.reserve(ids)
-
     def release(self) -> None:
         """Release the numbers reserved for units that no link leads from or to."""
         self.flush()
@@ -235,9 +225,13 @@ class LinkWriter:
     def flush(self) -> None:
         """Write the waiting links as segments."""
         for kind, waiting in sorted(self._waiting.items()):
-            edges = _latest(joined(waiting))
+            every = joined(waiting)
+            _, last = np.unique(every.keys[::-1], return_index=True)
+            edges = every.where(len(every) - 1 - last)  # the last of the links between the same two units
             for segment in self._segments.of(Family.LINKS, kind):
-                self._segments.mark_gone(segment, rows_between(segment, edges))
+                rows = leaving(segment, np.unique(edges.sources))
+                same = np.isin(edges_at(segment, rows).keys, edges.keys)
+                self._segments.mark_gone(segment, rows[same])  # the new ones replace them
             self._segments.add(Family.LINKS, kind, len(edges), link_arrays(edges))
         self._waiting.clear()
 
@@ -249,9 +243,3 @@ class LinkWriter:
 def _merged(segments: Sequence[Segment]) -> tuple[int, Mapping[str, Array]]:
     edges = joined([edges_at(segment, segment.live_rows()) for segment in segments])
     return len(edges), link_arrays(edges)
-
-
-def _latest(edges: Directed) -> Directed:
-    """The last of the links between the same two units."""
-    _, last = np.unique(edges.keys[::-1], return_index=True)
-    return edges.where(len(edges) - 1 - last)

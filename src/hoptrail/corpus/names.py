@@ -132,10 +132,6 @@ class Names:
         self._segments = segments
         self._hidden = hidden
 
-    def kinds(self) -> list[str]:
-        """The kinds that have names."""
-        return self._segments.kinds(Family.NAMES)
-
     def of(self, kind: str) -> NameList:
         """All names of a kind; not copied if they are in one segment."""
         names = _merged_names(self._segments.of(Family.NAMES, kind))
@@ -184,12 +180,11 @@ class NameWriter:
 
     def merge(self) -> None:
         """Merge segments that are due."""
-
-        def merged(segments: Sequence[Segment]) -> tuple[int, Mapping[str, Array]]:
-            names = _merged_names(segments)
-            return len(names.units), names.arrays
-
-        self._segments.merge(Family.NAMES, merged)
+        self._segments.merge(Family.NAMES, lambda segments: _rows_of(_merged_names(segments)))
 
     def _add(self, kind: str, names: NameList) -> None:
-        self._segments.add(Family.NAMES, kind, len(names.units), names.arrays)
+        self._segments.add(Family.NAMES, kind, *_rows_of(names))
+
+
+def _rows_of(names: NameList) -> tuple[int, Mapping[str, Array]]:
+    return len(names.units), names.arrays

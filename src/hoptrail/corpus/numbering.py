@@ -53,8 +53,10 @@ class Numbering:
                 "INSERT INTO reserved (id, number) VALUES (?, ?)",
                 [*freed, *((id_, first + place) for place, id_ in enumerate(new))],
             )
-            if new:
-                self._set_last("units", first + len(new) - 1)
+            if new:  # their numbers count as assigned
+                self._database.run("DELETE FROM sqlite_sequence WHERE name = 'units'")
+                last = first + len(new) - 1
+                self._database.run("INSERT INTO sqlite_sequence (name, seq) VALUES ('units', ?)", last)
             numbers = self._texts.numbers(ids, reserved=True)
         return numbers
 
@@ -90,11 +92,6 @@ class Numbering:
         )
         self._database.run("DELETE FROM reserved WHERE id IN (SELECT CAST(value AS TEXT) FROM carray(?))", array)
         return numbers
-
-    def _set_last(self, table: str, last: int) -> None:
-        """Mark the numbers up to `last` as assigned."""
-        self._database.run("DELETE FROM sqlite_sequence WHERE name = ?", table)
-        self._database.run("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", table, last)
 
 
 def next_number(database: Database, table: str) -> int:

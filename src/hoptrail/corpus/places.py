@@ -135,14 +135,14 @@ def readers_of(folder: Path) -> str:
     return ", ".join(map(str, _holders(folder, _READERS))) or "another process"
 
 
-def _holders(folder: Path, places: range, locks: Path = _LOCKS) -> list[Holder]:
+def _holders(folder: Path, places: range) -> list[Holder]:
     """The processes that have locked one of these bytes of the shared-memory file.
 
     The file is not opened, because closing it would release the locks that this process has on it.
     """
     try:
         shared = (folder / f"{DATABASE}-shm").stat()
-        lines = locks.read_text(encoding="ascii", errors="replace").splitlines()
+        lines = _LOCKS.read_text(encoding="ascii", errors="replace").splitlines()
     except OSError:
         return []
     file = f"{os.major(shared.st_dev):02x}:{os.minor(shared.st_dev):02x}:{shared.st_ino}"

@@ -214,9 +214,8 @@ def withdraw(writer: Writer, names: Iterable[str]) -> list[Withdrawn]:
         pending.withdraw(entry.id, source)
         lost[entry.id].add(source)
     pending.write(writer)
-    return [_withdrawn(entry, lost[entry.id]) for entry in entries.values()] + [
-        Withdrawn("", name, (), ()) for name in dict.fromkeys(already_removed)
-    ]
+    removed_before = [Withdrawn("", name, (), ()) for name in dict.fromkeys(already_removed)]
+    return [*(_withdrawn(entry, lost[entry.id]) for entry in entries.values()), *removed_before]
 
 
 def removal_mark(name: str) -> str:
@@ -256,7 +255,6 @@ class _PendingChanges:
         return len(self._entries)
 
     def knows(self, source: str) -> bool:
-        """Whether the documents at a source are loaded."""
         return source in self._documents_at
 
     def at(self, source: str) -> tuple[str, ...]:

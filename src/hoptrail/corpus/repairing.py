@@ -19,14 +19,7 @@ from hoptrail.corpus.journal import damaged_journal, drop_damaged_journal
 from hoptrail.corpus.places import DATABASE, JOBS
 from hoptrail.corpus.refusals import absent, translating_errors
 from hoptrail.corpus.row_writer import writing_rows
-from hoptrail.corpus.segments import (
-    ARRAYS,
-    DamagedSegment,
-    Family,
-    damaged_segments,
-    delete_segment,
-    unknown_arrays,
-)
+from hoptrail.corpus.segments import ARRAYS, Family, damaged_segments, delete_segment, unknown_arrays
 from hoptrail.errors import IndexDamaged
 from hoptrail.models.encoder import FloatMatrix
 
@@ -53,7 +46,7 @@ def damage(folder: Path) -> list[str]:
     if not (folder / DATABASE).is_file():
         raise absent(folder)
     try:
-        with translating_errors(folder), _reading(folder) as database:
+        with translating_errors(folder), closing(Database.to_read(folder)) as database:
             checks = database.rows("PRAGMA integrity_check")
             faults = [f"{DATABASE}: {' '.join(fault.split())}" for (fault,) in checks if fault != "ok"]
             damaged = damaged_segments(database)
@@ -66,7 +59,7 @@ def damage(folder: Path) -> list[str]:
 
 def files_of_index(folder: Path) -> int:
     """The number of files of an index: its database, the arrays that the last commit names, and the journal of jobs."""
-    with translating_errors(folder), _reading(folder) as database:
+    with translating_errors(folder), closing(Database.to_read(folder)) as database:
         ((arrays,),) = database.rows("SELECT count(*) FROM arrays WHERE data IS NULL")
         return 1 + int(arrays) + (folder / JOBS).exists()
 
@@ -95,7 +88,9 @@ def _repair_arrays(folder: Path, encode: Encode) -> Repaired:
         damaged = damaged_segments(database)
         lost = any(segment.family in (Family.LINKS, Family.NAMES) for segment in damaged)
         files = (*(file for segment in damaged for file in segment.files), *_foreign_files(database))
-        _drop(database, damaged)
+        for segment in damaged:
+            database.run("DELETE FROM postings WHERE segment = ?", segment.number)
+            delete_segment(database, segment.number)
         if lost:  # in the same commit: after a stop, the next repair would find no damage
             write_head(database, unfinished(read_head(database)))
         database.commit()
@@ -118,23 +113,12 @@ def _foreign_files(database: Database) -> list[str]:
     return [f"{ARRAYS}/{path.name}" for path in unknown_arrays(database)] + left_over
 
 
-def _reading(folder: Path) -> closing[Database]:
-    """The database of a folder, without opening its arrays."""
-    return closing(Database.to_read(folder))
-
-
 def _is_damaged(folder: Path) -> bool:
     try:
-        with translating_errors(folder), _reading(folder) as database:
+        with translating_errors(folder), closing(Database.to_read(folder)) as database:
             return database.rows("PRAGMA integrity_check") != [("ok",)]
     except IndexDamaged:
         return True
-
-
-def _drop(database: Database, damaged: Sequence[DamagedSegment]) -> None:
-    for segment in damaged:
-        database.run("DELETE FROM postings WHERE segment = ?", segment.number)
-        delete_segment(database, segment.number)
 
 
 def _replace_database(folder: Path) -> None:
@@ -146,7 +130,7 @@ def _replace_database(folder: Path) -> None:
         database.roll_back()
         database.empty_log()
     try:
-        with translating_errors(folder), _reading(folder) as database:
+        with translating_errors(folder), closing(Database.to_read(folder)) as database:
             head = read_head(database)
             numbers = [number for (number,) in database.rows("SELECT number FROM documents ORDER BY number")]
             documents = list(rows.documents(database, numbers))

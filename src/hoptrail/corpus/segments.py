@@ -152,7 +152,10 @@ class SegmentWriter(Segments):
             whole = np.ascontiguousarray(array)
             data = whole.tobytes() if whole.nbytes <= SMALL else None
             if data is None:
-                self._write(number, name, whole)
+                with translating_errors(self._database.folder):
+                    make_folder(self._folder)
+                    write_file(self._folder / file_name(number, name), _npy(whole))
+                self._unsynced = True
             self.database.run(
                 "INSERT INTO arrays (segment, name, type, shape, checksum, data) VALUES (?, ?, ?, ?, ?, ?)",
                 *(number, name, whole.dtype.str, " ".join(map(str, whole.shape)), _checksum(whole), data),
@@ -206,12 +209,6 @@ class SegmentWriter(Segments):
         """Step 5 of `durable.py`: remove the files that the last commit does not name. Requires a writing transaction."""
         with translating_errors(self._database.folder):
             remove_files(unknown_arrays(self.database))
-
-    def _write(self, segment: int, name: str, array: Array) -> None:
-        with translating_errors(self._database.folder):
-            make_folder(self._folder)
-            write_file(self._folder / file_name(segment, name), _npy(array))
-        self._unsynced = True
 
 
 def file_name(segment: int, name: str) -> str:

@@ -24,7 +24,6 @@ class _Opened:
         self.on_close: Callable[[], None] | None = None
 
     def close(self) -> None:
-        """Close the snapshot."""
         self.snapshot.close()
         if self.on_close is not None:
             self.on_close()

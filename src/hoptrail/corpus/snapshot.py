@@ -8,6 +8,7 @@ erasing what they remove. A parked one does not, and must be resumed before it i
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator
+from contextlib import closing
 from functools import wraps
 from pathlib import Path
 from threading import RLock
@@ -114,7 +115,7 @@ class Snapshot:
 
     def park(self) -> None:
         """Let writers erase what they remove; the snapshot must not be used until `resume`."""
-        self._database.end_reading()
+        self._database.roll_back()
 
     def resume(self) -> bool:
         """Continue after `park`. Returns False, and closes the snapshot, if there is a newer commit."""
@@ -195,7 +196,7 @@ def _hide(view: View, database: Database) -> Hidden:
     if view == EVERYTHING:
         return NOTHING
     hidden, commit = hidden_by(view, database), commit_number(database)
-    database.end_reading()
+    database.roll_back()
     hidden.install(database)
     if not database.resume_reading() or commit_number(database) != commit:
         raise MissingFile(f"{database.folder} was written while it was opened. Ask again.")
@@ -207,8 +208,5 @@ def newest_commit(folder: Path) -> int:
 
     Raises: as `Snapshot.open` does.
     """
-    database = Database.to_read(folder)
-    try:
+    with closing(Database.to_read(folder)) as database:
         return commit_number(database)
-    finally:
-        database.close()

@@ -155,19 +155,7 @@ class UnitWriter:
         self._database.run_each(
             "INSERT INTO units (number, id, kind, document, start, end, further, title, text, sentence_ends) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                (
-                    number,
-                    unit.id,
-                    unit.kind.value,
-                    *_origin(number, unit, documents)[1:],
-                    len(unit.sources) - 1,
-                    unit.title,
-                    unit.text,
-                    rows.packed_ends(unit.sentence_ends),
-                )
-                for number, unit in zip(numbers, units, strict=True)
-            ],
+            [_row(number, unit, documents) for number, unit in zip(numbers, units, strict=True)],
         )
         self._database.run_each(
             "INSERT INTO further_sources (unit, place, document, start, end) VALUES (?, ?, ?, ?, ?)",
@@ -188,7 +176,6 @@ class UnitWriter:
         self._held += vectors.nbytes
 
     def _remove_arrays(self, kind: str, numbers: Numbers) -> None:
-        """Remove units of a kind from arrays and postings."""
         for segment in self._segments.of(Family.UNITS, kind):
             self._segments.mark_gone(segment, np.flatnonzero(np.isin(segment.arrays["numbers"], numbers)))
         if kind in SEARCHED:
@@ -199,6 +186,12 @@ class UnitWriter:
 def _origin(number: int, unit: Unit, documents: Mapping[str, int]) -> Origin:
     span = unit.sources[0]
     return number, documents[span.document], span.start, span.end
+
+
+def _row(number: int, unit: Unit, documents: Mapping[str, int]) -> tuple[int | str | bytes, ...]:
+    """The row of a unit, in the order of the columns of its table."""
+    place, ends = _origin(number, unit, documents)[1:], rows.packed_ends(unit.sentence_ends)
+    return number, unit.id, unit.kind.value, *place, len(unit.sources) - 1, unit.title, unit.text, ends
 
 
 def _merged(segments: Sequence[Segment]) -> tuple[int, Mapping[str, Array]]:

@@ -122,7 +122,8 @@ class Matrix:
             vector: FloatMatrix = self[np.array([rows])][0]
             return vector
         part_of, row_of = self._part_of[rows], self._row_of[rows]
-        chosen = np.zeros((len(row_of), self._width), np.float32)
+        width = self._parts[0][0].shape[1] if self._parts else 0
+        chosen = np.zeros((len(row_of), width), np.float32)
         for part in np.unique(part_of).tolist():
             here = part_of == part
             chosen[here] = self._parts[part][0][row_of[here]]
@@ -134,10 +135,6 @@ class Matrix:
         for vectors, rows, places in self._parts:
             products[places] = vectors @ other if len(rows) == len(vectors) else (vectors @ other)[rows]
         return products
-
-    @property
-    def _width(self) -> int:
-        return int(self._parts[0][0].shape[1]) if self._parts else 0
 
 
 def _chosen(segment: Segment, among: Numbers | None) -> Places | None:

@@ -11,6 +11,7 @@ import datetime as dt
 import fnmatch
 import re
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import groupby
@@ -56,12 +57,9 @@ EVERYTHING = View()
 
 def checked_date(text: str) -> str:
     """Returns the date. Raises: UsageError: it is not an ISO date."""
-    if _DATE.fullmatch(text):
-        try:
+    with suppress(ValueError):
+        if _DATE.fullmatch(text):
             dt.date.fromisoformat(f"{text}-01-01"[:10])
-        except ValueError:
-            pass
-        else:
             return text
     raise UsageError(f"{text[:40]!r} is not a date: give a year, a month or a day, as in 2024, 2024-03 or 2024-03-05.")
 
@@ -163,7 +161,6 @@ def _as_labelled(source: str) -> str:
 
 
 def _units_from(documents: Numbers, database: Database) -> Numbers:
-    """The units with a source in one of these documents."""
     if not len(documents):
         return NONE
     rows = database.rows(

@@ -25,23 +25,7 @@ STOP_WORDS = frozenset(
 
 _PLAIN = re.compile(r"[a-z0-9]+")
 _WORD = re.compile(LETTERS)
-_FOLDED = str.maketrans(
-    {
-        "ß": "ss",
-        "æ": "ae",
-        "œ": "oe",
-        "ø": "o",
-        "đ": "d",
-        "ð": "d",
-        "þ": "th",
-        "ł": "l",
-        "ħ": "h",
-        "ı": "i",
-        "ŋ": "n",
-        "ŧ": "t",
-        "\u00ad": "",
-    }
-)
+_FOLDED = str.maketrans("øđðłħıŋŧ", "oddlhint", "\u00ad") | str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "þ": "th"})
 """Letters that Unicode does not decompose and an English keyboard lacks."""
 
 

@@ -21,7 +21,7 @@ from typing import Literal
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Entail, Equate, Relation, Sample
 from hoptrail.models.encoder import Encoder
-from hoptrail.models.entailment import INSTALLED, EntailmentModel, Pair, installed_entailment, open_entailment
+from hoptrail.models.entailment import INSTALLED, EntailmentModel, installed_entailment, open_entailment
 from hoptrail.text.mentions import Shape, figure_shape
 from hoptrail.text.normal_forms import same_words
 from hoptrail.text.values import read_date, read_number
@@ -34,7 +34,6 @@ _log = logging.getLogger(__name__)
 
 ABSTENTION = ""
 """Stands for an abstention among answers: no answer is empty."""
-
 
 EQUIVALENCES = ("rules", "installed", "string", "embedding", "meaning", "entailment", "not-contradicted")
 """All values of `equivalence` but `nli:MODEL`."""
@@ -159,17 +158,18 @@ class Uncertainty:
 
     def _entails_both_ways(self, model: str) -> Same:
         classifier = self.open_classifier(model)
-        return lambda one, other: all(classifier.entails(self._statements(one, other)))
+
+        def same(one: str, other: str) -> bool:
+            """Compares both directions, each answer behind the question, as the paper does."""
+            first, second = f"{self.question} {one}", f"{self.question} {other}"
+            return all(classifier.entails([(first, second), (second, first)]))
+
+        return same
 
     def _relations(self, one: str, other: str) -> Iterator[Relation]:
         """The relation of `one` to `other`, then of `other` to `one`, lazily."""
         yield self.meter.perform(Entail(self.question, one, other))
         yield self.meter.perform(Entail(self.question, other, one))
-
-    def _statements(self, one: str, other: str) -> list[Pair]:
-        """Both directions, each answer behind the question, as the paper compares them."""
-        first, second = f"{self.question} {one}", f"{self.question} {other}"
-        return [(first, second), (second, first)]
 
 
 @cache

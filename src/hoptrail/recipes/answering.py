@@ -17,7 +17,7 @@ from hoptrail.language.tasks import Finding, Reading, Step
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.units.engines import memory_hit
 from hoptrail.text.dates import date_of
-from hoptrail.types import Document, Evidence, Hop, Kind, Ranking, Span, Unit, Verdict
+from hoptrail.types import Document, Evidence, Hop, Kind, Ranking, Span, Verdict
 
 MOST_CITED = 4
 """Spans cited for one hop; a reader would not check more."""
@@ -40,11 +40,8 @@ def hops_of(question: str, reading: Reading, found: Ranking, read: Ranking) -> l
     hops: list[CitedHop] = []
     for step in reading.steps:
         check_support(step.support, read)
-        hits = (
-            tuple(hit for hit in read if any(_covers(hit.unit.sources, span) for span in step.support))
-            if hops
-            else found
-        )
+        cited = tuple(hit for hit in read if any(_covers(hit.unit.sources, span) for span in step.support))
+        hits = cited if hops else found
         hops.append(CitedHop(Hop(step.question, step.question, hits, step.answer, verdict_of(step)), step.support))
     if not hops or reading.answer is None:
         verdict = Verdict.UNANSWERED if reading.answer is None else Verdict.ANSWERED
@@ -95,7 +92,9 @@ def cite(hops: Sequence[CitedHop], corpus: Corpus) -> tuple[Evidence, ...]:
     evidence = []
     for position, cited in enumerate(hops):
         for span in _spans_to_cite(cited, documents):
-            unit = _cited_unit([hit.unit for hit in cited.hop.hits if _covers(hit.unit.sources, span)])
+            holders = [hit.unit for hit in cited.hop.hits if _covers(hit.unit.sources, span)]
+            # A summary is cited last: it rarely says what one of its many sources says.
+            unit = next((unit for unit in holders if unit.kind is not Kind.SUMMARY), holders[0])
             document = documents[span.document]
             block = next(iter(document.blocks_within(span)), None)
             evidence.append(
@@ -111,11 +110,6 @@ def cite(hops: Sequence[CitedHop], corpus: Corpus) -> tuple[Evidence, ...]:
                 )
             )
     return tuple(evidence)
-
-
-def _cited_unit(holders: Sequence[Unit]) -> Unit:
-    """The first unit that is not a summary, if any: a summary rarely says what one of its many sources says."""
-    return next((unit for unit in holders if unit.kind is not Kind.SUMMARY), holders[0])
 
 
 def findings_of(hops: Sequence[CitedHop]) -> tuple[Finding, ...]:

@@ -36,7 +36,7 @@ from hoptrail.language.tasks import Abstain, Assess, Complete, Decompose, Findin
 from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.models.rerankers import Reranker, open_reranker
 from hoptrail.recipes.answering import CitedHop, findings_of, report_hops
-from hoptrail.recipes.hopwise import Hopwise, complete_question, failed_hop, integrate, read_for
+from hoptrail.recipes.hopwise import Concluded, Hopwise, complete_question, failed_hop, integrate, read_for
 from hoptrail.recipes.sentence_search import SentenceSearch, SentenceSearchSettings, in_reading_order
 from hoptrail.retrieval.fuse import interleave
 from hoptrail.retrieval.pack import pack
@@ -204,13 +204,11 @@ class Chainrag(Hopwise):
         """Evidence that settles the sub-question, or as much of it as the caps allow."""
         found = search.begin(asked)
         for _ in range(self.settings.search.expansions if search.graph else 0):
-            if self._is_full(found.hits) or not found.frontier or self._settles(asked, found.hits, meter):
+            is_full = sum(estimated_tokens(hit.unit.searchable) for hit in found.hits) >= self.settings.evidence_tokens
+            if is_full or not found.frontier or self._settles(asked, found.hits, meter):
                 break
             found = search.widen(asked, found)
         return found.hits
-
-    def _is_full(self, hits: Ranking) -> bool:
-        return sum(estimated_tokens(hit.unit.searchable) for hit in hits) >= self.settings.evidence_tokens
 
     def _settles(self, asked: str, hits: Ranking, meter: Meter) -> bool:
         """Whether the evidence suffices. True if the language fails to judge it: then read what was found so far."""
@@ -232,9 +230,7 @@ class Chainrag(Hopwise):
         sources = tuple(dict.fromkeys(span for unit in units for span in unit.sources))
         return Unit(content_id("s", CARRIED, text), Kind.SUMMARY, "", text, sources) if text.strip() else None
 
-    def conclude(
-        self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter
-    ) -> tuple[str | None, list[CitedHop]]:
+    def conclude(self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter) -> Concluded:
         """The answer to the whole question, and a hop for it if the contexts gave an answer that no hop had."""
         answered = any(cited.hop.answer is not None for cited in hops)
         guesses = not answered and meter.abstain is Abstain.NEVER

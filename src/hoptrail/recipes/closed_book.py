@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from hoptrail.language.effort import FROM_MEMORY, Effort
+from hoptrail.language.effort import FROM_MEMORY
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Reading, Recall
 from hoptrail.recipes.answering import CitedHop, memory_hop
@@ -22,9 +22,7 @@ from hoptrail.types import Ranking
 class ClosedBookSettings(PassageSettings):
     """The settings of every single pass; they have no effect here."""
 
-    @property
-    def effort(self) -> Effort:
-        return FROM_MEMORY
+    effort = FROM_MEMORY
 
 
 @dataclass(frozen=True)

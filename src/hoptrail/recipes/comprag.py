@@ -59,6 +59,7 @@ class CompragSettings(PassageSettings):
     hybrid_weight: float = 0.8
     kept: int = 8
     search: HybridSearchSettings = field(default_factory=HybridSearchSettings)
+    structures = (TRIPLES,)
 
     def __post_init__(self) -> None:
         PassageSettings.__post_init__(self)  # super() does not work in classes with slots
@@ -68,10 +69,6 @@ class CompragSettings(PassageSettings):
             raise ValueError(f"kept lies between 0 and {AHEAD}, not {self.kept}")
         if self.channel == "unbinding" and self.space.composition.method == "text":
             raise ValueError("the channel unbinding needs a composition that can be unbound, and text cannot")
-
-    @property
-    def structures(self) -> tuple[str, ...]:
-        return (TRIPLES,)
 
 
 ALONE = CompragSettings(hybrid_weight=0)

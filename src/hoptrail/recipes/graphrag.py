@@ -39,6 +39,7 @@ class GraphragSettings(PassageSettings):
     facts: int = 40
     neighbour_weight: float = 0.5
     facts_read: int = 10
+    structures = (TRIPLES,)
 
     def __post_init__(self) -> None:
         PassageSettings.__post_init__(self)  # super() does not work in classes with slots
@@ -46,10 +47,6 @@ class GraphragSettings(PassageSettings):
             raise ValueError("entities and facts are at least 1, facts_read is at least 0")
         if not 0 <= self.neighbour_weight <= 1:
             raise ValueError(f"neighbour_weight lies between 0 and 1, not at {self.neighbour_weight}")
-
-    @property
-    def structures(self) -> tuple[str, ...]:
-        return (TRIPLES,)
 
     @property
     def pool(self) -> Pool:

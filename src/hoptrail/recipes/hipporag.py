@@ -20,7 +20,7 @@ compares a question better with names than with triples.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
@@ -53,6 +53,7 @@ class HipporagSettings(PassageSettings):
     passage_weight: float = 0.005
     damping: float = 0.5
     graph: EntityGraphSettings = field(default_factory=EntityGraphSettings)
+    structures = (TRIPLES,)
 
     def __post_init__(self) -> None:
         PassageSettings.__post_init__(self)  # super() does not work in classes with slots
@@ -60,10 +61,6 @@ class HipporagSettings(PassageSettings):
             raise ValueError("facts and seeds are at least 1, passage_weight is at least 0")
         if not 0 <= self.recognition <= 1 or not 0 <= self.damping < 1:
             raise ValueError("recognition lies between 0 and 1, damping is at least 0 and below 1")
-
-    @property
-    def structures(self) -> tuple[str, ...]:
-        return (TRIPLES,)
 
     @property
     def effort(self) -> Effort:
@@ -92,19 +89,17 @@ class Hipporag(SinglePass):
         return self.search(question, Meter(self.language))
 
     def search(self, question: str, meter: Meter) -> Ranking:
-        chosen, names = self.settings, _names(question)
+        chosen = self.settings
         graph = EntityGraph.of(self.corpus, chosen.graph)
-        by_entities = chosen.start == "entities"
-        seeds = self._entities(names, graph) if by_entities else self._entities_of_facts(question, graph, meter)
+        if chosen.start == "entities":
+            seeds = _entities_named(question, graph)
+        else:
+            seeds = self._entities_of_facts(question, graph, meter)
         if not seeds:
             return dense_search(self.corpus, question, chosen.k)
         likeness = graph.passage_likeness(question) if chosen.passage_weight else None
         passages = None if likeness is None else chosen.passage_weight * likeness
         return graph.passages(graph.pagerank(seeds, passages, chosen.damping), chosen.k)
-
-    def _entities(self, names: Sequence[str], graph: EntityGraph) -> dict[int, float]:
-        """Version 1: the entity nearest to each name, weighted by 1 / (number of passages that name it)."""
-        return {number: 1 / float(graph.passage_counts[number]) for number in graph.vectors.nearest(names, 1)}
 
     def _entities_of_facts(self, question: str, graph: EntityGraph, meter: Meter) -> dict[int, float]:
         """Version 2: the entity's mean fact score divided by the number of passages that name it."""
@@ -135,5 +130,7 @@ def _helpfulness(question: str, fact: Unit, meter: Meter) -> float:
         return 1.0
 
 
-def _names(question: str) -> list[str]:
-    return [mention.text for mention in find_mentions(question, question=True)]
+def _entities_named(question: str, graph: EntityGraph) -> dict[int, float]:
+    """Version 1: the entity nearest to each name, weighted by 1 / (number of passages that name it)."""
+    names = [mention.text for mention in find_mentions(question, question=True)]
+    return {number: 1 / float(graph.passage_counts[number]) for number in graph.vectors.nearest(names, 1)}

@@ -36,7 +36,7 @@ from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain, Complete, Decompose, Finding, Integrate, Recall
 from hoptrail.recipes.answering import CitedHop, findings_of, memory_hop, report_hops
-from hoptrail.recipes.hopwise import Hopwise, complete_question, failed_hop, integrate
+from hoptrail.recipes.hopwise import Concluded, Hopwise, complete_question, failed_hop, integrate
 from hoptrail.recipes.rethinking import READ, Rethinking, RethinkSettings, SubQuestion
 from hoptrail.recipes.voting import VotingSettings
 from hoptrail.retrieval.fuse import interleave
@@ -199,9 +199,7 @@ class Hirag(Hopwise):
         except TaskFailed:
             return failed_hop(asked.question, asked.asked)
 
-    def conclude(
-        self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter
-    ) -> tuple[str | None, list[CitedHop]]:
+    def conclude(self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter) -> Concluded:
         """Conclude from the answers, or from answers and hits; adds a hop if these gave an answer that no hop had.
 
         If no hop has an answer but the recipe must not abstain, conclude from the hits that were read. Unread hits would give

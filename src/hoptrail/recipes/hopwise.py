@@ -24,6 +24,9 @@ from hoptrail.retrieval.pack import pack
 from hoptrail.retrieval.units.engines import stored_hits
 from hoptrail.types import Answer, Hop, Ranking, Trail, Unit, Verdict
 
+Concluded = tuple[str | None, list[CitedHop]]
+"""The answer to a question (None: an abstention), and hops to add if concluding read something new."""
+
 
 @dataclass(frozen=True)
 class Hopwise(ABC):
@@ -38,12 +41,9 @@ class Hopwise(ABC):
     @abstractmethod
     def hops(self, question: str, meter: Meter) -> list[CitedHop]:
         """The hops in order; a failed task makes a failed hop."""
-        ...
 
-    def conclude(
-        self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter
-    ) -> tuple[str | None, list[CitedHop]]:
-        """The answer to the whole question (None: an abstention), and hops to add if concluding read something new."""
+    def conclude(self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter) -> Concluded:
+        """The answer to the whole question."""
         return conclude_packed(question, hops, found, self.settings.evidence_tokens, meter)
 
     def everything(self, hops: Sequence[CitedHop]) -> Ranking:
@@ -171,9 +171,7 @@ def conclusion(
     return reading, [CitedHop(hop, support)]
 
 
-def integrate(
-    task: Integrate, hops: Sequence[CitedHop], read: Ranking, meter: Meter
-) -> tuple[str | None, list[CitedHop]]:
+def integrate(task: Integrate, hops: Sequence[CitedHop], read: Ranking, meter: Meter) -> Concluded:
     """The answer of the `conclusion` and its hop; None and a failed hop if the task fails."""
     try:
         reading, concluding = conclusion(task, hops, read, meter)
@@ -182,14 +180,17 @@ def integrate(
     return reading.answer, concluding
 
 
-def conclude_packed(
-    question: str, hops: Sequence[CitedHop], found: Ranking, tokens: int, meter: Meter
-) -> tuple[str | None, list[CitedHop]]:
+def conclude_packed(question: str, hops: Sequence[CitedHop], found: Ranking, tokens: int, meter: Meter) -> Concluded:
     """Conclude from the findings and the part of `found` that fits `tokens`. If no hop has an answer, abstain where that is
     allowed.
     """
     if meter.abstain is not Abstain.NEVER and all(cited.hop.answer is None for cited in hops):
         return None, []
+    return integrate_packed(question, hops, found, tokens, meter)
+
+
+def integrate_packed(question: str, hops: Sequence[CitedHop], found: Ranking, tokens: int, meter: Meter) -> Concluded:
+    """Integrate the findings and the part of `found` that fits `tokens`."""
     packed = pack(found, tokens)
     return integrate(Integrate(question, findings_of(hops), tuple(hit.unit for hit in packed)), hops, packed, meter)
 

@@ -21,7 +21,7 @@ from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain, Complete, Decompose, Finding
 from hoptrail.recipes.answering import CitedHop, findings_of, report_hops
-from hoptrail.recipes.hopwise import Hopwise, complete_question, conclude_packed, failed_hop, read_packed
+from hoptrail.recipes.hopwise import Concluded, Hopwise, complete_question, conclude_packed, failed_hop, read_packed
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.retrieval.fuse import interleave
 from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
@@ -70,23 +70,25 @@ class Ircot(Hopwise):
         hops: list[CitedHop] = []
         while len(hops) < self.settings.steps:
             try:
-                following, asked = self._next_step(question, _chain(hops), meter)
+                # Steps without an answer are tried again.
+                chain = tuple(finding for finding in findings_of(hops) if finding.answer is not None)
+                following, asked = self._next_step(question, chain, meter)
             except TaskFailed:
                 return [*hops, *report_hops([failed_hop(question, question, collected)], meter)]
             if following is None or asked in {cited.hop.asked for cited in hops if cited.hop.answer is not None}:
                 break
             if hops:
-                wider = self._search_more(collected, _sentence(hops[-1]))
-                if wider == collected and hops[-1].hop.answer is None:
+                last = hops[-1].hop
+                wider = self._search_more(collected, f"{last.asked} {last.answer or ''}".strip())
+                if wider == collected and last.answer is None:
                     break
                 collected = wider
             meter.asked(following, asked)
-            hops += report_hops([self._read(following, asked, collected, meter)], meter)
+            _, read = read_packed(following, asked, collected, self.settings.evidence_tokens, meter)
+            hops += report_hops([read], meter)
         return hops
 
-    def conclude(
-        self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter
-    ) -> tuple[str | None, list[CitedHop]]:
+    def conclude(self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter) -> Concluded:
         """Read with the separate reader, which adds a hop, or conclude from the chain."""
         if not hops or hops[-1].hop.verdict is Verdict.FAILED or [cited.hop.asked for cited in hops] == [question]:
             return (hops[-1].hop.answer if hops else None), []
@@ -111,16 +113,3 @@ class Ircot(Hopwise):
     def _search_more(self, collected: Ranking, query: str) -> Ranking:
         found = hybrid_search(self.corpus, query, self.settings.per_step, self.settings.search)
         return interleave([(*collected, *found)], self.settings.k)
-
-    def _read(self, question: str, asked: str, collected: Ranking, meter: Meter) -> CitedHop:
-        return read_packed(question, asked, collected, self.settings.evidence_tokens, meter)[1]
-
-
-def _chain(hops: Sequence[CitedHop]) -> tuple[Finding, ...]:
-    """The answered steps; the others are tried again."""
-    return tuple(finding for finding in findings_of(hops) if finding.answer is not None)
-
-
-def _sentence(cited: CitedHop) -> str:
-    """A step as a query: its question and its answer, if any."""
-    return f"{cited.hop.asked} {cited.hop.answer or ''}".strip()

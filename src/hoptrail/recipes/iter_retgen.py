@@ -19,7 +19,7 @@ from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain, Reading
 from hoptrail.recipes.answering import CitedHop, report_hops
-from hoptrail.recipes.hopwise import Hopwise, read_packed
+from hoptrail.recipes.hopwise import Concluded, Hopwise, read_packed
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
 from hoptrail.types import Ranking, Verdict
@@ -73,9 +73,7 @@ class IterRetgen(Hopwise):
             asked = f"{_generation(reading)} {question}".strip()
         return hops
 
-    def conclude(
-        self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter
-    ) -> tuple[str | None, list[CitedHop]]:
+    def conclude(self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter) -> Concluded:
         """The latest answer of any round."""
         del question, found, meter
         return next((cited.hop.answer for cited in reversed(hops) if cited.hop.answer is not None), None), []

@@ -42,6 +42,7 @@ class LightragSettings(PassageSettings):
     nearest: int = 40
     least: float = 0.2
     facts: int = 100
+    structures = (TRIPLES,)
 
     def __post_init__(self) -> None:
         PassageSettings.__post_init__(self)  # super() does not work in classes with slots
@@ -49,10 +50,6 @@ class LightragSettings(PassageSettings):
             raise ValueError(
                 "nearest and facts are at least 1, least lies above 0 and at most at 1, and one level is needed"
             )
-
-    @property
-    def structures(self) -> tuple[str, ...]:
-        return (TRIPLES,)
 
 
 @dataclass(frozen=True)

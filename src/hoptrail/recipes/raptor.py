@@ -23,13 +23,8 @@ from hoptrail.types import Kind
 class RaptorSettings(PooledSettings):
     """The settings of every pool."""
 
-    @property
-    def structures(self) -> tuple[str, ...]:
-        return (SIMILARITY_TREE,)
-
-    @property
-    def pool(self) -> Pool:
-        return Pool((Kind.PASSAGE,), (SIMILARITY_TREE,))
+    structures = (SIMILARITY_TREE,)
+    pool = Pool((Kind.PASSAGE,), (SIMILARITY_TREE,))
 
 
 PAPER = RaptorSettings(evidence_tokens=100_000, repeats=True, abstain=Abstain.NEVER)

@@ -19,32 +19,26 @@ class OneRecipeSettings(Protocol):
     @property
     def k(self) -> int:
         """How many units are retrieved."""
-        ...
 
     @property
     def evidence_tokens(self) -> int:
         """How many tokens of evidence are read at a time."""
-        ...
 
     @property
     def abstain(self) -> Abstain:
         """When the language may abstain."""
-        ...
 
     @property
     def effort(self) -> Effort:
         """How many language tasks a question takes."""
-        ...
 
     @property
     def structures(self) -> tuple[str, ...]:
         """The structures that must have been built (their own inputs are implied)."""
-        ...
 
     @property
     def pool(self) -> Pool:
         """The units that are searched."""
-        ...
 
 
 class Recipe(Protocol):
@@ -60,8 +54,6 @@ class Recipe(Protocol):
 
     def retrieve(self, question: str) -> Ranking:
         """The units found for a question, best first."""
-        ...
 
     def answer(self, question: str) -> Answer:
         """The answer with its trail, or an abstention."""
-        ...

@@ -36,7 +36,7 @@ from hoptrail.retrieval.pages.hierarchy import Chunk, HierarchicalSearch, Hierar
 from hoptrail.retrieval.units.engines import FALLBACK, LocalEngine, OnlineEngine, SearchEngine, is_stored
 from hoptrail.structures.profiles import profile_id
 from hoptrail.text.normal_forms import same_words
-from hoptrail.types import Hit, Hop, Kind, Ranking, Span, Unit, Verdict
+from hoptrail.types import Hit, Hop, Kind, Ranking, Unit, Verdict
 
 PAGE = "page"
 """Channel of chunks read because of their page's title."""
@@ -292,7 +292,11 @@ class Rethinking:
         """Cite only documents of the index; hits from elsewhere appear in the trail with their origin."""
         elsewhere = {hit.unit.document for hit in attempt.hits if not is_stored(hit)}
         support = [span for step in reading.steps for span in step.support if span.document not in elsewhere]
-        hits = self._hits(sorted(attempt.hits, key=lambda hit: not _covers_any(hit, support)), progress)
+
+        def is_cited(hit: Hit) -> bool:
+            return any(source.covers(span) for source in hit.unit.sources for span in support)
+
+        hits = self._hits(sorted(attempt.hits, key=is_cited, reverse=True), progress)
         return CitedHop(
             Hop(sub_question.question, sub_question.asked, hits, reading.answer, verdict_of(reading)), tuple(support)
         )
@@ -341,10 +345,6 @@ class Rethinking:
                 return LocalEngine(self.corpus, self.settings.pages.hybrid)
             case "online":
                 return OnlineEngine(WebSearch(self.settings.online))
-
-
-def _covers_any(hit: Hit, spans: Sequence[Span]) -> bool:
-    return any(source.covers(span) for source in hit.unit.sources for span in spans)
 
 
 def memory_draws(question: str, settings: RethinkSettings) -> Iterator[bool]:

@@ -44,10 +44,8 @@ class SelfAsk(Hopwise):
     name: ClassVar[str] = "selfask"
 
     def hops(self, question: str, meter: Meter) -> list[CitedHop]:
-        return next_questions(
-            question, meter, self.settings.hops, lambda following, asked, _: self._hop(following, asked, meter)
-        )
+        def hop(following: str, asked: str, _: object) -> CitedHop:
+            hits = hybrid_search(self.corpus, asked, self.settings.k, self.settings.search)
+            return read_packed(following, asked, hits, self.settings.evidence_tokens, meter)[1]
 
-    def _hop(self, question: str, asked: str, meter: Meter) -> CitedHop:
-        hits = hybrid_search(self.corpus, asked, self.settings.k, self.settings.search)
-        return read_packed(question, asked, hits, self.settings.evidence_tokens, meter)[1]
+        return next_questions(question, meter, self.settings.hops, hop)

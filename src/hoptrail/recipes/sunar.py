@@ -7,7 +7,7 @@
                              their meanings                                                     tasks sample, entail
     question answering       the next sub-question, NAR, an answer from the 10 best             hopwise.py, tasks decompose,
                                                                                                 complete, answer
-    MER                      path and evidence of all sub-questions give the final answer       meta_reasoning.py, task integrate
+    MER                      path and evidence of all sub-questions give the final answer       task integrate
 
 Deviations: sub-questions come from the task `decompose` and are completed before anything is retrieved, as in `selfask`. Without
 MER the task `integrate` concludes from the findings and the last hop's evidence. No cross-encoder is included: cosine and BM25
@@ -23,21 +23,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from statistics import fmean
 from typing import ClassVar, Literal
 
 from hoptrail.errors import TaskFailed
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Abstain, Integrate
+from hoptrail.language.tasks import Abstain
 from hoptrail.models.entailment import EntailmentModel, open_entailment
 from hoptrail.recipes.answer_uncertainty import Uncertainty, UncertaintySettings
-from hoptrail.recipes.answering import CitedHop, findings_of, report_hops
-from hoptrail.recipes.hopwise import Hopwise, failed_hop, integrate, next_questions, read_for
-from hoptrail.recipes.meta_reasoning import MetaReasoningSettings, best_of_hops, reason_over
+from hoptrail.recipes.answering import CitedHop, report_hops
+from hoptrail.recipes.hopwise import Concluded, Hopwise, failed_hop, integrate_packed, next_questions, read_for
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.question_budget import QuestionBudget
+from hoptrail.retrieval.fuse import interleave
 from hoptrail.retrieval.pack import pack
 from hoptrail.retrieval.passages.adaptive import AdaptiveSettings, Penalty, no_neighbours, no_penalty, rerank_adaptively
 from hoptrail.retrieval.passages.neighbourhood import Neighbourhood
@@ -50,6 +50,18 @@ from hoptrail.types import Hit, Ranking
 
 COMPLEMENTS = {"bm25": DENSE_NEIGHBOURS, "dense": BM25_NEIGHBOURS}
 """First stage -> the graph that finds what it misses."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetaReasoningSettings:
+    """Take `per_hop` hits of each hop, order them, and read `kept` of them (the released code's figures)."""
+
+    per_hop: int = 2
+    kept: int = 10
+
+    def __post_init__(self) -> None:
+        if min(self.per_hop, self.kept) < 1:
+            raise ValueError("per_hop and kept are at least 1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,21 +174,18 @@ class Sunar(Hopwise):
             return report_hops([hop(question, question)], meter)
         return next_questions(question, meter, self.settings.hops, lambda following, asked, _: hop(following, asked))
 
-    def conclude(
-        self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter
-    ) -> tuple[str | None, list[CitedHop]]:
+    def conclude(self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter) -> Concluded:
         """Conclude by MER, or from the findings and the last hop's evidence (unless that hop asked the question itself)."""
         if not found:
             return None, []
         last = hops[-1].hop
-        if not self.settings.meta_reasoning and last.asked == question:
-            return last.answer, []
         if self.settings.meta_reasoning:
-            evidence = best_of_hops(hops, self._order_for(question), self.settings.meta)
-            return reason_over(question, hops, evidence, self.settings.evidence_tokens, meter)
-        packed = self._readable(last.hits)
-        task = Integrate(question, findings_of(hops), tuple(hit.unit for hit in packed))
-        return integrate(task, hops, packed, meter)
+            evidence = best_of_hops(hops, lambda hits: self._ordered(question, hits), self.settings.meta)
+        elif last.asked == question:
+            return last.answer, []
+        else:
+            evidence = last.hits[: self.settings.kept]
+        return integrate_packed(question, hops, evidence, self.settings.evidence_tokens, meter)
 
     def search(self, asked: str, first: Ranking, meter: Meter) -> Ranking:
         """NAR: rerank the first stage's hits and their neighbours for the sub-question; at most `k`.
@@ -187,7 +196,7 @@ class Sunar(Hopwise):
         chosen = self.settings
         reranked = rerank_adaptively(
             {hit.unit.id: hit.score for hit in first},
-            no_neighbours if chosen.nar == "off" else self._neighbours,
+            no_neighbours if chosen.nar == "off" else lambda names: self._graph.around(names, chosen.neighbours),
             self._scoring(asked),
             chosen.adaptive,
             self._penalty(asked, meter) if chosen.nar == "guided" else no_penalty,
@@ -207,18 +216,12 @@ class Sunar(Hopwise):
             hits = self.search(asked, first, meter)
         except TaskFailed:
             return failed_hop(question, asked, first[: self.settings.k])
-        packed = self._readable(hits)
+        packed = pack(hits[: self.settings.kept], self.settings.evidence_tokens)
         return read_for(question, asked, hits, packed, [hit.unit for hit in packed], meter)
 
     def _first_stage(self, asked: str) -> Ranking:
         search = keyword_search if self.settings.first_stage == "bm25" else dense_search
         return search(self.corpus, asked, self.settings.depth)
-
-    def _readable(self, hits: Ranking) -> Ranking:
-        return pack(hits[: self.settings.kept], self.settings.evidence_tokens)
-
-    def _neighbours(self, names: Sequence[str]) -> Mapping[str, Sequence[str]]:
-        return self._graph.around(names, self.settings.neighbours)
 
     @cached_property
     def _graph(self) -> Neighbourhood:
@@ -229,20 +232,14 @@ class Sunar(Hopwise):
         return open_scoring(self.settings.scorer, self.corpus)
 
     @cached_property
-    def _classifiers(self) -> dict[str, EntailmentModel]:
-        return {}
-
-    def _classifier(self, name: str) -> EntailmentModel:
-        """Opened once, because the recipe answers many questions."""
-        if name not in self._classifiers:
-            self._classifiers[name] = open_entailment(name)
-        return self._classifiers[name]
+    def _open_classifier(self) -> Callable[[str], EntailmentModel]:
+        """Opens a classifier once, because the recipe answers many questions."""
+        return cache(open_entailment)
 
     def _penalty(self, asked: str, meter: Meter) -> Penalty:
         uncertainty = Uncertainty(
-            asked, meter, self.settings.uncertainty, lambda: self.corpus.encoder, self._classifier
+            asked, meter, self.settings.uncertainty, lambda: self.corpus.encoder, self._open_classifier
         )
-
         budget = QuestionBudget(meter, self.settings.tasks, self.settings.tokens)
         earlier: list[float] = []
 
@@ -256,9 +253,15 @@ class Sunar(Hopwise):
 
         return penalties
 
-    def _order_for(self, question: str) -> Callable[[Ranking], Ranking]:
-        def ordered(hits: Ranking) -> Ranking:
-            scores = self._scoring(question)([hit.unit.id for hit in hits])
-            return ranked(replace(hit, score=score) for hit, score in zip(hits, scores, strict=True))
+    def _ordered(self, question: str, hits: Ranking) -> Ranking:
+        """Hits in the order of their scores for the whole question."""
+        scores = self._scoring(question)([hit.unit.id for hit in hits])
+        return ranked(replace(hit, score=score) for hit, score in zip(hits, scores, strict=True))
 
-        return ordered
+
+def best_of_hops(
+    hops: Sequence[CitedHop], order: Callable[[Ranking], Ranking], settings: MetaReasoningSettings
+) -> Ranking:
+    """The best hits of every hop, without repeats, ordered for the whole question by `order`."""
+    tops = [cited.hop.hits[: settings.per_hop] for cited in hops]
+    return order(interleave(tops, settings.per_hop * len(tops)))[: settings.kept]

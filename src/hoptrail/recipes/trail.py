@@ -61,6 +61,7 @@ class TrailSettings(PassageSettings):
     least_confidence: float = 0.47
     tasks: int = 0
     tokens: int = 0
+    structures = STRUCTURES
 
     def __post_init__(self) -> None:
         PassageSettings.__post_init__(self)  # super() does not work in classes with slots
@@ -70,11 +71,6 @@ class TrailSettings(PassageSettings):
             raise ValueError("rerank, tasks and tokens are at least 0")
         if not all(0 <= share <= 1 for share in (self.wide_trust, self.sure, self.least_confidence)):
             raise ValueError("wide_trust, sure and least_confidence lie between 0 and 1")
-
-    @property
-    def structures(self) -> tuple[str, ...]:
-        """The structures that must have been built (their own inputs are implied)."""
-        return STRUCTURES
 
     @property
     def effort(self) -> Effort:
@@ -149,7 +145,6 @@ class TrailRecipe:
         return opinions
 
     def _stages(self, question: str, found: Ranking, budget: QuestionBudget) -> Iterator[Opinion]:
-        """Run the stages lazily."""
         chosen = self.settings
         few = pack(found[: chosen.first_read], chosen.evidence_tokens)
         yield self._reading(question, few, budget.meter)

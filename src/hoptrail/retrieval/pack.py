@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hoptrail.models.prompt_text import estimated_tokens
-from hoptrail.types import Hit, Kind, Ranking, Span, Unit
+from hoptrail.types import Hit, Kind, Ranking, Span
 
 PARTIAL_KINDS = {Kind.SUMMARY, Kind.TRIPLE}
 """Kinds of units that say little of what they were made from."""
@@ -20,14 +20,11 @@ def pack(ranking: Ranking, tokens: int, *, repeats: bool = False) -> Ranking:
     remaining = tokens
     for hit in ranking:
         cost = estimated_tokens(hit.unit.searchable)
-        if (not repeats and _is_covered(hit.unit, covered)) or (packed and cost > remaining):
+        is_repeat = all(any(span.covers(source) for span in covered) for source in hit.unit.sources)
+        if (is_repeat and not repeats) or (packed and cost > remaining):
             continue
         packed.append(hit)
         if hit.unit.kind not in PARTIAL_KINDS:
             covered += hit.unit.sources
         remaining -= cost
     return tuple(packed)
-
-
-def _is_covered(unit: Unit, covered: list[Span]) -> bool:
-    return all(any(span.covers(source) for span in covered) for source in unit.sources)

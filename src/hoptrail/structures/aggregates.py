@@ -58,7 +58,6 @@ class Aggregates(Derived):
 
     @property
     def built_from(self) -> tuple[str, ...]:
-        """See `Structure.built_from`."""
         return (EXTRACTIONS, TOPICS) if self.settings.key == "topic" else (EXTRACTIONS,)
 
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Unit]:

@@ -12,7 +12,7 @@ from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
 from hoptrail.language.task_batches import perform_all
 from hoptrail.language.tasks import Language, Task
 from hoptrail.models.encoder import Encoder
-from hoptrail.structures.course import Course
+from hoptrail.structures.course import Course, ignore
 from hoptrail.types import Usage
 
 T = TypeVar("T")
@@ -24,18 +24,6 @@ Report = Callable[[str, int, int], None]
 """Called with (what is being done, number done, total)."""
 
 
-def ignore_usage(usage: Usage) -> None:
-    """Ignore usage."""
-
-
-def ignore_line(line: str) -> None:
-    """Ignore a line."""
-
-
-def ignore_step(what: str, done: int, total: int) -> None:
-    """Ignore a report."""
-
-
 @dataclass(slots=True)
 class Account:
     """What a run has spent on language tasks, and notes on what could not be done: each names the item and what to do.
@@ -44,7 +32,7 @@ class Account:
 
     usage: Usage = field(default_factory=Usage)
     notes: list[str] = field(default_factory=list)
-    on_usage: Callable[[Usage], None] = ignore_usage
+    on_usage: Callable[[Usage], None] = ignore
     unreached: int = 0
 
     def enter(self, usage: Usage) -> None:
@@ -88,7 +76,7 @@ class BuildContext:
     account: Account = field(default_factory=Account)
     executor: Executor = LOCAL_EXECUTOR
     change: Change | None = None
-    say: Callable[[str], None] = ignore_line
+    say: Callable[[str], None] = ignore
     course: Course = field(default_factory=Course)
 
     def perform(self, language: Language, tasks: Iterable[Task[T]]) -> Iterator[T | TaskFailed]:

@@ -44,12 +44,10 @@ STRUCTURES: tuple[type[Structure], ...] = (
 
 def _settings_fields() -> list[tuple[str, type, object]]:
     """Names, types and defaults of the settings of all structures except passages, whose limits belong to documents."""
-    fields: list[tuple[str, type, object]] = []
-    for structure in STRUCTURES:
-        default = None if structure.name == PASSAGES else structure.made(None, {}).settings
-        if default is not None:
-            fields.append((structure.name.replace("-", "_"), type(default), field(default=default)))
-    return fields
+    defaults = {one.name: one.made(None, {}).settings for one in STRUCTURES if one.name != PASSAGES}
+    return [
+        (name.replace("-", "_"), type(own), field(default=own)) for name, own in defaults.items() if own is not None
+    ]
 
 
 class StructureSettings(make_dataclass("StructureSettings", _settings_fields(), frozen=True)):  # type: ignore[misc]

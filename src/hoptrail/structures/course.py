@@ -53,8 +53,8 @@ def in_words(seconds: float) -> str:
     return f"about {round(seconds / 60):,} min" if seconds < 5400 else f"about {seconds / 3600:,.1f} h"
 
 
-def ignore_progress(progress: Progress) -> None:
-    """Ignore progress."""
+def ignore(*_: object) -> None:
+    """The default of callbacks that only tell something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +75,8 @@ class Course:
 
     def __init__(
         self,
-        tell: Callable[[Progress], None] = ignore_progress,
-        say: Callable[[str], None] = lambda _: None,
+        tell: Callable[[Progress], None] = ignore,
+        say: Callable[[str], None] = ignore,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._tell, self._say, self._clock = tell, say, clock
@@ -126,7 +126,6 @@ class Course:
 
 
 def _announcement(steps: list[Step]) -> str:
-    """The share of each structure in the cost of the run."""
     whole = sum(step.cost or 0.0 for step in steps) or 1.0
     parts = []
     for step in steps:

@@ -25,9 +25,8 @@ from hoptrail.corpus.columns import Directed
 from hoptrail.corpus.writer import Writer
 from hoptrail.execution.executor import batched
 from hoptrail.fingerprints import fingerprint
-from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.encoding import encode_batches, kept_at_once
+from hoptrail.structures.encoding import Encoded, encode_batches, kept_at_once
 from hoptrail.types import Kind, Link, Unit
 
 if TYPE_CHECKING:
@@ -150,7 +149,7 @@ class Derived(Structure):
 
     def vectors(
         self, context: BuildContext, kind: Kind, batches: Iterable[Sequence[Unit]], total: int
-    ) -> Iterator[tuple[Sequence[Unit], FloatMatrix]]:
+    ) -> Iterator[Encoded]:
         """Each batch of units of a kind, `total` units in all, with the vectors of their texts."""
         del kind
         return encode_batches(context, batches, total)
@@ -184,7 +183,6 @@ class _Differ:
         self._replaced: set[str] = set()
 
     def put(self, row: Row) -> None:
-        """Add a target row."""
         if isinstance(row, Link):
             sources, targets, weights = self._links[row.kind]
             sources.append(self._rows.setdefault(row.source, len(self._rows)))

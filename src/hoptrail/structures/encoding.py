@@ -32,6 +32,10 @@ TEXT = 1500
 """Bytes of a unit without its vector."""
 
 
+Encoded = tuple[Sequence[Unit], FloatMatrix]
+"""A batch of units and the vectors of their texts."""
+
+
 def kept_at_once(context: BuildContext, total: int, least: int) -> int:
     """How many of `total` units to encode before they are stored: at least `least`, a hundredth of a large build, but no more
     than memory should hold.
@@ -40,9 +44,7 @@ def kept_at_once(context: BuildContext, total: int, least: int) -> int:
     return min(max(1, most), max(least, total // COMMITS))
 
 
-def encode_batches(
-    context: BuildContext, batches: Iterable[Sequence[Unit]], total: int
-) -> Iterator[tuple[Sequence[Unit], FloatMatrix]]:
+def encode_batches(context: BuildContext, batches: Iterable[Sequence[Unit]], total: int) -> Iterator[Encoded]:
     """Each batch with its vectors, in order, after a pause of the context. `total` is the number of units.
 
     Later batches are encoded while the caller stores one, as far as the executor has room.
@@ -93,13 +95,9 @@ def _pieces(batches: Iterable[Sequence[Unit]], drawn: deque[Sequence[Unit]]) -> 
 
 def _encoded(context: BuildContext, pieces: Iterable[_Piece]) -> Iterator[FloatMatrix]:
     executor = context.executor if is_remote_safe(context.encoder) else LOCAL_EXECUTOR
-    work = Work("encoding", partial(_vectors, context.encoder), _name)
+    work = Work("encoding", partial(_vectors, context.encoder), lambda piece: from_to([name for name, _ in piece]))
     return executor.map(work, pieces)
 
 
 def _vectors(encoder: Encoder, piece: _Piece) -> FloatMatrix:
     return encoder.encode([text for _, text in piece])
-
-
-def _name(piece: _Piece) -> str:
-    return from_to([name for name, _ in piece])

@@ -67,23 +67,18 @@ class Extractions(PassageTasks[Extraction]):
         writer.drop_extractions()
 
     def row_id(self, passage: str) -> str:
-        """See `PassageTasks.row_id`."""
         return passage
 
     def stored(self, snapshot: Snapshot) -> Iterable[str]:
-        """See `PassageTasks.stored`."""
         return snapshot.table.extracted()
 
     def remove(self, writer: Writer, rows: Collection[str]) -> None:
-        """See `PassageTasks.remove`."""
         writer.remove_units(Kind.PASSAGE, rows)
 
     def task(self, passage: Unit, before: Unit | None) -> Task[Extraction]:
-        """See `PassageTasks.task`."""
         return Extract(passage, before)
 
     def keep(self, context: BuildContext, got: Sequence[tuple[Unit, Extraction]]) -> None:
-        """See `PassageTasks.keep`."""
         context.writer.put_extractions({unit.id: extraction for unit, extraction in got})
 
     def update(self, context: BuildContext) -> None:

@@ -22,7 +22,6 @@ class Facts(Derived):
     units = (Kind.FACT,)
 
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Unit]:
-        """See `Derived.rows`."""
         for passage, extraction in stored_in_order(context.writer.snapshot(), documents):
             for fact in extraction.facts:
                 text, place = squeeze(fact.text), fact.source

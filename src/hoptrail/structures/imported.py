@@ -95,7 +95,6 @@ def import_extractions(
 
 
 def _by_document(snapshot: Snapshot, passages: Iterable[tuple[str, Span]]) -> Iterator[list[Unit]]:
-    """The passages of each document in order, by document id."""
     batches = batched(in_document_order(passages), READ)
     units = chain.from_iterable(passages_in_order(snapshot, ids) for ids in batches)
     return (list(same) for _, same in groupby(units, key=lambda unit: unit.document))
@@ -121,7 +120,6 @@ def _parsed(content: bytes) -> ExtractionLine:
 
 
 def _lines_by_document(faults: Faults, snapshot: Snapshot) -> dict[str, list[Line]]:
-    """The lines about each document, in order, by its id."""
     # Three lookups from names to documents: by their ids, by their ids in their own files, by their titles.
     lookups: tuple[dict[str, list[str]], ...] = ({}, {}, {})
     for entry in snapshot.register.entries:

@@ -126,7 +126,6 @@ class SharedEntities:
         return np.split(np.arange(len(which)), np.flatnonzero(np.diff(turns)) + 1)
 
     def _sharing(self, entities: Rows) -> NDArray[np.int64]:
-        """The number of rows that mention each entity."""
         return self._starts[entities + 1] - self._starts[entities]
 
     def _strongest(self, rows: Rows, entities: Rows) -> Directed:
@@ -172,5 +171,4 @@ def key_entities(mentions: Mentions, size: int, share: float) -> Mentions:
 
 
 def _entity_counts(mentions: Mentions) -> NDArray[np.int64]:
-    """The number of rows that mention each entity."""
     return np.bincount(mentions.entities, minlength=len(mentions.digests))

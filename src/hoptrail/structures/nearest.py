@@ -107,7 +107,8 @@ class Nearest:
     @cached_property
     def _work(self) -> Work[Block, Directed]:
         """One work for all blocks, so that the vectors are sent to other processes once."""
-        return Work("comparing", partial(_strongest, self.vectors, self.count), _name)
+        function = partial(_strongest, self.vectors, self.count)
+        return Work("comparing", function, lambda it: f"rows {it[0].min()} to {it[0].max()} with {len(it[1])} others")
 
     @cached_property
     def _cells(self) -> Cells:
@@ -124,10 +125,6 @@ def best_of(edges: Directed, count: int, ties: NDArray[np.signedinteger[Any]] | 
     """The `count` edges of greatest weight from each source; among equal ones those with the least `ties`, then target."""
     order = np.lexsort((edges.targets, *([] if ties is None else [ties]), -edges.weights, edges.sources))
     return edges.where(order[_rank_in_group(edges.sources[order]) < count])
-
-
-def _name(block: Block) -> str:
-    return f"rows {block[0].min()} to {block[0].max()} with {len(block[1])} others"
 
 
 def _strongest(vectors: FloatMatrix, count: int, block: Block) -> Directed:

@@ -72,7 +72,6 @@ class Likeness(Protocol):
 
         Ties go to the lower row. `rows` themselves want none: their `least` is inf.
         """
-        ...
 
 
 @dataclass(frozen=True)
@@ -139,14 +138,8 @@ def dearest_words(matrix: Any, count: int) -> Any:
 
 
 def _best_scored(queries: Any, by_word: Any, count: int, rows: Rows) -> Directed:
-    return _best_stored(queries[rows] @ by_word, rows, count)
-
-
-def _best_stored(scores: Any, rows: Rows, count: int) -> Directed:
-    """Edges from `rows` to the `count` highest stored values of a CSR matrix of shape (len(rows), passages), to five decimals.
-
-    Most pairs of passages share no word, so few values are stored.
-    """
+    """Edges from `rows` to the `count` passages with the highest scores above 0, to five decimals."""
+    scores = queries[rows] @ by_word  # sparse: most pairs of passages share no word
     values = np.rint(scores.data * DECIMALS) / DECIMALS
     least = np.full(len(values), -np.inf)
     for start, end in itertools.pairwise(scores.indptr.tolist()):
@@ -243,7 +236,6 @@ def _lacking_links(stored: Directed, size: int, count: int) -> Rows:
 
 
 def _write(writer: Writer, name: str, ids: Sequence[str], before: Directed, after: Directed) -> None:
-    """Replace the links of the rows whose neighbours differ."""
     changed = np.unique(unpaired(np.setxor1d(before.keys, after.keys))[0])
     outdated = np.unique(before.sources[is_among(before.sources, changed)])
     writer.links.remove(name, {ids[row] for row in outdated.tolist()})

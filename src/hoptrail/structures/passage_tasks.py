@@ -105,7 +105,8 @@ class PassageTasks(Structure, Generic[T]):
                     self._asked(context, language, ordered[start : start + size]), start + 1
                 ):
                     if isinstance(output, TaskFailed):
-                        context.account.notes.append(_failed(self.doing, unit, output))
+                        where = f"{self.doing}: passage {unit.id} of {unit.title!r}"
+                        context.account.notes.append(f"{where}: {output}. Run the same command again to ask once more.")
                     else:
                         got.append((unit, output))
                     context.report(self.doing, done, len(ordered))
@@ -127,9 +128,3 @@ class PassageTasks(Structure, Generic[T]):
 def places_within(snapshot: Snapshot, documents: Collection[str]) -> list[tuple[str, Span]]:
     """Ids and places of the passages of these documents."""
     return [(unit.id, unit.sources[0]) for unit in snapshot.table.within(Kind.PASSAGE, documents)]
-
-
-def _failed(doing: str, passage: Unit, failure: TaskFailed) -> str:
-    return (
-        f"{doing}: passage {passage.id} of {passage.title!r}: {failure}. Run the same command again to ask once more."
-    )

@@ -49,7 +49,6 @@ class Profiles(Derived):
 
     @property
     def built_from(self) -> tuple[str, ...]:
-        """See `Structure.built_from`."""
         return (PASSAGES,) if self.settings.from_file else (EXTRACTIONS,)
 
     @property

@@ -72,11 +72,7 @@ class Mentions:
         return shares
 
 
-def mentions_in(
-    places: SentencePlaces,
-    extractions: Iterable[Extraction],
-    left_out: Collection[Shape],
-) -> Mentions:
+def mentions_in(places: SentencePlaces, extractions: Iterable[Extraction], left_out: Collection[Shape]) -> Mentions:
     """The entities of the sentences at `places`, without those with a shape in `left_out`."""
     none = np.zeros(0, np.int32), np.zeros(0, np.uint64)
     columns = zip(none, *_digests_by_row(places, extractions, left_out), strict=True)

@@ -48,13 +48,11 @@ class SentenceGraphSettings:
 
     neighbours: int = 10  # m
     reach: int = 3
-    entity_share: float = (
-        0.01  # entities in more than this share of the sentences and in more than `entity_floor` are ignored
-    )
+    # Entities in more than this share of the sentences and in more than `entity_floor` are ignored,
+    entity_share: float = 0.01
     entity_floor: int = 20
-    entity_most: int = (
-        2_000  # entities in more sentences are ignored in any corpus: the number of pairs grows with the square
-    )
+    # and those in more sentences than this in any corpus: the number of pairs grows with the square.
+    entity_most: int = 2_000
     entity_links: int = 20
     key_share: float = 1.0  # alpha: the share of the entities, by BM25 importance, that make links
     dates: bool = False
@@ -193,7 +191,6 @@ def stored_pairs(snapshot: Snapshot, kind: str, places: SentencePlaces) -> Direc
 
 
 def _is_end(keys: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
-    """Whether each of `size` rows is an end of a link."""
     linked = np.zeros(size, np.bool_)
     for rows in unpaired(keys):
         linked[rows] = True

@@ -33,7 +33,6 @@ class Sentences(Derived):
     encodes = Kind.SENTENCE
 
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Unit]:
-        """See `Derived.rows`."""
         snapshot = context.writer.snapshot()
         return (unit for document in snapshot.documents(documents) for unit in sentence_units(document))
 
@@ -75,14 +74,12 @@ class SentencePlaces:
         starts, ends = _bounds(spans)
         inside = (self.starts[rows] >= starts[which]) & (self.ends[rows] <= ends[which])
         numbers = np.full(len(self.ids), -1, np.int32)
-        numbers[rows[inside][::-1]] = which[inside][
-            ::-1
-        ]  # reversed, so that the first of several passages is written last
+        # Reversed, so that the first of several passages is written last.
+        numbers[rows[inside][::-1]] = which[inside][::-1]
         return numbers
 
 
 def _bounds(spans: Sequence[Span]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Starts and ends of spans."""
     return np.array([span.start for span in spans], np.int64), np.array([span.end for span in spans], np.int64)
 
 

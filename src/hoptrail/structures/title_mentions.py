@@ -50,11 +50,7 @@ class TitleMentions(Derived):
     built_from = (PASSAGES, SENTENCES, EXTRACTIONS)
     links = (MENTIONS,)
     names = (NAMES,)
-
-    @property
-    def fingerprint(self) -> str:
-        """Changed by hand when this class makes other rows."""
-        return "2"
+    fingerprint = "2"  # changed by hand when this class makes other rows
 
     def target_rows(self, context: BuildContext) -> TargetRows:
         """Also includes the rows of unchanged sentences with a name that refers to other passages now. If the changes are unknown
@@ -70,7 +66,6 @@ class TitleMentions(Derived):
         return TargetRows(chain(replaced, self.rows(context, change.added), updated), whole=False)
 
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Row]:
-        """See `Derived.rows`."""
         snapshot = context.writer.snapshot()
         titles = title_index(snapshot)
         if documents is None:
@@ -87,7 +82,6 @@ class TitleMentions(Derived):
 
 
 def _title_rows(sentences: Iterable[Unit], titles: TitleIndex) -> Iterator[Row]:
-    """The names and links of the titles in sentences."""
     scanner = titles.scanner
     for sentence in sentences:
         for key in scanner.find(sentence.text):
@@ -163,7 +157,6 @@ def _passages_of(snapshot: Snapshot, documents: Collection[str]) -> tuple[Unit, 
 
 
 def _sentences_with(names: Collection[str], snapshot: Snapshot) -> Iterator[str]:
-    """Ids of the sentences with one of these names."""
     usable = list(filter(can_be_found, names))
     if not usable:
         return iter(())

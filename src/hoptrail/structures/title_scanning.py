@@ -34,7 +34,6 @@ class Names(Protocol):
 
     def longest(self, first: str) -> int:
         """The number of words of the longest name with a first word, or an upper bound; 0 where there is none."""
-        ...
 
 
 class NameSet:
@@ -51,7 +50,6 @@ class NameSet:
         return key in self._keys
 
     def longest(self, first: str) -> int:
-        """See `Names.longest`."""
         return self._longest.get(first, 0)
 
 
@@ -68,7 +66,8 @@ class TitleScanner:
         found: dict[str, None] = {}
         at = 0
         while at < len(words):
-            size = self._size_at(words, at) if _opens_name(text, matches[at].start()) else 0
+            first = text[matches[at].start()]
+            size = self._size_at(words, at) if first.isupper() or first.isdigit() else 0
             if size:
                 found[" ".join(words[at : at + size])] = None
             at += max(size, 1)
@@ -130,10 +129,6 @@ def title_key(title: str) -> str:
     key = name_key(base_title(title))
     # A number of up to four digits is more likely a year than a title.
     return key if any(character.isalpha() for character in key) or len(key) > 4 else ""
-
-
-def _opens_name(text: str, start: int) -> bool:
-    return text[start].isupper() or text[start].isdigit()
 
 
 def _plain(word: str) -> str:

@@ -54,24 +54,19 @@ class Topics(PassageTasks[str]):
     looks_back = False
 
     def row_id(self, passage: str) -> str:
-        """See `PassageTasks.row_id`."""
         return topic_id(passage)
 
     def stored(self, snapshot: Snapshot) -> Iterable[str]:
-        """See `PassageTasks.stored`."""
         return snapshot.table.ids(Kind.TOPIC)
 
     def remove(self, writer: Writer, rows: Collection[str]) -> None:
-        """See `PassageTasks.remove`."""
         writer.remove_units(Kind.TOPIC, rows)
 
     def task(self, passage: Unit, before: Unit | None) -> Task[str]:
-        """See `PassageTasks.task`."""
         del before
         return Summarise((passage,), self.settings.words)
 
     def keep(self, context: BuildContext, got: Sequence[tuple[Unit, str]]) -> None:
-        """See `PassageTasks.keep`."""
         units = []
         for passage, said in got:
             topic = squeeze(said)
@@ -125,7 +120,6 @@ def gathered_by_topic(
 
 
 def _names(groups: TopicGroups, snapshot: Snapshot) -> list[tuple[str, str]]:
-    """The key and the title of each group."""
     ids, titles = list(groups.topics), {topic.id: topic.text for topic in snapshot.units(Kind.TOPIC)}
     before: Counter[str] = Counter()
     names = []

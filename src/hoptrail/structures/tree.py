@@ -124,7 +124,8 @@ class Tree(Structure):
     def _eligible(self, store: TreeStore, context: BuildContext, members: NodeSet, nodes: Nodes) -> Level:
         """The nodes of a level that are short enough to be summarised with others."""
         most = self.settings.clustering.most_words
-        return Level.of_at_most(most, nodes, lambda ids: self.vectors(store, context, members, ids))
+        words = {id_: node.words for id_, node in nodes.items() if node.words <= most}
+        return Level(words, lambda ids: self.vectors(store, context, members, ids))
 
     def _note_waiting(self, store: TreeStore, context: BuildContext) -> None:
         total = len(store.groups(self.name))

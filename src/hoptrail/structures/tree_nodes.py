@@ -57,11 +57,6 @@ class Level:
         self._vectors = vectors
         self._rows = {id_: row for row, id_ in enumerate(self.ids)}
 
-    @classmethod
-    def of_at_most(cls, words: int, nodes: Nodes, vectors: Callable[[Sequence[str]], FloatMatrix]) -> Level:
-        """A level of the nodes with at most this many words."""
-        return cls({id_: node.words for id_, node in nodes.items() if node.words <= words}, vectors)
-
     def __len__(self) -> int:
         return len(self.ids)
 

@@ -18,7 +18,7 @@ from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.encoding import encode_texts, kept_at_once
 from hoptrail.structures.tree_nodes import Members, Node, Nodes, in_order
 from hoptrail.structures.tree_store import NodeSet, TreeStore
-from hoptrail.types import Kind, Span, Unit
+from hoptrail.types import Kind, Unit
 
 BATCH = 64
 """Summaries made at a time, and the least number stored together,"""
@@ -100,7 +100,8 @@ class Summariser:
             elif not reply.strip():
                 self._note(units, "the reply was empty")
             else:
-                yield Unit(group, Kind.SUMMARY, "", reply.strip(), _union(units))
+                sources = tuple(dict.fromkeys(span for unit in units for span in unit.sources))
+                yield Unit(group, Kind.SUMMARY, "", reply.strip(), sources)
 
     def _note(self, units: Sequence[Unit], reason: str) -> None:
         names = ", ".join(unit.title or unit.id for unit in units[:_NAMED])
@@ -111,7 +112,3 @@ class Summariser:
 
     def _report(self, done: int, total: int) -> None:
         self.context.report(f"summarising for the {self.tree}", done, total)
-
-
-def _union(units: Sequence[Unit]) -> tuple[Span, ...]:
-    return tuple(dict.fromkeys(span for unit in units for span in unit.sources))

@@ -73,11 +73,9 @@ class SimilarityTree(Tree):
 
     @property
     def built_from(self) -> tuple[str, ...]:
-        """See `Structure.built_from`."""
         return (PASSAGES,) if self.settings.leaf_placement is LeafPlacement.FLAT else (EXTRACTIONS,)
 
     def members(self, store: TreeStore, level: int) -> NodeSet:
-        """See `Tree.members`."""
         if self.settings.leaf_placement is LeafPlacement.FLAT or level > LEAVES + 1:
             return store.leaves(Kind.PASSAGE) if level == LEAVES else store.group_set(self.name, level)
         passages = store.leaves(Kind.PASSAGE)
@@ -108,7 +106,6 @@ class RelatednessTree(Tree):
     built_from = (AGGREGATES,)
 
     def members(self, store: TreeStore, level: int) -> NodeSet:
-        """See `Tree.members`."""
         return store.leaves(Kind.AGGREGATE) if level == LEAVES else store.group_set(self.name, level)
 
 
@@ -134,7 +131,6 @@ class JointTree(Tree):
         return cls(**arguments, **({"trees": trees} if trees else {}))  # type: ignore[arg-type]
 
     def members(self, store: TreeStore, level: int) -> NodeSet:
-        """See `Tree.members`."""
         return together([tree.members(store, level) for tree in self.trees])
 
 
@@ -156,7 +152,6 @@ class EntityTree(Tree):
     built_from = (EXTRACTIONS, SIMILARITY_TREE)
 
     def members(self, store: TreeStore, level: int) -> NodeSet:
-        """See `Tree.members`."""
         if level > LEAVES + 1:
             return store.group_set(self.name, level)
         if level > LEAVES:

@@ -23,7 +23,7 @@ from hoptrail.language.triples.finders import check_triple_finder, open_triple_f
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaring import Derived, TargetRows
-from hoptrail.structures.encoding import encode_batches
+from hoptrail.structures.encoding import Encoded, encode_batches
 from hoptrail.structures.extractions import stored_in_order
 from hoptrail.structures.structure_names import EXTRACTIONS, TRIPLES
 from hoptrail.text.lemmas import lemmatised
@@ -103,7 +103,7 @@ class Triples(Derived):
 
     def vectors(
         self, context: BuildContext, kind: Kind, batches: Iterable[Sequence[Unit]], total: int
-    ) -> Iterator[tuple[Sequence[Unit], FloatMatrix]]:
+    ) -> Iterator[Encoded]:
         """Those of triples are made of their slots', which are stored by then."""
         if kind is Kind.SLOT:
             yield from encode_batches(context, batches, total)

@@ -104,7 +104,6 @@ def _settled(vectors: FloatMatrix, centres: FloatMatrix, homes: Rows) -> FloatMa
 
 
 def _by_home(homes: Rows, count: int) -> list[NDArray[np.int32]]:
-    """The rows of each of `count` homes, rising."""
     rows = np.argsort(homes, kind="stable").astype(np.int32)
     return np.split(rows, np.searchsorted(homes[rows], np.arange(1, count)))
 

@@ -12,7 +12,8 @@ from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import UsageError
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.retrieval.sentences.graph import SentenceGraph
-from hoptrail.structures.build_context import BuildContext, ignore_step
+from hoptrail.structures.build_context import BuildContext
+from hoptrail.structures.course import ignore
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.sentence_graph import EC, KINDS, SA, SS, SentenceGraphSettings, SentenceLinks
 from hoptrail.structures.sentences import Sentences, sentence_units
@@ -29,7 +30,7 @@ def publish(folder: Path, documents: list[Document]) -> Snapshot:
     with writing_to(folder, encoder.identity) as writer:
         writer.put_documents(documents)
         writer.put_units(passages, encoder.encode([unit.searchable for unit in passages]))
-        context = BuildContext(writer, encoder, ignore_step, writer.checkpoint, OfflineLanguage())
+        context = BuildContext(writer, encoder, ignore, writer.checkpoint, OfflineLanguage())
         for structure in (Extractions(), Sentences(), SentenceLinks()):
             structure.update(context)
         writer.publish(Usage())

@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from hoptrail.corpus.searching import top_rows
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import IndexMismatch
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.units.dense import dense_search, top_rows
+from hoptrail.retrieval.units.dense import dense_search
 from hoptrail.retrieval.units.keyword import keyword_search
 from hoptrail.types import Document, Usage
 from world import HashingEncoder, make_document, make_passage

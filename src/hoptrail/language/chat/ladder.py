@@ -90,7 +90,7 @@ class Ladder:
     def __init__(self, chat: Chat, settings: ChatSettings) -> None:
         self._chat = chat
         self._settings = settings
-        self._refusals = _Refusals()
+        self._refusals: _Refusals = {rung: set() for rung in Rung}
 
     @property
     def workers(self) -> int:
@@ -100,7 +100,7 @@ class Ladder:
     @property
     def room(self) -> Room:
         """The room of a first draft."""
-        return Room(self._settings.context_window, self._settings.max_output_tokens)
+        return _first_room(self._settings)
 
     def climb(self, task: str, draft: Callable[[Room], Draft], reply: type[R], draw: Draw | None = None) -> Climbed[R]:
         """A reply to the draft that `draft` makes for a room; with `draw`, a sampled one.
@@ -124,25 +124,11 @@ class Ladder:
         return self._chat.fetch(requests) if requests else None
 
 
-class _Refusals:
-    """For each rung, the requests that it refused since its last reply. Thread-safe."""
-
-    def __init__(self) -> None:
-        self._keys: dict[Rung, set[str]] = {rung: set() for rung in Rung}
-
-    def refused(self, request: ChatRequest) -> None:
-        self._keys[request.rung].add(request.key)
-
-    def answered(self, request: ChatRequest) -> None:
-        self._keys[request.rung].clear()
-
-    def of(self, rung: Rung) -> int:
-        return len(self._keys[rung])
+_Refusals = dict[Rung, set[str]]
+"""For each rung, the keys of the requests that it refused since its last reply."""
 
 
 class _Climb(Generic[R]):
-    """The climb of one task."""
-
     def __init__(
         self, chat: Chat, settings: ChatSettings, refusals: _Refusals, task: str, reply: type[R], draw: Draw | None
     ) -> None:
@@ -160,14 +146,14 @@ class _Climb(Generic[R]):
         working = self._working()
         if working is None:
             return None
-        room = Room(self._settings.context_window, self._settings.max_output_tokens)
+        room = _first_room(self._settings)
         drafted = draft(room)
         plain = replace(drafted, messages=drafted.plain) if working is Rung.PLAIN else drafted
         return self._request(plain, working, room)
 
     def run(self, draft: Callable[[Room], Draft]) -> Climbed[R]:
         """Climb with the first room, and once more with another room if that was too small."""
-        room = Room(self._settings.context_window, self._settings.max_output_tokens)
+        room = _first_room(self._settings)
         rungs = _rungs_of(self._settings)
         try:
             drafted = draft(room)
@@ -264,7 +250,6 @@ class _Climb(Generic[R]):
         return self._ask_repair(request)
 
     def _in_plain_text(self, draft: Draft, room: Room) -> R | None:
-        """The reply in a few words."""
         request = self._request(replace(draft, messages=draft.plain), Rung.PLAIN, room)
         chat_reply = self._fetch_reply(request, send=True)
         if chat_reply is None:
@@ -283,7 +268,7 @@ class _Climb(Generic[R]):
         working = self._working()  # other climbs may have changed it
         if working is None:
             self._chat.remember_rung(rung)
-        elif _is_above(working, rung) and (refused := self._refusals.of(working)) >= REFUSALS:
+        elif _is_above(working, rung) and (refused := len(self._refusals[working])) >= REFUSALS:
             warning = "%s at %s refused the last %d requests on the rung %s, which worked before; from now on it is asked on %s"
             _log.warning(warning, self._chat.model, self._chat.place, refused, working, rung)
             self._chat.remember_rung(rung)
@@ -304,10 +289,10 @@ class _Climb(Generic[R]):
                 if failure.kind is not FailureKind.FORMAT or not request.rung.is_formed:
                     raise
                 _log.info("%s: the rung %s is refused: %s", self._task, request.rung, failure.reason)
-                self._refusals.refused(request)
+                self._refusals[request.rung].add(request.key)
                 self._last_refusal = failure.reason
                 return None
-            self._refusals.answered(request)
+            self._refusals[request.rung].clear()
         self._usage += chat_reply.spent
         return chat_reply.reply
 
@@ -326,7 +311,6 @@ class _Climb(Generic[R]):
         )
 
     def _repair(self, request: ChatRequest, chat_reply: ChatReply, fault: InvalidReply) -> ChatRequest:
-        """The request with the unusable reply and the fault appended."""
         said = chat_reply.text[: min(QUOTED, start_of_loop(chat_reply.text) or QUOTED)]
         plea = load_prompt("repair", self._settings.prompts).fill({"error": str(fault)})[-1]
         return replace(request, messages=(*request.messages, Message("assistant", said), plea))
@@ -334,6 +318,10 @@ class _Climb(Generic[R]):
     def _working(self) -> Rung | None:
         rungs = _rungs_of(self._settings)
         return rungs[0] if len(rungs) == 1 else self._chat.working_rung
+
+
+def _first_room(settings: ChatSettings) -> Room:
+    return Room(settings.context_window, settings.max_output_tokens)
 
 
 def _rungs_of(settings: ChatSettings) -> tuple[Rung, ...]:

@@ -10,7 +10,6 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import TypeVar, cast
 
 from pydantic import BaseModel
@@ -58,6 +57,7 @@ from hoptrail.types import Unit, Usage
 
 T = TypeVar("T")
 R = TypeVar("R", bound=BaseModel)
+Told = TypeVar("Told", schemas.ConclusionReply, schemas.RecallReply)
 Output = Extraction | str | Decomposition | Reading | float | Samples | Relation | bool
 
 MOST_QUESTIONS = 12
@@ -115,7 +115,6 @@ class _TaskRun:
         self.documents: tuple[str, ...] = ()
 
     def output(self, task: object) -> Output:
-        """Perform the task."""
         match task:
             case Extract(unit, before):
                 return self._extract(unit, before)
@@ -132,7 +131,8 @@ class _TaskRun:
             case Integrate():
                 return self._integrate(task)
             case Recall(question):
-                return self._recall(question)
+                draft = self._drafting.fixed("recall", question=one_line(question))
+                return self._told("recall", draft, schemas.RecallReply)
             case Sample() | Entail() | Equate():
                 return self._sample(task) if isinstance(task, Sample) else self._compare(task)
         raise TaskFailed(f"chat cannot perform {type(task).__name__}: it is not a language task")
@@ -158,16 +158,12 @@ class _TaskRun:
 
     def _decompose(self, task: Decompose) -> Decomposition:
         values = {"question": one_line(task.question), "findings": show_findings(task.findings)}
-        reply: schemas.DecomposeReply | schemas.NextReply
-        if task.one_at_a_time:
-            draft = self._drafting.fixed("decompose_next", **values)
-            reply, _ = self._climb_required("decompose", draft, schemas.NextReply)
-        else:
-            reply, _ = self._climb_required(
-                "decompose", self._drafting.fixed("decompose", **values), schemas.DecomposeReply
-            )
+        one = task.one_at_a_time
+        prompt = "decompose_next" if one else "decompose"
+        form: type[schemas.DecomposeReply | schemas.NextReply] = schemas.NextReply if one else schemas.DecomposeReply
+        reply, _ = self._climb_required("decompose", self._drafting.fixed(prompt, **values), form)
         questions = tuple(dict.fromkeys(one_line(question) for question in reply.questions if question.strip()))
-        return Decomposition(questions[: 1 if task.one_at_a_time else MOST_QUESTIONS])
+        return Decomposition(questions[: 1 if one else MOST_QUESTIONS])
 
     def _complete(self, task: Complete) -> str:
         """Resolve numbers by rule; ask the model only if words point back to an existing answer."""
@@ -190,8 +186,7 @@ class _TaskRun:
             return Reading(None)
         values = {"question": one_line(question), "abstain": self._drafting.phrase("answer", abstain)}
         draft = self._drafting.with_units("answer", "evidence", evidence, **values)
-        climbed = self._climb("answer", draft, schemas.ReadingReply)
-        return reading_from(question, climbed.reply, climbed.draft.units) if climbed.reply else Reading(None)
+        return self._reading("answer", draft, question)
 
     def _judge(self, task: Assess | Verify) -> float:
         """The probability of the word with which the model says whether evidence is enough or supports an answer."""
@@ -217,32 +212,27 @@ class _TaskRun:
         }
         if task.evidence:
             draft = self._drafting.with_units(prompt, "evidence", task.evidence, **values)
-            read = self._climb("integrate", draft, schemas.ReadingReply)
-            return reading_from(task.question, read.reply, read.draft.units) if read.reply else Reading(None)
-        climbed = self._climb("integrate", self._drafting.fixed(prompt, **values), schemas.ConclusionReply)
-        answer = parse_answer(climbed.reply.answer) if climbed.reply else None
-        if climbed.reply is None or answer is None:
-            return Reading(None)
-        return Reading(answer, (Step(task.question, answer, ()),), climbed.reply.confidence)
+            return self._reading("integrate", draft, task.question)
+        told = self._told("integrate", self._drafting.fixed(prompt, **values), schemas.ConclusionReply)
+        return replace(told, steps=(Step(task.question, told.answer, ()),)) if told.answer is not None else told
 
-    def _recall(self, question: str) -> Reading:
-        climbed = self._climb(
-            "recall", self._drafting.fixed("recall", question=one_line(question)), schemas.RecallReply
-        )
-        answer = parse_answer(climbed.reply.answer) if climbed.reply else None
-        if climbed.reply is None or answer is None:
-            return Reading(None)
-        return Reading(answer, (), climbed.reply.confidence)
+    def _reading(self, task: str, draft: Drafted, question: str) -> Reading:
+        """The reading of the evidence in a draft."""
+        climbed = self._climb(task, draft, schemas.ReadingReply)
+        return reading_from(question, climbed.reply, climbed.draft.units) if climbed.reply else Reading(None)
+
+    def _told(self, task: str, draft: Drafted, form: type[Told]) -> Reading:
+        """The answer to a draft without evidence."""
+        reply = self._climb(task, draft, form).reply
+        answer = parse_answer(reply.answer) if reply else None
+        return Reading(None) if reply is None or answer is None else Reading(answer, (), reply.confidence)
 
     def _sample(self, task: Sample) -> Samples:
         if not task.evidence:
             return Samples((None,))
-        draft = self._with_origins(
-            self._drafting.with_units("sample", "evidence", task.evidence, question=one_line(task.question))
-        )
-        climbs, usage = climb_often(
-            self._ladder, "sample", draft, schemas.SampleReply, task.samples, self._ladder.workers
-        )
+        draft = self._drafting.with_units("sample", "evidence", task.evidence, question=one_line(task.question))
+        traced = _traced(draft, self._origins)
+        climbs, usage = climb_often(self._ladder, "sample", traced, schemas.SampleReply, task.samples)
         self.usage += usage
         self.documents = tuple(dict.fromkeys(name for climbed in climbs for name in climbed.draft.documents))
         return Samples(tuple(parse_answer(one.reply.answer, one.draft.units) if one.reply else None for one in climbs))
@@ -270,38 +260,23 @@ class _TaskRun:
         return climbed.reply, climbed.draft
 
     def _climb(self, task: str, draft: Drafted, reply: type[R]) -> Climbed[R]:
-        climbed = self._ladder.climb(task, self._with_origins(draft), reply)
+        climbed = self._ladder.climb(task, _traced(draft, self._origins), reply)
         self.usage += climbed.usage
         self.documents = climbed.draft.documents
         return climbed
 
-    def _with_origins(self, draft: Drafted) -> Drafted:
-        return lambda room: replace(draft(room), origins=self._origins)
+
+def _traced(draft: Drafted, origins: tuple[str, ...]) -> Drafted:
+    return lambda room: replace(draft(room), origins=origins)
 
 
 def _task_texts(task: object) -> list[str]:
     """The texts of a task that may contain words of earlier replies."""
-    match task:
-        case (
-            Read(question=question) | Recall(question=question) | Sample(question=question) | Assess(question=question)
-        ):
-            return [question]
-        case Verify(question=question, answer=answer):
-            return [question, answer]
-        case Entail(question=question, premise=premise, hypothesis=hypothesis):
-            return [question, premise, hypothesis]
-        case Equate(question=question, one=one, other=other):
-            return [question, one, other]
-        case Clarify(question=question, context=context):
-            return [question, context]
-        case (
-            Decompose(question=question, findings=findings)
-            | Complete(question=question, findings=findings)
-            | Integrate(question=question, findings=findings)
-        ):
-            texts = ((finding.question, finding.asked, finding.answer or "") for finding in findings)
-            return [question, *chain.from_iterable(texts)]
-    return []
+    fields = ("question", "answer", "premise", "hypothesis", "one", "other", "context")
+    texts = [getattr(task, name) for name in fields if hasattr(task, name)]
+    for finding in getattr(task, "findings", ()):
+        texts += finding.question, finding.asked, finding.answer or ""
+    return texts
 
 
 def _output_texts(value: object) -> list[str]:

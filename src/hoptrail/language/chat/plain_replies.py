@@ -52,7 +52,9 @@ def read_plain(said: ChatReply, reply: type[R]) -> R:
     except InvalidReply:
         text = own_channel(said.text)
     loop = start_of_loop(text)
-    text = _whole_lines(text[:loop], cut=said.finish == "length")
+    text = text[:loop]
+    if said.finish == "length" and "\n" in text.strip():  # its last line was cut off
+        text = text.rpartition("\n")[0]
     if not text.strip():
         raise InvalidReply("it is empty" if loop is None else "it repeats itself without end")
     needed = [name for name, field in reply.model_fields.items() if field.is_required()]
@@ -69,11 +71,6 @@ def read_plain(said: ChatReply, reply: type[R]) -> R:
     except ValidationError as error:
         faults = "; ".join(f"{_mark(str(one['loc'][0]))}: {one['msg']}" for one in error.errors())
         raise InvalidReply(f"no plain text of the form asked for: {faults}"[:300]) from None
-
-
-def _whole_lines(text: str, *, cut: bool) -> str:
-    """`text` without its last line if that was cut off and is not the only one."""
-    return text.rpartition("\n")[0] if cut and "\n" in text.strip() else text
 
 
 def _mark(field: str) -> str:

@@ -143,7 +143,6 @@ def digest_of_prompts(folder: str) -> str:
 
 
 def _faults_against(shipped: Prompt, own: Prompt) -> list[str]:
-    """Why a user's prompt cannot replace the shipped one."""
     faults = []
     if differing := _differences(set(shipped.names), set(own.names)):
         faults.append(f"the names of {own.name} are not those that it is filled with; {differing}")
@@ -180,12 +179,7 @@ def parse_prompt(name: str, text: str) -> Prompt:
         tuple(sorted(declared)),
         head["reply"],
         head["source"],
-        instructions=sections["instructions"],
-        short=sections.get("short", ""),
-        form=sections.get("form", ""),
-        example=sections.get("example", ""),
-        plain=sections.get("plain", ""),
-        given=sections["given"],
+        **{part: sections.get(part, "") for part in _PARTS},
         phrases={title: body for title, body in sections.items() if title not in _PARTS},
     )
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from hoptrail.language.chat import schemas
 from hoptrail.language.chat.performer import ChatLanguage
-from hoptrail.language.tasks import Extract, Extraction, Fact, Language, Reply, Summarise, Task
+from hoptrail.language.tasks import Extract, Extraction, Language, Reply, Summarise, Task
 from hoptrail.models.billing import Chat, PaidReply
 from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
 from hoptrail.models.completion import ChatReply
@@ -91,18 +91,12 @@ class RehearsalLanguage:
 def _as_reply(task: object, value: object) -> str | None:
     """The model's reply for this output, if the task is one of indexing."""
     if isinstance(task, Extract) and isinstance(value, Extraction):
-        return schemas.ExtractReply(entities=_entities(value), facts=_facts(value.facts)).model_dump_json()
+        entities = [schemas.EntityReply(name=name, type="thing") for name in value.entities]
+        facts = [
+            schemas.FactReply(text=fact.text, entities=list(fact.entities), sentence=[number])
+            for number, fact in enumerate(value.facts, 1)
+        ]
+        return schemas.ExtractReply(entities=entities, facts=facts).model_dump_json()
     if isinstance(task, Summarise) and isinstance(value, str):
         return schemas.SummariseReply(summary=value).model_dump_json()
     return None
-
-
-def _entities(extraction: Extraction) -> list[schemas.EntityReply]:
-    return [schemas.EntityReply(name=name, type="thing") for name in extraction.entities]
-
-
-def _facts(facts: Sequence[Fact]) -> list[schemas.FactReply]:
-    return [
-        schemas.FactReply(text=fact.text, entities=list(fact.entities), sentence=[number])
-        for number, fact in enumerate(facts, 1)
-    ]

@@ -198,10 +198,10 @@ def _loses_values(content: Any, text: str) -> bool:
 
 
 def _keys(content: Any) -> Iterator[str]:
-    inside = content.values() if isinstance(content, dict) else content if isinstance(content, list) else ()
     if isinstance(content, dict):
         yield from content
-    for one in inside:
+        content = list(content.values())
+    for one in content if isinstance(content, list) else ():
         yield from _keys(one)
 
 

@@ -24,7 +24,7 @@ TEMPERATURE = 0.3
 
 
 def climb_often(
-    ladder: Ladder, task: str, draft: Callable[[Room], Draft], reply: type[R], draws: int, workers: int
+    ladder: Ladder, task: str, draft: Callable[[Room], Draft], reply: type[R], draws: int
 ) -> tuple[list[Climbed[R]], Usage]:
     """The successful draws in the order of their seeds 1 to `draws`, and the cost of all draws.
 
@@ -44,7 +44,7 @@ def climb_often(
     first = draw(1)  # alone, to find the working rung for the others
     if fetched is None:
         fetched = ladder.fetch(task, draft, reply, [Draw(seed, TEMPERATURE) for seed in seeds[1:]])
-    with ThreadPoolExecutor(workers) as pool:
+    with ThreadPoolExecutor(ladder.workers) as pool:
         drawn = [first, *pool.map(draw, seeds[1:])]
     usage = sum((one.usage or Usage() for one in drawn), fetched or Usage())
     succeeded = [one for one in drawn if isinstance(one, Climbed)]

@@ -9,11 +9,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from hoptrail.corpus.searching import top_rows
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.entities.graph import CHANNEL, EntityGraph
-from hoptrail.retrieval.ranking import ranked
-from hoptrail.retrieval.units.dense import dense_search, top_rows
-from hoptrail.types import Hit, Kind, Ranking
+from hoptrail.retrieval.ranking import ranked_units
+from hoptrail.retrieval.units.dense import dense_search
+from hoptrail.types import Kind, Ranking
 
 Facts = Mapping[int, float]
 
@@ -67,5 +68,4 @@ def passages_of(graph: EntityGraph, facts: Facts, limit: int) -> Ranking:
 def hits_of(corpus: Corpus, graph: EntityGraph, facts: Facts, limit: int) -> Ranking:
     """The `limit` best facts as hits."""
     scores = {graph.triples.ids[row]: score for row, score in facts.items()}
-    units = corpus.snapshot.units(Kind.TRIPLE, scores.keys())
-    return ranked((Hit(unit, scores[unit.id], CHANNEL) for unit in units), limit)
+    return ranked_units(corpus.snapshot, Kind.TRIPLE, scores, CHANNEL)[:limit]

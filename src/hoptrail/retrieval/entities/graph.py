@@ -15,17 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Rows
-from hoptrail.corpus.searching import VectorMirror
+from hoptrail.corpus.searching import VectorMirror, top_rows
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pagerank import Walk
-from hoptrail.retrieval.ranking import ranked
+from hoptrail.retrieval.ranking import ranked_units
 from hoptrail.retrieval.triples.stored import StoredTriples
-from hoptrail.retrieval.units.dense import top_rows
 from hoptrail.structures.nearest import Nearest
 from hoptrail.structures.triples import slot_id
 from hoptrail.text.normal_forms import folded
-from hoptrail.types import Hit, Kind, Ranking
+from hoptrail.types import Kind, Ranking
 
 CHANNEL = "entities"
 
@@ -158,8 +157,7 @@ class EntityGraph:
         """The `limit` passages with the highest `scores` (shape (passages,)) above 0."""
         best = [row for row in top_rows(scores.astype(np.float64), limit) if scores[row] > 0]
         score_of = {self.triples.passage_ids[row]: float(scores[row]) for row in best}
-        units = self._corpus.snapshot.units(Kind.PASSAGE, score_of.keys())
-        return ranked(Hit(unit, score_of[unit.id], CHANNEL) for unit in units)
+        return ranked_units(self._corpus.snapshot, Kind.PASSAGE, score_of, CHANNEL)
 
     @cached_property
     def _walk(self) -> Walk:
@@ -206,6 +204,5 @@ class EntityGraph:
 
     @cached_property
     def _passage_rows(self) -> NDArray[np.intp]:
-        """For each passage the row of its vector."""
         rows = {name: row for row, name in enumerate(self._passages.ids)}
         return np.array([rows[name] for name in self.triples.passage_ids], dtype=np.intp)

@@ -177,7 +177,6 @@ class HierarchicalSearch:
         return [span for profile in profiles for span in profile.sources]
 
     def _passages_of(self, title: Title) -> Sequence[str]:
-        """The ids of all passages of a page."""
         passages = _by_document(self._corpus.snapshot)
         return [id_ for document in title.documents for id_ in passages.get(document, ())]
 
@@ -241,7 +240,6 @@ def _text(passage: Unit, start: int, end: int) -> str:
 
 @cached_per_snapshot
 def _by_document(snapshot: Snapshot) -> dict[str, list[str]]:
-    """The passage ids of every document."""
     passages: defaultdict[str, list[str]] = defaultdict(list)
     for unit in snapshot.units(Kind.PASSAGE):
         passages[unit.document].append(unit.id)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.structures.profile_file import DISAMBIGUATION
 from hoptrail.structures.profiles import profile_id
 from hoptrail.text.lexicon import STOP_WORDS
@@ -112,7 +112,13 @@ class TitleIndex:
     @classmethod
     def of(cls, snapshot: Snapshot) -> TitleIndex:
         """The index of all documents of a snapshot, built once."""
-        return _build(snapshot)
+
+        def build() -> TitleIndex:
+            units = (unit for unit in snapshot.units(Kind.PROFILE) if unit.id != profile_id(unit.document))
+            titled = ((entry.title, entry.id) for entry in snapshot.register.entries)
+            return cls(titled, ((unit.title, unit.document) for unit in units))
+
+        return snapshot.derived(cls.__name__, build)
 
     def page_of(self, document: str) -> Title:
         """The page of a document: its title with all documents that have it."""
@@ -169,17 +175,6 @@ def is_ambiguous(matches: Sequence[TitleMatch], most: int) -> bool:
     namesakes = [match for match in equal if not folded(match.title.name).endswith(DISAMBIGUATION)]
     has_primary = any(match.primary and not match.shared for match in equal)
     return len(namesakes) > most or (any(match.shared for match in equal) and not has_primary)
-
-
-@cached_per_snapshot
-def _build(snapshot: Snapshot) -> TitleIndex:
-    return TitleIndex(((entry.title, entry.id) for entry in snapshot.register.entries), _further_names(snapshot))
-
-
-def _further_names(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
-    for unit in snapshot.units(Kind.PROFILE):
-        if unit.id != profile_id(unit.document):
-            yield unit.title, unit.document
 
 
 def _is_name(part: str, *, at_start: bool, cased: bool) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from hoptrail.corpus.columns import rows_of
 from hoptrail.corpus.snapshot import Snapshot
@@ -23,39 +24,32 @@ Scoring = Callable[[str], Scorer]
 """Scores of passages for a question."""
 
 
-def hybrid_scoring(corpus: Corpus) -> Scoring:
+def _hybrid_scorer(corpus: Corpus, question: str) -> Scorer:
     """The mean of the cosine (negative: 0) and the BM25 score as a share of the best in the corpus."""
+    snapshot = corpus.snapshot
+    vector = corpus.encoder.encode([question])
+    passages = snapshot.texts.origins(Kind.PASSAGE).numbers
+    [scores] = snapshot.keywords.scores(Kind.PASSAGE, [question], passages)
+    all_shares = scores / (float(scores.max(initial=0)) or 1.0)
 
-    def scorer(question: str) -> Scorer:
-        snapshot = corpus.snapshot
-        vector = corpus.encoder.encode([question])
-        passages = snapshot.texts.origins(Kind.PASSAGE).numbers
-        [scores] = snapshot.keywords.scores(Kind.PASSAGE, [question], passages)
-        all_shares = scores / (float(scores.max(initial=0)) or 1.0)
+    def score(names: Sequence[str]) -> list[float]:
+        cosines = dict(snapshot.search.nearest(Kind.PASSAGE, vector, len(names), among=names)[0])
+        shares = all_shares[rows_of(snapshot.texts.numbers(names), passages)].tolist()
+        return [(min(max(cosines[name], 0.0), 1.0) + share) / 2 for name, share in zip(names, shares, strict=True)]
 
-        def score(names: Sequence[str]) -> list[float]:
-            cosines = dict(snapshot.search.nearest(Kind.PASSAGE, vector, len(names), among=names)[0])
-            shares = all_shares[rows_of(snapshot.texts.numbers(names), passages)].tolist()
-            return [(min(max(cosines[name], 0.0), 1.0) + share) / 2 for name, share in zip(names, shares, strict=True)]
-
-        return score
-
-    return scorer
+    return score
 
 
-def reranker_scoring(reranker: Reranker, snapshot: Snapshot) -> Scoring:
+def _reranking_scorer(reranker: Reranker, snapshot: Snapshot, question: str) -> Scorer:
     """A reranker's scores (logits or shares, depending on the model) through the logistic function."""
 
-    def scorer(question: str) -> Scorer:
-        def score(names: Sequence[str]) -> list[float]:
-            units = passages_by_id(snapshot, names)
-            hits = tuple(Hit(units[name], 0.0, "") for name in names)
-            scores = {hit.unit.id: logistic(hit.score) for hit in reranker.rerank(question, hits, len(hits))}
-            return [scores[name] for name in names]
+    def score(names: Sequence[str]) -> list[float]:
+        units = passages_by_id(snapshot, names)
+        hits = tuple(Hit(units[name], 0.0, "") for name in names)
+        scores = {hit.unit.id: logistic(hit.score) for hit in reranker.rerank(question, hits, len(hits))}
+        return [scores[name] for name in names]
 
-        return score
-
-    return scorer
+    return score
 
 
 def open_scoring(name: str, corpus: Corpus) -> Scoring:
@@ -65,8 +59,8 @@ def open_scoring(name: str, corpus: Corpus) -> Scoring:
         UsageError, ModelUnavailable: from `open_reranker`.
     """
     if name == HYBRID:
-        return hybrid_scoring(corpus)
-    return reranker_scoring(open_reranker(name, corpus.encoder), corpus.snapshot)
+        return partial(_hybrid_scorer, corpus)
+    return partial(_reranking_scorer, open_reranker(name, corpus.encoder), corpus.snapshot)
 
 
 def passages_by_id(snapshot: Snapshot, names: Sequence[str]) -> Mapping[str, Unit]:

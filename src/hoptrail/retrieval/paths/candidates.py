@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Rows
 from hoptrail.corpus.keywords import Keywords
+from hoptrail.corpus.searching import top_rows
 from hoptrail.corpus.vectors import Matrix
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import Encoder, FloatMatrix
 from hoptrail.retrieval.paths.graph import PassageGraph
 from hoptrail.retrieval.paths.queries import PathQueries
-from hoptrail.retrieval.units.dense import top_rows
 from hoptrail.structures.title_scanning import name_key
 from hoptrail.text.mentions import find_names
 from hoptrail.types import Kind
@@ -247,8 +247,6 @@ class _Walk:
 
 
 class _RowVectors:
-    """The vectors of some rows, fetched at once."""
-
     def __init__(self, vectors: Matrix, rows: Places) -> None:
         self._rows = np.unique(rows)
         self._vectors = vectors[self._rows]

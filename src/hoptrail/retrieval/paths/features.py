@@ -71,14 +71,6 @@ class _Joins:
     called: NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True)
-class _NameWorth:
-    """For each occurrence, its name's worth as a bridge, and whether it is too common to join by itself."""
-
-    worth: NDArray[np.float64]
-    common: NDArray[np.bool_]
-
-
 class CandidateFeatures:
     """The features of one question's candidates."""
 
@@ -117,7 +109,7 @@ class CandidateFeatures:
     def pairs(self, chosen: Numbers, scored: FloatMatrix) -> Pairs:
         """The pairs among the candidates at places `chosen`; `scored` are the first stage's scores of all candidates."""
         joins = self._joins(chosen)
-        x, y = _pair_up(joins, self._name_worth(joins))
+        x, y = _pair_up(joins, *self._name_worth(joins))
         first, second, names = joins.candidates[x], joins.candidates[y], joins.names[x]
         sentences = joins.sentences[x]
         sharing = np.bincount(joins.names, minlength=1)[names] if len(names) else names
@@ -197,30 +189,28 @@ class CandidateFeatures:
         ]
         return np.array(places, dtype=np.intp)
 
-    def _name_worth(self, joins: _Joins) -> _NameWorth:
+    def _name_worth(self, joins: _Joins) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """For each occurrence, its name's worth as a bridge, and whether it is too common to join by itself."""
         graph = self.scores.graph
         counts = graph.counts[joins.names]
         bridged = np.isin(joins.names, [bridge.name for bridge in self.candidates.bridges])
         asked = np.isin(joins.names, list(self.scores.asked))
         worth = np.log((graph.size + 1) / (1 + counts)) / 10 - 1.5 * asked + 0.8 * bridged
-        return _NameWorth(worth, (counts > COMMON) & ~bridged)
+        return worth, (counts > COMMON) & ~bridged
 
     def _pair_columns(self, joins: _Joins, x: Numbers, y: Numbers) -> FloatMatrix:
         graph, cover = self.scores.graph, self.coverage
         first, second, a = joins.candidates[x], joins.candidates[y], joins.sentences[x]
         b = np.where(joins.called[y], self.leads[second], joins.sentences[y])
         question = self.scores.vectors[0]
-        one, other = (
-            graph.passage_vectors[self.candidates.rows[first]],
-            graph.passage_vectors[self.candidates.rows[second]],
-        )
+        one, other = (graph.passage_vectors[self.candidates.rows[side]] for side in (first, second))
         residual = _unit(question - (one @ question)[:, None] * one)
-        pair = cover.jointly(cover.sentences, a, b)
-        whole = cover.jointly(cover.passages, first, second)
+        pair, pair_first, pair_second = cover.jointly(cover.sentences, a, b)
+        whole, whole_first, whole_second = cover.jointly(cover.passages, first, second)
         columns = [
             joins.called[y], np.log1p(graph.counts[joins.names[x]]), joins.positions[x], self.cosines[a, 0],
-            pair.both, pair.both - pair.first, pair.both - pair.second, whole.both, whole.both - whole.first,
-            whole.both - whole.second, _weighted(cover.said[a] | cover.said[b], cover.relation), _unit(one + other) @ question,
+            pair, pair - pair_first, pair - pair_second, whole, whole - whole_first, whole - whole_second,
+            _weighted(cover.said[a] | cover.said[b], cover.relation), _unit(one + other) @ question,
             (one * other).sum(axis=1), _unit(self.vectors[a] + self.vectors[b]) @ question,
             *self._step_columns(first, second, a, b), (residual * other).sum(axis=1),
         ]  # fmt: skip
@@ -254,15 +244,6 @@ class CandidateFeatures:
         return np.concatenate([four, own[first], own[second]], axis=1).astype(np.float32)
 
 
-@dataclass(frozen=True, slots=True)
-class _JointCoverage:
-    """The coverage of two texts together, and of each alone."""
-
-    both: FloatMatrix
-    first: FloatMatrix
-    second: FloatMatrix
-
-
 class _Coverage:
     """Which of the question's words each text has; columns are words.
 
@@ -288,10 +269,10 @@ class _Coverage:
         self.passages = titles.copy()
         np.logical_or.at(self.passages, of_sentence, self.said)
 
-    def jointly(self, said: NDArray[np.bool_], first: Numbers, second: Numbers) -> _JointCoverage:
-        """The coverage of the rows `first` and `second` of `said`, pair by pair."""
+    def jointly(self, said: NDArray[np.bool_], first: Numbers, second: Numbers) -> tuple[FloatMatrix, ...]:
+        """The coverage of the rows `first` and `second` of `said` together, pair by pair, and of each alone."""
         alone = _weighted(said, self.weights)
-        return _JointCoverage(_weighted(said[first] | said[second], self.weights), alone[first], alone[second])
+        return _weighted(said[first] | said[second], self.weights), alone[first], alone[second]
 
 
 def _stems_in(texts: list[str], stems: list[str]) -> NDArray[np.bool_]:
@@ -306,7 +287,7 @@ def _stems_in(texts: list[str], stems: list[str]) -> NDArray[np.bool_]:
     return said
 
 
-def _pair_up(joins: _Joins, worths: _NameWorth) -> tuple[Numbers, Numbers]:
+def _pair_up(joins: _Joins, worth: NDArray[np.float64], common: NDArray[np.bool_]) -> tuple[Numbers, Numbers]:
     """Ordered pairs of occurrences of one name, for two candidates the most informative: two arrays of places in `joins`.
 
     The title of the second counts most, then the title of the first; a name that is the title of both joins nothing.
@@ -315,9 +296,9 @@ def _pair_up(joins: _Joins, worths: _NameWorth) -> tuple[Numbers, Numbers]:
     counts = np.searchsorted(joins.names, joins.names, "right") - starts
     x, y = ranges(starts, counts)
     one, other = joins.called[x], joins.called[y]
-    kept = (x != y) & ~(one & other) & (one | other | ~worths.common[x])
+    kept = (x != y) & ~(one & other) & (one | other | ~common[x])
     x, y, one, other = x[kept], y[kept], one[kept], other[kept]
-    worth = worths.worth[x] + np.where(other, 2, np.where(one, 1, 0))
+    worth = worth[x] + np.where(other, 2, np.where(one, 1, 0))
     keys = joins.candidates[x] * (int(joins.candidates.max(initial=0)) + 1) + joins.candidates[y]
     order = np.lexsort((x, -worth, keys))
     _, firsts = np.unique(keys[order], return_index=True)
@@ -326,7 +307,6 @@ def _pair_up(joins: _Joins, worths: _NameWorth) -> tuple[Numbers, Numbers]:
 
 
 def _weighted(said: NDArray[np.bool_], weights: FloatMatrix) -> FloatMatrix:
-    """The weighted coverage of each row."""
     shares: FloatMatrix = said.astype(np.float32) @ weights
     return shares
 

@@ -184,9 +184,9 @@ class PassageGraph:
     @cached_property
     def named_by(self) -> Postings:
         """Passage -> the names in its sentences, and its title."""
-        names, passages = _pairs(self.namers)
+        names = np.repeat(np.arange(len(self._keys), dtype=np.int32), self.namers.counts)
         own = np.flatnonzero(self.titles >= 0).astype(np.int32)
-        rows = np.concatenate([passages, own])
+        rows = np.concatenate([self.namers.values, own])
         return Postings.of(rows, np.concatenate([names, self.titles[own]]), self.size)
 
     @cached_property
@@ -250,8 +250,3 @@ def _containing_passages(passages: Origins, sentences: Origins) -> Rows:
     rows = order[np.maximum(before, 0)]
     inside = (before >= 0) & (passages.documents[rows] == sentences.documents)
     return np.where(inside & (sentences.ends <= passages.ends[rows]), rows, -1).astype(np.int32)
-
-
-def _pairs(postings: Postings) -> tuple[Rows, Rows]:
-    rows = np.repeat(np.arange(len(postings.starts) - 1), postings.counts).astype(np.int32)
-    return rows, postings.values

@@ -49,7 +49,8 @@ class PathQueries:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        return (self.question, *(without_references(step) for step in self.steps), *self.stretches)
+        steps = (" ".join(_REFERENCE.sub(" ", step).split()) for step in self.steps)
+        return (self.question, *steps, *self.stretches)
 
     @property
     def edges(self) -> tuple[tuple[int, int], ...]:
@@ -93,8 +94,3 @@ def stretches(question: str) -> tuple[str, ...]:
 def _words(text: str) -> list[str]:
     """Content words: no stop words and no single letters."""
     return [word for word in keyword_words(text) if len(word) > 1]
-
-
-def without_references(step: str) -> str:
-    """A step without its `#1` references."""
-    return " ".join(_REFERENCE.sub(" ", step).split())

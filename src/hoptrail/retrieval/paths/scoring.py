@@ -17,10 +17,10 @@ from importlib.resources import files
 
 import numpy as np
 
+from hoptrail.corpus.searching import top_rows
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.paths.boosted_trees import BoostedTrees
 from hoptrail.retrieval.paths.features import PAIR_FEATURES, PASSAGE_FEATURES, CandidateFeatures, Numbers, Pairs
-from hoptrail.retrieval.units.dense import top_rows
 
 PAIRED = 40
 """Candidates among which pairs are made."""

@@ -6,7 +6,6 @@ and ordered by a scorer trained on training questions (`scoring.py`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -45,18 +44,14 @@ class PathSettings:
             )
 
 
-def search_paths(
-    corpus: Corpus, question: str, limit: int, settings: PathSettings | None = None, steps: Sequence[str] | None = None
-) -> Ranking:
+def search_paths(corpus: Corpus, question: str, limit: int, settings: PathSettings | None = None) -> Ranking:
     """The `limit` passages most likely to be evidence; scores are 1 / position.
-
-    `steps` is a decomposition of the question, with `#1` for the answer of the first step; without it rules make one.
 
     Raises:
         NotBuilt: the structures in `STRUCTURES` are not built.
     """
     settings = settings or PathSettings()
-    described = describe(corpus, question, settings.candidates, steps)
+    described = describe(corpus, question, settings.candidates)
     if described is None:
         return ()
     judged = stored_scorer().judge(described)
@@ -69,11 +64,9 @@ def search_paths(
     )
 
 
-def describe(
-    corpus: Corpus, question: str, settings: CandidateSettings, steps: Sequence[str] | None = None
-) -> CandidateFeatures | None:
+def describe(corpus: Corpus, question: str, settings: CandidateSettings) -> CandidateFeatures | None:
     """The candidates for a question as features; None in an index without passages."""
-    snapshot, queries = corpus.snapshot, PathQueries.of(question, steps)
+    snapshot, queries = corpus.snapshot, PathQueries.of(question)
     if not snapshot.count(Kind.PASSAGE):
         return None
     vectors = corpus.quick_encoder.encode(queries.texts)

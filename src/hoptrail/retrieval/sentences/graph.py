@@ -48,7 +48,7 @@ class SentenceGraph:
     def __init__(self, snapshot: Snapshot, ids: Sequence[str], adjacencies: Mapping[str, Adjacency]) -> None:
         """`ids` rise; the rows of `adjacencies` are places in `ids`."""
         self._snapshot = snapshot
-        self._ids = ids
+        self.ids = ids
         self._adjacencies = adjacencies
 
     @classmethod
@@ -90,11 +90,6 @@ class SentenceGraph:
         adjacencies = {kind: Adjacency.of(nodes.all_pairs(kind), len(nodes)) for kind in _checked(kinds)}
         return cls(snapshot, places.ids, adjacencies)
 
-    @property
-    def ids(self) -> Sequence[str]:
-        """The ids of all sentences, rising."""
-        return self._ids
-
     def neighbours(self, ids: Sequence[str]) -> tuple[str, ...]:
         """All sentences one link away from the frontier `ids`, without the frontier: strongest link first, ties by rising id.
 
@@ -111,13 +106,13 @@ class SentenceGraph:
         weights = np.concatenate([kind.weights[places] for kind, places in links])
         outside = ~np.isin(targets, frontier)
         order = np.lexsort((targets[outside], -weights[outside]))
-        return tuple(self._ids[row] for row in dict.fromkeys(targets[outside][order].tolist()))
+        return tuple(self.ids[row] for row in dict.fromkeys(targets[outside][order].tolist()))
 
     def _row(self, name: str) -> int:
-        row = bisect_left(self._ids, name)
-        if row == len(self._ids) or self._ids[row] != name:
+        row = bisect_left(self.ids, name)
+        if row == len(self.ids) or self.ids[row] != name:
             raise UsageError(
-                f"{name!r} is not among the {len(self._ids):,} sentences of this graph; use ids from `ids`."
+                f"{name!r} is not among the {len(self.ids):,} sentences of this graph; use ids from `ids`."
             )
         return row
 

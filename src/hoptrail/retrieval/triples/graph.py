@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from hoptrail.language.triples.question_triples import QuestionTriples
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pagerank import Walk
-from hoptrail.retrieval.ranking import ranked
+from hoptrail.retrieval.ranking import ranked_units
 from hoptrail.retrieval.triples.space import RELATION, TripleSpace
-from hoptrail.types import Hit, Kind, Ranking
+from hoptrail.types import Kind, Ranking
 
 CHANNEL = "triples"
 
@@ -71,7 +71,7 @@ def search_triples(
     graph = local_graph(space, asked, settings)
     triple_scores = pagerank(graph, settings.damping) if settings.score == "pagerank" else graph.scores
     scores = best_passages(space, triple_scores, limit, added=settings.score != "max")
-    return ranked_passages(corpus, scores, CHANNEL)
+    return ranked_units(corpus.snapshot, Kind.PASSAGE, scores, CHANNEL)
 
 
 def local_graph(space: TripleSpace, asked: QuestionTriples, settings: TripleGraphSettings) -> LocalGraph:
@@ -111,11 +111,6 @@ def best_passages(
     return dict(sorted(passages.items(), key=lambda item: (-item[1], item[0]))[:limit])
 
 
-def ranked_passages(corpus: Corpus, scores: Mapping[str, float], channel: str) -> Ranking:
-    """The passages of these ids as hits."""
-    return ranked(Hit(unit, scores[unit.id], channel) for unit in corpus.snapshot.units(Kind.PASSAGE, scores.keys()))
-
-
 def pagerank(graph: LocalGraph, damping: float) -> dict[int, float]:
     """Personalised PageRank over the edges, both ways, with the seeds' scores as reset. Sums to 1."""
     rows = sorted(graph.scores)
@@ -129,8 +124,6 @@ def pagerank(graph: LocalGraph, damping: float) -> dict[int, float]:
 
 
 class _Steps:
-    """Takes steps along the links of the settings."""
-
     def __init__(self, space: TripleSpace, relations: Sequence[str], settings: TripleGraphSettings) -> None:
         self._space = space
         self._settings = settings

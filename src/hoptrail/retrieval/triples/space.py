@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Rows
+from hoptrail.corpus.searching import top_rows
 from hoptrail.errors import NotBuilt
 from hoptrail.language.tasks import Triple
 from hoptrail.language.triples.question_triples import Pattern
@@ -20,7 +21,6 @@ from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.triples.composition import BLOCK, SLOTS, CompositionSettings, compose, length_of, unit_length
 from hoptrail.retrieval.triples.stored import StoredTriples
-from hoptrail.retrieval.units.dense import top_rows
 from hoptrail.structures.structure_names import TRIPLES
 from hoptrail.structures.triples import said, slot_id
 from hoptrail.text.lemmas import lemmatised

@@ -12,15 +12,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hoptrail.corpus.searching import top_rows
 from hoptrail.language.triples.question_triples import Pattern, QuestionTriples
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
+from hoptrail.retrieval.ranking import ranked_units
 from hoptrail.retrieval.triples.composition import open_slot, unit_length
-from hoptrail.retrieval.triples.graph import best_passages, ranked_passages
+from hoptrail.retrieval.triples.graph import best_passages
 from hoptrail.retrieval.triples.space import RELATION, TripleSpace
-from hoptrail.retrieval.units.dense import top_rows
 from hoptrail.text.normal_forms import folded
-from hoptrail.types import Ranking
+from hoptrail.types import Kind, Ranking
 
 CHANNEL = "unbinding"
 
@@ -68,7 +69,7 @@ def search_by_unbinding(
             following = _next_patterns(space, patterns, asked.relations, settings)
             patterns = {pattern: weight for pattern, weight in following.items() if pattern not in tried}
             tried |= set(patterns)
-    return ranked_passages(corpus, best_passages(space, scores, limit), CHANNEL)
+    return ranked_units(corpus.snapshot, Kind.PASSAGE, best_passages(space, scores, limit), CHANNEL)
 
 
 def fillers(space: TripleSpace, patterns: Sequence[Pattern], settings: UnbindingSettings) -> list[tuple[Filler, ...]]:

@@ -6,13 +6,10 @@ from collections.abc import Collection
 
 import numpy as np
 
-from hoptrail.corpus.searching import top_rows
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.ranking import ranked
-from hoptrail.types import Hit, Kind, Ranking
-
-__all__ = ["CHANNEL", "dense_search", "nearest", "top_rows"]
+from hoptrail.retrieval.ranking import ranked, ranked_units
+from hoptrail.types import Kind, Ranking
 
 CHANNEL = "dense"
 
@@ -28,6 +25,5 @@ def nearest(
     corpus: Corpus, vector: FloatMatrix, limit: int, kind: Kind, among: Collection[str] | None = None
 ) -> Ranking:
     """The `limit` units of one kind nearest to `vector` (shape (dimension,), length 1), optionally only `among` these ids."""
-    snapshot = corpus.snapshot
-    cosines = dict(snapshot.search.nearest(kind, vector[np.newaxis], limit, among)[0])
-    return ranked(Hit(unit, cosines[unit.id], CHANNEL) for unit in snapshot.units(kind, cosines))
+    cosines = dict(corpus.snapshot.search.nearest(kind, vector[np.newaxis], limit, among)[0])
+    return ranked_units(corpus.snapshot, kind, cosines, CHANNEL)

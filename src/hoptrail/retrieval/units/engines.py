@@ -32,7 +32,6 @@ class SearchEngine(Protocol):
         Raises:
             ModelUnavailable: a web search engine gave no usable reply.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)

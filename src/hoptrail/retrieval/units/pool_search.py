@@ -11,16 +11,16 @@ from typing import Literal
 
 import numpy as np
 
-from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.rerankers import open_reranker
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.fuse import convex_fusion
-from hoptrail.retrieval.ranking import ranked
+from hoptrail.retrieval.ranking import ranked, ranked_units
 from hoptrail.retrieval.units.dense import CHANNEL, nearest
 from hoptrail.retrieval.units.pool import Pool, summaries_of
 from hoptrail.structures.keyword_statistics import KeywordStatistics
-from hoptrail.types import Hit, Kind, Ranking
+from hoptrail.types import Kind, Ranking
 
 Scorer = Literal["dense", "bm25", "hybrid", "late-interaction"]
 
@@ -51,7 +51,8 @@ def search_pool(corpus: Corpus, question: str, pool: Pool, limit: int, scorer: S
 
 
 def _by_keywords(corpus: Corpus, question: str, pool: Pool, limit: int) -> Ranking:
-    return _keywords_of(corpus.snapshot, pool).search(question, limit)
+    keywords = corpus.snapshot.derived((PoolKeywords, pool), lambda: PoolKeywords(pool, corpus.snapshot))
+    return keywords.search(question, limit)
 
 
 def _dense(corpus: Corpus, question: str, pool: Pool, limit: int) -> Ranking:
@@ -59,8 +60,7 @@ def _dense(corpus: Corpus, question: str, pool: Pool, limit: int) -> Ranking:
     hits = [hit for kind in pool.kinds for hit in nearest(corpus, vector, limit, kind)]
     if pool.trees:
         summaries = _nearest_summaries(corpus.snapshot, vector, limit, pool)
-        units = corpus.snapshot.units(Kind.SUMMARY, summaries)
-        hits += [Hit(unit, summaries[unit.id], CHANNEL) for unit in units]
+        hits += ranked_units(corpus.snapshot, Kind.SUMMARY, summaries, CHANNEL)
     return ranked(hits, limit)
 
 
@@ -92,10 +92,5 @@ class PoolKeywords:
         best = np.lexsort((np.arange(len(scores)), -scores))[:limit]
         score_of = {self._units[row][0]: float(scores[row]) for row in best if scores[row] > 0}
         kinds = {kind for id_, kind in self._units if id_ in score_of}
-        units = (unit for kind in sorted(kinds) for unit in self._snapshot.units(kind, score_of))
-        return ranked((Hit(unit, score_of[unit.id], "keyword") for unit in units), limit)
-
-
-@cached_per_snapshot
-def _keywords_of(snapshot: Snapshot, pool: Pool) -> PoolKeywords:
-    return PoolKeywords(pool, snapshot)
+        hits = [hit for kind in kinds for hit in ranked_units(self._snapshot, kind, score_of, "keyword")]
+        return ranked(hits, limit)

@@ -80,7 +80,6 @@ class Leiden:
         return [np.union1d(members[at], rows[groups == at]) for at in range(len(members))]
 
     def _communities(self, graph: Graph) -> NDArray[np.intp]:
-        """The community of each row."""
         from graspologic_native import leiden_csr
 
         _, parts = leiden_csr(
@@ -152,7 +151,6 @@ def _links_between(graph: Graph, community: NDArray[np.intp]) -> dict[int, dict[
 
 
 def _join(links: dict[int, dict[int, float]], small: int, other: int) -> None:
-    """Hand the links of `small` to `other`."""
     for third, weight in links.pop(small).items():
         del links[third][small]
         if third != other:

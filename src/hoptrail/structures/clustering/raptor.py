@@ -78,10 +78,11 @@ class Raptor:
 
     def _responsibilities(self, reduced: NDArray[np.float64]) -> NDArray[np.float64]:
         """Shape (rows, groups): of the mixture with the least BIC."""
+        most = min(self.components, len(reduced) // 2)
         reasons: list[str] = []
         for added in _ADDED_VARIANCES:
             try:
-                fitted = [self._fitted(reduced, count, added) for count in self._counts(len(reduced))]
+                fitted = [self._fitted(reduced, count, added) for count in range(1, most + 1)]
             except ValueError as error:  # scikit-learn's word for a covariance that is not one
                 reasons.append(str(error))
                 continue
@@ -90,9 +91,6 @@ class Raptor:
         raise UsageError(
             f"clustering by raptor: no mixture fits these {len(reduced)} rows ({reasons[-1]}); use the method leiden"
         )
-
-    def _counts(self, rows: int) -> range:
-        return range(1, min(self.components, rows // 2) + 1)
 
     def _fitted(self, reduced: NDArray[np.float64], count: int, added: float) -> Any:
         from sklearn.exceptions import ConvergenceWarning
