@@ -7,6 +7,7 @@ run in the child process.
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -22,14 +23,7 @@ if TYPE_CHECKING:
     from pptx.presentation import Presentation
 
 _MAIN = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
-_UNTITLED = {
-    "",
-    "powerpoint presentation",
-    "presentation",
-    "slide 1",
-    "powerpoint-präsentation",
-    "présentation powerpoint",
-}
+_UNTITLED = re.compile(r"(?:(?:powerpoint )?presentation|slide 1|powerpoint-präsentation|présentation powerpoint)?")
 _DEEPEST_GROUP = 10
 
 
@@ -51,7 +45,7 @@ def parse_pptx(data: bytes, limits: ReadingLimits) -> Parsed:
     ]
     hidden = len(slides) - len(shown)
     title = str(presentation.core_properties.title or "").strip()
-    title = "" if title.lower() in _UNTITLED else title
+    title = "" if _UNTITLED.fullmatch(title.lower()) else title
     if not title and shown and shown[0][1].shapes.title is not None:
         title = _line(shown[0][1].shapes.title.text_frame.text)
     notes = [f"{hidden} hidden slides were left out"] if hidden else []

@@ -22,6 +22,7 @@ from hoptrail.documents.lists import Lists
 from hoptrail.documents.tables import Table, TableCell
 from hoptrail.documents.wrapping import unwrapped
 from hoptrail.text.dates import find_date
+from hoptrail.text.lexicon import word_set
 from hoptrail.types import BlockKind
 
 _DIRECTIVE = re.compile(r"^[ \t]*\.\.[ \t]+(?:\|[^|\n]+\|[ \t]+)?([\w.:+-]+?)[ \t]?::(?:[ \t]|$)", re.MULTILINE)
@@ -31,39 +32,12 @@ _NUMBERED = ("pep", "rfc")
 _MOST_NAMES = 1000
 """Unknown directives, and unknown roles, that a file may have; more are errors."""
 
-_WITHOUT_TEXT = frozenset(
-    (
-        *(
-            "toctree",
-            "index",
-            "highlight",
-            "module",
-            "currentmodule",
-            "include",
-            "literalinclude",
-            "raw",
-            "contents",
-            "sectnum",
-        ),
-        *("tabularcolumns", "default-domain", "meta", "date", "graphviz", "mermaid", "uml"),
-        *("automodule", "autoclass", "autofunction", "autosummary"),
-    )
+_WITHOUT_TEXT = word_set(
+    "toctree index highlight module currentmodule include literalinclude raw contents sectnum tabularcolumns default-domain meta "
+    "date graphviz mermaid uml automodule autoclass autofunction autosummary"
 )
-_LITERAL = frozenset(
-    (
-        *(
-            "code",
-            "code-block",
-            "sourcecode",
-            "parsed-literal",
-            "doctest",
-            "testcode",
-            "testoutput",
-            "prompt",
-            "console",
-        ),
-        *("productionlist", "command-output"),
-    )
+_LITERAL = word_set(
+    "code code-block sourcecode parsed-literal doctest testcode testoutput prompt console productionlist command-output"
 )
 _SETTINGS = {
     "file_insertion_enabled": False,

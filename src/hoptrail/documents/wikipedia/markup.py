@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from hoptrail.documents.decoding import cleaned
 from hoptrail.documents.wikipedia.page import CATEGORY, FILE, Site
 from hoptrail.documents.wikipedia.templates import ITEM, filled, is_known, says_nothing, shown, template_name
+from hoptrail.text.lexicon import word_set
 from hoptrail.text.normal_forms import squeeze
 
 HEADING = "\x1e"
@@ -45,23 +46,11 @@ _EMPTY_BRACKETS = re.compile(r"[ ]?\((?:\s*[,;:])*\s*\)")
 _BRACKET = re.compile(r"\((?:\s*[,;])+\s*|\(\s+")
 _BEFORE_STOP = re.compile(r"[ ]+([,.;:)])(?=\s|$)")
 _OTHER_LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z]+){0,2}:\S")
-_HIDDEN_TAGS = {
-    *(
-        "ref",
-        "references",
-        "gallery",
-        "math",
-        "chem",
-        "timeline",
-        "score",
-        "style",
-        "script",
-        "imagemap",
-        "templatestyles",
-    ),
-    *("table", "syntaxhighlight", "source", "graph", "maplink", "mapframe", "hiero", "indicator", "categorytree"),
-}
-_BREAKING = {"br", "li", "dt", "dd", "p", "div", "blockquote", "center", "hr", "ul", "ol", "dl", "poem"}
+_HIDDEN_TAGS = word_set(
+    "ref references gallery math chem timeline score style script imagemap templatestyles table syntaxhighlight source graph "
+    "maplink mapframe hiero indicator categorytree"
+)
+_BREAKING = word_set("br li dt dd p div blockquote center hr ul ol dl poem")
 
 
 @dataclass(frozen=True, slots=True)

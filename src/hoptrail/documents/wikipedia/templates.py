@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from string import Template
 
 from hoptrail.documents.wikipedia.measures import converted, person_measure, with_exponent
+from hoptrail.text.lexicon import MONTHS
 from hoptrail.text.normal_forms import squeeze
 
 ITEM = "\x1d"
@@ -19,24 +20,11 @@ ITEM = "\x1d"
 Arguments = Sequence[str]
 """The unnamed arguments of a template as text; if it has none, its argument `text`."""
 
-_MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
 _SIGNS = {
-    "!": "|",
-    "=": "=",
-    "'": "'",
-    "snd": " – ",
-    "spnd": " – ",
-    "spaced ndash": " – ",
-    "ndash": "–",
-    "mdash": "—",
-    "nbsp": " ",
-    "circa": "c.",
-    "c.": "c.",
-    "floruit": "fl.",
-    "fl.": "fl.",
+    **dict(zip(("!", "=", "'", "ndash", "mdash", "nbsp"), ("|", "=", "'", "–", "—", " "), strict=True)),
+    **dict.fromkeys(("snd", "spnd", "spaced ndash"), " – "),
+    **dict.fromkeys(("circa", "c."), "c."),
+    **dict.fromkeys(("floruit", "fl."), "fl."),
 }
 _FORMATNUM = "formatnum:"
 _LINKS = {"ill", "interlanguage link", "illm"}
@@ -125,7 +113,7 @@ def _date(arguments: Arguments) -> str:
     if not numbers:
         return arguments[0]
     year, month, day = (*numbers, 0, 0)[:3]
-    name = _MONTHS[month - 1] if 1 <= month <= 12 else ""
+    name = MONTHS[month - 1].capitalize() if 1 <= month <= 12 else ""
     return squeeze(f"{day or ''} {name} {year}") if name else str(year)
 
 
