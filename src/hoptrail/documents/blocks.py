@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from hoptrail.documents.decoding import cleaned
 from hoptrail.text.dates import find_date
+from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.sentences import sentence_ends, shortened_ends
 from hoptrail.types import Block, BlockKind, Cell
 
@@ -57,17 +58,29 @@ class Parsed:
     date_from: str = ""
 
 
-def assemble(title: str, pieces: Iterable[Piece], notes: Sequence[str] = (), largest: int | None = None) -> Parsed:
-    """Assemble pieces in order; pieces without text are skipped.
+def assemble(
+    title: str,
+    pieces: Iterable[Piece],
+    notes: Sequence[str] = (),
+    largest: int | None = None,
+    dated: tuple[str, str] = ("", ""),
+) -> Parsed:
+    """Assemble pieces in order; pieces without text are skipped. `notes` may grow while the pieces are taken.
 
-    `largest`: stop once the text has more characters. The caller is expected to refuse such a text.
+    `largest`: stop once the text has more characters. The caller is expected to refuse such a text. `dated`: the date of the file
+    and its origin, which counts only with a date.
     """
     writer = _Writer()
     for piece in pieces:
         writer.add(piece)
         if largest is not None and writer.length > largest:
             break
-    return Parsed(title, writer.text, tuple(notes), writer.blocks)
+    return Parsed(title, writer.text, tuple(notes), writer.blocks, *(dated if dated[0] else ()))
+
+
+def first_heading(pieces: Iterable[Piece]) -> str:
+    """The text of the first heading; empty if there is none."""
+    return next((piece.text for piece in pieces if piece.kind is BlockKind.HEADING), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +187,7 @@ def _cells(piece: Piece, labels: Sequence[str], values: Sequence[str], start: in
 
 
 def _line(text: str) -> str:
-    return " ".join(cleaned(text).text.split())
+    return squeeze(cleaned(text).text)
 
 
 def ends_within(text: str, blocks: Sequence[Block], longest: int) -> tuple[int, ...]:

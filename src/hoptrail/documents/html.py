@@ -18,6 +18,7 @@ from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.lists import Lists
 from hoptrail.documents.tables import Table, TableCell, span_of
 from hoptrail.text.dates import find_date
+from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
 if TYPE_CHECKING:
@@ -58,9 +59,7 @@ def parse_html(data: bytes, limits: ReadingLimits) -> Parsed:
         raise Unreadable(f"is larger than {limits.text} bytes: split it, or raise the limit `text`")
     markup = decode(data, _declared_encoding(data))
     tree = html_tree(markup.text, lines=True)
-    parsed = assemble(_title(tree), _pieces(tree), markup.notes, limits.text)
-    date = _date(tree)
-    return replace(parsed, date=date, date_from="page metadata") if date else parsed
+    return assemble(_title(tree), _pieces(tree), markup.notes, limits.text, (_date(tree), "page metadata"))
 
 
 def html_pieces(markup: str, *, lines: bool = False) -> list[Piece]:
@@ -94,9 +93,9 @@ def _pieces(tree: LexborHTMLParser) -> list[Piece]:
 
 
 def _title(tree: LexborHTMLParser) -> str:
-    headings = [_SPACES.sub(" ", parted(heading.text())[0]).strip() for heading in tree.css("h1")]
+    headings = [squeeze(parted(heading.text())[0]) for heading in tree.css("h1")]
     element = tree.css_first("head > title")
-    title = _SPACES.sub(" ", element.text()).strip() if element else ""
+    title = squeeze(element.text()) if element else ""
     if not title:
         return headings[0] if headings else ""
     starts = (heading for heading in headings if title.startswith(heading) and _SEPARATOR.match(title, len(heading)))

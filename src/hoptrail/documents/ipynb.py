@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 
-from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.blocks import Parsed, Piece, assemble, first_heading
 from hoptrail.documents.decoding import Unreadable, decode
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.markdown import markdown_pieces
@@ -28,8 +28,7 @@ def parse_ipynb(data: bytes, limits: ReadingLimits) -> Parsed:
     if cells is None:
         raise Unreadable("is not a notebook: it has no list of cells")
     pieces = [piece for number, cell in enumerate(cells, 1) for piece in _pieces(number, cell)]
-    headings = (piece.text for piece in pieces if piece.kind is BlockKind.HEADING)
-    return assemble(_metadata_title(notebook) or next(headings, ""), pieces, decoded.notes, limits.text)
+    return assemble(_metadata_title(notebook) or first_heading(pieces), pieces, decoded.notes, limits.text)
 
 
 def _cells(notebook: object) -> list[object] | None:

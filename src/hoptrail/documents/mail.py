@@ -54,8 +54,8 @@ def parse_mail(data: bytes, limits: ReadingLimits) -> Parsed:
         raise Unreadable("is not a mail: it does not begin with a header")
     reader = _Reader(limits)
     message = message_from_bytes(data.lstrip(), policy=policy.compat32)
-    parsed = assemble(_header(message, "Subject"), reader.pieces(message), largest=limits.text)
-    return _with_date(replace(parsed, notes=tuple(reader.notes)), _date(message))
+    dated = _day(_date(message)), "mail header"
+    return assemble(_header(message, "Subject"), reader.pieces(message), reader.notes, limits.text, dated)
 
 
 def parse_mbox(data: bytes, limits: ReadingLimits) -> Parsed:
@@ -71,9 +71,9 @@ def parse_mbox(data: bytes, limits: ReadingLimits) -> Parsed:
         raise Unreadable(f"holds more than {limits.rows} mails: split it, or raise the limit `rows`")
     reader = _Reader(limits)
     dates: list[datetime] = []
-    parsed = assemble("", _mails(data, starts, reader, dates), (), limits.text)
+    parsed = assemble("", _mails(data, starts, reader, dates), reader.notes, limits.text)
     latest = max(dates, key=lambda date: date.isoformat(), default=None)
-    return _with_date(replace(parsed, notes=tuple(reader.notes)), latest)
+    return replace(parsed, date=_day(latest), date_from="mail header") if latest else parsed
 
 
 def _begins_mail(data: bytes, separator: re.Match[bytes]) -> bool:
@@ -92,10 +92,6 @@ def _mails(data: bytes, starts: list[int], reader: _Reader, dates: list[datetime
             dates.append(date)
         subject = _header(message, "Subject") or f"Mail {number}"
         yield from _under(subject, f"mail {number}", reader.pieces(message), _day(date))
-
-
-def _with_date(parsed: Parsed, date: datetime | None) -> Parsed:
-    return parsed if date is None else replace(parsed, date=_day(date), date_from="mail header")
 
 
 def _day(date: datetime | None) -> str:

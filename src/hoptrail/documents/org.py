@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.blocks import Parsed, Piece, assemble, first_heading
 from hoptrail.documents.decoding import decode
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.lists import Lists
@@ -70,11 +70,9 @@ def parse_org(data: bytes, limits: ReadingLimits) -> Parsed:
     pieces = list(reader.read())
     keywords = tuple((key, reader.keywords[key]) for key in _SHOWN_KEYWORDS if key in reader.keywords)
     front = [Piece(BlockKind.ROW, cells=keywords, place=reader.place_of_keywords, labelled=True)] if keywords else []
-    headings = (piece.text for piece in pieces if piece.kind is BlockKind.HEADING)
-    title = reader.keywords.get("title") or next(headings, "")
-    parsed = assemble(title, [*front, *pieces], decoded.notes, limits.text)
+    title = reader.keywords.get("title") or first_heading(pieces)
     date = find_date(reader.keywords.get("date", ""))
-    return replace(parsed, date=date, date_from="front matter") if date else parsed
+    return assemble(title, [*front, *pieces], decoded.notes, limits.text, (date, "front matter"))
 
 
 class _Lines:

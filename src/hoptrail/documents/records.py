@@ -22,6 +22,12 @@ _VALUES_PER_ROW = 50
 """Values visited at most per row of the limit: YAML aliases can make a short file endless."""
 
 
+def title_of(value: object) -> str:
+    """The `title` or `name` of an object; empty if it has none, or one that is no text."""
+    name = (value.get("title") or value.get("name")) if isinstance(value, dict) else ""
+    return name if isinstance(name, str) else ""
+
+
 def record_pieces(value: object, limits: ReadingLimits, level: int = 1) -> Iterator[Piece]:
     """Yield the pieces of a value of any shape; its headings begin at `level`.
 

@@ -15,7 +15,7 @@ from docutils.core import publish_doctree
 from docutils.parsers.rst import Directive, directives, roles
 from docutils.parsers.rst.languages import en
 
-from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.blocks import Parsed, Piece, assemble, first_heading
 from hoptrail.documents.decoding import Unreadable, decode
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.lists import Lists
@@ -71,9 +71,7 @@ def parse_rst(data: bytes, limits: ReadingLimits) -> Parsed:
         pieces = list(reader.read(tree))
     except RecursionError as error:
         raise Unreadable("has lists or quotes nested too deep") from error
-    title = next((piece.text for piece in pieces if piece.kind is BlockKind.HEADING), "")
-    parsed = assemble(title, pieces, decoded.notes, limits.text)
-    return replace(parsed, date=reader.date, date_from="front matter") if reader.date else parsed
+    return assemble(first_heading(pieces), pieces, decoded.notes, limits.text, (reader.date, "front matter"))
 
 
 def _register_unknown(text: str) -> None:
