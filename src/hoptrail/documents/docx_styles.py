@@ -15,7 +15,7 @@ from hoptrail.types import BlockKind
 if TYPE_CHECKING:
     from docx.document import Document as WordDocument
 
-_NAMESPACE = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+NAMESPACE = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
 _TITLE = re.compile(r".*\btitle\b.*", re.IGNORECASE)
 _CODE = re.compile(r".*\b(code|preformatted|verbatim|macro text|listing)\b.*", re.IGNORECASE)
@@ -26,7 +26,7 @@ _DEEPEST_HEADING = 6
 
 
 def _tag(tag: str) -> str:
-    return f"{_NAMESPACE}{tag}"
+    return f"{NAMESPACE}{tag}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +96,9 @@ class Styles:
         depth = int(_value(numbering, "ilvl") or 0)
         style_name = _style_name(self._styles[style]) if style in self._styles else ""
         match = re.fullmatch(r"List (?:Bullet|Number|Continue)? ?(\d)", style_name)
-        ordered = self._ordered.get((number or "", depth), False)
-        return Role(BlockKind.ITEM, max(depth + 1, int(match[1]) if match else 1), ordered)
+        return Role(
+            BlockKind.ITEM, max(depth + 1, int(match[1]) if match else 1), self._ordered.get((number, depth), False)
+        )
 
     def _number_of(self, style: str | None) -> str | None:
         numberings = (element.find(f"{_tag('pPr')}/{_tag('numPr')}") for element in self._chain(style))
@@ -137,7 +138,7 @@ def _outline_level(properties: Any) -> int:
     return min(int(value) + 1, _DEEPEST_HEADING) if value and value.isdigit() and int(value) < 9 else 0
 
 
-def _list_levels(document: WordDocument) -> dict[tuple[str, int], bool]:
+def _list_levels(document: WordDocument) -> dict[tuple[str | None, int], bool]:
     """Whether the items are numbered, by the number of a list and depth from 0."""
     from docx.opc.constants import RELATIONSHIP_TYPE
 
@@ -152,7 +153,5 @@ def _list_levels(document: WordDocument) -> dict[tuple[str, int], bool]:
         }
     lists = ((number.get(_tag("numId")), _value(number, "abstractNumId")) for number in root.iter(_tag("num")))
     return {
-        (str(number), depth): ordered
-        for number, abstract in lists
-        for depth, ordered in kinds.get(abstract or "", {}).items()
+        (number, depth): is_ordered for number, name in lists for depth, is_ordered in kinds.get(name or "", {}).items()
     }
