@@ -120,10 +120,10 @@ def _convert_page(page: Page, site: Site, settings: WikipediaSettings) -> Conver
     if listing and not settings.disambiguation_documents:
         return Converted(Form.DISAMBIGUATION, page.title)
     text, pairs, dropped = convert_text(wikitext, site, settings)
+    form = Form.ENTITY if text else Form.LEFT_OUT
+    form = Form.DISAMBIGUATION if listing else form
     if not text:
-        form = Form.DISAMBIGUATION if listing else Form.LEFT_OUT
         return Converted(form, page.title, detail="without text", dropped=dropped)
-    form = Form.DISAMBIGUATION if listing else Form.ENTITY
     return Converted(form, page.title, page.id, text, pairs, words_in(text), dropped=dropped)
 
 
