@@ -9,7 +9,7 @@ import gzip
 import io
 import time
 import zlib
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -127,20 +127,8 @@ def contents_at(
                 elif isinstance(entry, Unfollowed):
                     findings.notes.append(f"{entry.source} {entry.reason}")
                 else:
-                    yield from _if_changed(entry, named, limits, findings, marks)
-
-
-def _if_changed(
-    path: Path, named: bool, limits: ReadingLimits, findings: Findings, marks: Mapping[str, FileMark]
-) -> Iterator[Content]:
-    """The contents of a file; nothing if its size and times are those of its mark."""
-    source = shown(path)
-    findings.seen.add(source)
-    mark = marks.get(source)
-    if mark is not None and mark.has_times_of(path):
-        findings.unchanged += 1
-    else:
-        yield from _in_file(path, named, limits, findings, mark)
+                    findings.seen.add(shown(entry))
+                    yield from _in_file(entry, named, limits, findings, marks.get(shown(entry)))
 
 
 def _left_out_notes(left_out: LeftOut) -> list[str]:
@@ -153,7 +141,12 @@ def _left_out_notes(left_out: LeftOut) -> list[str]:
 def _in_file(
     path: Path, named: bool, limits: ReadingLimits, findings: Findings, mark: FileMark | None
 ) -> Iterator[Content]:
-    """The contents of a file. If it is no document, that is an error when the user named it, and not within a folder."""
+    """The contents of a file; nothing if it has the size and times of its mark. If it is no document, that is an error when the
+    user named it, and not within a folder.
+    """
+    if mark is not None and mark.has_times_of(path):
+        findings.unchanged += 1
+        return
     form = form_of(without_packing(path))
     try:
         if not is_readable(path):
@@ -173,20 +166,22 @@ def _in_file(
                     findings.redated[shown(path)] = day_of(now.modified)
             else:
                 yield content
-    except Unreadable as refusal:
-        yield DocumentError(shown(path), str(refusal))
-    except OSError as error:
-        yield DocumentError(shown(path), f"could not be read ({error.strerror or error})")
+    except (Unreadable, OSError) as error:
+        yield failure(path, error)
+
+
+def failure(path: Path, error: Unreadable | OSError) -> DocumentError:
+    """The error of a document that could not be read."""
+    reason = f"could not be read ({error.strerror or error})" if isinstance(error, OSError) else str(error)
+    return DocumentError(shown(path), reason)
 
 
 def read_again(path: Path, limits: ReadingLimits, findings: Findings) -> FileContent | DocumentError:
     """Read a file again, for a second parse."""
     try:
         return _whole_file(path, form_of(without_packing(path)), limits, findings)
-    except Unreadable as refusal:
-        return DocumentError(shown(path), str(refusal))
-    except OSError as error:
-        return DocumentError(shown(path), f"could not be read ({error.strerror or error})")
+    except (Unreadable, OSError) as error:
+        return failure(path, error)
 
 
 def _whole_file(path: Path, form: Form | None, limits: ReadingLimits, findings: Findings) -> FileContent:

@@ -57,7 +57,8 @@ def parse_html(data: bytes, limits: ReadingLimits) -> Parsed:
     """
     if len(data) > limits.text:
         raise Unreadable(f"is larger than {limits.text} bytes: split it, or raise the limit `text`")
-    markup = decode(data, _declared_encoding(data))
+    charset = _CHARSET.search(data, 0, 4096)
+    markup = decode(data, charset[1].decode("ascii") if charset else None)
     tree = html_tree(markup.text, lines=True)
     return assemble(_title(tree), _pieces(tree), markup.notes, limits.text, (_date(tree), "page metadata"))
 
@@ -110,12 +111,6 @@ def _date(tree: LexborHTMLParser) -> str:
                 return date
     times = {find_date(element.attributes.get("datetime") or "") for element in tree.css("time[datetime]")}
     return times.pop() if len(times) == 1 else ""
-
-
-def _declared_encoding(data: bytes) -> str | None:
-    """The encoding in the page's `meta` element, or None."""
-    match = _CHARSET.search(data, 0, 4096)
-    return match[1].decode("ascii") if match else None
 
 
 @dataclass(slots=True)
@@ -297,13 +292,11 @@ class _Reader:
 def _is_dropped(node: LexborNode) -> bool:
     tag = node.tag or ""
     dropped = _DROPPED.fullmatch(tag) is not None and not (tag == "button" and _in_heading(node))
-    attributes = node.attributes
-    return dropped or "hidden" in attributes or (tag == "a" and _links_to_itself(node, attributes.get("href") or ""))
-
-
-def _links_to_itself(node: LexborNode, target: str) -> bool:
-    """Whether this is a permalink sign beside a heading, or a link back from a note."""
-    return "#" in target and parted(node.text())[0].strip(" \ufe0e\ufe0f") in ("¶", "#", "§", "🔗", "↩", "↑", "⤴", "⏎")
+    if dropped or "hidden" in node.attributes:
+        return True
+    # A permalink sign beside a heading, or a link back from a note.
+    is_link = tag == "a" and "#" in (node.attributes.get("href") or "")
+    return is_link and parted(node.text())[0].strip(" \ufe0e\ufe0f") in ("¶", "#", "§", "🔗", "↩", "↑", "⤴", "⏎")
 
 
 def _note_number(node: LexborNode) -> str:

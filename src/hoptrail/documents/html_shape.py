@@ -48,10 +48,12 @@ def refuse_slow_markup(markup: str) -> None:
             continue
         rest = tag["rest"]
         if tag["closes"]:
-            if opened[name]:
-                _close_up_to(name, stack, opened)
+            last = "" if opened[name] else name
+            while last != name:  # all that are open within it end as well
+                last = stack.pop()
+                opened[last] -= 1
             continue
-        if len(rest) > 2 * MOST_ATTRIBUTES and _attributes(rest) > MOST_ATTRIBUTES:
+        if len(rest) > 2 * MOST_ATTRIBUTES and sum(1 for _ in _ATTRIBUTE.finditer(rest)) > MOST_ATTRIBUTES:
             raise Unreadable(
                 f"has an element with more than {MOST_ATTRIBUTES:,} attributes, which would take too long to parse"
             )
@@ -64,16 +66,3 @@ def refuse_slow_markup(markup: str) -> None:
         opened[name] += 1
         if len(stack) > DEEPEST:
             raise Unreadable(f"nests elements more than {DEEPEST:,} deep, which would take too long to parse")
-
-
-def _close_up_to(name: str, stack: list[str], opened: Counter[str]) -> None:
-    """Close the innermost element of this name, and all that are open within it."""
-    while True:
-        last = stack.pop()
-        opened[last] -= 1
-        if last == name:
-            return
-
-
-def _attributes(rest: str) -> int:
-    return sum(1 for _ in _ATTRIBUTE.finditer(rest))

@@ -181,7 +181,7 @@ class _Reader:
             yield from _under(name, f"attachment {name}", pieces)
 
     def _read(self, part: Message, name: str, depth: int) -> Iterator[Piece]:
-        inner = part.get_payload(0) if part.get_content_type() == "message/rfc822" and part.is_multipart() else None
+        inner = _inner(part)
         data = b"" if inner is not None else _payload(part)
         form = BY_NAME["mail"] if inner is not None else _form(part, name, data)
         if form is None or not form.parser:
@@ -193,8 +193,14 @@ class _Reader:
         elif depth >= _DEEPEST_MAIL:
             raise Unreadable(f"is a mail within {depth} others, and was left out")
         else:
-            message = inner if isinstance(inner, Message) else message_from_bytes(data, policy=policy.compat32)
+            message = message_from_bytes(data, policy=policy.compat32) if inner is None else inner
             yield from self.pieces(message, depth + 1)
+
+
+def _inner(part: Message) -> Message | None:
+    """The mail that is attached as this part."""
+    inner = part.get_payload(0) if part.get_content_type() == "message/rfc822" and part.is_multipart() else None
+    return inner if isinstance(inner, Message) else None
 
 
 def _payload(part: Message) -> bytes:
@@ -243,11 +249,11 @@ def _name(part: Message, number: int) -> str:
         filename = ""
     base = re.split(r"[/\\]", filename.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))[-1]
     name = " ".join(_UNSHOWABLE.sub("", base).split()).strip(". ")[-_LONGEST_NAME:]
-    inner = part.get_payload(0) if part.get_content_type() == "message/rfc822" and part.is_multipart() else None
-    subject = _header(inner, "Subject")[:_LONGEST_NAME] if isinstance(inner, Message) else ""
+    inner = _inner(part)
+    subject = _header(inner, "Subject")[:_LONGEST_NAME] if inner is not None else ""
     return name or subject or f"part {number}"
 
 
 def _form(part: Message, name: str, data: bytes) -> Form | None:
-    by_type = _FORMS_OF_TYPES.get(part.get_content_type(), "")
-    return true_form(form_of(Path(name)) or BY_NAME.get(by_type), data)
+    by_type = BY_NAME.get(_FORMS_OF_TYPES.get(part.get_content_type(), ""))
+    return true_form(form_of(Path(name)) or by_type, data)

@@ -182,13 +182,9 @@ class _Reader:
         """A property drawer becomes a row, with the names of the properties as headers."""
         self._lines.take()
         place = self._lines.place
-        matches = [_PROPERTY.match(line) for line in self._lines.take_while(_PROPERTY.match)]
-        cells = tuple(
-            (match["key"], _visible_text(match["value"]))
-            for match in matches
-            if match and match["key"].lower() not in _NAMES
-        )
-        if cells:
+        matches = filter(None, map(_PROPERTY.match, self._lines.take_while(_PROPERTY.match)))
+        pairs = [(match["key"], _visible_text(match["value"])) for match in matches]
+        if cells := tuple(pair for pair in pairs if pair[0].lower() not in _NAMES):
             yield Piece(BlockKind.ROW, cells=cells, place=place, labelled=True)
 
     def _fixed(self) -> Iterator[Piece]:
@@ -267,9 +263,8 @@ def _indent(line: str) -> int:
 
 
 def _cells(line: str) -> list[TableCell]:
-    return [
-        TableCell(_visible_text(cell.strip())) for cell in line.strip().removeprefix("|").removesuffix("|").split("|")
-    ]
+    texts = line.strip().removeprefix("|").removesuffix("|").split("|")
+    return [TableCell(_visible_text(text.strip())) for text in texts]
 
 
 def _join(lines: list[str]) -> str:

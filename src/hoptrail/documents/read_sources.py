@@ -26,6 +26,7 @@ from hoptrail.documents.file_contents import (
     Findings,
     LineContent,
     contents_at,
+    failure,
     read_again,
     without_packing,
 )
@@ -141,12 +142,9 @@ def _result_of(content: Content, parsing: Parsing, limits: ReadingLimits, first_
         return _from_line(content, limits)
     try:
         return _from_file(content, parsing, limits, first_try)
-    except TookTooLong as refusal:
-        return _Slow(content.path) if first_try else DocumentError(shown(content.path), str(refusal))
-    except Unreadable as refusal:
-        return DocumentError(shown(content.path), str(refusal))
-    except OSError as error:  # no process, pipe or memory for its parser
-        return DocumentError(shown(content.path), f"could not be read ({error.strerror or error})")
+    except (Unreadable, OSError) as error:  # the second: no process, pipe or memory for its parser
+        slow = isinstance(error, TookTooLong) and first_try
+        return _Slow(content.path) if slow else failure(content.path, error)
 
 
 def _from_file(file: FileContent, parsing: Parsing, limits: ReadingLimits, first_try: bool) -> Document:
