@@ -68,7 +68,6 @@ def opened_office_file(opener: Callable[[IO[bytes]], Any], data: bytes, limits: 
 
 
 def _check_sizes(archive: zipfile.ZipFile, limits: ReadingLimits) -> None:
-    """Check the sizes that the archive declares; `zipfile` stops reading a member at its declared size."""
     members = archive.infolist()
     unpacked = sum(member.file_size for member in members)
     packed = sum(member.compress_size for member in members)

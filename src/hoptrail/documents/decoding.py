@@ -175,10 +175,8 @@ def _encoding_for_label(label: str) -> str | None:
 
 
 def _as_damaged_utf8(data: bytes, *, marked: bool = False) -> _Result | None:
-    """UTF-8 with some bytes of another encoding, or cut off within a character.
-
-    Without a mark, at least half of its characters above ASCII must be whole. In texts of 13 other encodings, read as UTF-8, at
-    most 27 in 100 are.
+    """UTF-8 with some bytes of another encoding, or cut off. Without a mark, at least half of its characters above ASCII must be
+    whole: in texts of 13 other encodings, read as UTF-8, at most 27 in 100 are.
     """
     text, whole, bad = _decode_lossily(data, "utf-8")
     return None if whole < bad and not marked else (text, _loss_notes(bad, "UTF-8"))
@@ -197,10 +195,7 @@ def _loss_notes(bad: int, encoding: str) -> tuple[str, ...]:
 
 
 def _as_western(data: bytes) -> _Result | None:
-    """Windows-1252, if at most a tenth of the text are letters above ASCII and all stand as usual among ASCII letters.
-
-    So few letters easily mislead a general guess.
-    """
+    """Windows-1252, if letters above ASCII stand as usual among ASCII letters and are at most a tenth, too few for a guess."""
     text = _decode_strictly(data, "cp1252")
     if text is None or len(_LETTER.sub("", text)) < 0.9 * len(text) or _NOT_WESTERN.search(text):
         return None

@@ -131,7 +131,6 @@ def _table(table: Any, number: int) -> Iterator[Piece]:
 
 
 def _header_over(column: int, headers: dict[int, str]) -> str:
-    """The header cell that spans a column."""
     return headers.get(max((start for start in headers if start <= column), default=-1), "")
 
 

@@ -128,7 +128,6 @@ def _numbered(reference: Any, note: Any, number: str, place: str) -> list[Any]:
 
 
 def _signed(comment: Any, place: str) -> list[Any]:
-    """The paragraphs of a comment; the first begins with its author and day."""
     paragraphs = _paragraphs(comment, place)
     author = " ".join(comment.get(f"{NAMESPACE}author", "").split())
     date = find_date(comment.get(f"{NAMESPACE}date", "")[:10])
@@ -138,7 +137,6 @@ def _signed(comment: Any, place: str) -> list[Any]:
 
 
 def _paragraphs(note: Any, place: str) -> list[Any]:
-    """The paragraphs with text of a note or comment, marked with their place."""
     return [_placed(part, place) for part in note.iter(_PARAGRAPH) if "".join(part.itertext()).strip()]
 
 
@@ -148,7 +146,6 @@ def _placed(block: Any, place: str) -> Any:
 
 
 def _begin(paragraph: Any, words: str) -> None:
-    """Insert words at the start of a paragraph."""
     from docx.oxml import OxmlElement
 
     run, text = OxmlElement("w:r"), OxmlElement("w:t")

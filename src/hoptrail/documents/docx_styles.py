@@ -105,7 +105,6 @@ class Styles:
         return next((_value(numbering, "numId") for numbering in numberings if numbering is not None), None)
 
     def _chain(self, name: str | None) -> Iterator[Any]:
-        """Yield a style and its base styles."""
         style = self._styles.get(name or self._default)
         for _ in range(_DEEPEST_STYLE):
             if style is None:

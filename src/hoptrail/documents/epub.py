@@ -50,7 +50,6 @@ class _Book:
 
 
 def _book(archive: zipfile.ZipFile) -> _Book:
-    """Read the package file, which the container names."""
     rootfile = _xml(archive, _CONTAINER).css_first("rootfile[full-path]")
     package = (rootfile.attributes["full-path"] or "") if rootfile else ""
     if not package:
@@ -70,7 +69,6 @@ def _book(archive: zipfile.ZipFile) -> _Book:
 
 
 def _metadata(tree: LexborHTMLParser, name: str) -> str:
-    """The first Dublin Core element with this name."""
     element = tree.css_first(rf"dc\:{name}")
     return squeeze(element.text()) if element else ""
 

@@ -199,11 +199,7 @@ def _whole_file(path: Path, form: Form | None, limits: ReadingLimits, findings: 
 
 
 def _gunzip(data: bytes, largest: int, limits: ReadingLimits) -> bytes:
-    """Unpack a gzip file.
-
-    Raises:
-        Unreadable: it is damaged, or larger than `largest` bytes or the limit `expansion` when unpacked.
-    """
+    """Unpack a gzip file of at most `largest` bytes, within the limit `expansion`."""
     most = min(largest, max(16 * MIB, limits.expansion * len(data)))
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
@@ -218,7 +214,6 @@ def _gunzip(data: bytes, largest: int, limits: ReadingLimits) -> bytes:
 
 
 def _begins_as_text(path: Path) -> bool:
-    """Whether a file with an unknown ending begins like text or like a recognisable form."""
     beginning = _beginning(path)
     if true_form(None, beginning) is not None:
         return True
@@ -274,11 +269,7 @@ def snapshot(path: Path, largest: int) -> bytes:
 
 
 def _read_at_rest(path: Path, largest: int) -> bytes | None:
-    """The bytes of a file, or None if it changed meanwhile.
-
-    A file changed within the last two seconds is read twice and compared, because two writes within one tick of the file
-    system's clock leave the same time.
-    """
+    """The bytes of a file, or None if it changed meanwhile. If it changed within a tick of a coarse clock, it is read twice."""
     before = _state(path)
     size, changed_at = before[1], before[2]
     if size > largest:

@@ -271,7 +271,6 @@ class _Reader:
             self._pieces[row.start :] = [replace(piece, place=place)]
 
     def _end_block(self) -> None:
-        """Make a piece of the text since the last piece, if there is any."""
         text, self._text = "".join(self._text), []
         place, self._place = self._place, ""
         if self._holder != "pre":

@@ -77,13 +77,11 @@ def parse_mbox(data: bytes, limits: ReadingLimits) -> Parsed:
 
 
 def _begins_mail(data: bytes, separator: re.Match[bytes]) -> bool:
-    """Whether a separator stands at the start or after a blank line, and before a header."""
     before = data[max(0, separator.start() - 2) : separator.start()]
     return before in {b"", b"\n\n", b"\r\n"} and _HEADER_LINE.match(data, separator.end()) is not None
 
 
 def _mails(data: bytes, starts: list[int], reader: _Reader, dates: list[datetime]) -> Iterator[Piece]:
-    """Yield the pieces of all mails; adds their dates to `dates`."""
     for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(data)], strict=True), 1):
         raw = re.sub(rb"^>(>*From )", rb"\1", data[start:end], flags=re.MULTILINE)
         message = message_from_bytes(raw, policy=policy.compat32)
@@ -198,7 +196,6 @@ class _Reader:
 
 
 def _inner(part: Message) -> Message | None:
-    """The mail that is attached as this part."""
     inner = part.get_payload(0) if part.get_content_type() == "message/rfc822" and part.is_multipart() else None
     return inner if isinstance(inner, Message) else None
 

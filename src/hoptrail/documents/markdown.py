@@ -144,7 +144,6 @@ class _Reader:
                 self._track(token)
 
     def _track(self, token: Token) -> None:
-        """Update the open lists, quotes and elements."""
         kind, _, side = token.type.rpartition("_")
         if kind in ("bullet_list", "ordered_list", "dl"):
             if side == "open":

@@ -76,8 +76,6 @@ def parse_org(data: bytes, limits: ReadingLimits) -> Parsed:
 
 
 class _Lines:
-    """A cursor over the lines of a file."""
-
     def __init__(self, text: str) -> None:
         self._lines = text.split("\n")
         self._next = 0
@@ -139,7 +137,6 @@ class _Reader:
         yield Piece(BlockKind.HEADING, _visible_text(text).strip(), min(len(stars.rstrip()), 6), place=place)
 
     def _planning(self) -> Iterator[Piece]:
-        """Deadline, schedule, completion or clock time of a task."""
         place = self._lines.place
         yield Piece(BlockKind.PARAGRAPH, _visible_text(self._lines.take().strip()), place=place)
 
@@ -179,7 +176,6 @@ class _Reader:
         yield from ()
 
     def _properties(self) -> Iterator[Piece]:
-        """A property drawer becomes a row, with the names of the properties as headers."""
         self._lines.take()
         place = self._lines.place
         matches = filter(None, map(_PROPERTY.match, self._lines.take_while(_PROPERTY.match)))
@@ -237,7 +233,6 @@ class _Reader:
         yield self._lists.piece(kind, _join([line, *self._plain_lines(-1)]), place)
 
     def _plain_lines(self, indent: int) -> Iterator[str]:
-        """Consume the following plain lines that are indented deeper than `indent`."""
         return self._lines.take_while(lambda line: _indent(line) > indent and self._taker(line) is None)
 
     _TAKERS = (
@@ -286,5 +281,4 @@ def _link_text(link: re.Match[str]) -> str:
 
 
 def _without_marks(text: str) -> str:
-    """Remove emphasis marks, also nested ones; code is left as it is."""
     return _MARKED.sub(lambda match: match[2] if match[1] in "=~" else _without_marks(match[2]), text)

@@ -96,7 +96,6 @@ def _build_blocks(text: str, parts: list[_Part], lines: bool) -> tuple[Block, ..
 
 
 def _lead(paragraph: str) -> str:
-    """The last words of a paragraph that ends with a colon, else empty."""
     body = paragraph.rstrip()
     return " ".join(body[-300:].split("\n\n")[-1].split()) if body.endswith(":") else ""
 
@@ -141,7 +140,6 @@ def _title(text: str) -> str:
 
 
 def _underlined_heading(text: str, start: int, end: int) -> re.Match[str] | None:
-    """The underlined heading at the start of a paragraph, or None."""
     match = _UNDERLINED.match(text, _first_line(text, start), end)
     if match is None or not any(character.isalpha() for character in match["title"]):
         return None

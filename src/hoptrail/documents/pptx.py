@@ -62,7 +62,6 @@ def _slide(slide: Any, number: int) -> Iterator[Piece]:
 
 
 def _shapes(shapes: Any, depth: int = 0) -> Iterator[Any]:
-    """Yield all shapes, also those in groups."""
     from pptx.enum.shapes import MSO_SHAPE_TYPE
 
     for shape in shapes:

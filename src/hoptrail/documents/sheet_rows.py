@@ -46,12 +46,9 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
     named = [cell for cell in first if cell]
     enough = len(named) >= _NAMED_SHARE * len(first) or (not first[0] and all(first[1:]))
     good = enough and all(map(_names_a_column, named)) and len(set(named)) == len(named)
-    recurs = any(name and name in _column(rows[1:], number) for number, name in enumerate(first))
+    columns = [{row[number].strip() for row in rows[1:] if number < len(row)} for number in range(len(first))]
+    recurs = any(name and name in column for name, column in zip(first, columns, strict=True))
     return good and not recurs and not _is_key_value(first, rows[1:])
-
-
-def _column(rows: Sequence[Sequence[str]], number: int) -> set[str]:
-    return {row[number].strip() for row in rows if number < len(row)}
 
 
 def _names_a_column(cell: str) -> bool:
@@ -69,7 +66,6 @@ def _is_key_value(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _heads_values(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether a column has only values below a first cell that is not a value."""
     return any(
         all(_VALUE.fullmatch(row[column].strip()) for row in rows[1:] if column < len(row))
         for column, cell in enumerate(rows[0])

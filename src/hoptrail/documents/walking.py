@@ -85,7 +85,6 @@ def files_of(source: Path, *, follow: bool = False) -> Iterator[Path | DocumentE
 
 
 def _children(folder: Path) -> list[Path]:
-    """The entries of a folder that may be read, sorted by name."""
     names = sorted(child.name for child in folder.iterdir() if not child.name.startswith("."))
     if not _SIGNS_OF_AN_INDEX.isdisjoint(names):
         names = [name for name in names if not _INDEX_FILE.fullmatch(name)]
@@ -105,7 +104,6 @@ def _left_out(corpus: Path, children: list[Path]) -> LeftOut:
 
 
 def _target(link: Path) -> Path | None:
-    """What a link leads to, or None: nowhere."""
     try:
         return link.resolve(strict=True)
     except (OSError, RuntimeError):

@@ -83,7 +83,6 @@ def page_fragments(page: Any) -> list[Fragment]:
 
 
 def _words(textpage: Any) -> Iterator[list[_Char]]:
-    """Yield the characters of each word; no word is empty."""
     reader = _CharReader(textpage)
     word: list[tuple[int, str]] = []
     for number in range(textpage.count_chars()):
@@ -167,7 +166,6 @@ def _turn_back(x: float, y: float, turn: int) -> tuple[float, float]:
 
 
 def _join_words(words: list[list[_Char]]) -> Iterator[Fragment]:
-    """Join words beside each other on one line into fragments."""
     run: list[list[_Char]] = []
     for word in (part for whole in words for part in _split_at_jumps(whole)):
         if run and not _are_adjacent(run[-1][-1], word[0]):

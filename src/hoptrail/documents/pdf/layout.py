@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate, groupby
 from statistics import median
 
 from hoptrail.documents.pdf.fragments import Fragment
@@ -100,17 +101,13 @@ def lines_of(fragments: Sequence[Fragment]) -> Iterator[Line]:
     """Yield the lines from the top down. Small fragments slightly above or below a large one are on its line."""
     row: list[Fragment] = []
     for fragment in sorted(fragments, key=lambda fragment: (fragment.base, fragment.left)):
-        if row and not _on_one_line(row, fragment):
+        size = max(fragment.size, *(known.size for known in row)) if row else 0.0
+        if row and fragment.base - row[0].base >= 0.35 * size:
             yield _line(row)
             row = []
         row.append(fragment)
     if row:
         yield _line(row)
-
-
-def _on_one_line(row: Sequence[Fragment], fragment: Fragment) -> bool:
-    size = max(fragment.size, *(known.size for known in row))
-    return fragment.base - row[0].base < 0.35 * size
 
 
 def _line(row: list[Fragment]) -> Line:
@@ -122,7 +119,6 @@ def _crosses(fragment: Fragment, gutter: float) -> bool:
 
 
 def _bands(fragments: Sequence[Fragment], gutter: float) -> Iterator[list[Fragment]]:
-    """Yield from the top down runs of lines that cross the gutter, and runs of lines that do not."""
     band: list[Fragment] = []
     spanning = False
     for line in lines_of(fragments):
@@ -154,28 +150,18 @@ def _gutter(fragments: Sequence[Fragment]) -> float | None:
 
 
 def _crossing(fragments: Sequence[Fragment], left: float, width: int) -> list[int]:
-    """The number of fragments across each point of the width."""
     steps = [0] * (width + 2)
     for fragment in fragments:
         steps[max(0, int(fragment.left - left))] += 1
         steps[min(width + 1, int(fragment.right - left) + 1)] -= 1
-    total, counts = 0, []
-    for step in steps:
-        total += step
-        counts.append(total)
-    return counts
+    return list(accumulate(steps))
 
 
 def _runs(places: range, crossing: Sequence[int], fewest: int) -> Iterator[range]:
-    start = None
-    for place in places:
-        if crossing[place] == fewest:
-            start = place if start is None else start
-        elif start is not None:
-            yield range(start, place)
-            start = None
-    if start is not None:
-        yield range(start, places.stop)
+    for is_fewest, run in groupby(places, lambda place: crossing[place] == fewest):
+        if is_fewest:
+            found = list(run)
+            yield range(found[0], found[-1] + 1)
 
 
 def _is_prose(side: Sequence[Fragment], total: int) -> bool:

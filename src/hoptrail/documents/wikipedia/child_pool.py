@@ -99,6 +99,5 @@ class Pool:
 
 
 def _converted(values: JsonObject) -> Converted:
-    """A page from JSON, which has lists in place of tuples."""
     pairs, dropped = (tuple(map(tuple, values[name])) for name in ("pairs", "dropped"))
     return Converted(**{**values, "form": Form(values["form"]), "pairs": pairs, "dropped": dropped})

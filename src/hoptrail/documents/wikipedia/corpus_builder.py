@@ -134,8 +134,6 @@ def build_corpus(
 
 @dataclass
 class _Builder:
-    """Builds one corpus."""
-
     dump: Path
     out: Path
     identity: dict[str, str | int]
@@ -171,7 +169,6 @@ class _Builder:
             self._commit(documents)
 
     def _skip_finished(self, pages: Iterator[RawPage]) -> Iterator[RawPage]:
-        """Yield the pages that no earlier run has finished."""
         for number, page in enumerate(pages):
             if number >= self.progress.pages:
                 yield page
@@ -277,11 +274,7 @@ def _task(dump: object, made_by: object) -> str:
 
 
 def _load_finished(out: Path, identity: object, settings: WikipediaSettings) -> WikipediaCorpus | None:
-    """The complete corpus in `out`, or None.
-
-    Raises:
-        UsageError: `out` has another corpus, or its manifest is not one.
-    """
+    """The complete corpus in `out`, which must be that of this dump and these settings, or None."""
     file = out / MANIFEST
     if not file.exists():
         return None
@@ -307,11 +300,7 @@ def _check_same(out: Path, same: bool) -> None:
 
 @contextmanager
 def _appending(file: Path, size: int) -> Iterator[BinaryIO]:
-    """Open the file for appending, truncated to its `size` at the last checkpoint.
-
-    Raises:
-        UsageError: the file is shorter than that.
-    """
+    """Open the file for appending, truncated to its `size` at the last checkpoint."""
     with file.open("r+b" if file.exists() else "w+b") as stream:
         if stream.seek(0, os.SEEK_END) < size:
             raise UsageError(f"{file} is not as the last run left it: remove the folder and begin anew.")
@@ -322,7 +311,6 @@ def _appending(file: Path, size: int) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _replacing(file: Path) -> Iterator[BinaryIO]:
-    """Write a file atomically, replacing an old one."""
     part = file.with_name(f"{file.name}.part")
     with part.open("wb") as stream:
         yield stream

@@ -80,7 +80,6 @@ def shown(name: str, arguments: Arguments, named: Mapping[str, str] | None = Non
 
 
 def _formatted(number: str) -> str:
-    """A number with thousands separators; other text stays."""
     whole, point, rest = number.partition(".")
     is_number = re.fullmatch(r"-?\d{1,30}", whole) and rest.isdecimal() == bool(point)
     return f"{int(whole):,}{point}{rest}" if is_number else number
