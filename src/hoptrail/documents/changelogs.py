@@ -8,7 +8,7 @@ line is a changelog.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hoptrail.text.dates import find_date
 
@@ -33,10 +33,8 @@ class Entry:
 def entries_of(text: str) -> dict[int, Entry]:
     """The entries by the start of their headings, in order; empty if the text does not begin with one."""
     if _BEGINS_DATED.match(text):
-        return {
-            match.start(): Entry(match["title"], match.end(), find_date(match["day"]))
-            for match in _DATED_LINE.finditer(text)
-        }
+        days = _DATED_LINE.finditer(text)
+        return {day.start(): Entry(day["title"], day.end(), find_date(day["day"])) for day in days}
     if not _BEGINS.match(text):
         return {}
     entries: dict[int, Entry] = {}
@@ -46,5 +44,5 @@ def entries_of(text: str) -> dict[int, Entry]:
             last = match.start()
             entries[last] = Entry(match["title"].rstrip(), match.end(), "")
         elif not entries[last].date:
-            entries[last] = Entry(entries[last].title, entries[last].end, find_date(match["signed"]))
+            entries[last] = replace(entries[last], date=find_date(match["signed"]))
     return entries

@@ -159,19 +159,14 @@ def _as_utf8(data: bytes) -> _Result | None:
 
 
 def _as_declared(data: bytes, label: str | None) -> _Result | None:
-    encoding = _encoding_for_label(label) if label else None
-    text = _decode_strictly(data, encoding) if encoding else None
-    return None if text is None else (text, (f"read as {encoding}, because the file declares {label}",))
-
-
-def _encoding_for_label(label: str) -> str | None:
-    """Python's name for the encoding that a browser uses for `label`; None if a page cannot declare it."""
+    """In the encoding that a browser uses for `label`, if a page can declare it."""
     try:
-        name = codecs.lookup(label.lower().removeprefix("x-")).name
+        name = codecs.lookup((label or "").lower().removeprefix("x-")).name
     except LookupError:
         return None
     encoding = _REPLACEMENTS.get(name, name)
-    return encoding if encoding in _DECLARABLE else None
+    text = _decode_strictly(data, encoding) if encoding in _DECLARABLE else None
+    return None if text is None else (text, (f"read as {encoding}, because the file declares {label}",))
 
 
 def _as_damaged_utf8(data: bytes, *, marked: bool = False) -> _Result | None:

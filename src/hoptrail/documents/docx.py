@@ -18,6 +18,7 @@ from hoptrail.documents.docx_styles import NAMESPACE, Role, Styles
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.sheet_rows import SAMPLE, has_header
 from hoptrail.text.lexicon import word_set
+from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
 if TYPE_CHECKING:
@@ -126,12 +127,10 @@ def _table(table: Any, number: int) -> Iterator[Piece]:
     headers = sample[0] if headed else {}
     for line, cells in enumerate(chain(sample, rows), 1):
         is_header = headed and line == 1
-        pairs = [("" if is_header else _header_over(column, headers), text) for column, text in cells.items()]
+        above = {} if is_header else headers  # a header may span several columns
+        starts = [max((start for start in above if start <= column), default=-1) for column in cells]
+        pairs = [(above.get(start, ""), text) for start, text in zip(starts, cells.values(), strict=True)]
         yield Piece(BlockKind.ROW, level=int(is_header), cells=tuple(pairs), place=f"table {number}, row {line}")
-
-
-def _header_over(column: int, headers: dict[int, str]) -> str:
-    return headers.get(max((start for start in headers if start <= column), default=-1), "")
 
 
 def _rows(table: Any) -> Iterator[dict[int, str]]:
@@ -141,18 +140,15 @@ def _rows(table: Any) -> Iterator[dict[int, str]]:
         column = row.grid_before
         cells: dict[int, str] = {}
         for cell in _within(row, _CELL):
-            cells[column] = above.get(column, "") if cell.vMerge == "continue" else _cell(cell)
+            is_continued = cell.vMerge == "continue"
+            cells[column] = above.get(column, "") if is_continued else squeeze(" ".join(_lines(cell)))
             column += max(cell.grid_span, 1)
         yield cells
         above = cells
 
 
-def _cell(cell: Any) -> str:
-    """The text of a cell on one line, including nested tables."""
-    return " ".join(word for line in _lines(cell) for word in line.split())
-
-
 def _lines(cell: Any) -> Iterator[str]:
+    """The text of a cell, including nested tables."""
     for block in _within(cell, _PARAGRAPH, _TABLE):
         if block.tag == _TABLE:
             yield from (text for cells in _rows(block) for text in cells.values())

@@ -43,7 +43,8 @@ class Styles:
 
     def __init__(self, document: WordDocument) -> None:
         self._styles = {style.get(_tag("styleId")): style for style in document.styles.element.iter(_tag("style"))}
-        self._default = next((name for name, style in self._styles.items() if _is_default(style)), None)
+        defaults = (name for name, style in self._styles.items() if style.get(_tag("default")) in {"1", "true"})
+        self._default = next((name for name in defaults if self._styles[name].get(_tag("type")) == "paragraph"), None)
         self._ordered = _list_levels(document)
         self._roles: dict[str | None, Role] = {}
 
@@ -111,10 +112,6 @@ class Styles:
                 return
             yield style
             style = self._styles.get(_value(style, "basedOn"))
-
-
-def _is_default(style: Any) -> bool:
-    return style.get(_tag("type")) == "paragraph" and style.get(_tag("default")) in {"1", "true"}
 
 
 def _style_of(paragraph: Any) -> str | None:

@@ -262,8 +262,7 @@ def snapshot(path: Path, largest: int) -> bytes:
         OSError: the file could not be opened or read.
     """
     for _ in range(2):
-        data = _read_at_rest(path, largest)
-        if data is not None:
+        if (data := _read_at_rest(path, largest)) is not None:
             return data
     raise Unreadable("keeps changing while it is being read: index it again when it is at rest")
 

@@ -7,6 +7,7 @@ must start with number 0 or 1, and there must be at least two release headings t
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -36,22 +37,17 @@ def numbered_headings(text: str, paragraphs: Iterable[tuple[int, int]]) -> dict[
     sections = {start: number for start, _, line in lines if (number := _section(line))}
     if len(sections) < 2 or next(iter(sections.values())) not in {"0", "1"}:
         sections = {}
-    releases: dict[str, set[str]] = {}
+    releases: dict[str, set[str]] = defaultdict(set)
     for _, _, line in lines:
-        releases.setdefault(_shape(line), set()).add(line)
+        releases[_NUMBER.sub("#", line)].add(line)
     headings: dict[int, NumberedHeading] = {}
     for start, end, line in lines:
-        shape = _shape(line)
+        shape = _NUMBER.sub("#", line)
         if start in sections:
             headings[start] = NumberedHeading(line.rstrip(":"), end, sections[start].count(".") + 1)
         elif shape != line and len(releases[shape]) > 1 and _WORD.search(shape):
             headings[start] = NumberedHeading(line.strip(_FRAME), end, 0)
     return headings
-
-
-def _shape(line: str) -> str:
-    """A line with its release numbers replaced by `#`."""
-    return _NUMBER.sub("#", line)
 
 
 def _first_lines(text: str, paragraphs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, str]]:

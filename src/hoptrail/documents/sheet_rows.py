@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 
 from hoptrail.documents.blocks import Piece
 from hoptrail.documents.decoding import Unreadable
@@ -103,7 +103,8 @@ def sheet_pieces(rows: Iterable[Row]) -> Iterator[Piece]:
     """
     headers: Sequence[str] = ()
     extent = 0, 0
-    for table in _tables(rows):
+    tables = (run for is_filled, run in groupby(rows, lambda row: bool(_filled(row))) if is_filled)
+    for table in tables:
         sample = list(islice(table, SAMPLE))
         while sample and len(_filled(sample[0])) == 1:
             place, cells = sample.pop(0)
@@ -130,19 +131,3 @@ def _extent(rows: Sequence[Row]) -> tuple[int, int]:
 
 def _filled(row: Row) -> list[int]:
     return [column for column, cell in enumerate(row[1]) if cell.strip()]
-
-
-def _tables(rows: Iterable[Row]) -> Iterator[Iterator[Row]]:
-    """Yield runs of rows with text. Each run must be read to its end before the next."""
-    remaining = iter(rows)
-    for first in remaining:
-        if _filled(first):
-            yield _until_blank(first, remaining)
-
-
-def _until_blank(first: Row, remaining: Iterator[Row]) -> Iterator[Row]:
-    yield first
-    for row in remaining:
-        if not _filled(row):
-            return
-        yield row

@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import accumulate, groupby
 from statistics import median
 
-from hoptrail.documents.pdf.fragments import Fragment
+from hoptrail.documents.pdf.fragments import Fragment, runs
 
 _SPANNING = 0.3
 """Maximal share of a page's lines that cross the gutter."""
@@ -99,19 +99,14 @@ def _column(fragments: Sequence[Fragment]) -> Column:
 
 def lines_of(fragments: Sequence[Fragment]) -> Iterator[Line]:
     """Yield the lines from the top down. Small fragments slightly above or below a large one are on its line."""
-    row: list[Fragment] = []
-    for fragment in sorted(fragments, key=lambda fragment: (fragment.base, fragment.left)):
-        size = max(fragment.size, *(known.size for known in row)) if row else 0.0
-        if row and fragment.base - row[0].base >= 0.35 * size:
-            yield _line(row)
-            row = []
-        row.append(fragment)
-    if row:
-        yield _line(row)
+    ordered = sorted(fragments, key=lambda fragment: (fragment.base, fragment.left))
+    for row in runs(ordered, _on_one_line):
+        yield Line(tuple(sorted(row, key=lambda fragment: fragment.left)))
 
 
-def _line(row: list[Fragment]) -> Line:
-    return Line(tuple(sorted(row, key=lambda fragment: fragment.left)))
+def _on_one_line(row: Sequence[Fragment], fragment: Fragment) -> bool:
+    size = max(fragment.size, *(known.size for known in row))
+    return fragment.base - row[0].base < 0.35 * size
 
 
 def _crosses(fragment: Fragment, gutter: float) -> bool:
@@ -119,16 +114,8 @@ def _crosses(fragment: Fragment, gutter: float) -> bool:
 
 
 def _bands(fragments: Sequence[Fragment], gutter: float) -> Iterator[list[Fragment]]:
-    band: list[Fragment] = []
-    spanning = False
-    for line in lines_of(fragments):
-        crosses = any(_crosses(fragment, gutter) for fragment in line.fragments)
-        if band and crosses != spanning:
-            yield band
-            band = []
-        spanning = crosses
-        band += line.fragments
-    yield band
+    for _, band in groupby(lines_of(fragments), lambda line: any(_crosses(part, gutter) for part in line.fragments)):
+        yield [fragment for line in band for fragment in line.fragments]
 
 
 def _gutter(fragments: Sequence[Fragment]) -> float | None:

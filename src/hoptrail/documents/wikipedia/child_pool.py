@@ -39,8 +39,7 @@ class _Child:
         return [Converted(Form.FAULT, page.title, detail=page.fault) if page.fault else next(results) for page in batch]
 
     def _convert_valid(self, pages: Sequence[bytes]) -> list[Converted]:
-        results = self._request(pages)
-        if results is not None:
+        if (results := self._request(pages)) is not None:
             return results
         if len(pages) > 1:
             return [converted for page in pages for converted in self._convert_valid([page])]

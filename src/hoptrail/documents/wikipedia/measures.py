@@ -51,7 +51,8 @@ def with_exponent(arguments: Arguments, named: Named) -> str:
     per = named.get("up") or named.get("upl") or ""
     number = "±".join(arguments)
     if exponent:
-        number = f"({number})×10^{exponent}" if len(arguments) > 1 else f"{number}×10^{exponent}"
+        base = f"({number})" if len(arguments) > 1 else number
+        number = f"{base}×10^{exponent}"
     return f"{named.get('p', '')}{number}{named.get('s', '')}{' ' + unit if unit else ''}{'/' + per if per else ''}"
 
 
