@@ -212,8 +212,8 @@ class _Builder:
         used, total = 0, self.progress.forms[Form.ENTITY] + self.progress.forms[Form.DISAMBIGUATION]
         with _replacing(self.out / PROFILES) as file:
             for number, profile in enumerate(self.notebook.profiles(), 1):
-                content = {"title": profile.title, "also": profile.also, "ambiguous": profile.ambiguous}
-                file.write(_json_line({**content, "profile": profile.pairs}))
+                names = {"title": profile.title, "also": profile.also, "ambiguous": profile.ambiguous}
+                file.write(_json_line({**names, "profile": profile.pairs}))
                 used += len(profile.also)
                 if number % CHECKPOINT == 0:
                     self.report("profiles", number, total)
