@@ -9,9 +9,9 @@ import contextlib
 import io
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import IO
+from typing import IO, Any
 from xml.parsers import expat
 
 from hoptrail.documents.decoding import Unreadable
@@ -52,8 +52,22 @@ def check_office_file(data: bytes, limits: ReadingLimits, program: str, ending: 
                 _refuse_document_type(name, member)
 
 
+def opened_office_file(opener: Callable[[IO[bytes]], Any], data: bytes, limits: ReadingLimits, *names: str) -> Any:
+    """What `opener`, of the library for this program, makes of a file that `check_office_file` accepts.
+
+    Raises:
+        Unreadable: also if the library cannot read it.
+    """
+    from lxml.etree import XMLSyntaxError  # type: ignore[import-untyped]
+
+    check_office_file(data, limits, *names)
+    try:
+        return opener(io.BytesIO(data))
+    except (XMLSyntaxError, KeyError, ValueError, AttributeError, zipfile.BadZipFile) as error:
+        raise Unreadable(f"is not a {names[0]} file, or a damaged one ({error})") from error
+
+
 def _check_sizes(archive: zipfile.ZipFile, limits: ReadingLimits) -> None:
-    """Check the sizes that the archive declares; `zipfile` stops reading a member at its declared size."""
     members = archive.infolist()
     unpacked = sum(member.file_size for member in members)
     packed = sum(member.compress_size for member in members)
@@ -67,28 +81,18 @@ def _check_sizes(archive: zipfile.ZipFile, limits: ReadingLimits) -> None:
         raise Unreadable(f"unpacks to more than {limits.expansion} times its size: looks like a zip bomb")
 
 
-class _RootReached(Exception):
-    """The first element starts: no document type can follow."""
-
-
 def _refuse_document_type(name: str, member: IO[bytes]) -> None:
-    """Refuse XML with a document type. Members that are not XML pass; the format's parser judges them.
-
-    Raises:
-        Unreadable: the member called `name` declares a document type.
-    """
+    """Refuse XML with a document type. Members that are not XML pass; the format's parser judges them."""
 
     def refuse(*_: object) -> None:
         raise Unreadable(
             f"declares an XML document type in {name}: not safe to parse, and no file of this form needs one"
         )
 
-    def stop(*_: object) -> None:
-        raise _RootReached
-
+    elements: list[str] = []  # no document type can follow the first
     parser = expat.ParserCreate()
     parser.StartDoctypeDeclHandler = refuse
-    parser.StartElementHandler = stop
-    with contextlib.suppress(_RootReached, expat.ExpatError):
-        while chunk := member.read(65536):
+    parser.StartElementHandler = lambda element, _: elements.append(element)
+    with contextlib.suppress(expat.ExpatError):
+        while not elements and (chunk := member.read(65536)):
             parser.Parse(chunk)

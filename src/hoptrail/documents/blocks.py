@@ -7,11 +7,12 @@ its list, the date of its heading. `pack` and `unpack` convert blocks for storag
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from hoptrail.documents.decoding import cleaned
 from hoptrail.text.dates import find_date
+from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.sentences import sentence_ends, shortened_ends
 from hoptrail.types import Block, BlockKind, Cell
 
@@ -57,17 +58,29 @@ class Parsed:
     date_from: str = ""
 
 
-def assemble(title: str, pieces: Iterable[Piece], notes: Sequence[str] = (), largest: int | None = None) -> Parsed:
-    """Assemble pieces in order; pieces without text are skipped.
+def assemble(
+    title: str,
+    pieces: Iterable[Piece],
+    notes: Sequence[str] = (),
+    largest: int | None = None,
+    dated: tuple[str, str] = ("", ""),
+) -> Parsed:
+    """Assemble pieces in order; pieces without text are skipped. `notes` may grow while the pieces are taken.
 
-    `largest`: stop once the text has more characters. The caller is expected to refuse such a text.
+    `largest`: stop once the text has more characters. The caller is expected to refuse such a text. `dated`: the date of the file
+    and its origin, which counts only with a date.
     """
     writer = _Writer()
     for piece in pieces:
         writer.add(piece)
         if largest is not None and writer.length > largest:
             break
-    return Parsed(title, writer.text, tuple(notes), writer.blocks)
+    return Parsed(title, "".join(writer.parts), tuple(notes), writer.blocks, *(dated if dated[0] else ()))
+
+
+def first_heading(pieces: Iterable[Piece]) -> str:
+    """The text of the first heading; empty if there is none."""
+    return next((piece.text for piece in pieces if piece.kind is BlockKind.HEADING), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +107,11 @@ class _Writer:
     """The text so far, with the open headings and list items."""
 
     length: int = 0
-    _parts: list[str] = field(default_factory=list)
+    parts: list[str] = field(default_factory=list)
     _blocks: list[Block] = field(default_factory=list)
     _headings: list[_Heading] = field(default_factory=list)
     _items: list[str] = field(default_factory=list)
     _lead: str = ""
-
-    @property
-    def text(self) -> str:
-        return "".join(self._parts)
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -117,7 +126,9 @@ class _Writer:
         text = row if piece.cells else cleaned(piece.text).text.strip("\n").rstrip()
         if not text.strip():
             return
-        self._separate(piece.kind)
+        if self._blocks:  # a line break between rows of a table and items of a list, a blank line between other blocks
+            together = piece.kind in {BlockKind.ROW, BlockKind.ITEM} and self._blocks[-1].kind is piece.kind
+            self._write("\n" if together else "\n\n")
         if piece.kind is BlockKind.HEADING:
             self._headings = [heading for heading in self._headings if heading.level < piece.level]
         above = self._headings[-1].date if self._headings else ""
@@ -136,14 +147,8 @@ class _Writer:
             self._headings.append(_Heading(piece.level, heading, piece.date or find_date(heading) or above))
         self._write(text)
 
-    def _separate(self, kind: BlockKind) -> None:
-        """A line break between rows of a table and items of a list, a blank line between other blocks."""
-        before = self._blocks[-1].kind if self._blocks else None
-        if before is not None:
-            self._write("\n" if before is kind and kind in {BlockKind.ROW, BlockKind.ITEM} else "\n\n")
-
     def _write(self, text: str) -> None:
-        self._parts.append(text)
+        self.parts.append(text)
         self.length += len(text)
 
     def _lead_of(self, piece: Piece, text: str) -> str:
@@ -174,7 +179,7 @@ def _cells(piece: Piece, labels: Sequence[str], values: Sequence[str], start: in
 
 
 def _line(text: str) -> str:
-    return " ".join(cleaned(text).text.split())
+    return squeeze(cleaned(text).text)
 
 
 def ends_within(text: str, blocks: Sequence[Block], longest: int) -> tuple[int, ...]:
@@ -212,16 +217,15 @@ def pack(blocks: Sequence[Block]) -> str:
     def number(text: str) -> int:
         return known.setdefault(text, len(known))
 
-    rows = [_pack_block(block, number) for block in blocks]
-    return json.dumps([list(known), blocks[0].start, rows], ensure_ascii=False, separators=(",", ":"))
-
-
-def _pack_block(block: Block, number: Callable[[str], int]) -> list[object]:
-    return [
-        *(number(block.kind), block.end, [number(heading) for heading in block.path], block.level, int(block.ordered)),
-        *(number(block.lead), number(block.place), number(block.date)),
-        [[number(cell.header), cell.start - block.start, cell.end - block.start] for cell in block.cells],
+    rows = [
+        [
+            *(number(block.kind), block.end, [number(text) for text in block.path], block.level, int(block.ordered)),
+            *(number(block.lead), number(block.place), number(block.date)),
+            [[number(cell.header), cell.start - block.start, cell.end - block.start] for cell in block.cells],
+        ]
+        for block in blocks
     ]
+    return json.dumps([list(known), blocks[0].start, rows], ensure_ascii=False, separators=(",", ":"))
 
 
 def unpack(packed: str) -> tuple[Block, ...]:

@@ -8,7 +8,7 @@ line is a changelog.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hoptrail.text.dates import find_date
 
@@ -22,29 +22,30 @@ _LINE = re.compile(rf"^(?:{_HEADING}| -- [^\n]*>  ?(?P<signed>[^\n]*))", re.MULT
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """The heading of an entry and the end of its line. `date` is the day in the heading or signature, or empty."""
+class LineHeading:
+    """A heading of one line: its title, the end of the line, its level or (negative) rank, and its date, or empty."""
 
     title: str
     end: int
-    date: str
+    level: int = 1
+    date: str = ""
 
 
-def entries_of(text: str) -> dict[int, Entry]:
-    """The entries by the start of their headings, in order; empty if the text does not begin with one."""
+def entries_of(text: str) -> dict[int, LineHeading]:
+    """The headings of the entries by their start, in order, with the day in the heading or signature; empty if the text does not
+    begin with one.
+    """
     if _BEGINS_DATED.match(text):
-        return {
-            match.start(): Entry(match["title"], match.end(), find_date(match["day"]))
-            for match in _DATED_LINE.finditer(text)
-        }
+        days = _DATED_LINE.finditer(text)
+        return {day.start(): LineHeading(day["title"], day.end(), date=find_date(day["day"])) for day in days}
     if not _BEGINS.match(text):
         return {}
-    entries: dict[int, Entry] = {}
+    entries: dict[int, LineHeading] = {}
     last = -1
     for match in _LINE.finditer(text):
         if match["title"]:
             last = match.start()
-            entries[last] = Entry(match["title"].rstrip(), match.end(), "")
+            entries[last] = LineHeading(match["title"].rstrip(), match.end())
         elif not entries[last].date:
-            entries[last] = Entry(entries[last].title, entries[last].end, find_date(match["signed"]))
+            entries[last] = replace(entries[last], date=find_date(match["signed"]))
     return entries

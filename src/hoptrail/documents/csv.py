@@ -61,7 +61,5 @@ def _regularity(text: str, delimiter: str) -> tuple[float, int]:
     sample = text[: text.find("\n", 200_000) + 1 or 200_000]
     rows = [len(row) for row in islice(_rows(sample, delimiter), _SAMPLE) if row]
     counts = Counter(cells for cells in rows if cells > 1)
-    if not counts:
-        return 0, 0
-    cells, times = counts.most_common(1)[0]
-    return round(times / len(rows), 2), cells
+    cells, times = counts.most_common(1)[0] if counts else (0, 0)
+    return round(times / max(1, len(rows)), 2), cells

@@ -159,26 +159,19 @@ def _as_utf8(data: bytes) -> _Result | None:
 
 
 def _as_declared(data: bytes, label: str | None) -> _Result | None:
-    encoding = _encoding_for_label(label) if label else None
-    text = _decode_strictly(data, encoding) if encoding else None
-    return None if text is None else (text, (f"read as {encoding}, because the file declares {label}",))
-
-
-def _encoding_for_label(label: str) -> str | None:
-    """Python's name for the encoding that a browser uses for `label`; None if a page cannot declare it."""
+    """In the encoding that a browser uses for `label`, if a page can declare it."""
     try:
-        name = codecs.lookup(label.lower().removeprefix("x-")).name
+        name = codecs.lookup((label or "").lower().removeprefix("x-")).name
     except LookupError:
         return None
     encoding = _REPLACEMENTS.get(name, name)
-    return encoding if encoding in _DECLARABLE else None
+    text = _decode_strictly(data, encoding) if encoding in _DECLARABLE else None
+    return None if text is None else (text, (f"read as {encoding}, because the file declares {label}",))
 
 
 def _as_damaged_utf8(data: bytes, *, marked: bool = False) -> _Result | None:
-    """UTF-8 with some bytes of another encoding, or cut off within a character.
-
-    Without a mark, at least half of its characters above ASCII must be whole. In texts of 13 other encodings, read as UTF-8, at
-    most 27 in 100 are.
+    """UTF-8 with some bytes of another encoding, or cut off. Without a mark, at least half of its characters above ASCII must be
+    whole: in texts of 13 other encodings, read as UTF-8, at most 27 in 100 are.
     """
     text, whole, bad = _decode_lossily(data, "utf-8")
     return None if whole < bad and not marked else (text, _loss_notes(bad, "UTF-8"))
@@ -197,10 +190,7 @@ def _loss_notes(bad: int, encoding: str) -> tuple[str, ...]:
 
 
 def _as_western(data: bytes) -> _Result | None:
-    """Windows-1252, if at most a tenth of the text are letters above ASCII and all stand as usual among ASCII letters.
-
-    So few letters easily mislead a general guess.
-    """
+    """Windows-1252, if letters above ASCII stand as usual among ASCII letters and are at most a tenth, too few for a guess."""
     text = _decode_strictly(data, "cp1252")
     if text is None or len(_LETTER.sub("", text)) < 0.9 * len(text) or _NOT_WESTERN.search(text):
         return None

@@ -7,35 +7,28 @@ checked before anything is unpacked. Meant to run in the child process.
 
 from __future__ import annotations
 
-import io
-import zipfile
 from collections.abc import Iterator
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from hoptrail.documents.archives import check_office_file
+from hoptrail.documents.archives import opened_office_file
 from hoptrail.documents.blocks import Parsed, Piece, assemble
-from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.docx_asides import insert_asides, is_place_of_aside, place_of_aside, tidied
-from hoptrail.documents.docx_styles import Role, Styles
+from hoptrail.documents.docx_styles import NAMESPACE, Role, Styles
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.sheet_rows import SAMPLE, has_header
+from hoptrail.text.lexicon import word_set
+from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
 if TYPE_CHECKING:
     from docx.document import Document as WordDocument
 
-_NAMESPACE = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_PARAGRAPH, _RUN, _TABLE, _ROW, _CELL = (f"{_NAMESPACE}{tag}" for tag in ("p", "r", "tbl", "tr", "tc"))
+_PARAGRAPH, _RUN, _TABLE, _ROW, _CELL = (f"{NAMESPACE}{tag}" for tag in ("p", "r", "tbl", "tr", "tc"))
 # Elements whose content python-docx skips, apart from hyperlinks. `del` and `moveFrom` are not here: their text was deleted.
-_WRAPPERS = {
-    f"{_NAMESPACE}{tag}"
-    for tag in (
-        *("ins", "moveTo", "sdt", "sdtContent", "customXml", "smartTag", "fldSimple", "hyperlink", "dir", "bdo"),
-        *("ruby", "rubyBase"),
-    )
-}
-_HEADER_ROW = f"{_NAMESPACE}trPr/{_NAMESPACE}tblHeader"
+_WRAPPED = word_set("ins moveTo sdt sdtContent customXml smartTag fldSimple hyperlink dir bdo ruby rubyBase")
+_WRAPPERS = {f"{NAMESPACE}{tag}" for tag in _WRAPPED}
+_HEADER_ROW = f"{NAMESPACE}trPr/{NAMESPACE}tblHeader"
 
 
 def parse_docx(data: bytes, limits: ReadingLimits) -> Parsed:
@@ -44,23 +37,13 @@ def parse_docx(data: bytes, limits: ReadingLimits) -> Parsed:
     Raises:
         Unreadable: it is not a Word file, damaged, beyond a limit, or has XML that is not safe to parse.
     """
-    check_office_file(data, limits, "Word", ".docx")
-    document = _open(data)
+    from docx import Document
+
+    document: WordDocument = opened_office_file(Document, data, limits, "Word", ".docx")
     styles = Styles(document)
     title = _title(document, styles)
     insert_asides(document)
     return assemble(title, _asides_after_lists(_pieces(document, styles)), largest=limits.text)
-
-
-def _open(data: bytes) -> WordDocument:
-    from docx import Document
-    from docx.opc.exceptions import PackageNotFoundError
-    from lxml.etree import XMLSyntaxError  # type: ignore[import-untyped]
-
-    try:
-        return Document(io.BytesIO(data))
-    except (PackageNotFoundError, XMLSyntaxError, KeyError, ValueError, AttributeError, zipfile.BadZipFile) as error:
-        raise Unreadable(f"is not a Word file, or a damaged one ({error})") from error
 
 
 def _title(document: WordDocument, styles: Styles) -> str:
@@ -76,8 +59,8 @@ def _title(document: WordDocument, styles: Styles) -> str:
 
 def _pieces(document: WordDocument, styles: Styles) -> Iterator[Piece]:
     """Yield the pieces of the body. Adjacent paragraphs of code become one piece; paragraph numbers do not count asides."""
-    code: list[str] = []
     tables = paragraphs = 0
+    code: list[str] = []
     place = ""
     for block in _within(document.element.body, _PARAGRAPH, _TABLE):
         role = styles.role(block) if block.tag == _PARAGRAPH else Role(BlockKind.ROW)
@@ -91,17 +74,12 @@ def _pieces(document: WordDocument, styles: Styles) -> Iterator[Piece]:
         if code:
             yield Piece(BlockKind.CODE, "\n".join(code), place=place)
             code = []
+        place = aside or f"paragraph {paragraphs}"
         if block.tag == _TABLE:
             tables += 1
             yield from _table(block, tables)
         else:
-            yield Piece(
-                role.kind,
-                tidied(text) if aside else text,
-                role.level,
-                role.ordered,
-                place=aside or f"paragraph {paragraphs}",
-            )
+            yield Piece(role.kind, tidied(text) if aside else text, role.level, role.ordered, place=place)
     if code:
         yield Piece(BlockKind.CODE, "\n".join(code), place=place)
 
@@ -149,13 +127,10 @@ def _table(table: Any, number: int) -> Iterator[Piece]:
     headers = sample[0] if headed else {}
     for line, cells in enumerate(chain(sample, rows), 1):
         is_header = headed and line == 1
-        pairs = [("" if is_header else _header_over(column, headers), text) for column, text in cells.items()]
+        above = {} if is_header else headers  # a header may span several columns
+        starts = [max((start for start in above if start <= column), default=-1) for column in cells]
+        pairs = [(above.get(start, ""), text) for start, text in zip(starts, cells.values(), strict=True)]
         yield Piece(BlockKind.ROW, level=int(is_header), cells=tuple(pairs), place=f"table {number}, row {line}")
-
-
-def _header_over(column: int, headers: dict[int, str]) -> str:
-    """The header cell that spans a column."""
-    return headers.get(max((start for start in headers if start <= column), default=-1), "")
 
 
 def _rows(table: Any) -> Iterator[dict[int, str]]:
@@ -165,18 +140,15 @@ def _rows(table: Any) -> Iterator[dict[int, str]]:
         column = row.grid_before
         cells: dict[int, str] = {}
         for cell in _within(row, _CELL):
-            cells[column] = above.get(column, "") if cell.vMerge == "continue" else _cell(cell)
+            is_continued = cell.vMerge == "continue"
+            cells[column] = above.get(column, "") if is_continued else squeeze(" ".join(_lines(cell)))
             column += max(cell.grid_span, 1)
         yield cells
         above = cells
 
 
-def _cell(cell: Any) -> str:
-    """The text of a cell on one line, including nested tables."""
-    return " ".join(word for line in _lines(cell) for word in line.split())
-
-
 def _lines(cell: Any) -> Iterator[str]:
+    """The text of a cell, including nested tables."""
     for block in _within(cell, _PARAGRAPH, _TABLE):
         if block.tag == _TABLE:
             yield from (text for cells in _rows(block) for text in cells.values())

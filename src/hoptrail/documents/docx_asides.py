@@ -10,22 +10,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hoptrail.documents.decoding import Unreadable
+from hoptrail.documents.docx_styles import NAMESPACE
 from hoptrail.text.dates import find_date
 
 if TYPE_CHECKING:
     from docx.document import Document as WordDocument
 
-_NAMESPACE = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _COMPATIBILITY = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _RELATIONSHIP = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
-_PARAGRAPH, _RUN, _TEXT, _TABLE = (f"{_NAMESPACE}{tag}" for tag in ("p", "r", "t", "tbl"))
-_BOX = f"{_NAMESPACE}txbxContent"
+_PARAGRAPH, _RUN, _TABLE = (f"{NAMESPACE}{tag}" for tag in ("p", "r", "tbl"))
+_BOX = f"{NAMESPACE}txbxContent"
 _CHOICE, _FALLBACK = (f"{_COMPATIBILITY}{tag}" for tag in ("Choice", "Fallback"))
-_UNREAD = {f"{_NAMESPACE}{tag}" for tag in ("del", "moveFrom")}
+_UNREAD = {f"{NAMESPACE}{tag}" for tag in ("del", "moveFrom")}
 """Elements of deleted text. Asides referred to there are not read either."""
 _PLACE = "place-of-aside"
 _NUMBER = re.compile(r"^(\[\w+\])\s+")
@@ -40,31 +39,24 @@ def insert_asides(document: WordDocument) -> None:
         Unreadable: the notes or comments are damaged.
     """
     body = document.element.body
-    placing = _Placing()
+    last_after: dict[Any, Any] = {}
     for number, box in enumerate(_text_boxes(body), 1):
-        placing.after(box, [_placed(block, f"text box {number}") for block in box if block.tag in (_PARAGRAPH, _TABLE)])
+        blocks = [_placed(block, f"text box {number}") for block in box if block.tag in (_PARAGRAPH, _TABLE)]
+        _put_after(box, blocks, last_after)
     for number, (reference, note) in enumerate(_references(document, "footnote"), 1):
-        placing.after(reference, _numbered(reference, note, str(number), f"footnote {number}"))
+        _put_after(reference, _numbered(reference, note, str(number), f"footnote {number}"), last_after)
     for number, (reference, note) in enumerate(_references(document, "endnote"), 1):
         body.extend(_numbered(reference, note, _roman(number), f"endnote {number}"))
     for number, (reference, comment) in enumerate(_references(document, "comment"), 1):
-        placing.after(reference, _signed(comment, f"comment {number}"))
+        _put_after(reference, _signed(comment, f"comment {number}"), last_after)
 
 
-@dataclass(slots=True)
-class _Placing:
-    """Puts blocks after the paragraph or table of the body that contains an element, in the order of the calls."""
-
-    _last: dict[Any, Any] = field(default_factory=dict)
-
-    def after(self, element: Any, blocks: Sequence[Any]) -> None:
-        """Put `blocks` after the block of the body that contains `element`."""
-        around = _outermost_block(element)
-        last = self._last.get(around, around)
-        for block in blocks:
-            last.addnext(block)
-            last = block
-        self._last[around] = last
+def _put_after(element: Any, blocks: Sequence[Any], last_after: dict[Any, Any]) -> None:
+    """Put `blocks` after the paragraph or table of the body that contains `element`, and what was put there before."""
+    around = [block for block in element.iterancestors() if block.tag in (_PARAGRAPH, _TABLE)][-1]
+    for block in blocks:
+        last_after.get(around, around).addnext(block)
+        last_after[around] = block
 
 
 def _text_boxes(body: Any) -> list[Any]:
@@ -95,13 +87,13 @@ def tidied(text: str) -> str:
 
 def _references(document: WordDocument, kind: str) -> list[tuple[Any, Any]]:
     """The references to notes of this kind in order, each with its note. Repeated references to a note are left out."""
-    notes = {note.get(f"{_NAMESPACE}id"): note for note in _notes(document, kind)}
+    notes = {note.get(f"{NAMESPACE}id"): note for note in _notes(document, kind)}
     references = []
-    for reference in document.element.body.iter(f"{_NAMESPACE}{kind}Reference"):
+    for reference in document.element.body.iter(f"{NAMESPACE}{kind}Reference"):
         around = {element.tag for element in reference.iterancestors()}
         if not around.isdisjoint(_UNREAD) or not around.issuperset((_RUN, _PARAGRAPH)):
             continue
-        note = notes.pop(reference.get(f"{_NAMESPACE}id"), None)
+        note = notes.pop(reference.get(f"{NAMESPACE}id"), None)
         if note is not None:
             references.append((reference, note))
     return references
@@ -117,12 +109,7 @@ def _notes(document: WordDocument, kind: str) -> Iterator[Any]:
                 root = parse_xml(relation.target_part.blob)
             except XMLSyntaxError as error:
                 raise Unreadable(f"has {kind}s that are damaged ({error})") from error
-            yield from root.iter(f"{_NAMESPACE}{kind}")
-
-
-def _outermost_block(element: Any) -> Any:
-    """The paragraph or table of the body that contains an element."""
-    return [around for around in element.iterancestors() if around.tag in (_PARAGRAPH, _TABLE)][-1]
+            yield from root.iter(f"{NAMESPACE}{kind}")
 
 
 def _numbered(reference: Any, note: Any, number: str, place: str) -> list[Any]:
@@ -132,7 +119,7 @@ def _numbered(reference: Any, note: Any, number: str, place: str) -> list[Any]:
     from docx.oxml import OxmlElement
 
     paragraphs = _paragraphs(note, place)
-    if paragraphs and reference.get(f"{_NAMESPACE}customMarkFollows") in {None, "0", "false"}:
+    if paragraphs and reference.get(f"{NAMESPACE}customMarkFollows") in {None, "0", "false"}:
         mark = OxmlElement("w:t")
         mark.text = f"[{number}]"
         reference.addprevious(mark)
@@ -141,17 +128,15 @@ def _numbered(reference: Any, note: Any, number: str, place: str) -> list[Any]:
 
 
 def _signed(comment: Any, place: str) -> list[Any]:
-    """The paragraphs of a comment; the first begins with its author and day."""
     paragraphs = _paragraphs(comment, place)
-    author = " ".join(comment.get(f"{_NAMESPACE}author", "").split())
-    date = find_date(comment.get(f"{_NAMESPACE}date", "")[:10])
+    author = " ".join(comment.get(f"{NAMESPACE}author", "").split())
+    date = find_date(comment.get(f"{NAMESPACE}date", "")[:10])
     if paragraphs:
         _begin(paragraphs[0], f"Comment{f' by {author}' if author else ''}{f' on {date}' if date else ''}: ")
     return paragraphs
 
 
 def _paragraphs(note: Any, place: str) -> list[Any]:
-    """The paragraphs with text of a note or comment, marked with their place."""
     return [_placed(part, place) for part in note.iter(_PARAGRAPH) if "".join(part.itertext()).strip()]
 
 
@@ -161,13 +146,12 @@ def _placed(block: Any, place: str) -> Any:
 
 
 def _begin(paragraph: Any, words: str) -> None:
-    """Insert words at the start of a paragraph."""
     from docx.oxml import OxmlElement
 
     run, text = OxmlElement("w:r"), OxmlElement("w:t")
     text.text = words
     run.append(text)
-    properties = paragraph.find(f"{_NAMESPACE}pPr")
+    properties = paragraph.find(f"{NAMESPACE}pPr")
     if properties is None:
         paragraph.insert(0, run)
     else:

@@ -15,7 +15,7 @@ from hoptrail.types import BlockKind
 if TYPE_CHECKING:
     from docx.document import Document as WordDocument
 
-_NAMESPACE = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+NAMESPACE = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
 _TITLE = re.compile(r".*\btitle\b.*", re.IGNORECASE)
 _CODE = re.compile(r".*\b(code|preformatted|verbatim|macro text|listing)\b.*", re.IGNORECASE)
@@ -26,7 +26,7 @@ _DEEPEST_HEADING = 6
 
 
 def _tag(tag: str) -> str:
-    return f"{_NAMESPACE}{tag}"
+    return f"{NAMESPACE}{tag}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,8 @@ class Styles:
 
     def __init__(self, document: WordDocument) -> None:
         self._styles = {style.get(_tag("styleId")): style for style in document.styles.element.iter(_tag("style"))}
-        self._default = next((name for name, style in self._styles.items() if _is_default(style)), None)
+        defaults = (name for name, style in self._styles.items() if style.get(_tag("default")) in {"1", "true"})
+        self._default = next((name for name in defaults if self._styles[name].get(_tag("type")) == "paragraph"), None)
         self._ordered = _list_levels(document)
         self._roles: dict[str | None, Role] = {}
 
@@ -96,25 +97,21 @@ class Styles:
         depth = int(_value(numbering, "ilvl") or 0)
         style_name = _style_name(self._styles[style]) if style in self._styles else ""
         match = re.fullmatch(r"List (?:Bullet|Number|Continue)? ?(\d)", style_name)
-        ordered = self._ordered.get((number or "", depth), False)
-        return Role(BlockKind.ITEM, max(depth + 1, int(match[1]) if match else 1), ordered)
+        return Role(
+            BlockKind.ITEM, max(depth + 1, int(match[1]) if match else 1), self._ordered.get((number, depth), False)
+        )
 
     def _number_of(self, style: str | None) -> str | None:
         numberings = (element.find(f"{_tag('pPr')}/{_tag('numPr')}") for element in self._chain(style))
         return next((_value(numbering, "numId") for numbering in numberings if numbering is not None), None)
 
     def _chain(self, name: str | None) -> Iterator[Any]:
-        """Yield a style and its base styles."""
         style = self._styles.get(name or self._default)
         for _ in range(_DEEPEST_STYLE):
             if style is None:
                 return
             yield style
             style = self._styles.get(_value(style, "basedOn"))
-
-
-def _is_default(style: Any) -> bool:
-    return style.get(_tag("type")) == "paragraph" and style.get(_tag("default")) in {"1", "true"}
 
 
 def _style_of(paragraph: Any) -> str | None:
@@ -137,7 +134,7 @@ def _outline_level(properties: Any) -> int:
     return min(int(value) + 1, _DEEPEST_HEADING) if value and value.isdigit() and int(value) < 9 else 0
 
 
-def _list_levels(document: WordDocument) -> dict[tuple[str, int], bool]:
+def _list_levels(document: WordDocument) -> dict[tuple[str | None, int], bool]:
     """Whether the items are numbered, by the number of a list and depth from 0."""
     from docx.opc.constants import RELATIONSHIP_TYPE
 
@@ -152,7 +149,5 @@ def _list_levels(document: WordDocument) -> dict[tuple[str, int], bool]:
         }
     lists = ((number.get(_tag("numId")), _value(number, "abstractNumId")) for number in root.iter(_tag("num")))
     return {
-        (str(number), depth): ordered
-        for number, abstract in lists
-        for depth, ordered in kinds.get(abstract or "", {}).items()
+        (number, depth): is_ordered for number, name in lists for depth, is_ordered in kinds.get(name or "", {}).items()
     }

@@ -7,7 +7,6 @@ nothing. Books with DRM are refused.
 from __future__ import annotations
 
 import posixpath
-import re
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -15,19 +14,18 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from hoptrail.documents.archives import opened_archive
-from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.blocks import Parsed, Piece, assemble, first_heading
 from hoptrail.documents.decoding import Unreadable, decode
 from hoptrail.documents.html import html_pieces, html_tree
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.text.dates import find_date
-from hoptrail.types import BlockKind
+from hoptrail.text.normal_forms import squeeze
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
-_SPACES = re.compile(r"\s+")
 
 
 def parse_epub(data: bytes, limits: ReadingLimits) -> Parsed:
@@ -40,9 +38,8 @@ def parse_epub(data: bytes, limits: ReadingLimits) -> Parsed:
         book = _book(archive)
         notes: list[str] = []
         pieces = [piece for part in enumerate(book.parts, 1) for piece in _part(archive, *part, notes)]
-    headings = (piece.text for piece in pieces if piece.kind is BlockKind.HEADING)
-    parsed = assemble(book.title or next(headings, ""), pieces, notes, limits.text)
-    return replace(parsed, date=book.date, date_from="book metadata") if book.date else parsed
+    title = book.title or first_heading(pieces)
+    return assemble(title, pieces, notes, limits.text, (book.date, "book metadata"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +50,6 @@ class _Book:
 
 
 def _book(archive: zipfile.ZipFile) -> _Book:
-    """Read the package file, which the container names."""
     rootfile = _xml(archive, _CONTAINER).css_first("rootfile[full-path]")
     package = (rootfile.attributes["full-path"] or "") if rootfile else ""
     if not package:
@@ -73,9 +69,8 @@ def _book(archive: zipfile.ZipFile) -> _Book:
 
 
 def _metadata(tree: LexborHTMLParser, name: str) -> str:
-    """The first Dublin Core element with this name."""
     element = tree.css_first(rf"dc\:{name}")
-    return _SPACES.sub(" ", element.text()).strip() if element else ""
+    return squeeze(element.text()) if element else ""
 
 
 def _xml(archive: zipfile.ZipFile, name: str) -> LexborHTMLParser:

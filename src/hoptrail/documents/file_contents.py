@@ -9,7 +9,7 @@ import gzip
 import io
 import time
 import zlib
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -127,20 +127,8 @@ def contents_at(
                 elif isinstance(entry, Unfollowed):
                     findings.notes.append(f"{entry.source} {entry.reason}")
                 else:
-                    yield from _if_changed(entry, named, limits, findings, marks)
-
-
-def _if_changed(
-    path: Path, named: bool, limits: ReadingLimits, findings: Findings, marks: Mapping[str, FileMark]
-) -> Iterator[Content]:
-    """The contents of a file; nothing if its size and times are those of its mark."""
-    source = shown(path)
-    findings.seen.add(source)
-    mark = marks.get(source)
-    if mark is not None and mark.has_times_of(path):
-        findings.unchanged += 1
-    else:
-        yield from _in_file(path, named, limits, findings, mark)
+                    findings.seen.add(shown(entry))
+                    yield from _in_file(entry, named, limits, findings, marks.get(shown(entry)))
 
 
 def _left_out_notes(left_out: LeftOut) -> list[str]:
@@ -153,7 +141,12 @@ def _left_out_notes(left_out: LeftOut) -> list[str]:
 def _in_file(
     path: Path, named: bool, limits: ReadingLimits, findings: Findings, mark: FileMark | None
 ) -> Iterator[Content]:
-    """The contents of a file. If it is no document, that is an error when the user named it, and not within a folder."""
+    """The contents of a file; nothing if it has the size and times of its mark. If it is no document, that is an error when the
+    user named it, and not within a folder.
+    """
+    if mark is not None and mark.has_times_of(path):
+        findings.unchanged += 1
+        return
     form = form_of(without_packing(path))
     try:
         if not is_readable(path):
@@ -173,20 +166,22 @@ def _in_file(
                     findings.redated[shown(path)] = day_of(now.modified)
             else:
                 yield content
-    except Unreadable as refusal:
-        yield DocumentError(shown(path), str(refusal))
-    except OSError as error:
-        yield DocumentError(shown(path), f"could not be read ({error.strerror or error})")
+    except (Unreadable, OSError) as error:
+        yield failure(path, error)
+
+
+def failure(path: Path, error: Unreadable | OSError) -> DocumentError:
+    """The error of a document that could not be read."""
+    reason = f"could not be read ({error.strerror or error})" if isinstance(error, OSError) else str(error)
+    return DocumentError(shown(path), reason)
 
 
 def read_again(path: Path, limits: ReadingLimits, findings: Findings) -> FileContent | DocumentError:
     """Read a file again, for a second parse."""
     try:
         return _whole_file(path, form_of(without_packing(path)), limits, findings)
-    except Unreadable as refusal:
-        return DocumentError(shown(path), str(refusal))
-    except OSError as error:
-        return DocumentError(shown(path), f"could not be read ({error.strerror or error})")
+    except (Unreadable, OSError) as error:
+        return failure(path, error)
 
 
 def _whole_file(path: Path, form: Form | None, limits: ReadingLimits, findings: Findings) -> FileContent:
@@ -204,11 +199,7 @@ def _whole_file(path: Path, form: Form | None, limits: ReadingLimits, findings: 
 
 
 def _gunzip(data: bytes, largest: int, limits: ReadingLimits) -> bytes:
-    """Unpack a gzip file.
-
-    Raises:
-        Unreadable: it is damaged, or larger than `largest` bytes or the limit `expansion` when unpacked.
-    """
+    """Unpack a gzip file of at most `largest` bytes, within the limit `expansion`."""
     most = min(largest, max(16 * MIB, limits.expansion * len(data)))
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
@@ -223,7 +214,6 @@ def _gunzip(data: bytes, largest: int, limits: ReadingLimits) -> bytes:
 
 
 def _begins_as_text(path: Path) -> bool:
-    """Whether a file with an unknown ending begins like text or like a recognisable form."""
     beginning = _beginning(path)
     if true_form(None, beginning) is not None:
         return True
@@ -272,18 +262,13 @@ def snapshot(path: Path, largest: int) -> bytes:
         OSError: the file could not be opened or read.
     """
     for _ in range(2):
-        data = _read_at_rest(path, largest)
-        if data is not None:
+        if (data := _read_at_rest(path, largest)) is not None:
             return data
     raise Unreadable("keeps changing while it is being read: index it again when it is at rest")
 
 
 def _read_at_rest(path: Path, largest: int) -> bytes | None:
-    """The bytes of a file, or None if it changed meanwhile.
-
-    A file changed within the last two seconds is read twice and compared, because two writes within one tick of the file
-    system's clock leave the same time.
-    """
+    """The bytes of a file, or None if it changed meanwhile. If it changed within a tick of a coarse clock, it is read twice."""
     before = _state(path)
     size, changed_at = before[1], before[2]
     if size > largest:

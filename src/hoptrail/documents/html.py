@@ -18,6 +18,7 @@ from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.lists import Lists
 from hoptrail.documents.tables import Table, TableCell, span_of
 from hoptrail.text.dates import find_date
+from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
 if TYPE_CHECKING:
@@ -56,11 +57,10 @@ def parse_html(data: bytes, limits: ReadingLimits) -> Parsed:
     """
     if len(data) > limits.text:
         raise Unreadable(f"is larger than {limits.text} bytes: split it, or raise the limit `text`")
-    markup = decode(data, _declared_encoding(data))
+    charset = _CHARSET.search(data, 0, 4096)
+    markup = decode(data, charset[1].decode("ascii") if charset else None)
     tree = html_tree(markup.text, lines=True)
-    parsed = assemble(_title(tree), _pieces(tree), markup.notes, limits.text)
-    date = _date(tree)
-    return replace(parsed, date=date, date_from="page metadata") if date else parsed
+    return assemble(_title(tree), _pieces(tree), markup.notes, limits.text, (_date(tree), "page metadata"))
 
 
 def html_pieces(markup: str, *, lines: bool = False) -> list[Piece]:
@@ -94,9 +94,9 @@ def _pieces(tree: LexborHTMLParser) -> list[Piece]:
 
 
 def _title(tree: LexborHTMLParser) -> str:
-    headings = [_SPACES.sub(" ", parted(heading.text())[0]).strip() for heading in tree.css("h1")]
+    headings = [squeeze(parted(heading.text())[0]) for heading in tree.css("h1")]
     element = tree.css_first("head > title")
-    title = _SPACES.sub(" ", element.text()).strip() if element else ""
+    title = squeeze(element.text()) if element else ""
     if not title:
         return headings[0] if headings else ""
     starts = (heading for heading in headings if title.startswith(heading) and _SEPARATOR.match(title, len(heading)))
@@ -111,12 +111,6 @@ def _date(tree: LexborHTMLParser) -> str:
                 return date
     times = {find_date(element.attributes.get("datetime") or "") for element in tree.css("time[datetime]")}
     return times.pop() if len(times) == 1 else ""
-
-
-def _declared_encoding(data: bytes) -> str | None:
-    """The encoding in the page's `meta` element, or None."""
-    match = _CHARSET.search(data, 0, 4096)
-    return match[1].decode("ascii") if match else None
 
 
 @dataclass(slots=True)
@@ -277,7 +271,6 @@ class _Reader:
             self._pieces[row.start :] = [replace(piece, place=place)]
 
     def _end_block(self) -> None:
-        """Make a piece of the text since the last piece, if there is any."""
         text, self._text = "".join(self._text), []
         place, self._place = self._place, ""
         if self._holder != "pre":
@@ -298,13 +291,11 @@ class _Reader:
 def _is_dropped(node: LexborNode) -> bool:
     tag = node.tag or ""
     dropped = _DROPPED.fullmatch(tag) is not None and not (tag == "button" and _in_heading(node))
-    attributes = node.attributes
-    return dropped or "hidden" in attributes or (tag == "a" and _links_to_itself(node, attributes.get("href") or ""))
-
-
-def _links_to_itself(node: LexborNode, target: str) -> bool:
-    """Whether this is a permalink sign beside a heading, or a link back from a note."""
-    return "#" in target and parted(node.text())[0].strip(" \ufe0e\ufe0f") in ("¶", "#", "§", "🔗", "↩", "↑", "⤴", "⏎")
+    if dropped or "hidden" in node.attributes:
+        return True
+    # A permalink sign beside a heading, or a link back from a note.
+    is_link = tag == "a" and "#" in (node.attributes.get("href") or "")
+    return is_link and parted(node.text())[0].strip(" \ufe0e\ufe0f") in ("¶", "#", "§", "🔗", "↩", "↑", "⤴", "⏎")
 
 
 def _note_number(node: LexborNode) -> str:

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 
 from hoptrail.documents.decoding import Unreadable
+from hoptrail.text.lexicon import word_set
 
 MOST_ATTRIBUTES = 1000
 """Per element. The parser compares each attribute with all before it."""
@@ -23,12 +24,8 @@ _TAGS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _ATTRIBUTE = re.compile(r"""[^\s/=>"']++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?""")
-_VOID = frozenset(
-    ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr")
-)
-_IMPLICITLY_CLOSED = frozenset(
-    ("a", "dd", "dt", "li", "optgroup", "option", "p", "rp", "rt", "tbody", "td", "tfoot", "th", "thead", "tr")
-)
+_VOID = word_set("area base br col embed hr img input link meta param source track wbr")
+_IMPLICITLY_CLOSED = word_set("a dd dt li optgroup option p rp rt tbody td tfoot th thead tr")
 """Elements without a required end tag; the next of them closes the one before."""
 _FOREIGN = ("svg", "math")
 """Elements in which others may be self-closing: `<path/>`."""
@@ -48,13 +45,14 @@ def refuse_slow_markup(markup: str) -> None:
             continue
         rest = tag["rest"]
         if tag["closes"]:
-            if opened[name]:
-                _close_up_to(name, stack, opened)
+            last = "" if opened[name] else name
+            while last != name:  # all that are open within it end as well
+                last = stack.pop()
+                opened[last] -= 1
             continue
-        if len(rest) > 2 * MOST_ATTRIBUTES and _attributes(rest) > MOST_ATTRIBUTES:
-            raise Unreadable(
-                f"has an element with more than {MOST_ATTRIBUTES:,} attributes, which would take too long to parse"
-            )
+        if len(rest) > 2 * MOST_ATTRIBUTES and sum(1 for _ in _ATTRIBUTE.finditer(rest)) > MOST_ATTRIBUTES:
+            what = f"an element with more than {MOST_ATTRIBUTES:,} attributes"
+            raise Unreadable(f"has {what}, which would take too long to parse")
         if rest.endswith("/") and any(opened[element] for element in _FOREIGN):
             continue
         if name in _IMPLICITLY_CLOSED:
@@ -64,16 +62,3 @@ def refuse_slow_markup(markup: str) -> None:
         opened[name] += 1
         if len(stack) > DEEPEST:
             raise Unreadable(f"nests elements more than {DEEPEST:,} deep, which would take too long to parse")
-
-
-def _close_up_to(name: str, stack: list[str], opened: Counter[str]) -> None:
-    """Close the innermost element of this name, and all that are open within it."""
-    while True:
-        last = stack.pop()
-        opened[last] -= 1
-        if last == name:
-            return
-
-
-def _attributes(rest: str) -> int:
-    return sum(1 for _ in _ATTRIBUTE.finditer(rest))

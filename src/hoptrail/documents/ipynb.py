@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 
-from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.blocks import Parsed, Piece, assemble, first_heading
 from hoptrail.documents.decoding import Unreadable, decode
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.markdown import markdown_pieces
@@ -28,8 +28,10 @@ def parse_ipynb(data: bytes, limits: ReadingLimits) -> Parsed:
     if cells is None:
         raise Unreadable("is not a notebook: it has no list of cells")
     pieces = [piece for number, cell in enumerate(cells, 1) for piece in _pieces(number, cell)]
-    headings = (piece.text for piece in pieces if piece.kind is BlockKind.HEADING)
-    return assemble(_metadata_title(notebook) or next(headings, ""), pieces, decoded.notes, limits.text)
+    metadata = notebook.get("metadata")
+    title = metadata.get("title") if isinstance(metadata, dict) else None
+    title = title if isinstance(title, str) else ""
+    return assemble(title or first_heading(pieces), pieces, decoded.notes, limits.text)
 
 
 def _cells(notebook: object) -> list[object] | None:
@@ -42,12 +44,6 @@ def _cells(notebook: object) -> list[object] | None:
         return [cell for part in parts if isinstance(part, list) for cell in part]
     cells = notebook.get("cells")
     return cells if isinstance(cells, list) else None
-
-
-def _metadata_title(notebook: dict[str, object]) -> str:
-    metadata = notebook.get("metadata")
-    title = metadata.get("title") if isinstance(metadata, dict) else None
-    return title if isinstance(title, str) else ""
 
 
 def _pieces(number: int, cell: object) -> Iterator[Piece]:

@@ -7,7 +7,7 @@ import json
 from hoptrail.documents.blocks import Parsed, assemble
 from hoptrail.documents.decoding import Unreadable, decode
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.records import record_pieces
+from hoptrail.documents.records import record_pieces, title_of
 
 
 def parse_json(data: bytes, limits: ReadingLimits) -> Parsed:
@@ -19,10 +19,8 @@ def parse_json(data: bytes, limits: ReadingLimits) -> Parsed:
     decoded = decode(data)
     try:
         value, broken = _load(decoded.text)
-        name = (value.get("title") or value.get("name")) if isinstance(value, dict) else ""
-        title = name if isinstance(name, str) else ""
         notes = [f"line {number} is not JSON and was left out" for number in broken]
-        return assemble(title, record_pieces(value, limits), (*decoded.notes, *notes), limits.text)
+        return assemble(title_of(value), record_pieces(value, limits), (*decoded.notes, *notes), limits.text)
     except RecursionError:
         raise Unreadable("is nested too deep to be a document") from None
 

@@ -100,12 +100,10 @@ def _numbered_lines(stream: BinaryIO, longest: int, most: int | None) -> Iterato
         total += len(line)
         too_long = len(line) > longest
         rest = line
-        while too_long and not rest.endswith(b"\n"):
+        while too_long and rest and not rest.endswith(b"\n"):
             rest = stream.readline(MIB)
             total += len(rest)
             _check_expansion(total, most)
-            if not rest:
-                break
         _check_expansion(total, most)
         if too_long or not line.isspace():
             yield number, None if too_long else line
@@ -134,31 +132,16 @@ def _record(number: int, line: bytes | None, limits: ReadingLimits) -> Line | Ba
         blocks = unpack_for(text, value.get("blocks"))
     except ValueError as error:
         return BadLine(number, f"has `blocks` that do not fit its text ({error}): leave them out")
-    date, origin = (field if isinstance(field := value.get(key), str) else "" for key in ("date", "date_from"))
-    date = find_date(date)
-    sentences = _sentences(value.get("sentences"))
-    return Line(
-        _name(value, number), _title(value), text, sentences, blocks, date, (origin or "its line") if date else ""
+    title, date, origin = (
+        field if isinstance(field := value.get(key), str) else "" for key in ("title", "date", "date_from")
     )
-
-
-def _name(value: dict[str, object], number: int) -> str:
-    for key in ("id", "_id"):
-        name = value.get(key)
-        if isinstance(name, (str, int)) and str(name):
-            return str(name)
-    return f"line-{number}"
-
-
-def _title(value: dict[str, object]) -> str:
-    title = value.get("title")
-    return title if isinstance(title, str) else ""
-
-
-def _sentences(value: object) -> tuple[str, ...]:
-    if isinstance(value, list) and all(isinstance(sentence, str) for sentence in value):
-        return tuple(value)
-    return ()
+    date = find_date(date)
+    sentences = value.get("sentences")
+    if not isinstance(sentences, list) or not all(isinstance(sentence, str) for sentence in sentences):
+        sentences = ()
+    names = (value.get(key) for key in ("id", "_id"))
+    name = next((str(name) for name in names if isinstance(name, (str, int)) and str(name)), f"line-{number}")
+    return Line(name, title, text, tuple(sentences), blocks, date, (origin or "its line") if date else "")
 
 
 def tiling_ends(text: str, sentences: Sequence[str]) -> tuple[int, ...] | None:

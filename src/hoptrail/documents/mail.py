@@ -54,8 +54,8 @@ def parse_mail(data: bytes, limits: ReadingLimits) -> Parsed:
         raise Unreadable("is not a mail: it does not begin with a header")
     reader = _Reader(limits)
     message = message_from_bytes(data.lstrip(), policy=policy.compat32)
-    parsed = assemble(_header(message, "Subject"), reader.pieces(message), largest=limits.text)
-    return _with_date(replace(parsed, notes=tuple(reader.notes)), _date(message))
+    dated = _day(_date(message)), "mail header"
+    return assemble(_header(message, "Subject"), reader.pieces(message), reader.notes, limits.text, dated)
 
 
 def parse_mbox(data: bytes, limits: ReadingLimits) -> Parsed:
@@ -71,19 +71,17 @@ def parse_mbox(data: bytes, limits: ReadingLimits) -> Parsed:
         raise Unreadable(f"holds more than {limits.rows} mails: split it, or raise the limit `rows`")
     reader = _Reader(limits)
     dates: list[datetime] = []
-    parsed = assemble("", _mails(data, starts, reader, dates), (), limits.text)
+    parsed = assemble("", _mails(data, starts, reader, dates), reader.notes, limits.text)
     latest = max(dates, key=lambda date: date.isoformat(), default=None)
-    return _with_date(replace(parsed, notes=tuple(reader.notes)), latest)
+    return replace(parsed, date=_day(latest), date_from="mail header") if latest else parsed
 
 
 def _begins_mail(data: bytes, separator: re.Match[bytes]) -> bool:
-    """Whether a separator stands at the start or after a blank line, and before a header."""
     before = data[max(0, separator.start() - 2) : separator.start()]
     return before in {b"", b"\n\n", b"\r\n"} and _HEADER_LINE.match(data, separator.end()) is not None
 
 
 def _mails(data: bytes, starts: list[int], reader: _Reader, dates: list[datetime]) -> Iterator[Piece]:
-    """Yield the pieces of all mails; adds their dates to `dates`."""
     for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(data)], strict=True), 1):
         raw = re.sub(rb"^>(>*From )", rb"\1", data[start:end], flags=re.MULTILINE)
         message = message_from_bytes(raw, policy=policy.compat32)
@@ -92,10 +90,6 @@ def _mails(data: bytes, starts: list[int], reader: _Reader, dates: list[datetime
             dates.append(date)
         subject = _header(message, "Subject") or f"Mail {number}"
         yield from _under(subject, f"mail {number}", reader.pieces(message), _day(date))
-
-
-def _with_date(parsed: Parsed, date: datetime | None) -> Parsed:
-    return parsed if date is None else replace(parsed, date=_day(date), date_from="mail header")
 
 
 def _day(date: datetime | None) -> str:
@@ -185,7 +179,7 @@ class _Reader:
             yield from _under(name, f"attachment {name}", pieces)
 
     def _read(self, part: Message, name: str, depth: int) -> Iterator[Piece]:
-        inner = part.get_payload(0) if part.get_content_type() == "message/rfc822" and part.is_multipart() else None
+        inner = _inner(part)
         data = b"" if inner is not None else _payload(part)
         form = BY_NAME["mail"] if inner is not None else _form(part, name, data)
         if form is None or not form.parser:
@@ -197,8 +191,13 @@ class _Reader:
         elif depth >= _DEEPEST_MAIL:
             raise Unreadable(f"is a mail within {depth} others, and was left out")
         else:
-            message = inner if isinstance(inner, Message) else message_from_bytes(data, policy=policy.compat32)
+            message = message_from_bytes(data, policy=policy.compat32) if inner is None else inner
             yield from self.pieces(message, depth + 1)
+
+
+def _inner(part: Message) -> Message | None:
+    inner = part.get_payload(0) if part.get_content_type() == "message/rfc822" and part.is_multipart() else None
+    return inner if isinstance(inner, Message) else None
 
 
 def _payload(part: Message) -> bytes:
@@ -247,11 +246,11 @@ def _name(part: Message, number: int) -> str:
         filename = ""
     base = re.split(r"[/\\]", filename.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))[-1]
     name = " ".join(_UNSHOWABLE.sub("", base).split()).strip(". ")[-_LONGEST_NAME:]
-    inner = part.get_payload(0) if part.get_content_type() == "message/rfc822" and part.is_multipart() else None
-    subject = _header(inner, "Subject")[:_LONGEST_NAME] if isinstance(inner, Message) else ""
+    inner = _inner(part)
+    subject = _header(inner, "Subject")[:_LONGEST_NAME] if inner is not None else ""
     return name or subject or f"part {number}"
 
 
 def _form(part: Message, name: str, data: bytes) -> Form | None:
-    by_type = _FORMS_OF_TYPES.get(part.get_content_type(), "")
-    return true_form(form_of(Path(name)) or BY_NAME.get(by_type), data)
+    by_type = BY_NAME.get(_FORMS_OF_TYPES.get(part.get_content_type(), ""))
+    return true_form(form_of(Path(name)) or by_type, data)

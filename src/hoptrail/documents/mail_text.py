@@ -75,7 +75,6 @@ def _unwrap_flowed(lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
 
 
 def _quotes(text: str) -> Iterator[tuple[int, Piece]]:
-    """Quoted text: a piece for each paragraph, with its start."""
     start = 0
     for end, after in [*(gap.span() for gap in _GAP.finditer(text)), (len(text), len(text))]:
         if text[start:end].strip():
@@ -84,7 +83,6 @@ def _quotes(text: str) -> Iterator[tuple[int, Piece]]:
 
 
 def _plain(text: str) -> Iterator[tuple[int, Piece]]:
-    """Text that is not quoted: its pieces with their starts."""
     blocks = plain_blocks(text, lines=False)
     if not blocks:
         yield 0, Piece(BlockKind.PARAGRAPH, text.strip())

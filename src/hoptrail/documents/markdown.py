@@ -12,13 +12,14 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.blocks import Parsed, Piece, assemble, first_heading
 from hoptrail.documents.decoding import Unreadable, decode
 from hoptrail.documents.front_matter import front_matter
 from hoptrail.documents.html import html_pieces
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.lists import Lists
 from hoptrail.documents.wrapping import line_break
+from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
 if TYPE_CHECKING:
@@ -45,10 +46,8 @@ def parse_markdown(data: bytes, limits: ReadingLimits) -> Parsed:
     front = front_matter(decoded.text)
     lines = decoded.text.count("\n", 0, front.end)
     pieces = [*([front.row] if front.row else []), *_Reader(lines).read(_tokens(decoded.text[front.end :]))]
-    headings = (" ".join(piece.text.split()) for piece in pieces if piece.kind is BlockKind.HEADING)
-    title = front.title or next((heading for heading in headings if heading), "")
-    parsed = assemble(title, pieces, (*decoded.notes, *front.notes), limits.text)
-    return replace(parsed, date=front.date, date_from="front matter") if front.date else parsed
+    title = front.title or squeeze(first_heading(pieces))
+    return assemble(title, pieces, (*decoded.notes, *front.notes), limits.text, (front.date, "front matter"))
 
 
 def markdown_pieces(text: str) -> list[Piece]:
@@ -145,7 +144,6 @@ class _Reader:
                 self._track(token)
 
     def _track(self, token: Token) -> None:
-        """Update the open lists, quotes and elements."""
         kind, _, side = token.type.rpartition("_")
         if kind in ("bullet_list", "ordered_list", "dl"):
             if side == "open":

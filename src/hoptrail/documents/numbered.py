@@ -7,8 +7,10 @@ must start with number 0 or 1, and there must be at least two release headings t
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from hoptrail.documents.changelogs import LineHeading
 
 _SECTION = re.compile(r"(?P<number>\d{1,2}(?:\.\d{1,2}){0,5})(?P<dot>\.?)[ \t]+(?=[A-Z])")
 _NUMBER = re.compile(r"\bv?\d+(?:\.\d+)+[\w.+~-]*|\b\d{4}-\d\d-\d\d\b|\b[vV]\d+\b|\b\d+\b\W*:$")
@@ -17,41 +19,30 @@ _BELOW = re.compile(r"[ \t]+\S|[-*+o][ \t]+\S|\(?\d{1,3}[.)][ \t]")
 """The start of a line that may directly follow a heading."""
 _ITEM = re.compile(r"(?P<mark>[-*+•‣])+[ \t]")
 _FRAME = " \t*=#-:"
+RELEASE_RANK = -10
+"""Rank of release headings: after all underlined ones, and before sections, which follow by depth."""
 _LONGEST = 80
 _NO_HEADING = (".", ",", ";", "?", "!")
 
 
-@dataclass(frozen=True, slots=True)
-class NumberedHeading:
-    """A heading. `end`: the end of its line; `depth`: that of the section number, 0 for a release."""
-
-    title: str
-    end: int
-    depth: int
-
-
-def numbered_headings(text: str, paragraphs: Iterable[tuple[int, int]]) -> dict[int, NumberedHeading]:
+def numbered_headings(text: str, paragraphs: Iterable[tuple[int, int]]) -> dict[int, LineHeading]:
     """The headings by start offset, in order. `paragraphs`: start and end of each paragraph."""
     lines = list(_first_lines(text, paragraphs))
     sections = {start: number for start, _, line in lines if (number := _section(line))}
     if len(sections) < 2 or next(iter(sections.values())) not in {"0", "1"}:
         sections = {}
-    releases: dict[str, set[str]] = {}
+    releases: dict[str, set[str]] = defaultdict(set)
     for _, _, line in lines:
-        releases.setdefault(_shape(line), set()).add(line)
-    headings: dict[int, NumberedHeading] = {}
+        releases[_NUMBER.sub("#", line)].add(line)
+    headings: dict[int, LineHeading] = {}
     for start, end, line in lines:
-        shape = _shape(line)
+        shape = _NUMBER.sub("#", line)
         if start in sections:
-            headings[start] = NumberedHeading(line.rstrip(":"), end, sections[start].count(".") + 1)
+            depth = sections[start].count(".") + 1
+            headings[start] = LineHeading(line.rstrip(":"), end, RELEASE_RANK + depth)
         elif shape != line and len(releases[shape]) > 1 and _WORD.search(shape):
-            headings[start] = NumberedHeading(line.strip(_FRAME), end, 0)
+            headings[start] = LineHeading(line.strip(_FRAME), end, RELEASE_RANK)
     return headings
-
-
-def _shape(line: str) -> str:
-    """A line with its release numbers replaced by `#`."""
-    return _NUMBER.sub("#", line)
 
 
 def _first_lines(text: str, paragraphs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, str]]:

@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.blocks import Parsed, Piece, assemble, first_heading
 from hoptrail.documents.decoding import decode
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.lists import Lists
@@ -70,16 +70,12 @@ def parse_org(data: bytes, limits: ReadingLimits) -> Parsed:
     pieces = list(reader.read())
     keywords = tuple((key, reader.keywords[key]) for key in _SHOWN_KEYWORDS if key in reader.keywords)
     front = [Piece(BlockKind.ROW, cells=keywords, place=reader.place_of_keywords, labelled=True)] if keywords else []
-    headings = (piece.text for piece in pieces if piece.kind is BlockKind.HEADING)
-    title = reader.keywords.get("title") or next(headings, "")
-    parsed = assemble(title, [*front, *pieces], decoded.notes, limits.text)
+    title = reader.keywords.get("title") or first_heading(pieces)
     date = find_date(reader.keywords.get("date", ""))
-    return replace(parsed, date=date, date_from="front matter") if date else parsed
+    return assemble(title, [*front, *pieces], decoded.notes, limits.text, (date, "front matter"))
 
 
 class _Lines:
-    """A cursor over the lines of a file."""
-
     def __init__(self, text: str) -> None:
         self._lines = text.split("\n")
         self._next = 0
@@ -141,7 +137,6 @@ class _Reader:
         yield Piece(BlockKind.HEADING, _visible_text(text).strip(), min(len(stars.rstrip()), 6), place=place)
 
     def _planning(self) -> Iterator[Piece]:
-        """Deadline, schedule, completion or clock time of a task."""
         place = self._lines.place
         yield Piece(BlockKind.PARAGRAPH, _visible_text(self._lines.take().strip()), place=place)
 
@@ -181,16 +176,11 @@ class _Reader:
         yield from ()
 
     def _properties(self) -> Iterator[Piece]:
-        """A property drawer becomes a row, with the names of the properties as headers."""
         self._lines.take()
         place = self._lines.place
-        matches = [_PROPERTY.match(line) for line in self._lines.take_while(_PROPERTY.match)]
-        cells = tuple(
-            (match["key"], _visible_text(match["value"]))
-            for match in matches
-            if match and match["key"].lower() not in _NAMES
-        )
-        if cells:
+        matches = filter(None, map(_PROPERTY.match, self._lines.take_while(_PROPERTY.match)))
+        pairs = [(match["key"], _visible_text(match["value"])) for match in matches]
+        if cells := tuple(pair for pair in pairs if pair[0].lower() not in _NAMES):
             yield Piece(BlockKind.ROW, cells=cells, place=place, labelled=True)
 
     def _fixed(self) -> Iterator[Piece]:
@@ -243,7 +233,6 @@ class _Reader:
         yield self._lists.piece(kind, _join([line, *self._plain_lines(-1)]), place)
 
     def _plain_lines(self, indent: int) -> Iterator[str]:
-        """Consume the following plain lines that are indented deeper than `indent`."""
         return self._lines.take_while(lambda line: _indent(line) > indent and self._taker(line) is None)
 
     _TAKERS = (
@@ -269,9 +258,8 @@ def _indent(line: str) -> int:
 
 
 def _cells(line: str) -> list[TableCell]:
-    return [
-        TableCell(_visible_text(cell.strip())) for cell in line.strip().removeprefix("|").removesuffix("|").split("|")
-    ]
+    texts = line.strip().removeprefix("|").removesuffix("|").split("|")
+    return [TableCell(_visible_text(text.strip())) for text in texts]
 
 
 def _join(lines: list[str]) -> str:
@@ -293,5 +281,4 @@ def _link_text(link: re.Match[str]) -> str:
 
 
 def _without_marks(text: str) -> str:
-    """Remove emphasis marks, also nested ones; code is left as it is."""
     return _MARKED.sub(lambda match: match[2] if match[1] in "=~" else _without_marks(match[2]), text)

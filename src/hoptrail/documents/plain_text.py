@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hoptrail.documents.blocks import Parsed
-from hoptrail.documents.changelogs import Entry, entries_of
+from hoptrail.documents.changelogs import LineHeading, entries_of
 from hoptrail.documents.decoding import decode
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.numbered import numbered_headings
+from hoptrail.documents.numbered import RELEASE_RANK, numbered_headings
 from hoptrail.text.dates import find_date
+from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import Block, BlockKind
 
 _GAP = re.compile(r"\n[ \t\f\v\r]*(?:\n[ \t\f\v\r]*)+")
@@ -36,8 +37,6 @@ of the heading is enough; a line of `=` may be of any greater length if the head
 _SENTENCE_ENDS = ".,;:!?"
 _STRENGTH = """=*#+-~^"'`_"""
 """Characters of underlines, in order of heading level. Headings with a line above as well rank before all of these."""
-_NUMBERED_RANK = -10
-"""Rank of release headings; sections follow by depth. All underlined headings rank before them."""
 _DEEPEST = 6
 _LONGEST_PATH = 300
 """Characters of a heading that the blocks below it repeat."""
@@ -64,72 +63,63 @@ def plain_blocks(text: str, *, lines: bool = True) -> tuple[Block, ...]:
     A paragraph that begins with a bullet or number, or has at least two lines that do, consists of list items. Its other lines
     belong to the item before them.
     """
-    return _build_blocks(text, _find_parts(text, entries_of(text)), lines)
+    return _build_blocks(text, entries_of(text), lines)
 
 
-def _build_blocks(text: str, parts: list[_Part], lines: bool) -> tuple[Block, ...]:
+def _build_blocks(text: str, entries: Mapping[int, LineHeading], lines: bool) -> tuple[Block, ...]:
+    """Ranks of headings become levels, counted over the ranks that the text uses."""
+    parts = list(_ranked_parts(text, entries))
     if len(parts) < 2:
         return ()
+    ranks = sorted({part.level for part in parts if part.level < 0})
     blocks: list[Block] = []
     headings: list[tuple[int, str, str]] = []
     line, counted, lead = 1, 0, ""
     for part, end in zip(parts, [*(part.start for part in parts[1:]), len(text)], strict=True):
+        level = part.level if part.level >= 0 else min(ranks.index(part.level) + 1, _DEEPEST)
         body = text[part.start : end]
         first = part.start + len(body) - len(body.lstrip())
         line, counted = line + text.count("\n", counted, first), first
         if part.kind is not BlockKind.ITEM:
             lead = _lead(body) if part.kind is BlockKind.PARAGRAPH else ""
         if part.title:
-            headings = [heading for heading in headings if heading[0] < part.level]
+            headings = [heading for heading in headings if heading[0] < level]
         path, above = tuple(heading[1] for heading in headings), headings[-1][2] if headings else ""
         blocks.append(
             Block(
-                *(part.kind, part.start, end, path, part.level, part.ordered),
+                *(part.kind, part.start, end, path, level, part.ordered),
                 lead=lead if part.kind is BlockKind.ITEM else "",
                 place=f"line {line}" if lines else "",
                 date=above,
             )
         )
         if part.title:
-            headings.append((part.level, part.title, part.date or find_date(part.title) or above))
+            headings.append((level, part.title, part.date or find_date(part.title) or above))
     return tuple(blocks)
 
 
 def _lead(paragraph: str) -> str:
-    """The last words of a paragraph that ends with a colon, else empty."""
     body = paragraph.rstrip()
-    return " ".join(body[-300:].split("\n\n")[-1].split()) if body.endswith(":") else ""
+    return squeeze(body[-300:].split("\n\n")[-1]) if body.endswith(":") else ""
 
 
-def _find_parts(text: str, entries: Mapping[int, Entry]) -> list[_Part]:
-    """All blocks in order. Ranks become levels, counted over the ranks that the text uses."""
-    parts = list(_ranked_parts(text, entries))
-    ranks = sorted({part.level for part in parts if part.level < 0})
-    return [
-        replace(part, level=min(ranks.index(part.level) + 1, _DEEPEST)) if part.level < 0 else part for part in parts
-    ]
-
-
-def _ranked_parts(text: str, entries: Mapping[int, Entry]) -> Iterator[_Part]:
+def _ranked_parts(text: str, entries: Mapping[int, LineHeading]) -> Iterator[_Part]:
     """The blocks in order. Underlined and numbered headings have a negative rank in place of their level."""
     outlined = _OUTLINES_ITSELF.search(text) is not None
     paragraphs = list(_paragraphs(text))
-    numbered = {} if entries else numbered_headings(text, paragraphs)
+    headings = entries or numbered_headings(text, paragraphs)
     for start, end in paragraphs:
         begin = start
-        if (entry := entries.get(_first_line(text, start))) is not None:
-            yield _Part(start, BlockKind.HEADING, 1, title=_title(entry.title), date=entry.date)
-            begin = min(end, entry.end)
-        elif (heading := numbered.get(start)) is not None:
-            yield _Part(start, BlockKind.HEADING, _NUMBERED_RANK + heading.depth, title=_title(heading.title))
-            begin = heading.end
+        if (heading := headings.get(_first_line(text, start))) is not None:
+            yield _Part(start, BlockKind.HEADING, heading.level, title=_title(heading.title), date=heading.date)
+            begin = min(end, heading.end)
         whole = _OUTLINED.fullmatch(text, begin, end) if outlined else None
         if whole is not None:
             yield _Part(begin, BlockKind.HEADING, len(whole["stars"]), title=_title(whole["title"]))
             continue
         while (underlined := _underlined_heading(text, begin, end)) is not None:
             above, below = (_STRENGTH.index((underlined[name] or "_")[0]) for name in ("above", "below"))
-            rank = (above if underlined["above"] else below + len(_STRENGTH)) - 2 * len(_STRENGTH) + _NUMBERED_RANK
+            rank = (above if underlined["above"] else below + len(_STRENGTH)) - 2 * len(_STRENGTH) + RELEASE_RANK
             yield _Part(begin, BlockKind.HEADING, rank, title=_title(underlined["title"]))
             begin = underlined.end()
         if text[begin:end].strip():
@@ -137,11 +127,10 @@ def _ranked_parts(text: str, entries: Mapping[int, Entry]) -> Iterator[_Part]:
 
 
 def _title(text: str) -> str:
-    return " ".join(text.split())[:_LONGEST_PATH]
+    return squeeze(text)[:_LONGEST_PATH]
 
 
 def _underlined_heading(text: str, start: int, end: int) -> re.Match[str] | None:
-    """The underlined heading at the start of a paragraph, or None."""
     match = _UNDERLINED.match(text, _first_line(text, start), end)
     if match is None or not any(character.isalpha() for character in match["title"]):
         return None
@@ -195,7 +184,7 @@ def parse_plain(data: bytes, _limits: ReadingLimits) -> Parsed:
     """
     decoded = decode(data)
     entries = entries_of(decoded.text)
-    blocks = _build_blocks(decoded.text, _find_parts(decoded.text, entries), lines=True)
+    blocks = _build_blocks(decoded.text, entries, lines=True)
     if entries:
         date = next(iter(entries.values())).date
         return Parsed("", decoded.text, decoded.notes, blocks, date, "latest entry" if date else "")

@@ -6,30 +6,20 @@ run in the child process.
 
 from __future__ import annotations
 
-import io
-import zipfile
+import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hoptrail.documents.archives import check_office_file
+from hoptrail.documents.archives import opened_office_file
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.sheet_rows import has_header, header_piece, row_piece
+from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
-if TYPE_CHECKING:
-    from pptx.presentation import Presentation
-
 _MAIN = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
-_UNTITLED = {
-    "",
-    "powerpoint presentation",
-    "presentation",
-    "slide 1",
-    "powerpoint-präsentation",
-    "présentation powerpoint",
-}
+_UNTITLED = re.compile(r"(?:(?:powerpoint )?presentation|slide 1|powerpoint-präsentation|présentation powerpoint)?")
 _DEEPEST_GROUP = 10
 
 
@@ -39,41 +29,30 @@ def parse_pptx(data: bytes, limits: ReadingLimits) -> Parsed:
     Raises:
         Unreadable: it is not a PowerPoint file, damaged, encrypted, beyond a limit, or has XML that is not safe to parse.
     """
-    check_office_file(data, limits, "PowerPoint", ".pptx")
-    presentation = _open(data)
+    from pptx import Presentation
+
+    presentation = opened_office_file(Presentation, data, limits, "PowerPoint", ".pptx")
     slides = list(presentation.slides)
     if len(slides) > limits.pages:
         raise Unreadable(
             f"has {len(slides)} slides, more than the limit of {limits.pages}: split it, or raise the limit `pages`"
         )
-    shown = [
-        (number, slide) for number, slide in enumerate(slides, 1) if slide.element.get("show") not in {"0", "false"}
-    ]
+    numbered = enumerate(slides, 1)
+    shown = [(number, slide) for number, slide in numbered if slide.element.get("show") not in {"0", "false"}]
     hidden = len(slides) - len(shown)
     title = str(presentation.core_properties.title or "").strip()
-    title = "" if title.lower() in _UNTITLED else title
+    title = "" if _UNTITLED.fullmatch(title.lower()) else title
     if not title and shown and shown[0][1].shapes.title is not None:
-        title = _line(shown[0][1].shapes.title.text_frame.text)
+        title = squeeze(shown[0][1].shapes.title.text_frame.text)
     notes = [f"{hidden} hidden slides were left out"] if hidden else []
     return assemble(title, (piece for number, slide in shown for piece in _slide(slide, number)), notes, limits.text)
-
-
-def _open(data: bytes) -> Presentation:
-    from lxml.etree import XMLSyntaxError  # type: ignore[import-untyped]
-    from pptx import Presentation
-    from pptx.exc import PackageNotFoundError
-
-    try:
-        return Presentation(io.BytesIO(data))
-    except (PackageNotFoundError, XMLSyntaxError, KeyError, ValueError, AttributeError, zipfile.BadZipFile) as error:
-        raise Unreadable(f"is not a PowerPoint file, or a damaged one ({error})") from error
 
 
 def _slide(slide: Any, number: int) -> Iterator[Piece]:
     place = f"slide {number}"
     title = slide.shapes.title
     if title is not None:
-        yield Piece(BlockKind.HEADING, _line(title.text_frame.text), 1, place=place)
+        yield Piece(BlockKind.HEADING, squeeze(title.text_frame.text), 1, place=place)
     for shape in _shapes(slide.shapes):
         if title is None or shape.shape_id != title.shape_id:
             yield from _shape(shape, place)
@@ -83,7 +62,6 @@ def _slide(slide: Any, number: int) -> Iterator[Piece]:
 
 
 def _shapes(shapes: Any, depth: int = 0) -> Iterator[Any]:
-    """Yield all shapes, also those in groups."""
     from pptx.enum.shapes import MSO_SHAPE_TYPE
 
     for shape in shapes:
@@ -112,11 +90,8 @@ def _shape(shape: Any, place: str) -> Iterator[Piece]:
 def _paragraph(paragraph: Any, place: str, *, listed: bool) -> Piece:
     """A list item if it has a bullet or number, by its properties or by default as in the body of a slide."""
     own = paragraph._p.find(f"{_MAIN}pPr")  # noqa: SLF001 - bullets have no public name there
-    marks = {
-        mark
-        for mark in ("buNone", "buChar", "buAutoNum", "buBlip")
-        if own is not None and own.find(f"{_MAIN}{mark}") is not None
-    }
+    kinds = ("buNone", "buChar", "buAutoNum", "buBlip")
+    marks = {kind for kind in kinds if own is not None and own.find(f"{_MAIN}{kind}") is not None}
     text = _text(paragraph)
     if "buNone" in marks or not (listed or marks):
         return Piece(BlockKind.PARAGRAPH, text, place=place)
@@ -127,14 +102,10 @@ def _text(paragraph: Any) -> str:
     return str(paragraph.text).replace("\v", "\n").strip()
 
 
-def _line(text: str) -> str:
-    return " ".join(text.split())
-
-
 def _table(table: Any, place: str) -> Iterator[Piece]:
     """Yield the rows of a table; a cell that spans rows is repeated in each of them."""
     rows = [
-        [_line(_origin(table, row, column).text_frame.text) for column in range(len(table.columns))]
+        [squeeze(_origin(table, row, column).text_frame.text) for column in range(len(table.columns))]
         for row in range(len(table.rows))
     ]
     headers = rows.pop(0) if len(rows) > 1 and has_header(rows) else []
@@ -147,20 +118,19 @@ def _table(table: Any, place: str) -> Iterator[Piece]:
 def _origin(table: Any, row: int, column: int) -> Any:
     """The cell that spans this one from above, or itself. A cell that spans columns has its text in the first only."""
     cell = table.cell(row, column)
-    while (
-        cell.is_spanned
-        and row > 0
-        and table.cell(row - 1, column).is_spanned | table.cell(row - 1, column).is_merge_origin
-    ):
+    while cell.is_spanned and row > 0:
         row -= 1
-        cell = table.cell(row, column)
+        above = table.cell(row, column)
+        if not (above.is_spanned or above.is_merge_origin):
+            break
+        cell = above
     return cell
 
 
 def _chart(chart: Any, place: str) -> Iterator[Piece]:
     """Yield the data of a chart: a row for each category, with a column for each series."""
     if chart.has_title and chart.chart_title.has_text_frame:
-        yield Piece(BlockKind.PARAGRAPH, _line(chart.chart_title.text_frame.text), place=place)
+        yield Piece(BlockKind.PARAGRAPH, squeeze(chart.chart_title.text_frame.text), place=place)
     for plot in chart.plots:
         names = ["", *(str(series.name or "") for series in plot.series)]
         values = [list(series.values) for series in plot.series]

@@ -26,6 +26,7 @@ from hoptrail.documents.file_contents import (
     Findings,
     LineContent,
     contents_at,
+    failure,
     read_again,
     without_packing,
 )
@@ -58,8 +59,6 @@ _STATING_LINES = 8  # that may state the date of the document, however long
 
 @dataclass(frozen=True, slots=True)
 class _Slow:
-    """A file whose first parse took too long."""
-
     path: Path
 
 
@@ -99,7 +98,6 @@ def read_sources(
 def _results(
     contents: Iterator[Content], limits: ReadingLimits, executor: Executor, *, first_try: bool
 ) -> Iterator[_Result]:
-    """Parse contents in order."""
     if executor is LOCAL_EXECUTOR:  # one by one, with one parser process for all
         with Parsing(limits) as parsing:
             for content in contents:
@@ -114,7 +112,6 @@ def _results(
 
 
 def _size(content: Content) -> int:
-    """Approximate size in bytes."""
     if isinstance(content, FileContent):
         return len(content.data)
     return len(content.line.text) if isinstance(content, LineContent) else 0
@@ -129,7 +126,6 @@ def _source_of(content: Content) -> str:
 
 
 def _parse_batch(limits: ReadingLimits, first_try: bool, contents: Sequence[Content]) -> list[_Result]:
-    """Parse contents in another process."""
     with Parsing(limits) as parsing:
         return [_result_of(content, parsing, limits, first_try) for content in contents]
 
@@ -141,12 +137,9 @@ def _result_of(content: Content, parsing: Parsing, limits: ReadingLimits, first_
         return _from_line(content, limits)
     try:
         return _from_file(content, parsing, limits, first_try)
-    except TookTooLong as refusal:
-        return _Slow(content.path) if first_try else DocumentError(shown(content.path), str(refusal))
-    except Unreadable as refusal:
-        return DocumentError(shown(content.path), str(refusal))
-    except OSError as error:  # no process, pipe or memory for its parser
-        return DocumentError(shown(content.path), f"could not be read ({error.strerror or error})")
+    except (Unreadable, OSError) as error:  # the second: no process, pipe or memory for its parser
+        slow = isinstance(error, TookTooLong) and first_try
+        return _Slow(content.path) if slow else failure(content.path, error)
 
 
 def _from_file(file: FileContent, parsing: Parsing, limits: ReadingLimits, first_try: bool) -> Document:
@@ -167,9 +160,8 @@ def _from_file(file: FileContent, parsing: Parsing, limits: ReadingLimits, first
 def _with_date(parsed: Parsed, name: str, modified: str) -> Parsed:
     """Add the date: that of the format, else one in the title, the first lines or the file name, else the file's time.
 
-    Only a date that the document states as its own is also that of its blocks: a biography begins with a date of birth.
-
-    Dates in tables and in headings below level 1 apply to a part of the document only, so the search ends before them.
+    The search ends before tables and dated headings below level 1, whose dates are of a part only. Only a date that the document
+    states as its own is also that of its blocks: a biography begins with a date of birth.
     """
     if parsed.date:
         return replace(parsed, blocks=tuple(_with_block_date(block, parsed.date) for block in parsed.blocks))

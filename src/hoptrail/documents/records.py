@@ -22,6 +22,12 @@ _VALUES_PER_ROW = 50
 """Values visited at most per row of the limit: YAML aliases can make a short file endless."""
 
 
+def title_of(value: object) -> str:
+    """The `title` or `name` of an object; empty if it has none, or one that is no text."""
+    name = (value.get("title") or value.get("name")) if isinstance(value, dict) else ""
+    return name if isinstance(name, str) else ""
+
+
 def record_pieces(value: object, limits: ReadingLimits, level: int = 1) -> Iterator[Piece]:
     """Yield the pieces of a value of any shape; its headings begin at `level`.
 
@@ -64,7 +70,8 @@ class _Rendering:
     def _list(self, value: Sequence[object], path: str, level: int) -> Iterator[Piece]:
         if len(value) > self.limits.rows:
             raise Unreadable(f"has more than {self.limits.rows} records: split it, or raise the limit `rows`")
-        texts = any(_has_text(inner) for inner in value)
+        records = (inner.values() for inner in value if isinstance(inner, Mapping))
+        texts = any(isinstance(text, str) and _is_long(text.strip()) for record in records for text in record)
         for number, inner in enumerate(value, 1):
             place = f"{path}, record {number}" if path else f"record {number}"
             if isinstance(inner, Mapping) and texts:
@@ -110,12 +117,10 @@ class _Rendering:
             yield path, text
 
     def _scalar(self, value: object) -> str:
-        """A plain value as text; empty for null."""
         self._visited += 1
         if self._visited > _VALUES_PER_ROW * self.limits.rows:
-            raise Unreadable(
-                f"gives more than {_VALUES_PER_ROW * self.limits.rows} values: the limit `rows`, 50 values each"
-            )
+            most = _VALUES_PER_ROW * self.limits.rows
+            raise Unreadable(f"gives more than {most} values: the limit `rows`, 50 values each")
         if value is None:
             return ""
         return str(value).lower() if isinstance(value, bool) else str(value).strip()
@@ -131,12 +136,6 @@ def _under_heading(name: str, level: int, place: str, pieces: Iterator[Piece]) -
 
 def _is_nested(value: object) -> bool:
     return isinstance(value, Mapping) or (isinstance(value, Sequence) and not isinstance(value, str))
-
-
-def _has_text(value: object) -> bool:
-    """Whether a direct value of a record is a long text."""
-    inner = value.values() if isinstance(value, Mapping) else ()
-    return any(isinstance(text, str) and _is_long(text.strip()) for text in inner)
 
 
 def _is_long(text: str) -> bool:

@@ -15,13 +15,14 @@ from docutils.core import publish_doctree
 from docutils.parsers.rst import Directive, directives, roles
 from docutils.parsers.rst.languages import en
 
-from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.blocks import Parsed, Piece, assemble, first_heading
 from hoptrail.documents.decoding import Unreadable, decode
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.lists import Lists
 from hoptrail.documents.tables import Table, TableCell
 from hoptrail.documents.wrapping import unwrapped
 from hoptrail.text.dates import find_date
+from hoptrail.text.lexicon import word_set
 from hoptrail.types import BlockKind
 
 _DIRECTIVE = re.compile(r"^[ \t]*\.\.[ \t]+(?:\|[^|\n]+\|[ \t]+)?([\w.:+-]+?)[ \t]?::(?:[ \t]|$)", re.MULTILINE)
@@ -31,39 +32,12 @@ _NUMBERED = ("pep", "rfc")
 _MOST_NAMES = 1000
 """Unknown directives, and unknown roles, that a file may have; more are errors."""
 
-_WITHOUT_TEXT = frozenset(
-    (
-        *(
-            "toctree",
-            "index",
-            "highlight",
-            "module",
-            "currentmodule",
-            "include",
-            "literalinclude",
-            "raw",
-            "contents",
-            "sectnum",
-        ),
-        *("tabularcolumns", "default-domain", "meta", "date", "graphviz", "mermaid", "uml"),
-        *("automodule", "autoclass", "autofunction", "autosummary"),
-    )
+_WITHOUT_TEXT = word_set(
+    "toctree index highlight module currentmodule include literalinclude raw contents sectnum tabularcolumns default-domain meta "
+    "date graphviz mermaid uml automodule autoclass autofunction autosummary"
 )
-_LITERAL = frozenset(
-    (
-        *(
-            "code",
-            "code-block",
-            "sourcecode",
-            "parsed-literal",
-            "doctest",
-            "testcode",
-            "testoutput",
-            "prompt",
-            "console",
-        ),
-        *("productionlist", "command-output"),
-    )
+_LITERAL = word_set(
+    "code code-block sourcecode parsed-literal doctest testcode testoutput prompt console productionlist command-output"
 )
 _SETTINGS = {
     "file_insertion_enabled": False,
@@ -97,25 +71,20 @@ def parse_rst(data: bytes, limits: ReadingLimits) -> Parsed:
         pieces = list(reader.read(tree))
     except RecursionError as error:
         raise Unreadable("has lists or quotes nested too deep") from error
-    title = next((piece.text for piece in pieces if piece.kind is BlockKind.HEADING), "")
-    parsed = assemble(title, pieces, decoded.notes, limits.text)
-    return replace(parsed, date=reader.date, date_from="front matter") if reader.date else parsed
+    return assemble(first_heading(pieces), pieces, decoded.notes, limits.text, (reader.date, "front matter"))
 
 
 def _register_unknown(text: str) -> None:
     """Register the unknown directives and roles that the file uses with docutils. Names from earlier files do no harm."""
     used = sorted({match[1].lower() for match in _DIRECTIVE.finditer(text)})
-    for name in [name for name in used if _is_ours(name)][:_MOST_NAMES]:
+    ours = _WITHOUT_TEXT | _LITERAL
+    for name in [name for name in used if name not in en.directives or name in ours][:_MOST_NAMES]:
         directives.register_directive(name, _Unknown)
     used = sorted({(match[1] or match[2]).lower() for match in _ROLE.finditer(text)})
     for name in [name for name in used if name not in en.roles][:_MOST_NAMES]:
         roles.register_local_role(name, _role)
     for name in _NUMBERED:
         roles.register_local_role(name, _role)
-
-
-def _is_ours(name: str) -> bool:
-    return name not in en.directives or name in _WITHOUT_TEXT or name in _LITERAL
 
 
 def _role(name: str, rawtext: str, text: str, *_rest: Any) -> tuple[list[Any], list[Any]]:
@@ -131,8 +100,6 @@ def _role(name: str, rawtext: str, text: str, *_rest: Any) -> tuple[list[Any], l
 
 
 class _AnyOption(dict[str, Any]):
-    """Accepts every option of a directive."""
-
     def __bool__(self) -> bool:
         return True
 
@@ -170,8 +137,6 @@ class _Unknown(Directive):
 
 
 class _Reader:
-    """Turns a docutils tree into pieces."""
-
     def __init__(self) -> None:
         self.date = ""
         self._line = 1
@@ -223,7 +188,6 @@ class _Reader:
         yield self._lists.piece(BlockKind.CODE, node.astext(), self._place)
 
     def _error(self, node: nodes.Node) -> Iterator[Piece]:
-        """Yield the source with the error, without the message."""
         yield from (
             piece for child in node.children if isinstance(child, nodes.literal_block) for piece in self._literal(child)
         )
@@ -241,9 +205,8 @@ class _Reader:
 
     def _term(self, node: nodes.Node) -> Iterator[Piece]:
         """Note the term of the next item: a term with its classifiers, a field name, or options."""
-        classifiers = [
-            f" ({_visible_text(child)})" for child in node.parent.children if isinstance(child, nodes.classifier)
-        ]
+        found = (child for child in node.parent.children if isinstance(child, nodes.classifier))
+        classifiers = [f" ({_visible_text(child)})" for child in found]
         options = [option.astext() for option in node.findall(nodes.option)]
         if not isinstance(node, nodes.field_name):
             self._lists.term(", ".join(options) or "".join([_visible_text(node), *classifiers]), self._place)
@@ -302,13 +265,8 @@ class _Reader:
         ((nodes.table,), _table),
         (
             (
-                nodes.comment,
-                nodes.target,
-                nodes.substitution_definition,
-                nodes.raw,
-                nodes.pending,
-                nodes.classifier,
-                nodes.label,
+                *(nodes.comment, nodes.target, nodes.substitution_definition, nodes.raw, nodes.pending),
+                *(nodes.classifier, nodes.label),
             ),
             lambda _reader, _node: iter(()),
         ),
@@ -328,7 +286,6 @@ def _visible_text(node: nodes.Node) -> str:
 
 
 def _cell(entry: nodes.entry) -> TableCell:
-    text = " ".join(
-        _visible_text(part) if isinstance(part, nodes.TextElement) else part.astext() for part in entry.children
-    )
+    parts = entry.children
+    text = " ".join(_visible_text(part) if isinstance(part, nodes.TextElement) else part.astext() for part in parts)
     return TableCell(text, columns=1 + int(entry.get("morecols", 0)), rows=1 + int(entry.get("morerows", 0)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 
 from hoptrail.documents.blocks import Piece
 from hoptrail.documents.decoding import Unreadable
@@ -46,12 +46,9 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
     named = [cell for cell in first if cell]
     enough = len(named) >= _NAMED_SHARE * len(first) or (not first[0] and all(first[1:]))
     good = enough and all(map(_names_a_column, named)) and len(set(named)) == len(named)
-    recurs = any(name and name in _column(rows[1:], number) for number, name in enumerate(first))
+    columns = [{row[number].strip() for row in rows[1:] if number < len(row)} for number in range(len(first))]
+    recurs = any(name and name in column for name, column in zip(first, columns, strict=True))
     return good and not recurs and not _is_key_value(first, rows[1:])
-
-
-def _column(rows: Sequence[Sequence[str]], number: int) -> set[str]:
-    return {row[number].strip() for row in rows if number < len(row)}
 
 
 def _names_a_column(cell: str) -> bool:
@@ -69,7 +66,6 @@ def _is_key_value(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _heads_values(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether a column has only values below a first cell that is not a value."""
     return any(
         all(_VALUE.fullmatch(row[column].strip()) for row in rows[1:] if column < len(row))
         for column, cell in enumerate(rows[0])
@@ -107,7 +103,8 @@ def sheet_pieces(rows: Iterable[Row]) -> Iterator[Piece]:
     """
     headers: Sequence[str] = ()
     extent = 0, 0
-    for table in _tables(rows):
+    tables = (run for is_filled, run in groupby(rows, lambda row: bool(_filled(row))) if is_filled)
+    for table in tables:
         sample = list(islice(table, SAMPLE))
         while sample and len(_filled(sample[0])) == 1:
             place, cells = sample.pop(0)
@@ -134,19 +131,3 @@ def _extent(rows: Sequence[Row]) -> tuple[int, int]:
 
 def _filled(row: Row) -> list[int]:
     return [column for column, cell in enumerate(row[1]) if cell.strip()]
-
-
-def _tables(rows: Iterable[Row]) -> Iterator[Iterator[Row]]:
-    """Yield runs of rows with text. Each run must be read to its end before the next."""
-    remaining = iter(rows)
-    for first in remaining:
-        if _filled(first):
-            yield _until_blank(first, remaining)
-
-
-def _until_blank(first: Row, remaining: Iterator[Row]) -> Iterator[Row]:
-    yield first
-    for row in remaining:
-        if not _filled(row):
-            return
-        yield row

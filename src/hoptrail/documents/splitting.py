@@ -37,32 +37,26 @@ def passages(document: Document, limit: PassageLimits = PassageLimits()) -> tupl
     sentences; a sentence above the limit is one passage. A document without headings and tables stays whole up to
     `short_document_words`. A document of white space alone has no passages.
     """
-    pieces = _pieces(document, limit.words)
+    blocks = document.blocks or tuple(_paragraphs(document))
+    pieces = [piece for block in blocks for piece in _block_pieces(document, block, limit.words)]
     structured = any(block.kind in {BlockKind.HEADING, BlockKind.ROW} for block in document.blocks)
     if not structured and sum(piece.words for piece in pieces) <= limit.short_document_words:
         ends = [len(document.text)]
     else:
         ends = _pack_ends(pieces, limit.words)
     starts = [0, *ends[:-1]]
-    return tuple(unit for start, end in zip(starts, ends, strict=True) for unit in _passage(document, start, end))
+    spans = zip(starts, ends, strict=True)
+    return tuple(_passage(document, start, end) for start, end in spans if document.text[start:end].strip())
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A block, or a sentence of a block above the limit: never split further.
-
-    `block_words`: the words of its block if it is the first piece of that block, else 0.
-    """
+    """A block, or a sentence of a block above the limit. `block_words`: those of its block if it is the first piece, else 0."""
 
     end: int
     words: int
     block_words: int
     is_heading: bool = False
-
-
-def _pieces(document: Document, limit: int) -> list[_Piece]:
-    blocks = document.blocks or tuple(_paragraphs(document))
-    return [piece for block in blocks for piece in _block_pieces(document, block, limit)]
 
 
 def _paragraphs(document: Document) -> Iterator[Block]:
@@ -107,13 +101,11 @@ def _pack_ends(pieces: Sequence[_Piece], limit: int) -> list[int]:
     return [*ends, total] if total > start else ends
 
 
-def _passage(document: Document, start: int, end: int) -> list[Unit]:
-    """The passage between two offsets, without white space at its ends; empty if only white space is there."""
+def _passage(document: Document, start: int, end: int) -> Unit:
+    """The passage between two offsets, without white space at its ends."""
     text = document.text[start:end].strip()
-    if not text:
-        return []
     start += len(document.text[start:end]) - len(document.text[start:end].lstrip())
     span = Span(document.id, start, start + len(text))
     unit_id = content_id("p", document.id, str(span.start), str(span.end))
     blocks, ends = document.blocks_within(span), document.sentence_ends_within(span)
-    return [Unit(unit_id, Kind.PASSAGE, document.title, text, (span,), blocks, ends)]
+    return Unit(unit_id, Kind.PASSAGE, document.title, text, (span,), blocks, ends)

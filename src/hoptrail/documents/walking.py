@@ -57,15 +57,13 @@ def files_of(source: Path, *, follow: bool = False) -> Iterator[Path | DocumentE
     try:
         resolved = source.resolve(strict=True)
     except (OSError, RuntimeError, ValueError) as error:
-        reason = (
-            "does not exist: check the path" if isinstance(error, FileNotFoundError) else f"cannot be reached ({error})"
-        )
+        missing = isinstance(error, FileNotFoundError)
+        reason = "does not exist: check the path" if missing else f"cannot be reached ({error})"
         yield DocumentError(shown(source), reason)
         return
     if OF_AN_INDEX in resolved.parts:
-        yield DocumentError(
-            shown(source), "is part of an index, which holds no documents: name the folder of the documents"
-        )
+        reason = "is part of an index, which holds no documents: name the folder of the documents"
+        yield DocumentError(shown(source), reason)
         return
     waiting, followed = [resolved], set[Path]()
     while waiting:
@@ -87,7 +85,6 @@ def files_of(source: Path, *, follow: bool = False) -> Iterator[Path | DocumentE
 
 
 def _children(folder: Path) -> list[Path]:
-    """The entries of a folder that may be read, sorted by name."""
     names = sorted(child.name for child in folder.iterdir() if not child.name.startswith("."))
     if not _SIGNS_OF_AN_INDEX.isdisjoint(names):
         names = [name for name in names if not _INDEX_FILE.fullmatch(name)]
@@ -106,35 +103,37 @@ def _left_out(corpus: Path, children: list[Path]) -> LeftOut:
     return LeftOut(corpus, tuple(path for path in results if isinstance(path, Path)))
 
 
+def _target(link: Path) -> Path | None:
+    try:
+        return link.resolve(strict=True)
+    except (OSError, RuntimeError):
+        return None
+
+
 def _leads_out(link: Path, root: Path, followed: set[Path]) -> bool:
     """Whether a link leads out of the folder to a target not followed before; if so, adds the target to `followed`."""
-    try:
-        target = link.resolve(strict=True)
-    except (OSError, RuntimeError):
+    target = _target(link)
+    if target is None or target.is_relative_to(root) or root.is_relative_to(target):
         return False
-    if target.is_relative_to(root) or root.is_relative_to(target) or target in followed or OF_AN_INDEX in target.parts:
+    if target in followed or OF_AN_INDEX in target.parts:
         return False
     followed.add(target)
     return True
 
 
 def _link(link: Path, root: Path) -> Iterator[Path | Unfollowed]:
-    try:
-        target = link.resolve(strict=True)
-    except (OSError, RuntimeError):
+    target = _target(link)
+    if target is None:
         yield Unfollowed(shown(link), "is a link that leads nowhere")
-        return
-    if not target.is_relative_to(root):
-        yield Unfollowed(
-            shown(link), f"is a link that leads out of the folder, to {shown(target)}: name that as a source"
-        )
+    elif not target.is_relative_to(root):
+        reason = f"is a link that leads out of the folder, to {shown(target)}: name that as a source"
+        yield Unfollowed(shown(link), reason)
     elif OF_AN_INDEX in target.parts:
         yield Unfollowed(shown(link), "is a link into an index, which holds no documents")
-    elif any(part.startswith(".") for part in target.relative_to(root).parts):
-        if target.is_file():
-            yield target
-        else:
-            yield Unfollowed(
-                shown(link),
-                f"is a link to a folder that is hidden or in a hidden one, {shown(target)}: name that as a source",
-            )
+    elif not any(part.startswith(".") for part in target.relative_to(root).parts):
+        return
+    elif target.is_file():
+        yield target
+    else:
+        reason = f"is a link to a folder that is hidden or in a hidden one, {shown(target)}: name that as a source"
+        yield Unfollowed(shown(link), reason)

@@ -86,7 +86,6 @@ class NumberFormats:
 
 @cache
 def _column(letters: bytes) -> int:
-    """The number of a column; A is 1."""
     number = 0
     for letter in letters:
         number = 26 * number + letter - 64
@@ -134,13 +133,11 @@ def _formats_digits(code: str) -> bool:
 
 
 def _title(archive: zipfile.ZipFile) -> str:
-    return next(
-        (title.text or "" for title in _elements(_parse_member(archive, "docProps/core.xml"), "title")), ""
-    ).strip()
+    titles = _elements(_parse_member(archive, "docProps/core.xml"), "title")
+    return next((title.text or "" for title in titles), "").strip()
 
 
 def _plain(value: float) -> str:
-    """The number with the 15 digits that Excel stores."""
     text = f"{value:.15g}"
     return text if "e" not in text or abs(value) >= 1e15 else f"{value:.15f}".rstrip("0").rstrip(".")
 

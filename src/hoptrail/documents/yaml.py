@@ -13,7 +13,7 @@ import yaml
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import Unreadable, decode
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.records import record_pieces
+from hoptrail.documents.records import record_pieces, title_of
 from hoptrail.types import BlockKind
 
 
@@ -56,9 +56,7 @@ def parse_yaml(data: bytes, limits: ReadingLimits) -> Parsed:
     decoded = decode(data)
     try:
         documents = list(yaml.load_all(decoded.text, Loader=_Loader))
-        first = documents[0] if documents else None
-        name = (first.get("title") or first.get("name")) if isinstance(first, dict) else ""
-        title = name if isinstance(name, str) else ""
+        title = title_of(documents[0]) if documents else ""
         return assemble(title, _pieces(documents, limits), decoded.notes, limits.text)
     except yaml.YAMLError as error:
         raise Unreadable(f"is not YAML ({' '.join(str(error).split())[:200]})") from error

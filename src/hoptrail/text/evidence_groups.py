@@ -59,13 +59,9 @@ def _same_group(one: Block, other: Block) -> bool:
 def _build_group(statements: Sequence[tuple[UnitStatement, Block]]) -> Group:
     first, block = statements[0]
     above = " ".join(dict.fromkeys((first.unit.title, *block.path)))
-    lead = block.lead or (_line_before(first) if block.kind is BlockKind.ITEM else "")
+    line_before = first.unit.text[: first.start].rstrip().rpartition("\n")[2]
+    is_lead = block.kind is BlockKind.ITEM and len(line_before) < _LONGEST_LEAD
+    lead = block.lead or (line_before if is_lead else "")
     ordered = sorted(statements, key=lambda pair: pair[1].start) if block.cells else statements
     members = [said for said, _ in ordered]
     return Group(block.kind, f"{above} {lead}", tuple(members), block.ordered)
-
-
-def _line_before(said: UnitStatement) -> str:
-    """The line right before a list, or an empty text if that line is long."""
-    text = said.unit.text[: said.start].rstrip().rpartition("\n")[2]
-    return text if len(text) < _LONGEST_LEAD else ""

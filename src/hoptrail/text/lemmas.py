@@ -51,9 +51,5 @@ def lemma(word: str) -> str:
 def _verb(base: str, word: str, ending: str) -> str:
     """`base` with an `e`, as it is, or without its doubled letter: whichever is a known verb, else a guess by its ending."""
     candidates = (base + "e", base, base[:-1] if base[-1] == base[-2] else base)
-    known = next((candidate for candidate in candidates if candidate in BASE_VERBS), "")
-    if known:
-        return known
-    if ending == "es":
-        return base if base.endswith(("s", "x", "ch", "sh")) else word[:-1]
-    return base
+    guess = word[:-1] if ending == "es" and not base.endswith(("s", "x", "ch", "sh")) else base
+    return next((candidate for candidate in candidates if candidate in BASE_VERBS), guess)

@@ -54,18 +54,8 @@ NAME_CONNECTORS = word_set("of de la le du des di da dos del della der den von v
 """Lower-case words that may stand inside a name, between two capitalised words."""
 
 MONTHS = (
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
 )
 
 _SMALL_NUMBERS = (

@@ -66,10 +66,10 @@ def find_mentions(text: str, titles: Sequence[str] = (), *, question: bool = Fal
     taken: list[Mention] = []
     names = list(_names(text, question=question))
     disambiguated = [name for name in names if name.text.endswith(")")]
-    known = sorted(
-        (*_titles(text, titles), *(names if question else ())), key=lambda name: (name.start - name.end, name.start)
-    )
-    for group in (disambiguated, _dates(text), known, _quoted(text), names, _numbers(text)):
+    known = [*_titles(text, titles), *(names if question else ())]
+    known.sort(key=lambda name: (name.start - name.end, name.start))
+    dates = (_mention(text, *match.span(), Shape.DATE) for match in _DATE.finditer(text))
+    for group in (disambiguated, dates, known, _quoted(text), names, _numbers(text)):
         taken.extend(mention for mention in group if not any(mention.overlaps(other) for other in taken))
     taken.sort(key=lambda mention: mention.start)
     return tuple(_join_names(text, taken) if question else taken)
@@ -93,7 +93,6 @@ def figure_shape(text: str) -> Shape | None:
 
 
 def _join_names(text: str, mentions: list[Mention]) -> list[Mention]:
-    """Join names that form one title, such as `Mama's Broken Heart`."""
     joined: list[Mention] = []
     for mention in mentions:
         last = joined[-1] if joined else None
@@ -116,11 +115,6 @@ def _mention(text: str, start: int, end: int, shape: Shape) -> Mention:
     return Mention(squeeze(text[start:end]), start, end, shape)
 
 
-def _dates(text: str) -> Iterator[Mention]:
-    for match in _DATE.finditer(text):
-        yield _mention(text, match.start(), match.end(), Shape.DATE)
-
-
 _PRONOUN_ONE = re.compile(
     r"one(?= (?:of|is|was|has|had|can|could|will|would|may|must|should|who|that|which|in|on|at|to|with|and|or)\b|[^\w\s-])",
     re.IGNORECASE,
@@ -129,9 +123,8 @@ _PRONOUN_ONE = re.compile(
 
 def _numbers(text: str) -> Iterator[Mention]:
     for match in _NUMBER.finditer(text):
-        if match.group().lower() == "one" and _PRONOUN_ONE.match(text, match.start()):
-            continue
-        yield _mention(text, match.start(), match.end(), Shape.NUMBER)
+        if match.group().lower() != "one" or not _PRONOUN_ONE.match(text, match.start()):
+            yield _mention(text, *match.span(), Shape.NUMBER)
 
 
 def _quoted(text: str) -> Iterator[Mention]:
@@ -155,11 +148,7 @@ def _titles(text: str, titles: Iterable[str]) -> Iterator[Mention]:
 def _names(text: str, *, question: bool) -> Iterator[Mention]:
     run: list[Word] = []
     for word in (*words(text), None):
-        if (
-            word is not None
-            and run
-            and (_continues(text, run[-1], word) or (question and _inner_article(text, run, word)))
-        ):
+        if word and run and (_continues(text, run[-1], word) or (question and _inner_article(text, run, word))):
             run.append(word)
             continue
         yield from _finish_name(text, run, question=question)
@@ -167,16 +156,12 @@ def _names(text: str, *, question: bool) -> Iterator[Mention]:
 
 
 def _continues(text: str, before: Word, word: Word) -> bool:
-    """Whether `word` belongs to the name that ends with `before`."""
     gap = text[before.end : word.start]
     between = gap.strip()
     joined = between in ({"", "&"} if before.lower not in {"jr", "st", "dr", "mr", "mrs"} else {"", "."})
     initial = between == "." and len(before.text) == 1
-    fits = (
-        word.capitalised
-        or word.lower in NAME_CONNECTORS
-        or (word.text[0].isdigit() and before.capitalised and len(gap) == 1)
-    )
+    number = word.text[0].isdigit() and before.capitalised and len(gap) == 1
+    fits = word.capitalised or word.lower in NAME_CONNECTORS or number
     apart = len(gap) > 3 or "\t" in gap  # cells of a table
     return not apart and (joined or initial) and fits
 

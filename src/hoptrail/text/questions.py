@@ -6,7 +6,6 @@ Reads one English question at a time, by function words and word order.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -58,17 +57,11 @@ class Question:
     relations: frozenset[str]
 
 
-_ADVERBS = {
-    "where": Wanted.PLACE,
-    "when": Wanted.DATE,
-    "who": Wanted.PERSON,
-    "whom": Wanted.PERSON,
-    "whose": Wanted.PERSON,
-}
+_ADVERBS = {"where": Wanted.PLACE, "when": Wanted.DATE, **dict.fromkeys(("who", "whom", "whose"), Wanted.PERSON)}
 _DEGREES = word_set("many much tall long old high deep far wide large big heavy fast often few")
 _MEASURING = word_set("cost weigh measure")
 """Verbs whose object is a number: `what does it cost`."""
-_SIZE_OF_DEGREE = {"many": "", "much": "", "large": "", "big": "", "often": "", "few": ""}
+_SIZES = word_set("many much large big often few")
 
 
 def is_person_noun(word: str) -> bool:
@@ -114,7 +107,8 @@ def analyse(text: str, titles: tuple[str, ...] = ()) -> Question | None:
     position = _question_word(free)
     leading = words(asking_sentence(text)[:40])
     fronted = bool(leading) and leading[0].lower in OPENERS
-    if position is None and not fronted and not _are_key_words(text, free):
+    # Key words, which end without a question mark. A question in another language has no English function word.
+    if position is None and not fronted and text.endswith("?") and not any(w.lower in FUNCTION_WORDS for w in free):
         return None
     wanted, noun, used = _answer_type(free, position, fronted=fronted)
     relations = frozenset(word.stem for at, word in enumerate(free) if at not in used and word.lower not in STOP_WORDS)
@@ -123,13 +117,6 @@ def analyse(text: str, titles: tuple[str, ...] = ()) -> Question | None:
 
 
 _EXTREMES = word_set("max maximum min minimum")
-
-
-def _are_key_words(text: str, free: Sequence[Word]) -> bool:
-    """Whether a text without a question word may be English key words. A question in another language has no English
-    function word.
-    """
-    return not text.endswith("?") or any(word.lower in FUNCTION_WORDS for word in free)
 
 
 def _answer_type(free: list[Word], position: int | None, *, fronted: bool) -> tuple[Wanted, str, frozenset[int]]:
@@ -158,7 +145,7 @@ def _type_by_question_word(free: list[Word], position: int) -> tuple[Wanted, str
     if head in _ADVERBS:
         return _ADVERBS[head], "", frozenset()
     if head == "how" and following in _DEGREES:
-        used = frozenset({position + 1}) if following in _SIZE_OF_DEGREE else frozenset()
+        used = frozenset({position + 1}) if following in _SIZES else frozenset()
         return Wanted.NUMBER, "", used
     if head in {"which", "what"} and following not in AUXILIARIES:
         return _class_noun(free, position + 1)
@@ -190,11 +177,8 @@ def _class_noun(free: list[Word], start: int, *, described: bool = False) -> tup
     following = free[at].lower if at < len(free) else ""
     if described and following == "of":
         place = noun == "place" or stem(noun) == "birth"
-        return (
-            (Wanted.PLACE if place else type_of_noun(noun)),
-            "",
-            frozenset({at - 1} if noun in {"place", "date", "year"} else ()),
-        )
+        used = {at - 1} if noun in {"place", "date", "year"} else ()
+        return Wanted.PLACE if place else type_of_noun(noun), "", frozenset(used)
     return type_of_noun(noun), noun, frozenset({at - 1})
 
 

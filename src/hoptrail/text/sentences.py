@@ -182,7 +182,6 @@ def _is_short_line(text: str, end: int) -> bool:
 
 
 def _stop_ends(text: str, mark: re.Match[str]) -> bool:
-    """Whether the full stop, question mark or the like at `mark`, followed by white space, ends its sentence."""
     following = _NEXT.match(text, mark.end())
     word = (following["word"] if following else None) or ""
     in_brackets = following is not None and following["opened"] == "(" and word[:1].isdigit()
@@ -200,7 +199,6 @@ def _is_lower(letter: str) -> bool:
 
 
 def _abbreviation_ends(token: str, word: str) -> bool:
-    """Whether the single full stop between `token` and `word` ends a sentence."""
     plain = token.lower()
     if plain in _BEFORE_A_NAME:
         return False

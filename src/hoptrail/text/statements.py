@@ -93,8 +93,7 @@ def _block_statements(unit: Unit, block: Block) -> Iterator[UnitStatement]:
 
 def _needs_context(line: str) -> bool:
     """Whether a sentence needs the one before it: it begins with a pronoun, or is very short."""
-    opening = next(iter(words(line[:40])), None)
-    return len(line) < _SHORT or (opening is not None and opening.lower in PRONOUNS)
+    return len(line) < _SHORT or any(word.lower in PRONOUNS for word in words(line[:40])[:1])
 
 
 def _with_lead(block: Block, text: str) -> str:

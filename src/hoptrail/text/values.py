@@ -128,9 +128,8 @@ def quantities_in(text: str) -> Iterator[Quantity]:
     for match in _QUANTITY.finditer(text):
         number = None if _WHOLE_YEAR.fullmatch(match.group()) else read_number(match.group())
         if number is not None:
-            yield Quantity(
-                match.start(), number, "".join(_UNIT_PART.findall(with_unit(text, *match.span()))).casefold()
-            )
+            unit = "".join(_UNIT_PART.findall(with_unit(text, *match.span()))).casefold()
+            yield Quantity(match.start(), number, unit)
 
 
 def same_value(first: str, second: str) -> bool:

@@ -82,9 +82,8 @@ def _pieces(word: Word) -> Iterator[Word]:
     for run in _RUNS.finditer(word.text):
         start = word.start + run.start()
         if len(run.group()) > 1 and _ANY_UNSPACED.match(run.group()):
-            yield from (
-                Word(run.group()[at : at + 2], start + at, start + at + 2) for at in range(len(run.group()) - 1)
-            )
+            for at in range(start, start + len(run.group()) - 1):
+                yield Word(word.text[at - word.start : at - word.start + 2], at, at + 2)
         else:
             yield Word(run.group(), start, start + len(run.group()))
 

@@ -10,9 +10,12 @@ import ctypes
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from itertools import groupby
+from typing import Any, TypeVar
+
+Item = TypeVar("Item")
 
 WIDE_GAP = 1.2
 """A gap between two characters wider than this many times their size separates fragments."""
@@ -77,24 +80,16 @@ def page_fragments(page: Any) -> list[Fragment]:
     upright = turns.most_common(1)[0][0]
     fragments: list[Fragment] = []
     for turn in sorted(turns, key=lambda turn: (turn != upright, turn)):
-        run = [word for word in words if word[0].style.turn == turn]
-        fragments += _join_words(run)
+        fragments += _join_words([word for word in words if word[0].style.turn == turn])
     return fragments
 
 
 def _words(textpage: Any) -> Iterator[list[_Char]]:
-    """Yield the characters of each word; no word is empty."""
     reader = _CharReader(textpage)
-    word: list[tuple[int, str]] = []
-    for number in range(textpage.count_chars()):
-        text = reader.text(number)
-        if text:
-            word.append((number, text))
-        elif word:
-            yield reader.word(word)
-            word = []
-    if word:
-        yield reader.word(word)
+    chars = ((number, reader.text(number)) for number in range(textpage.count_chars()))
+    for is_word, word in groupby(chars, lambda char: bool(char[1])):
+        if is_word:
+            yield reader.word(list(word))
 
 
 class _CharReader:
@@ -166,26 +161,22 @@ def _turn_back(x: float, y: float, turn: int) -> tuple[float, float]:
     return ((x, y), (y, -x), (-x, -y), (-y, x))[turn]
 
 
-def _join_words(words: list[list[_Char]]) -> Iterator[Fragment]:
-    """Join words beside each other on one line into fragments."""
-    run: list[list[_Char]] = []
-    for word in (part for whole in words for part in _split_at_jumps(whole)):
-        if run and not _are_adjacent(run[-1][-1], word[0]):
-            yield _fragment(run)
+def runs(items: Iterable[Item], joins: Callable[[list[Item], Item], bool]) -> Iterator[list[Item]]:
+    """Yield the items in runs: an item that does not join the run before it begins the next."""
+    run: list[Item] = []
+    for item in items:
+        if run and not joins(run, item):
+            yield run
             run = []
-        run.append(word)
+        run.append(item)
     if run:
-        yield _fragment(run)
+        yield run
 
 
-def _split_at_jumps(word: list[_Char]) -> Iterator[list[_Char]]:
-    """Split a word of PDFium where its characters are not adjacent."""
-    start = 0
-    for place in range(1, len(word)):
-        if not _are_adjacent(word[place - 1], word[place]):
-            yield word[start:place]
-            start = place
-    yield word[start:]
+def _join_words(words: list[list[_Char]]) -> Iterator[Fragment]:
+    """Join words beside each other on one line into fragments; a word of PDFium ends where its characters are not adjacent."""
+    parts = (part for word in words for part in runs(word, lambda run, char: _are_adjacent(run[-1], char)))
+    return map(_fragment, runs(parts, lambda run, part: _are_adjacent(run[-1][-1], part[0])))
 
 
 def _are_adjacent(one: _Char, other: _Char) -> bool:

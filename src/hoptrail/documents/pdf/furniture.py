@@ -60,7 +60,6 @@ def _edge(lines: Sequence[Line], repeated: Sequence[bool]) -> Iterator[Fragment]
 
 
 def _is_page_number(line: Line, number: int) -> bool:
-    """Whether a line is only the number of its page."""
     match = _PAGE_NUMBER.fullmatch(line.text)
     return match is not None and int(match["page"]) == number
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate, groupby
 from statistics import median
 
-from hoptrail.documents.pdf.fragments import Fragment
+from hoptrail.documents.pdf.fragments import Fragment, runs
 
 _SPANNING = 0.3
 """Maximal share of a page's lines that cross the gutter."""
@@ -98,14 +99,9 @@ def _column(fragments: Sequence[Fragment]) -> Column:
 
 def lines_of(fragments: Sequence[Fragment]) -> Iterator[Line]:
     """Yield the lines from the top down. Small fragments slightly above or below a large one are on its line."""
-    row: list[Fragment] = []
-    for fragment in sorted(fragments, key=lambda fragment: (fragment.base, fragment.left)):
-        if row and not _on_one_line(row, fragment):
-            yield _line(row)
-            row = []
-        row.append(fragment)
-    if row:
-        yield _line(row)
+    ordered = sorted(fragments, key=lambda fragment: (fragment.base, fragment.left))
+    for row in runs(ordered, _on_one_line):
+        yield Line(tuple(sorted(row, key=lambda fragment: fragment.left)))
 
 
 def _on_one_line(row: Sequence[Fragment], fragment: Fragment) -> bool:
@@ -113,26 +109,13 @@ def _on_one_line(row: Sequence[Fragment], fragment: Fragment) -> bool:
     return fragment.base - row[0].base < 0.35 * size
 
 
-def _line(row: list[Fragment]) -> Line:
-    return Line(tuple(sorted(row, key=lambda fragment: fragment.left)))
-
-
 def _crosses(fragment: Fragment, gutter: float) -> bool:
     return fragment.left < gutter < fragment.right
 
 
 def _bands(fragments: Sequence[Fragment], gutter: float) -> Iterator[list[Fragment]]:
-    """Yield from the top down runs of lines that cross the gutter, and runs of lines that do not."""
-    band: list[Fragment] = []
-    spanning = False
-    for line in lines_of(fragments):
-        crosses = any(_crosses(fragment, gutter) for fragment in line.fragments)
-        if band and crosses != spanning:
-            yield band
-            band = []
-        spanning = crosses
-        band += line.fragments
-    yield band
+    for _, band in groupby(lines_of(fragments), lambda line: any(_crosses(part, gutter) for part in line.fragments)):
+        yield [fragment for line in band for fragment in line.fragments]
 
 
 def _gutter(fragments: Sequence[Fragment]) -> float | None:
@@ -154,28 +137,18 @@ def _gutter(fragments: Sequence[Fragment]) -> float | None:
 
 
 def _crossing(fragments: Sequence[Fragment], left: float, width: int) -> list[int]:
-    """The number of fragments across each point of the width."""
     steps = [0] * (width + 2)
     for fragment in fragments:
         steps[max(0, int(fragment.left - left))] += 1
         steps[min(width + 1, int(fragment.right - left) + 1)] -= 1
-    total, counts = 0, []
-    for step in steps:
-        total += step
-        counts.append(total)
-    return counts
+    return list(accumulate(steps))
 
 
 def _runs(places: range, crossing: Sequence[int], fewest: int) -> Iterator[range]:
-    start = None
-    for place in places:
-        if crossing[place] == fewest:
-            start = place if start is None else start
-        elif start is not None:
-            yield range(start, place)
-            start = None
-    if start is not None:
-        yield range(start, places.stop)
+    for is_fewest, run in groupby(places, lambda place: crossing[place] == fewest):
+        if is_fewest:
+            found = list(run)
+            yield range(found[0], found[-1] + 1)
 
 
 def _is_prose(side: Sequence[Fragment], total: int) -> bool:

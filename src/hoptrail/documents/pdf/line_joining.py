@@ -20,7 +20,8 @@ def joined(lines: Sequence[Line], known: frozenset[str]) -> str:
     text = ""
     for line in lines:
         text = _append(text, line.text, known) if text else line.text
-    return _without_soft_hyphens(text)
+    # A soft hyphen at the end or before white space becomes a hyphen; elsewhere it is removed.
+    return re.sub(r"\xad(?=\s|$)", "-", text).replace("\xad", "")
 
 
 def _append(text: str, line: str, known: frozenset[str]) -> str:
@@ -30,8 +31,3 @@ def _append(text: str, line: str, known: frozenset[str]) -> str:
     whole, hyphenated = (f"{head}{mark}{tail}".casefold().strip(".,;:()") for mark in ("", "-"))
     keep_hyphen = not tail[:1].islower() or (whole not in known and (hyphenated in known or "-" in head))
     return f"{text[:-1]}{'-' if keep_hyphen else ''}{line}"
-
-
-def _without_soft_hyphens(text: str) -> str:
-    """A soft hyphen at the end or before white space becomes a hyphen; elsewhere it is removed."""
-    return re.sub(r"\xad(?=\s|$)", "-", text).replace("\xad", "")

@@ -74,7 +74,6 @@ def _has_picture(page: Any) -> bool:
 
 
 def _render(page: Any) -> bytes:
-    """The page as a greyscale picture in the PGM format."""
     width, height = page.get_size()
     scale = _DPI / 72
     if width * height * scale * scale > _LARGEST:

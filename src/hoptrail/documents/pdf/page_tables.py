@@ -47,7 +47,6 @@ def aligned_tables(lines: Sequence[Line], is_none: Callable[[Line], bool]) -> It
 
 
 def _run(lines: Sequence[Line], start: int, is_none: Callable[[Line], bool]) -> tuple[list[list[Line]], int]:
-    """The lines of each row from line `start` on, and the line after the last row."""
     parts = len(_parts(lines[start]))
     rows: list[list[Line]] = []
     for place in range(start, len(lines)):
@@ -80,7 +79,6 @@ def _texts(row: Sequence[Line]) -> tuple[str, ...]:
 
 
 def _parts(line: Line) -> tuple[Fragment, ...]:
-    """The parts of a line; none if it is a list item."""
     return line.fragments if not _MARK.fullmatch(line.fragments[0].text) else ()
 
 
@@ -93,14 +91,8 @@ def _in_columns(lines: Sequence[Line]) -> bool:
 
 def _is_aligned(cells: Sequence[Fragment]) -> bool:
     tolerance = 0.5 * cells[0].size
-    edges = (
-        [cell.left for cell in cells],
-        [cell.right for cell in cells],
-        [(cell.left + cell.right) / 2 for cell in cells],
-    )
-    return any(_share_alike(places, tolerance) >= _ALIGNED for places in edges)
-
-
-def _share_alike(places: Sequence[float], tolerance: float) -> float:
-    middle = sorted(places)[len(places) // 2]
-    return sum(abs(place - middle) <= tolerance for place in places) / len(places)
+    for places in zip(*((cell.left, cell.right, (cell.left + cell.right) / 2) for cell in cells), strict=True):
+        middle = sorted(places)[len(places) // 2]
+        if sum(abs(place - middle) <= tolerance for place in places) / len(places) >= _ALIGNED:
+            return True
+    return False

@@ -145,14 +145,8 @@ def _bookmarks(document: Any) -> Iterator[tuple[tuple[int, str], int]]:
 
 
 def _parts(pages: Sequence[_Page], style: Style) -> list[Part]:
-    remaining = without_furniture([page.fragments for page in pages])
-    return parts_of(
-        (
-            (page.number, fragments, grids_of(page.rules, fragments))
-            for page, fragments in zip(pages, remaining, strict=True)
-        ),
-        style,
-    )
+    remaining = zip(pages, without_furniture([page.fragments for page in pages]), strict=True)
+    return parts_of(((page.number, flow, grids_of(page.rules, flow)) for page, flow in remaining), style)
 
 
 def _title(document: Any, parts: Sequence[Part], style: Style) -> str:

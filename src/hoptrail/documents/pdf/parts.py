@@ -91,8 +91,6 @@ def parts_of(pages: Iterable[tuple[int, Sequence[Fragment], Sequence[Grid]]], st
 
 
 class _Builder:
-    """Builds the parts, column by column."""
-
     def __init__(self, style: Style) -> None:
         self.parts: list[Part] = []
         self._style = style
@@ -100,10 +98,8 @@ class _Builder:
 
     def add(self, column: Column, page: int, grids: Sequence[Grid]) -> None:
         """Add the parts of a column."""
-        tables = {
-            table.first: table
-            for table in aligned_tables(column.lines, lambda line: _LEADERS.search(line.text) is not None)
-        }
+        found = aligned_tables(column.lines, lambda line: _LEADERS.search(line.text) is not None)
+        tables = {table.first: table for table in found}
         leading = _leading(column.lines)
         place, before = 0, None
         while place < len(column.lines):
@@ -139,9 +135,8 @@ class _Builder:
         elif _is_entry(line):
             self.parts.append(Part(BlockKind.ITEM, page, [line], 1))
         elif self._begins_item(line, before, column, leading):
-            self.parts.append(
-                Part(BlockKind.ITEM, page, [line], self._depth(line), _NUMBERED.match(line.text) is not None)
-            )
+            ordered = _NUMBERED.match(line.text) is not None
+            self.parts.append(Part(BlockKind.ITEM, page, [line], self._depth(line), ordered))
         elif before is not None and last is not None and self._belongs_to(last, before, line, column, leading):
             last.lines.append(line)
         else:
@@ -152,10 +147,9 @@ class _Builder:
                 self.parts.append(Part(BlockKind.PARAGRAPH, page, [line]))
 
     def _heading(self, line: Line, before: Line | None, page: int, level: int) -> None:
-        """Add a heading, or a further line of the last one."""
-        last = self.parts[-1] if self.parts else None
+        last = self._last(BlockKind.HEADING)
         near = before is not None and line.base - before.base < 1.7 * line.size
-        if last is not None and last.kind is BlockKind.HEADING and last.level == level and near:
+        if last is not None and last.level == level and near:
             last.lines.append(line)
         else:
             self.parts.append(Part(BlockKind.HEADING, page, [line], level))
@@ -167,12 +161,14 @@ class _Builder:
         if known is not None:
             return known
         by_size = self._style.levels.get(half_points(line.size), 0)
-        wordless = not any(map(str.isalpha, text)) and not self._continues_heading(by_size)
+        heading = self._last(BlockKind.HEADING)
+        continues = by_size and heading is not None and heading.level == by_size
+        wordless = not any(map(str.isalpha, text)) and not continues
         if wordless or _is_entry(line) or BULLET.match(text) or text.endswith((",", ";")):
             return 0
         if by_size and len(text) <= _LONGEST_HEADING:
             return by_size
-        apart = before is None or line.base - before.base > 1.2 * leading or self._follows_bold(line)
+        apart = before is None or line.base - before.base > 1.2 * leading or (heading and line.bold)
         short = len(text) <= _LONGEST_BOLD_HEADING and not text.endswith((".", ":"))
         plain = self._style.bold_stands_out and line.bold and not line.mono
         sized = line.size >= 0.95 * self._style.body
@@ -180,17 +176,13 @@ class _Builder:
             return min(6, len(set(self._style.levels.values())) + 1)
         return 0
 
-    def _follows_bold(self, line: Line) -> bool:
-        last = self.parts[-1] if self.parts else None
-        return last is not None and last.kind is BlockKind.HEADING and line.bold
-
-    def _continues_heading(self, level: int) -> bool:
-        last = self.parts[-1] if self.parts else None
-        return bool(level) and last is not None and last.kind is BlockKind.HEADING and last.level == level
+    def _last(self, *kinds: BlockKind) -> Part | None:
+        """The last part, if it is of one of these kinds."""
+        return self.parts[-1] if self.parts and self.parts[-1].kind in kinds else None
 
     def _code(self, line: Line, before: Line | None, page: int) -> None:
-        last = self.parts[-1] if self.parts else None
-        if last is not None and last.kind is BlockKind.CODE and (before is None or before.mono):
+        last = self._last(BlockKind.CODE)
+        if last is not None and (before is None or before.mono):
             last.lines.append(line)
         else:
             self.parts.append(Part(BlockKind.CODE, page, [line]))
@@ -207,14 +199,12 @@ class _Builder:
 
     def _depth(self, line: Line) -> int:
         """The depth of a list item, by its indent relative to the items above."""
-        last = self.parts[-1] if self.parts else None
-        if last is None or last.kind is not BlockKind.ITEM:
+        if not self._last(BlockKind.ITEM):
             self._indents = []
         self._indents = [indent for indent in self._indents if indent < line.left - 0.5 * line.size] + [line.left]
         return len(self._indents)
 
     def _belongs_to(self, last: Part, before: Line, line: Line, column: Column, leading: float) -> bool:
-        """Whether a line belongs to the last part, whose last line is `before`."""
         if last.kind not in {BlockKind.PARAGRAPH, BlockKind.ITEM} or _differ(before, line):
             return False
         gap = line.base - before.base
@@ -248,7 +238,6 @@ def _is_entry(line: Line) -> bool:
 
 
 def _leading(lines: Sequence[Line]) -> float:
-    """The median distance between baselines."""
     gaps = [after.base - line.base for line, after in pairwise(lines)]
     usual = [gap for gap, line in zip(gaps, lines, strict=False) if 0.5 * line.size < gap < 2 * line.size]
     return median(usual) if usual else 1.3 * median(line.size for line in lines)

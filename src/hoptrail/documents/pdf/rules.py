@@ -88,7 +88,6 @@ def grids_of(rules: Rules, fragments: Sequence[Fragment]) -> list[Grid]:
 
 
 def _boxes(page: Any) -> Iterator[_Box]:
-    """Yield the bounds of the lines and rectangles drawn by paths."""
     import pypdfium2.raw as pdfium
 
     left, bottom, right, top = (ctypes.c_float() for _ in range(4))
@@ -108,7 +107,6 @@ def _boxes(page: Any) -> Iterator[_Box]:
 
 
 def _segments(pdfium: Any, path: Any) -> Iterator[_Box]:
-    """Yield the straight lines of a path that draws several."""
     matrix = pdfium.FS_MATRIX()
     if not pdfium.FPDFPageObj_GetMatrix(path, matrix):
         return
@@ -123,14 +121,11 @@ def _segments(pdfium: Any, path: Any) -> Iterator[_Box]:
             -(matrix.b * x.value + matrix.d * y.value + matrix.f),
         )
         if before is not None and pdfium.FPDFPathSegment_GetType(segment) == pdfium.FPDF_SEGMENT_LINETO:
-            yield _Box(
-                min(before[0], point[0]), min(before[1], point[1]), max(before[0], point[0]), max(before[1], point[1])
-            )
+            yield _Box(*map(min, before, point), *map(max, before, point))
         before = point
 
 
 def _connected(horizontal: Sequence[_Box], vertical: Sequence[_Box]) -> Iterator[tuple[list[_Box], list[_Box]]]:
-    """Yield groups of connected horizontal and vertical lines."""
     waiting_h, waiting_v = list(horizontal), list(vertical)
     if not (waiting_h and waiting_v) or len(waiting_h) * len(waiting_v) > _MOST_PAIRS:
         return
@@ -146,18 +141,13 @@ def _connected(horizontal: Sequence[_Box], vertical: Sequence[_Box]) -> Iterator
 
 
 def _split_by_touch(lines: Sequence[_Box], others: Sequence[_Box]) -> tuple[list[_Box], list[_Box]]:
-    """The lines that touch one of `others`, and the rest."""
     touching = [any(_touch(line, other) for other in others) for line in lines]
     return [*compress(lines, touching)], [line for line, touches in zip(lines, touching, strict=True) if not touches]
 
 
 def _touch(one: _Box, other: _Box) -> bool:
-    return (
-        one.left <= other.right + _THIN
-        and other.left <= one.right + _THIN
-        and one.top <= other.bottom + _THIN
-        and other.top <= one.bottom + _THIN
-    )
+    beside = one.left <= other.right + _THIN and other.left <= one.right + _THIN
+    return beside and one.top <= other.bottom + _THIN and other.top <= one.bottom + _THIN
 
 
 def _grid(lines: tuple[list[_Box], list[_Box]], fragments: Sequence[Fragment]) -> Grid | None:
@@ -172,8 +162,9 @@ def _grid(lines: tuple[list[_Box], list[_Box]], fragments: Sequence[Fragment]) -
         for column, part in _split_at_columns(fragment, xs) if row is not None else ():
             inside.setdefault((row or 0, column), []).append(part)
             contents.add(fragment)
+    places = [[(row, column) for column in range(len(xs) - 1)] for row in range(len(ys) - 1)]
     rows = tuple(
-        tuple(_cell(inside.get((row, column), ())) for column in range(len(xs) - 1)) for row in range(len(ys) - 1)
+        tuple(" ".join(line.text for line in lines_of(inside.get(place, ()))) for place in row) for row in places
     )
     return Grid(xs, ys, tuple(row for row in rows if any(row)), frozenset(contents)) if _is_table(rows) else None
 
@@ -208,7 +199,3 @@ def _distinct(places: Iterable[float]) -> tuple[float, ...]:
 
 def _slot(edges: Sequence[float], place: float) -> int | None:
     return next((number for number in range(len(edges) - 1) if edges[number] <= place < edges[number + 1]), None)
-
-
-def _cell(fragments: Sequence[Fragment]) -> str:
-    return " ".join(line.text for line in lines_of(fragments))

@@ -6,35 +6,31 @@ out or ends its process is repeated page by page, so that only the faulty page i
 
 from __future__ import annotations
 
-import contextlib
 import json
-import subprocess
-import sys
-import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 
-from hoptrail.documents.child import receive, send
-from hoptrail.documents.wikipedia.child import FIELDS, LARGEST
+from hoptrail.documents.child_process import ChildProcess
+from hoptrail.documents.wikipedia.child import LARGEST
 from hoptrail.documents.wikipedia.converting import Converted, Form, WikipediaSettings
 from hoptrail.documents.wikipedia.dump import RawPage, title_of
 from hoptrail.documents.wikipedia.page import Site
+from hoptrail.json_object import JsonObject
 
 Batch = Sequence[RawPage]
 PATIENCE = 20
 """Wall-clock seconds allowed per CPU second, which the child counts: the machine may be busy."""
 
 
-@dataclass
 class _Child:
-    """A process that is started on first use, and again after it was ended."""
+    """Converts pages in a process, which is started on first use, and again after it was ended."""
 
-    site: Site
-    settings: WikipediaSettings
-    process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+    def __init__(self, site: Site, settings: WikipediaSettings) -> None:
+        self._seconds = settings.seconds
+        self.process = ChildProcess("hoptrail.documents.wikipedia.child", asdict(site), asdict(settings))
 
     def convert(self, batch: Batch) -> list[Converted]:
         """Convert the pages of a batch; pages with a fault become faults."""
@@ -43,49 +39,22 @@ class _Child:
         return [Converted(Form.FAULT, page.title, detail=page.fault) if page.fault else next(results) for page in batch]
 
     def _convert_valid(self, pages: Sequence[bytes]) -> list[Converted]:
-        results = self._request(pages)
-        if results is not None:
+        if (results := self._request(pages)) is not None:
             return results
         if len(pages) > 1:
             return [converted for page in pages for converted in self._convert_valid([page])]
-        seconds = self.settings.seconds
-        reason = f"cannot be parsed: it takes longer than {seconds} seconds, or ends its parser"
+        reason = f"cannot be parsed: it takes longer than {self._seconds} seconds, or ends its parser"
         return [Converted(Form.FAULT, title_of(pages[0]), detail=reason)]
 
     def _request(self, pages: Sequence[bytes]) -> list[Converted] | None:
         """Let the process convert pages. Returns None if it does not answer in time, or ends."""
-        process = self.process = self.process or self._start()
-        clock = threading.Timer(PATIENCE * self.settings.seconds, process.kill)
-        clock.start()
-        try:
-            send(process.stdin, {"sizes": [len(page) for page in pages]}, b"".join(pages))  # type: ignore[arg-type]
-            reply = receive(process.stdout, LARGEST)  # type: ignore[arg-type]
-        except (BrokenPipeError, ConnectionResetError):
-            reply = None
-        finally:
-            clock.cancel()
+        request = {"sizes": [len(page) for page in pages]}, b"".join(pages)
+        started = self.process.start()
+        reply = self.process.ask(request, PATIENCE * self._seconds, LARGEST) if started else None
         if reply is None:
-            self.end()
+            self.process.end()
             return None
-        return [_from_row(row) for row in json.loads(reply[1])]
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        """A new session keeps Ctrl-C away from the child: the parent finishes the batches under way."""
-        arguments = [json.dumps(asdict(self.site)), json.dumps(asdict(self.settings))]
-        command = [sys.executable, "-P", "-m", "hoptrail.documents.wikipedia.child", *arguments]
-        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
-
-    def end(self) -> None:
-        """Kill the process, if it runs."""
-        process, self.process = self.process, None
-        if process is None:
-            return
-        process.kill()
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(BrokenPipeError):
-                    pipe.close()
-        process.wait()
+        return [_converted(values) for values in json.loads(reply[1])]
 
 
 @contextmanager
@@ -98,7 +67,7 @@ def converting(site: Site, settings: WikipediaSettings, workers: int) -> Iterato
     finally:
         threads.shutdown(cancel_futures=True)
         for child in children:
-            child.end()
+            child.process.end()
 
 
 @dataclass(frozen=True)
@@ -128,9 +97,6 @@ class Pool:
             yield pending.popleft().result()
 
 
-def _from_row(row: list[object]) -> Converted:
-    values = dict(zip(FIELDS, row, strict=True))
-    values["form"] = Form(str(values["form"]))
-    for name in ("pairs", "dropped"):
-        values[name] = tuple(map(tuple, values[name]))  # type: ignore[call-overload]
-    return Converted(**values)  # type: ignore[arg-type]
+def _converted(values: JsonObject) -> Converted:
+    pairs, dropped = (tuple(map(tuple, values[name])) for name in ("pairs", "dropped"))
+    return Converted(**{**values, "form": Form(values["form"]), "pairs": pairs, "dropped": dropped})

@@ -28,6 +28,10 @@ _DISAMBIGUATION_TITLE = re.compile(
 )
 
 
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(text.split(", "))
+
+
 @dataclass(frozen=True, slots=True)
 class WikipediaSettings:
     """Settings for a wiki. Names are compared without case; wikis in other languages need other names.
@@ -42,33 +46,14 @@ class WikipediaSettings:
         UsageError: a number is below 1, a name is empty, or a pattern is invalid.
     """
 
-    disambiguation: tuple[str, ...] = (
-        *(
-            "disambiguation",
-            "disambig",
-            "disamb",
-            "dab",
-            "hndis",
-            "geodis",
-            "mil-unit-dis",
-            "numberdis",
-            "roaddis",
-            "schooldis",
-        ),
-        *("callsigndis", "letter-number combination disambiguation", "disambiguation page"),
+    disambiguation: tuple[str, ...] = _names(
+        "disambiguation, disambig, disamb, dab, hndis, geodis, mil-unit-dis, numberdis, roaddis, schooldis, callsigndis, "
+        "letter-number combination disambiguation, disambiguation page"
     )
     disambiguation_documents: bool = False
-    infoboxes: tuple[str, ...] = (
-        "infobox",
-        "taxobox",
-        "automatic taxobox",
-        "speciesbox",
-        "geobox",
-        "drugbox",
-        "chembox",
-    )
+    infoboxes: tuple[str, ...] = _names("infobox, taxobox, automatic taxobox, speciesbox, geobox, drugbox, chembox")
     templates: tuple[tuple[str, str], ...] = ()
-    left_out_sections: tuple[str, ...] = ("references", "external links", "further reading", "footnotes", "citations")
+    left_out_sections: tuple[str, ...] = _names("references, external links, further reading, footnotes, citations")
     characters: int = 4 * MIB
     seconds: int = 20
 
@@ -135,10 +120,10 @@ def _convert_page(page: Page, site: Site, settings: WikipediaSettings) -> Conver
     if listing and not settings.disambiguation_documents:
         return Converted(Form.DISAMBIGUATION, page.title)
     text, pairs, dropped = convert_text(wikitext, site, settings)
+    form = Form.ENTITY if text else Form.LEFT_OUT
+    form = Form.DISAMBIGUATION if listing else form
     if not text:
-        form = Form.DISAMBIGUATION if listing else Form.LEFT_OUT
         return Converted(form, page.title, detail="without text", dropped=dropped)
-    form = Form.DISAMBIGUATION if listing else Form.ENTITY
     return Converted(form, page.title, page.id, text, pairs, words_in(text), dropped=dropped)
 
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -27,8 +27,9 @@ from hoptrail.documents.wikipedia.child_pool import converting
 from hoptrail.documents.wikipedia.converting import Converted, Form, WikipediaSettings
 from hoptrail.documents.wikipedia.dump import Dump, RawPage, open_dump
 from hoptrail.documents.wikipedia.page import Site, read_site
-from hoptrail.documents.wikipedia.progress_file import Notebook, Profile, Progress, open_notebook
+from hoptrail.documents.wikipedia.progress_file import Notebook, Progress, open_notebook
 from hoptrail.errors import DocumentError, Interrupted, StorageError, UsageError
+from hoptrail.execution.executor import batched
 from hoptrail.json_object import JsonObject
 from hoptrail.models.extras import optional_package
 
@@ -47,14 +48,6 @@ COUNTED = 100
 
 DEFAULTS = WikipediaSettings()
 Report = Callable[[str, int, int], None]
-
-
-def _ignore_progress(what: str, done: int, total: int) -> None:
-    """The default for `report`."""
-
-
-def _never() -> bool:
-    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +96,8 @@ def build_corpus(
     out: Path,
     settings: WikipediaSettings = DEFAULTS,
     workers: int = 1,
-    report: Report = _ignore_progress,
-    stopped: Callable[[], bool] = _never,
+    report: Report = lambda *_: None,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> WikipediaCorpus:
     """Build the corpus of a dump in the folder `out`, or resume; a complete corpus is left as it is.
 
@@ -141,8 +134,6 @@ def build_corpus(
 
 @dataclass
 class _Builder:
-    """Builds one corpus."""
-
     dump: Path
     out: Path
     identity: dict[str, str | int]
@@ -155,7 +146,7 @@ class _Builder:
 
     @property
     def task(self) -> str:
-        return _task(self.identity, self.settings)
+        return _task(self.identity, _made_by(self.settings))
 
     def read(self, workers: int) -> None:
         """Read the dump to its end, from the last checkpoint of an earlier run."""
@@ -166,11 +157,10 @@ class _Builder:
             return
         with open_dump(self.dump) as opened, _appending(self.out / PART, self.progress.size) as documents:
             pages = opened.pages()
-            first = next(pages, None)
-            site = _site(opened)
-            remaining = self._skip_finished(chain([] if first is None else [first], pages))
-            with converting(site, self.settings, workers) as pool:
-                for converted in pool.each(_batches(remaining)):
+            first = list(islice(pages, 1))  # the description of the wiki comes before it
+            remaining = self._skip_finished(chain(first, pages))
+            with converting(_site(opened), self.settings, workers) as pool:
+                for converted in pool.each(batched(remaining, BATCH, lambda page: len(page.data), BATCH_BYTES)):
                     self._write(converted, documents)
                     self.report(f"MiB of {self.dump.name}", opened.read // MIB, int(self.identity["bytes"]) // MIB)
                     self._checkpoint(documents)
@@ -179,7 +169,6 @@ class _Builder:
             self._commit(documents)
 
     def _skip_finished(self, pages: Iterator[RawPage]) -> Iterator[RawPage]:
-        """Yield the pages that no earlier run has finished."""
         for number, page in enumerate(pages):
             if number >= self.progress.pages:
                 yield page
@@ -196,8 +185,8 @@ class _Builder:
         progress = self.progress
         for page in pages:
             if page.text:
-                line = json.dumps({"id": page.id, "title": page.title, "text": page.text}, ensure_ascii=False)
-                progress.size += documents.write(line.encode() + b"\n")
+                content = {"id": page.id, "title": page.title, "text": page.text}
+                progress.size += documents.write(_json_line(content))
             self.notebook.enter(page)
             progress.pages += 1
             progress.forms[page.form] += 1
@@ -223,7 +212,8 @@ class _Builder:
         used, total = 0, self.progress.forms[Form.ENTITY] + self.progress.forms[Form.DISAMBIGUATION]
         with _replacing(self.out / PROFILES) as file:
             for number, profile in enumerate(self.notebook.profiles(), 1):
-                file.write(_line(profile))
+                names = {"title": profile.title, "also": profile.also, "ambiguous": profile.ambiguous}
+                file.write(_json_line({**names, "profile": profile.pairs}))
                 used += len(profile.also)
                 if number % CHECKPOINT == 0:
                     self.report("profiles", number, total)
@@ -258,19 +248,6 @@ class _Builder:
         )
 
 
-def _batches(pages: Iterable[RawPage]) -> Iterator[list[RawPage]]:
-    batch: list[RawPage] = []
-    size = 0
-    for page in pages:
-        batch.append(page)
-        size += len(page.data)
-        if len(batch) >= BATCH or size >= BATCH_BYTES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
-
-
 def _site(opened: Dump) -> Site:
     try:
         return read_site(opened.header)
@@ -292,28 +269,24 @@ def _made_by(settings: WikipediaSettings) -> dict[str, object]:
     return {"format": FORMAT, "mwparserfromhell": version("mwparserfromhell"), "settings": asdict(settings)}
 
 
-def _task(identity: object, settings: WikipediaSettings) -> str:
-    return json.dumps({"dump": identity, "made_by": _made_by(settings)}, sort_keys=True)
+def _task(dump: object, made_by: object) -> str:
+    return json.dumps({"dump": dump, "made_by": made_by}, sort_keys=True)
 
 
 def _load_finished(out: Path, identity: object, settings: WikipediaSettings) -> WikipediaCorpus | None:
-    """The complete corpus in `out`, or None.
-
-    Raises:
-        UsageError: `out` has another corpus, or its manifest is not one.
-    """
+    """The complete corpus in `out`, which must be that of this dump and these settings, or None."""
     file = out / MANIFEST
     if not file.exists():
         return None
     try:
         content = json.loads(file.read_bytes())
-        task = json.dumps({name: content[name] for name in ("dump", "made_by")}, sort_keys=True)
+        task = _task(content["dump"], content["made_by"])
         corpus = WikipediaCorpus.from_json(content)
     except (ValueError, TypeError, KeyError) as error:
         raise UsageError(
             f"{file} is not the manifest of a corpus of Wikipedia: take another folder as --out."
         ) from error
-    _check_same(out, task == _task(identity, settings))
+    _check_same(out, task == _task(identity, _made_by(settings)))
     return corpus
 
 
@@ -327,11 +300,7 @@ def _check_same(out: Path, same: bool) -> None:
 
 @contextmanager
 def _appending(file: Path, size: int) -> Iterator[BinaryIO]:
-    """Open the file for appending, truncated to its `size` at the last checkpoint.
-
-    Raises:
-        UsageError: the file is shorter than that.
-    """
+    """Open the file for appending, truncated to its `size` at the last checkpoint."""
     with file.open("r+b" if file.exists() else "w+b") as stream:
         if stream.seek(0, os.SEEK_END) < size:
             raise UsageError(f"{file} is not as the last run left it: remove the folder and begin anew.")
@@ -342,7 +311,6 @@ def _appending(file: Path, size: int) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _replacing(file: Path) -> Iterator[BinaryIO]:
-    """Write a file atomically, replacing an old one."""
     part = file.with_name(f"{file.name}.part")
     with part.open("wb") as stream:
         yield stream
@@ -351,11 +319,5 @@ def _replacing(file: Path) -> Iterator[BinaryIO]:
     part.replace(file)
 
 
-def _line(profile: Profile) -> bytes:
-    content = {
-        "title": profile.title,
-        "also": profile.also,
-        "ambiguous": profile.ambiguous,
-        "profile": profile.pairs,
-    }
+def _json_line(content: JsonObject) -> bytes:
     return json.dumps(content, ensure_ascii=False).encode() + b"\n"

@@ -102,13 +102,10 @@ class Dump:
 
     def _begin(self, header: bytes) -> None:
         self.header = header
-        if b"<mediawiki" not in header:
-            if self.ended:
-                raise DocumentError(str(self.path), f"holds no page that can be read: {self.ended}")
-            raise DocumentError(
-                str(self.path),
-                "is not a MediaWiki XML dump (it does not begin with `<mediawiki`): give a pages-articles file",
-            )
+        if b"<mediawiki" in header:
+            return
+        reason = "is not a MediaWiki XML dump (it does not begin with `<mediawiki`): give a pages-articles file"
+        raise DocumentError(str(self.path), f"holds no page that can be read: {self.ended}" if self.ended else reason)
 
     def _finish(self) -> None:
         before, *opened = bytes(self._rest).split(_OPEN)

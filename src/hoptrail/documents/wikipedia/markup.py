@@ -11,11 +11,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from hoptrail.documents.decoding import cleaned
 from hoptrail.documents.wikipedia.page import CATEGORY, FILE, Site
 from hoptrail.documents.wikipedia.templates import ITEM, filled, is_known, says_nothing, shown, template_name
+from hoptrail.text.lexicon import word_set
 from hoptrail.text.normal_forms import squeeze
 
 HEADING = "\x1e"
@@ -45,23 +46,11 @@ _EMPTY_BRACKETS = re.compile(r"[ ]?\((?:\s*[,;:])*\s*\)")
 _BRACKET = re.compile(r"\((?:\s*[,;])+\s*|\(\s+")
 _BEFORE_STOP = re.compile(r"[ ]+([,.;:)])(?=\s|$)")
 _OTHER_LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z]+){0,2}:\S")
-_HIDDEN_TAGS = {
-    *(
-        "ref",
-        "references",
-        "gallery",
-        "math",
-        "chem",
-        "timeline",
-        "score",
-        "style",
-        "script",
-        "imagemap",
-        "templatestyles",
-    ),
-    *("table", "syntaxhighlight", "source", "graph", "maplink", "mapframe", "hiero", "indicator", "categorytree"),
-}
-_BREAKING = {"br", "li", "dt", "dd", "p", "div", "blockquote", "center", "hr", "ul", "ol", "dl", "poem"}
+_HIDDEN_TAGS = word_set(
+    "ref references gallery math chem timeline score style script imagemap templatestyles table syntaxhighlight source graph "
+    "maplink mapframe hiero indicator categorytree"
+)
+_BREAKING = word_set("br li dt dd p div blockquote center hr ul ol dl poem")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,25 +137,34 @@ class Renderer:
 
     def text(self, nodes: Iterable[Any]) -> str:
         """The text of nodes with the marks ITEM and HEADING, and line breaks as in the source."""
-        return "".join(self._NODES[type(node).__name__](self, node) for node in nodes)
+        return "".join(map(self._shown, nodes))
 
-    def _text(self, node: Any) -> str:
-        text: str = node.value
-        if not _ODD.search(text):
-            return text
-        return _QUOTES.sub(_quotes, _LEFTOVER.sub("", _TAG.sub("", _CONTROL.sub("", text))))
-
-    def _heading(self, node: Any) -> str:
-        return f"\n{HEADING}{node.level}{self.text(node.title.nodes)}\n"
+    def _shown(self, node: Any) -> str:
+        match type(node).__name__:
+            case "Text":
+                return _shown_text(node.value)
+            case "Wikilink":
+                return self._link(node)
+            case "Template":
+                return self._template(node)
+            case "Tag":
+                return self._tag(node)
+            case "HTMLEntity":
+                return _character(node)
+            case "Heading":
+                return f"\n{HEADING}{node.level}{self.text(node.title.nodes)}\n"
+            case "ExternalLink":
+                address = "" if node.brackets else str(node.url)
+                return self.text(node.title.nodes) if node.title else address
+            case "Argument" if node.default:
+                return self.text(node.default.nodes)
+        return ""
 
     def _link(self, node: Any) -> str:
         title = str(node.title).strip()
         if self.site.namespace_of(title) in {FILE, CATEGORY} or (not node.text and _OTHER_LANGUAGE.match(title)):
             return ""
         return self.text((node.title if node.text is None else node.text).nodes).removeprefix(":")
-
-    def _external(self, node: Any) -> str:
-        return self.text(node.title.nodes) if node.title else "" if node.brackets else str(node.url)
 
     def _template(self, node: Any) -> str:
         name = template_name(str(node.name))
@@ -185,39 +183,26 @@ class Renderer:
         name = str(node.tag).strip().lower()
         if name in _HIDDEN_TAGS:
             return ""
-        content = "" if node.contents is None else self._content(name, node)
-        return (
-            f"\n{ITEM}{content}" + ("" if node.self_closing or node.wiki_markup else f"\n{ITEM}")
-            if name in _BREAKING
-            else content
-        )
+        if node.contents is None:
+            content = ""
+        else:
+            content = _CONTROL.sub("", str(node.contents)) if name == "nowiki" else self.text(node.contents.nodes)
+        if name not in _BREAKING:
+            return content
+        return f"\n{ITEM}{content}" + ("" if node.self_closing or node.wiki_markup else f"\n{ITEM}")
 
-    def _content(self, name: str, node: Any) -> str:
-        return _CONTROL.sub("", str(node.contents)) if name == "nowiki" else self.text(node.contents.nodes)
 
-    def _entity(self, node: Any) -> str:
-        try:
-            return _CONTROL.sub("", cleaned(node.normalize()).text)
-        except (ValueError, OverflowError):
-            return ""  # a number without a character
+def _shown_text(text: str) -> str:
+    if not _ODD.search(text):
+        return text
+    return _QUOTES.sub(_quotes, _LEFTOVER.sub("", _TAG.sub("", _CONTROL.sub("", text))))
 
-    def _argument(self, node: Any) -> str:
-        return self.text(node.default.nodes) if node.default else ""
 
-    def _nothing(self, _: Any) -> str:
-        return ""
-
-    _NODES: ClassVar[Mapping[str, Callable[[Renderer, Any], str]]] = {
-        "Text": _text,
-        "Heading": _heading,
-        "Wikilink": _link,
-        "ExternalLink": _external,
-        "Template": _template,
-        "Tag": _tag,
-        "HTMLEntity": _entity,
-        "Argument": _argument,
-        "Comment": _nothing,
-    }
+def _character(entity: Any) -> str:
+    try:
+        return _CONTROL.sub("", cleaned(entity.normalize()).text)
+    except (ValueError, OverflowError):
+        return ""  # a number without a character
 
 
 def _template_text(name: str, arguments: Mapping[str, str]) -> str:
@@ -258,10 +243,7 @@ def _block(text: str, level: int = 0) -> Iterator[Block]:
         yield Block(line, level)
 
 
-Rule = Callable[[str], bool]
-
-
-def without_sections(blocks: Iterable[Block], left_out: Rule) -> Iterator[Block]:
+def without_sections(blocks: Iterable[Block], left_out: Callable[[str], bool]) -> Iterator[Block]:
     """Drop the sections whose heading is `left_out`, and headings without text below them."""
     waiting: list[Block] = []
     hidden = 0

@@ -10,16 +10,9 @@ Named = Mapping[str, str]
 
 _NUMBER = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?(?:\+\d+/\d+)?|[-−]?\d+/\d+")
 _BETWEEN = {"to", "and", "or", "by", "x", "-", "–", "+/-", "to(-)"}
-_UNITS = {
-    "C": "°C",
-    "F": "°F",
-    "km2": "km²",
-    "m2": "m²",
-    "cm2": "cm²",
-    "m3": "m³",
-    "km3": "km³",
-    "sqmi": "sq mi",
-    "sqft": "sq ft",
+_RAISED = str.maketrans("23", "²³")
+_UNITS = {"C": "°C", "F": "°F", "sqmi": "sq mi", "sqft": "sq ft"} | {
+    unit: unit.translate(_RAISED) for unit in ("km2", "m2", "cm2", "m3", "km3")
 }
 _SCALED = re.compile(r"e\d")
 _OTHER_SHOWN = {"out", "output only", "number", "output number only", "unit", "unit2", "preunit"}
@@ -58,7 +51,8 @@ def with_exponent(arguments: Arguments, named: Named) -> str:
     per = named.get("up") or named.get("upl") or ""
     number = "±".join(arguments)
     if exponent:
-        number = f"({number})×10^{exponent}" if len(arguments) > 1 else f"{number}×10^{exponent}"
+        base = f"({number})" if len(arguments) > 1 else number
+        number = f"{base}×10^{exponent}"
     return f"{named.get('p', '')}{number}{named.get('s', '')}{' ' + unit if unit else ''}{'/' + per if per else ''}"
 
 

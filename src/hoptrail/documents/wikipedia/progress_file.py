@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
@@ -132,9 +133,8 @@ class Notebook:
             pages = list(group)
             titles = [title for _, title, _, _ in pages]
             pairs = [(key, value) for _, _, stored, _ in pages for key, value in json.loads(stored)]
-            also = [
-                name for title in dict.fromkeys(titles) for (name,) in self.connection.execute(_LEADING_TO, (title,))
-            ]
+            rows_of = partial(self.connection.execute, _LEADING_TO)
+            also = [name for title in dict.fromkeys(titles) for (name,) in rows_of((title,))]
             ambiguous = any(listing for *_, listing in pages) or self._is_namesake(titles[0])
             yield Profile(titles[0], tuple(dict.fromkeys(also)), ambiguous, tuple(dict.fromkeys(pairs)))
 
@@ -144,10 +144,8 @@ class Notebook:
         `Paris` beside `Paris (disambiguation)` is the primary topic, so it is not ambiguous.
         """
         name = folded(base_title(title))
-        return (
-            name != folded(title)
-            and self.connection.execute("SELECT 1 FROM shared WHERE name = ?", (name,)).fetchone() is not None
-        )
+        shared = self.connection.execute("SELECT 1 FROM shared WHERE name = ?", (name,))
+        return name != folded(title) and shared.fetchone() is not None
 
 
 @contextmanager

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import takewhile
 from string import Template
 
 from hoptrail.documents.wikipedia.measures import converted, person_measure, with_exponent
+from hoptrail.text.lexicon import MONTHS
 from hoptrail.text.normal_forms import squeeze
 
 ITEM = "\x1d"
@@ -19,24 +22,11 @@ ITEM = "\x1d"
 Arguments = Sequence[str]
 """The unnamed arguments of a template as text; if it has none, its argument `text`."""
 
-_MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
 _SIGNS = {
-    "!": "|",
-    "=": "=",
-    "'": "'",
-    "snd": " – ",
-    "spnd": " – ",
-    "spaced ndash": " – ",
-    "ndash": "–",
-    "mdash": "—",
-    "nbsp": " ",
-    "circa": "c.",
-    "c.": "c.",
-    "floruit": "fl.",
-    "fl.": "fl.",
+    **dict(zip(("!", "=", "'", "ndash", "mdash", "nbsp"), ("|", "=", "'", "–", "—", " "), strict=True)),
+    **dict.fromkeys(("snd", "spnd", "spaced ndash"), " – "),
+    **dict.fromkeys(("circa", "c."), "c."),
+    **dict.fromkeys(("floruit", "fl."), "fl."),
 }
 _FORMATNUM = "formatnum:"
 _LINKS = {"ill", "interlanguage link", "illm"}
@@ -90,25 +80,9 @@ def shown(name: str, arguments: Arguments, named: Mapping[str, str] | None = Non
 
 
 def _formatted(number: str) -> str:
-    """A number with thousands separators; other text stays."""
     whole, point, rest = number.partition(".")
-    return (
-        f"{int(whole):,}{point}{rest}"
-        if re.fullmatch(r"-?\d{1,30}", whole) and rest.isdecimal() == bool(point)
-        else number
-    )
-
-
-def _first(arguments: Arguments) -> str:
-    return arguments[0]
-
-
-def _second(arguments: Arguments) -> str:
-    return arguments[min(1, len(arguments) - 1)]
-
-
-def _last(arguments: Arguments) -> str:
-    return arguments[-1]
+    is_number = re.fullmatch(r"-?\d{1,30}", whole) and rest.isdecimal() == bool(point)
+    return f"{int(whole):,}{point}{rest}" if is_number else number
 
 
 def _items(arguments: Arguments) -> str:
@@ -117,20 +91,12 @@ def _items(arguments: Arguments) -> str:
 
 def _date(arguments: Arguments) -> str:
     """`1956|7|9` is 9 July 1956; an argument that is no number is shown as it is."""
-    numbers = []
-    for argument in arguments[:3]:
-        if not argument.isdecimal():
-            break
-        numbers.append(int(argument))
+    numbers = [int(argument) for argument in takewhile(str.isdecimal, arguments[:3])]
     if not numbers:
         return arguments[0]
     year, month, day = (*numbers, 0, 0)[:3]
-    name = _MONTHS[month - 1] if 1 <= month <= 12 else ""
+    name = MONTHS[month - 1].capitalize() if 1 <= month <= 12 else ""
     return squeeze(f"{day or ''} {name} {year}") if name else str(year)
-
-
-def _since(arguments: Arguments) -> str:
-    return f"As of {_date(arguments)}"
 
 
 def _marriage(arguments: Arguments) -> str:
@@ -138,31 +104,9 @@ def _marriage(arguments: Arguments) -> str:
     return f"{arguments[0]} ({years})" if years else arguments[0]
 
 
-def _circa(arguments: Arguments) -> str:
-    return " – ".join(f"c. {year}" for year in arguments[:2] if year)
-
-
-def _floruit(arguments: Arguments) -> str:
-    return f"fl. {'–'.join(filter(None, arguments[:2]))}"
-
-
-def _ship(arguments: Arguments) -> str:
-    """`HMS|Foss|1900` is HMS Foss, without the year that disambiguates it."""
-    return squeeze(" ".join(arguments[:2]))
-
-
-def _ship_of(prefix: str) -> Callable[[Arguments], str]:
-    """`{{HMS|Foss|1900}}` is HMS Foss."""
-    return lambda arguments: f"{prefix} {arguments[0]}"
-
-
-def _class_of_ships(arguments: Arguments) -> str:
-    """`Foss|cruiser` is Foss-class cruiser."""
-    return squeeze(f"{arguments[0]}-class {' '.join(arguments[1:2])}")
-
-
-def _money(sign: str) -> Callable[[Arguments], str]:
-    return lambda arguments: f"{sign}{arguments[0]}"
+def _after(sign: str, arguments: Arguments) -> str:
+    """`{{HMS|Foss|1900}}` is HMS Foss, without the year that disambiguates it; `{{GBP|3}}` is £3."""
+    return sign + arguments[0]
 
 
 def _fraction(arguments: Arguments) -> str:
@@ -171,37 +115,36 @@ def _fraction(arguments: Arguments) -> str:
     return " ".join((*whole, f"{over}/{under}"))
 
 
-def _quote(arguments: Arguments) -> str:
-    return _items(arguments[:1])
-
-
-_GROUPS: dict[Callable[[Arguments], str], str] = {
-    _first: """nowrap, nobr, small, smaller, big, large, nobold, nobreak, abbr, abbrlink, tooltip, nihongo, ship name, flag,
+_GROUPS: tuple[tuple[str, Callable[[Arguments], str]], ...] = (
+    (
+        """nowrap, nobr, small, smaller, big, large, nobold, nobreak, abbr, abbrlink, tooltip, nihongo, ship name, flag,
         flagcountry, flagu, flagdeco, country, mono, visible anchor, vanchor, sic, not a typo, birth-date, death-date,
         birth-date and age, death-date and age, plainlist, plain list, flatlist, center, notatypo, em, strong, var, sup, sub,
         gap, url, official url, official website, winner, won, awards, tlx, bracket, sortname, decade, ill,
         interlanguage link, illm""",
-    _second: "lang, langx, color, font color, fontcolor, resize, midsize, hover title",
-    _last: "transl, transliteration, script, lang-rtl",
-    _items: "ubl, unbulleted list, hlist, bulleted list, ubil, ordered list, cslist, comma separated entries",
-    _date: """birth date, birth date and age, death date, death date and age, start date, start date and age, end date,
+        lambda arguments: arguments[0],
+    ),
+    ("lang, langx, color, font color, fontcolor, resize, midsize, hover title", lambda arguments: arguments[:2][-1]),
+    ("transl, transliteration, script, lang-rtl", lambda arguments: arguments[-1]),
+    ("ubl, unbulleted list, hlist, bulleted list, ubil, ordered list, cslist, comma separated entries", _items),
+    (
+        """birth date, birth date and age, death date, death date and age, start date, start date and age, end date,
         end date and age, film date, birth year and age, bya, dob, birth date and age2, release date, launch date, date, dts,
         birthdate, birthdate and age, opening date, death year and age, birth year""",
-    _since: "as of",
-    _marriage: "marriage, married",
-    _circa: "circa, c.",
-    _floruit: "floruit, fl.",
-    _ship: "ship",
-    _class_of_ships: "sclass, sclass2, sclass-",
-    _fraction: "frac, fraction",
-    _quote: "quote, blockquote",
-}
-_SHOWN = {
-    name.strip().casefold(): show for show, names in _GROUPS.items() for name in names.replace("\n", " ").split(",")
-}
-_SHOWN |= {squeeze(name): show for name, show in _SHOWN.items()}
-_SHOWN |= {prefix.casefold(): _ship_of(prefix) for prefix in _SHIPS.split()}
-_SHOWN |= {name.casefold(): _money(sign) for name, sign in _MONEY.items()}
+        _date,
+    ),
+    ("as of", lambda arguments: f"As of {_date(arguments)}"),
+    ("marriage, married", _marriage),
+    ("circa, c.", lambda arguments: " – ".join(f"c. {year}" for year in arguments[:2] if year)),
+    ("floruit, fl.", lambda arguments: f"fl. {'–'.join(filter(None, arguments[:2]))}"),
+    ("ship", lambda arguments: squeeze(" ".join(arguments[:2]))),
+    ("sclass, sclass2, sclass-", lambda arguments: squeeze(f"{arguments[0]}-class {' '.join(arguments[1:2])}")),
+    ("frac, fraction", _fraction),
+    ("quote, blockquote", lambda arguments: _items(arguments[:1])),
+)
+_SHOWN = {squeeze(name).casefold(): show for names, show in _GROUPS for name in names.split(",")}
+_SHOWN |= {prefix.casefold(): partial(_after, f"{prefix} ") for prefix in _SHIPS.split()}
+_SHOWN |= {name.casefold(): partial(_after, sign) for name, sign in _MONEY.items()}
 _SILENT_NAMES = """short description, reflist, notelist, refbegin, refend, references, authority control, main, see also, further,
     portal, portal bar, commons, commons category, commonscat, sister project links, wiktionary, wikisource, wikiquote, citation,
     citation needed, cn, fact, clarify, when, who, by whom, efn, sfn, sfnp, harvnb, refn, rp, r, about, for, other uses,
@@ -211,10 +154,5 @@ _SILENT_NAMES = """short description, reflist, notelist, refbegin, refend, refer
 _SILENT = set(map(squeeze, _SILENT_NAMES.split(",")))
 _SILENT_BEGINNINGS = ("use ", "cite ", "pp-", "defaultsort:", "displaytitle:", "navbox", "ipa", "#")
 _SILENT_ENDS = ("-stub", " stub")
-_MEASURES = {
-    "convert": converted,
-    "cvt": converted,
-    "val": with_exponent,
-    "height": person_measure,
-    "weight": person_measure,
-}
+_MEASURES = dict.fromkeys(("convert", "cvt"), converted) | dict.fromkeys(("height", "weight"), person_measure)
+_MEASURES["val"] = with_exponent
