@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-from training.examples import Example, Group
+from training.examples import Example
 
 Integers = NDArray[np.int64]
 
@@ -44,15 +44,13 @@ class Pieces:
 class Batch:
     """Padded examples. The first four have shape (examples, length), the labels (examples).
 
-    Examples of one question have the same number in `group`. `segments` is 1 in the text; `mask` is 0 for padding; `allowed` is
-    1 where an answer may begin or end.
+    `segments` is 1 in the text; `mask` is 0 for padding; `allowed` is 1 where an answer may begin or end.
     """
 
     ids: Integers
     segments: Integers
     mask: NDArray[np.bool_]
     allowed: NDArray[np.bool_]
-    group: Integers
     start: Integers
     end: Integers
     verdict: Integers
@@ -67,21 +65,16 @@ class Limits:
     text: int
 
 
-def batches(groups: Sequence[Group], tokenizer: Tokenizer, limits: Limits, draw: random.Random) -> Iterator[Batch]:
-    """Batches of whole groups of similar length, in random order."""
-    encoded = iter(encode([example for group in groups for example in group], tokenizer, limits.text, draw))
-    ready = sorted(([next(encoded) for _ in group] for group in groups), key=_longest)
-    together: list[list[list[Pieces]]] = [[]]
+def batches(examples: Sequence[Example], tokenizer: Tokenizer, limits: Limits, draw: random.Random) -> Iterator[Batch]:
+    """Batches of examples of similar length, in random order."""
+    ready = sorted(encode(examples, tokenizer, limits.text, draw), key=lambda one: len(one.ids))
+    groups: list[list[Pieces]] = [[]]
     for pieces in ready:
-        if together[-1] and sum(map(len, (*together[-1], pieces))) * _longest(pieces) > limits.batch:
-            together.append([])
-        together[-1].append(pieces)
-    draw.shuffle(together)
-    yield from map(pad, together)
-
-
-def _longest(group: Sequence[Pieces]) -> int:
-    return max(len(one.ids) for one in group)
+        if groups[-1] and (len(groups[-1]) + 1) * len(pieces.ids) > limits.batch:
+            groups.append([])
+        groups[-1].append(pieces)
+    draw.shuffle(groups)
+    yield from map(pad, groups)
 
 
 def encode(examples: Sequence[Example], tokenizer: Tokenizer, longest: int, draw: random.Random) -> list[Pieces]:
@@ -106,7 +99,7 @@ def _pieces(
     ids = [_CLS, *question[:LONGEST_QUESTION], _SEP]
     if before:
         ids += [*before[:LONGEST_BEFORE], _SEP]
-    first, last = _kept_pieces(example, text)
+    first, last = _answer_pieces(example, text)
     crop = _crop(len(text.ids), first, last, longest, draw)
     shift = len(ids) - crop
     start = end = UNTAUGHT if example.answered is None else 0
@@ -122,8 +115,10 @@ def _pieces(
     )
 
 
-def _kept_pieces(example: Example, text: Encoding) -> tuple[int, int]:
-    """The first and the last word piece of the answer, or of what comes closest to one; 0 and 0 where there is none."""
+def _answer_pieces(example: Example, text: Encoding) -> tuple[int, int]:
+    """The first and the last word piece of the answer; 0 and 0 where there is none."""
+    if not example.answered:
+        return 0, 0
     within = [
         place
         for place, (start, end) in enumerate(text.offsets)
@@ -139,11 +134,9 @@ def _crop(length: int, first: int, last: int, longest: int, draw: random.Random)
     return draw.randint(max(0, min(first, last - longest + 1)), max(0, min(first, length - longest)))
 
 
-def pad(groups: Sequence[Sequence[Pieces]]) -> Batch:
-    """One batch of some groups of examples."""
-    group = [one for pieces in groups for one in pieces]
-    numbers = np.repeat(np.arange(len(groups)), [len(pieces) for pieces in groups])
-    shape = (len(group), _longest(group))
+def pad(group: Sequence[Pieces]) -> Batch:
+    """One batch of a group of examples."""
+    shape = (len(group), max(len(one.ids) for one in group))
     ids, segments = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
     mask, allowed = np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
     for place, one in enumerate(group):
@@ -153,4 +146,4 @@ def pad(groups: Sequence[Sequence[Pieces]]) -> Batch:
         allowed[place, 0] = True
         allowed[place, one.text_at : len(one.ids) - 1] = True
     right = np.array([(one.start, one.end, one.verdict, one.helps) for one in group], np.int64)
-    return Batch(ids, segments, mask, allowed, numbers, right[:, 0], right[:, 1], right[:, 2], right[:, 3])
+    return Batch(ids, segments, mask, allowed, right[:, 0], right[:, 1], right[:, 2], right[:, 3])

@@ -24,9 +24,8 @@ class Verdict(IntEnum):
 class Example:
     """One question and one text. `None` marks an unknown judgement, from which nothing is learned.
 
-    `answered`: whether the text holds the answer, which is then `text[start:end]`; if it does not, these characters may be the
-    statement that comes closest. `verdict`: what the text says about a yes/no question. `helps`: whether the text contributes to
-    the answer, after `before`, which was read earlier.
+    `answered`: whether the text holds the answer, which is then `text[start:end]`. `verdict`: what the text says about a
+    yes/no question. `helps`: whether the text contributes to the answer, after `before`, which was read earlier.
     """
 
     source: str
@@ -42,17 +41,13 @@ class Example:
     @property
     def answer(self) -> str:
         """The answer's words; empty if the text does not answer."""
-        return self.text[self.start : self.end] if self.answered else ""
+        return self.text[self.start : self.end]
 
     def unanswered_by(self, text: str, source: str) -> Example:
         """The same question with a text that does not answer it."""
         verdict = None if self.verdict is None else Verdict.NEITHER
         answered = None if self.verdict is not None else False
         return Example(source, self.question, text, answered=answered, verdict=verdict, helps=False)
-
-
-Group = tuple[Example, ...]
-"""One question with one or more texts; the answer in one of them is to be preferred to any in the others."""
 
 
 def answered_at(source: str, question: str, text: str, start: int, end: int) -> Example:

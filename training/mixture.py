@@ -14,31 +14,31 @@ from pathlib import Path
 from hoptrail.models.learned import fingerprint
 from training import made, sources
 from training.distractors import Distractors
-from training.examples import Example, Group, is_kept_for_validation
+from training.examples import Example, is_kept_for_validation
 from training.linked import Links, linked, links_of
 from training.manuals import manual
 from training.stated import Fact, facts, stated
 from training.wording import as_typed
-from training.written import NEIGHBOURS, written
+from training.written import written
 
 ROUND = 1000
 """Number of examples in a round."""
 
 SHARES: Mapping[str, float] = {
-    "written": 0.60,
-    "reading": 0.10,
-    "sentences": 0.02,
-    "steps": 0.05,
+    "written": 0.50,
+    "reading": 0.12,
+    "sentences": 0.03,
+    "steps": 0.06,
     "whole": 0.02,
     "after": 0.03,
-    "yes_no": 0.04,
+    "yes_no": 0.05,
     "helps": 0.02,
     "rows": 0.02,
     "linked": 0.04,
     "manuals": 0.01,
-    "stated": 0.01,
-    "unanswerable": 0.02,
-    "without_answer": 0.02,
+    "stated": 0.02,
+    "unanswerable": 0.05,
+    "without_answer": 0.03,
 }
 """Proportions of a round, by pool; the pools after `helps` are derived from the others."""
 
@@ -51,34 +51,27 @@ READING = "reading_train"
 
 @dataclass(frozen=True, slots=True)
 class Pools:
-    """Examples by pool, in an order that depends on the seed; validation examples apart; and the material of derived ones.
-
-    Those in `written` are in the pool of that name, too.
-    """
+    """Examples by pool, in an order that depends on the seed; validation examples apart; and the material of derived ones."""
 
     training: Mapping[str, Sequence[Example]]
     validation: Mapping[str, Sequence[Example]]
-    written: Sequence[Group]
     kinds: made.Kinds
     distractors: Distractors
     facts: Sequence[Fact]
     links: Links
     seed: int
 
-    def round(self, number: int) -> list[Group]:
-        """The groups of round `number`, from 0, with about `ROUND` examples."""
+    def round(self, number: int) -> list[Example]:
+        """The examples of round `number`, from 0."""
         draw = random.Random(f"{self.seed}:{number}")
-        drawn: list[Group] = []
+        drawn: list[Example] = []
         for pool, share in SHARES.items():
-            count = round(ROUND * share / (1 + NEIGHBOURS if pool == "written" else 1))
+            count = round(ROUND * share)
             drawn += (self._make(pool, place, draw) for place in range(number * count, (number + 1) * count))
         draw.shuffle(drawn)
-        return [as_typed(group, draw) for group in drawn]
+        return [as_typed(example, draw) for example in drawn]
 
-    def _make(self, pool: str, place: int, draw: random.Random) -> Group:
-        return self.written[place % len(self.written)] if pool == "written" else (self._single(pool, place, draw),)
-
-    def _single(self, pool: str, place: int, draw: random.Random) -> Example:
+    def _make(self, pool: str, place: int, draw: random.Random) -> Example:
         if pool == "rows":
             return made.row(self.kinds, draw)
         if pool == "manuals":
@@ -101,9 +94,7 @@ def read_pools(data: Path, seed: int) -> Pools:
     read: dict[str, list[Example]] = {
         pool: [] for pool in ("written", "reading", "sentences", "steps", "whole", "after", "yes_no", "helps")
     }
-    groups = list(written())
-    random.Random(f"{seed}:groups").shuffle(groups)
-    read["written"] += chain(*groups)
+    read["written"] += written()
     for pool, example in sources.spans(data / READING):
         read[pool].append(example)
     read["yes_no"] += sources.judgements(data / READING)
@@ -128,8 +119,7 @@ def read_pools(data: Path, seed: int) -> Pools:
     kinds = made.kinds_of(chain(training["reading"], training["sentences"]), names)
     texts = [example.text for pool in ("reading", "sentences", "yes_no", "helps") for example in training[pool]]
     links = links_of(chain(training["reading"], training["sentences"]))
-    learned = [group for group in groups if not is_kept_for_validation(group[0].text)]
-    return Pools(training, validation, learned, kinds, Distractors.of(texts), known, links, seed)
+    return Pools(training, validation, kinds, Distractors.of(texts), known, links, seed)
 
 
 def _split(examples: Iterable[Example], *, kept: bool) -> list[Example]:

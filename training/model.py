@@ -20,7 +20,6 @@ from training.batches import UNTAUGHT, Batch
 WORDS = "embeddings.word_embeddings.weight"
 VERDICTS = 3
 _HELPS_WEIGHT = 0.5  # of the second head's loss beside those of the reader
-_NOWHERE = -1e4  # logit of a position that no answer may have
 
 
 class Layer(nn.Module):
@@ -103,10 +102,10 @@ def on_device(batch: Batch, device: torch.device) -> dict[str, Tensor]:
 
 
 def loss_of(reader: Reader, batch: Mapping[str, Tensor]) -> Tensor:
-    """Sum of the cross entropies of the known labels and of the answers among all texts of a question, per example."""
+    """Sum of the cross entropies of the known labels, per example of the batch."""
     spans, verdicts, helps = reader(batch["ids"], batch["segments"], batch["mask"])
-    spans = spans.float().masked_fill(~batch["allowed"][..., None], _NOWHERE)
-    loss = _between_texts(spans, batch) + sum(
+    spans = spans.float().masked_fill(~batch["allowed"][..., None], -1e4)
+    loss = sum(
         functional.cross_entropy(logits.float(), right, ignore_index=UNTAUGHT, reduction="sum") * weight
         for logits, right, weight in (
             (spans[..., 0], batch["start"], 0.5),
@@ -119,18 +118,3 @@ def loss_of(reader: Reader, batch: Mapping[str, Tensor]) -> Tensor:
         helps.float()[taught], batch["helps"][taught].float(), reduction="sum"
     )
     return loss / len(batch["ids"])
-
-
-def _between_texts(spans: Tensor, batch: Mapping[str, Tensor]) -> Tensor:
-    """Cross entropy of the answer's start and end among the positions of all texts of its question.
-
-    Logits are taken relative to that of no answer, as margins are compared when questions are answered. Clark & Gardner
-    2018 ("Simple and Effective Multi-Paragraph Reading Comprehension"), section 3.1: shared normalisation.
-    """
-    margins = spans[:, 1:] - spans[:, :1]
-    of_one_question = batch["group"][:, None] == batch["group"][None, :]
-    within = margins.logsumexp(1)
-    among = within[None].masked_fill(~of_one_question[..., None], float("-inf")).logsumexp(1)
-    rows = (batch["start"] > 0).nonzero().squeeze(1)
-    starts, ends = (margins[rows, batch[end][rows] - 1, place] for place, end in enumerate(("start", "end")))
-    return (among[rows].sum() - starts.sum() - ends.sum()) / 2

@@ -6,7 +6,7 @@ import random
 import re
 from dataclasses import replace
 
-from training.examples import Example, Group
+from training.examples import Example
 
 _FRAME = re.compile(
     r"\b(?:what|which|who|whose|when|where|is|are|was|were|do|does|did|the|a|an|of|that|name)\b", re.IGNORECASE
@@ -19,26 +19,22 @@ _WHO = re.compile(rf"^[Ww]ho ({_VERB} [^?]{{6,70}}?) ?\?*$")
 _WHICH = re.compile(rf"^(?:[Ww]hich|[Ww]hat) ([a-z]{{3,}}(?: [a-z]{{3,}})?) ({_VERB} [^?]{{6,70}}?) ?\?*$")
 
 
-def as_typed(group: Group, draw: random.Random) -> Group:
-    """The group with its question as people type it, or as decomposition words it.
+def as_typed(example: Example, draw: random.Random) -> Example:
+    """The example with its question as people type it, or as decomposition words it.
 
     One in ten is in lower case; one in twenty is terse, one misspelt, and one asks for a description if possible.
     """
-    worded = _worded(group[0], draw)
-    return tuple(replace(example, question=worded) for example in group)
-
-
-def _worded(example: Example, draw: random.Random) -> str:
     chance = draw.random()
     if example.verdict is None and chance < 0.05:
-        return terse(example.question)
+        return replace(example, question=terse(example.question))
     if chance < 0.10:
-        return misspelt(example.question, draw)
+        return replace(example, question=misspelt(example.question, draw))
     if chance < 0.20:
-        return example.question.lower().rstrip("?. ")
+        return replace(example, question=example.question.lower().rstrip("?. "))
     if chance < 0.25 and (phrase := phrase_of(example.question)):
-        return f"{'Who' if phrase.startswith('the person ') else 'What'} is {phrase}?"
-    return example.question
+        asker = "Who" if phrase.startswith("the person ") else "What"
+        return replace(example, question=f"{asker} is {phrase}?")
+    return example
 
 
 def terse(question: str) -> str:

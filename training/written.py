@@ -2,8 +2,8 @@
 
 `training/written/NAME` has `documents` and `questions.jsonl`, a row for each question: its `kind` (`span`, `yes`, `no`, or
 `none` where the document does not answer), the `answer` as it stands in the `quote`, and the quote, a part of one line of the
-`file`. The documents are indexed, so that the reader learns from texts as it will see them. Each question gives a group: an
-example with the text of its quote, and up to `NEIGHBOURS` with texts that are found for it and do not answer it.
+`file`. The documents are indexed, so that the reader learns from texts as it will see them. Each question gives one example
+with the text of its quote, and up to `NEIGHBOURS` with texts that are found for it and do not answer it.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from hoptrail import Index, Unit
 from hoptrail.language.offline.reader_input import Part, Sheet, sheet_of
 from hoptrail.text.words import content_stems
-from training.examples import Example, Group, Verdict, answered_at
+from training.examples import Example, Verdict, answered_at
 
 FOLDER = Path(__file__).parent / "written"
 SOURCE = "written"
-NEIGHBOURS = 3
+NEIGHBOURS = 2
 _FOUND = 10
 _LONGEST = 20_000  # characters of a sheet
 _LEAST_SHARE = 0.6  # of the words of a quote or of its statement, whichever has fewer, that the other contains
@@ -39,36 +39,37 @@ class Question:
     quote: str
 
 
-def written(folder: Path = FOLDER) -> Iterator[Group]:
-    """A group for each question of all folders in `folder`, in their order; none if no text has the quote."""
+def written(folder: Path = FOLDER) -> Iterator[Example]:
+    """The examples of all folders in `folder`, in their order."""
     for world in sorted(path for path in folder.iterdir() if (path / "questions.jsonl").is_file()):
         lines = (world / "questions.jsonl").read_text(encoding="utf-8").splitlines()
         with tempfile.TemporaryDirectory() as work:
             index = Index(Path(work) / "index")
-            index.add(world / "documents", "hybrid")
+            index.add(world / "documents", "bm25")
             files = {
                 Path(source).name: document.id for document in index.contents().documents for source in document.sources
             }
             for line in filter(None, lines):
-                if group := _group(Question(**json.loads(line)), index, files):
-                    yield group
+                yield from _examples(Question(**json.loads(line)), index, files)
 
 
-def _group(asked: Question, index: Index, files: Mapping[str, str]) -> Group:
+def _examples(asked: Question, index: Index, files: Mapping[str, str]) -> Iterator[Example]:
+    """Nothing if no text has the quote."""
     document = files.get(asked.file)
     found = [hit.unit for hit in index.search(asked.quote, recipe="bm25", limit=_FOUND)]
     placed = _placed(asked, [unit for unit in found if unit.document == document])
     if placed is None:
-        return ()
+        return
     sheet, part = placed
-    near = [hit.unit for hit in index.search(asked.question, recipe="hybrid", limit=_FOUND)]
+    yield _with_quote(asked, sheet, part)
+    near = [hit.unit for hit in index.search(asked.question, recipe="bm25", limit=_FOUND)]
     spelling = asked.answer.lower()
     others = [
         unit for unit in near if unit.id != sheet.unit.id and not (spelling and spelling in unit.searchable.lower())
     ]
     empty = Example(SOURCE, asked.question, "", verdict=_VERDICTS.get(asked.kind))
-    beside = (empty.unanswered_by(sheet_of(unit, _LONGEST).text, SOURCE) for unit in others[:NEIGHBOURS])
-    return (_with_quote(asked, sheet, part), *beside)
+    for unit in others[:NEIGHBOURS]:
+        yield empty.unanswered_by(sheet_of(unit, _LONGEST).text, SOURCE)
 
 
 def _placed(asked: Question, units: list[Unit]) -> tuple[Sheet, Part] | None:
@@ -87,11 +88,10 @@ def _placed(asked: Question, units: list[Unit]) -> tuple[Sheet, Part] | None:
 
 
 def _with_quote(asked: Question, sheet: Sheet, part: Part) -> Example:
-    at = Example(SOURCE, asked.question, sheet.text, start=part.start, end=part.end)
     if asked.kind in _VERDICTS:
-        return replace(at, verdict=_VERDICTS[asked.kind], helps=True)
+        return Example(SOURCE, asked.question, sheet.text, verdict=_VERDICTS[asked.kind], helps=True)
     if asked.kind == "none":
-        return replace(at, answered=False)
+        return Example(SOURCE, asked.question, sheet.text, answered=False)
     start = _start_of(asked.answer, sheet, part)
     return answered_at(SOURCE, asked.question, sheet.text, start, start + len(asked.answer))
 

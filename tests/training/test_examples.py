@@ -124,10 +124,7 @@ def test_a_question_becomes_a_noun_phrase() -> None:
     assert wording.phrase_of("Which river flows through Varden?") == "the river that flows through Varden"
     assert not wording.phrase_of("Why did Ida Berg leave Orrin Glass?")
     asked = example("Who founded the harbour of Varden?")
-    beside = asked.unanswered_by("Another text.", "test")
-    groups = [wording.as_typed((asked, beside), random.Random(seed)) for seed in range(40)]
-    assert all(one.question == other.question for one, other in groups)
-    worded = {group[0].question for group in groups}
+    worded = {wording.as_typed(asked, random.Random(seed)).question for seed in range(40)}
     assert "Who is the person who founded the harbour of Varden?" in worded
 
 
@@ -196,12 +193,10 @@ def test_a_round_is_a_function_of_the_seed_and_its_number() -> None:
     kinds = made.kinds_of([example("What ship sails there?", "harbour") for _ in range(5)], ["The Gull", "Ida Berg"])
     distractors = Distractors.of([example().text, "Another text."])
     links = links_of([example("Who keeps the harbour of Oslo?"), example("What did Ida Berg keep?", "the harbour")])
-    groups = [(one, one.unanswered_by("Another text.", "test")) for one in asked]
-    found = Pools(pools, {}, groups, kinds, distractors, FACTS, links, seed=1)
-    assert found.round(3) == Pools(pools, {}, groups, kinds, distractors, FACTS, links, seed=1).round(3)
+    found = Pools(pools, {}, kinds, distractors, FACTS, links, seed=1)
+    assert found.round(3) == Pools(pools, {}, kinds, distractors, FACTS, links, seed=1).round(3)
     assert found.round(3) != found.round(4)
-    assert len(found.round(3)) == pytest.approx(ROUND - 3 * ROUND * SHARES["written"] / 4, abs=len(SHARES))
-    assert sum(len(group) == 2 for group in found.round(3)) == ROUND * SHARES["written"] / 4
+    assert len(found.round(3)) == pytest.approx(ROUND, abs=len(SHARES))
 
 
 def test_batches_say_where_the_answer_stands() -> None:
@@ -214,10 +209,8 @@ def test_batches_say_where_the_answer_stands() -> None:
     examples = [example(), long, judged, silent]
     for pieces in encode(examples[:2], tokenizer, 112, random.Random(0)):
         assert tokenizer.decode(pieces.ids[pieces.start : pieces.end + 1]) == "ida berg"
-    groups = [(examples[0], silent), (long,), (judged,)]
-    found = list(batches(groups, tokenizer, Limits(256, 112), random.Random(0)))
+    found = list(batches(examples, tokenizer, Limits(256, 112), random.Random(0)))
     assert sum(len(batch.ids) for batch in found) == 4
-    assert min(len(set(batch.group)) - len(batch.group) for batch in found) == -1  # one question, two texts
     assert all(batch.ids.size <= 256 for batch in found)
     starts = {
         int(verdict): int(start) for batch in found for verdict, start in zip(batch.verdict, batch.start, strict=True)

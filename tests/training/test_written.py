@@ -37,7 +37,7 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> list[Example]:
     keys = ("question", "kind", "answer", "quote")
     rows = [json.dumps({"file": "rota.md"} | dict(zip(keys, row, strict=True))) for row in ROWS]
     (world / "questions.jsonl").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    return [example for group in written(world.parent) for example in group]
+    return list(written(world.parent))
 
 
 def of(examples: list[Example], question: str) -> Example:
