@@ -146,3 +146,12 @@ def test_no_two_statements_show_the_same_words_of_a_document() -> None:
     places = sorted((one.start, one.end) for one in statements)
     assert len(places) == 3
     assert all(end <= start for (_, end), (start, _) in pairwise(places))
+
+
+def test_what_a_reading_found_in_a_later_passage_is_shown() -> None:
+    texts = [f"The crane of quay {place} was painted in red and blue." for place in range(11)] + ["Ida oils the winch."]
+    hits = tuple(Hit(unit, 1.0, "test") for text in texts for unit in units([Piece(BlockKind.PARAGRAPH, text)]))
+    corpus = cast("Corpus", SimpleNamespace(encoder=HashingEncoder(), sources=lambda _ids: {}))
+    lead = statements_of(hits[-1].unit)[0].support[0]
+    assert "Ida oils the winch." in [one.said for one in closest("Who painted the crane?", hits, corpus, [lead])]
+    assert "Ida oils the winch." not in [one.said for one in closest("Who painted the crane?", hits, corpus)]
