@@ -288,7 +288,7 @@ class PassageJudge(Protocol):
     """A language that can tell at no cost how much passages help with a question."""
 
     def judge_passages(self, question: str, passages: tuple[Unit, ...]) -> tuple[float, ...]:
-        """The log odds that each passage helps; none if it cannot judge."""
+        """A score of each passage on the scale of log odds, higher if it helps more; none if the language cannot judge."""
         ...
 
 

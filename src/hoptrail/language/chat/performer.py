@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TypeVar, cast
 
 from pydantic import BaseModel
@@ -272,11 +273,27 @@ def _traced(draft: Drafted, origins: tuple[str, ...]) -> Drafted:
 
 def _task_texts(task: object) -> list[str]:
     """The texts of a task that may contain words of earlier replies."""
-    fields = ("question", "answer", "premise", "hypothesis", "one", "other", "context")
-    texts = [getattr(task, name) for name in fields if hasattr(task, name)]
-    for finding in getattr(task, "findings", ()):
-        texts += finding.question, finding.asked, finding.answer or ""
-    return texts
+    match task:
+        case (
+            Read(question=question) | Recall(question=question) | Sample(question=question) | Assess(question=question)
+        ):
+            return [question]
+        case Verify(question=question, answer=answer):
+            return [question, answer]
+        case Entail(question=question, premise=premise, hypothesis=hypothesis):
+            return [question, premise, hypothesis]
+        case Equate(question=question, one=one, other=other):
+            return [question, one, other]
+        case Clarify(question=question, context=context):
+            return [question, context]
+        case (
+            Decompose(question=question, findings=findings)
+            | Complete(question=question, findings=findings)
+            | Integrate(question=question, findings=findings)
+        ):
+            texts = ((finding.question, finding.asked, finding.answer or "") for finding in findings)
+            return [question, *chain.from_iterable(texts)]
+    return []
 
 
 def _output_texts(value: object) -> list[str]:
