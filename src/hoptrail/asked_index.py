@@ -53,6 +53,7 @@ class AskedIndex:
 
     @cached_property
     def encoder(self) -> Encoder:
+        """The encoder of the settings, opened at the first use. Raises: UsageError, ModelUnavailable: it cannot be opened."""
         from hoptrail.models.encoder_factory import open_encoder
 
         return open_encoder(self.settings.encoder)

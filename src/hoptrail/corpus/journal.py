@@ -63,6 +63,7 @@ class ItemRecord:
 
     @property
     def is_open(self) -> bool:
+        """Whether something is left to do; a stopped document counts, because its job can be resumed."""
         return self.state in OPEN_STATES
 
     def without_names(self) -> ItemRecord:
@@ -94,6 +95,7 @@ class Journal:
 
     @property
     def exists(self) -> bool:
+        """Whether a job was ever stored; asking creates no file."""
         return (self._folder / JOBS).exists()
 
     def append(self, job: JobRecord, owner: str) -> None:

@@ -101,6 +101,7 @@ class Share:
 
     @property
     def value(self) -> float:
+        """The share itself, from 0 to 1."""
         return self.count / self.n
 
     @property

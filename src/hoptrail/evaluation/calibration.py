@@ -55,6 +55,7 @@ class Quality:
 
     @property
     def coverage(self) -> float:
+        """Sure answers per question asked, from 0 to 1; questions without an answer count as not sure."""
         return self.sure.n / self.questions if self.sure else 0.0
 
 

@@ -87,6 +87,7 @@ class Difference:
 
     @property
     def significant(self) -> bool:
+        """Whether the corrected p is below `SIGNIFICANT`, whatever the direction of the difference."""
         return self.corrected < SIGNIFICANT
 
 

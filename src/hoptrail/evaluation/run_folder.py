@@ -154,6 +154,7 @@ class Run:
 
     @property
     def name(self) -> str:
+        """The name of its folder: data set, recipe, language (or `retrieval`) and the start of the fingerprint."""
         return self.path.name
 
     @cached_property

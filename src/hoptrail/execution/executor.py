@@ -63,7 +63,8 @@ class RemoteSafe(Protocol):
     """Something that can be sent to another process and works the same there: it has no secret, ledger or queue."""
 
     @property
-    def is_remote_safe(self) -> bool: ...
+    def is_remote_safe(self) -> bool:
+        """Whether this instance is one, which may depend on its parts: a language may hold an encoder that is not."""
 
 
 def is_remote_safe(thing: object) -> bool:

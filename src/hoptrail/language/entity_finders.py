@@ -37,7 +37,8 @@ class EntityFinder(Protocol):
         """The finder's name in settings. Mentions depend only on it and the text."""
         ...
 
-    def find(self, text: str) -> tuple[Mention, ...]: ...
+    def find(self, text: str) -> tuple[Mention, ...]:
+        """The mentions, with offsets in code points of `text`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class RuleFinder:
     name: str = RULES
 
     def find(self, text: str) -> tuple[Mention, ...]:
+        """The mentions by the rules for documents, which differ from those for questions."""
         return find_mentions(text)
 
 
@@ -54,13 +56,16 @@ class Entity(Protocol):
     """The used part of a spaCy entity: offsets into the text and a label."""
 
     @property
-    def start_char(self) -> int: ...
+    def start_char(self) -> int:
+        """Where it begins, in code points."""
 
     @property
-    def end_char(self) -> int: ...
+    def end_char(self) -> int:
+        """Where it ends (exclusive), in code points."""
 
     @property
-    def label_(self) -> str: ...
+    def label_(self) -> str:
+        """Its type in the scheme of the pipeline, such as `PERSON` or `DATE`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +76,7 @@ class SpacyFinder:
     entities: Callable[[str], Iterable[Entity]]
 
     def find(self, text: str) -> tuple[Mention, ...]:
+        """The pipeline's entities on one line each; a type that is no date, number or title of a work counts as a name."""
         mentions = []
         for entity in self.entities(text):
             start, end = entity.start_char, entity.end_char

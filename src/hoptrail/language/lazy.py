@@ -27,6 +27,7 @@ class LazyLanguage:
 
     @property
     def name(self) -> str:
+        """The name of the language, which is opened to learn it."""
         return self._language.name
 
     def perform(self, task: Task[T]) -> Reply[T]:

@@ -272,7 +272,8 @@ class Language(Protocol):
     """Performs the tasks. May also be a `PassageJudge`."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Names the language in answers and in the index, where what another language made is built anew."""
 
     def perform(self, task: Task[T]) -> Reply[T]:
         """Perform one task.

@@ -25,7 +25,8 @@ T = TypeVar("T")
 class Operations(Protocol[T]):
     """What a runtime must be able to do. Axes are counted as NumPy counts them; `add` and `multiply` broadcast."""
 
-    def constant(self, values: NDArray[Any]) -> T: ...
+    def constant(self, values: NDArray[Any]) -> T:
+        """A tensor with these values, of the same shape and type."""
 
     def rows(self, table: T, indices: T) -> T:
         """The rows of `table` at `indices`: shape (*indices, columns)."""
@@ -35,7 +36,8 @@ class Operations(Protocol[T]):
 
     def multiply(self, left: T, right: T) -> T: ...
 
-    def matmul(self, left: T, right: T) -> T: ...
+    def matmul(self, left: T, right: T) -> T:
+        """Matrix products over the last two axes, one for each index of the axes before them."""
 
     def reshape(self, tensor: T, shape: Sequence[int]) -> T:
         """In `shape`, 0 keeps the size of that axis and -1 takes what is left."""

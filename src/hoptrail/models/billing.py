@@ -38,7 +38,8 @@ class Chat(Protocol):
     """A chat model as language tasks use it."""
 
     @property
-    def place(self) -> str: ...
+    def place(self) -> str:
+        """The address of the endpoint without user, password and query; replies are stored under it."""
 
     @property
     def model(self) -> str: ...
@@ -48,7 +49,8 @@ class Chat(Protocol):
         """The rung of the ladder that is known to work, if any."""
         ...
 
-    def remember_rung(self, rung: Rung) -> None: ...
+    def remember_rung(self, rung: Rung) -> None:
+        """Note that requests on this rung work, so that the next ones start there."""
 
     def remembered(self, request: ChatRequest) -> PaidReply | None:
         """The remembered reply, or None."""
@@ -105,12 +107,15 @@ class PaidChat:
 
     @property
     def working_rung(self) -> Rung | None:
+        """The rung that worked for this model at this place, in this process or an earlier one."""
         return self._servers.rung(self.place, self.model)
 
     def remember_rung(self, rung: Rung) -> None:
+        """Store the rung beside the replies, for later processes too."""
         self._servers.remember_rung(self.place, self.model, rung)
 
     def remembered(self, request: ChatRequest) -> PaidReply | None:
+        """The stored reply, for which nothing is spent now; None if there is none."""
         reply = self._replies.reply(request.key)
         return None if reply is None else PaidReply(reply)
 
@@ -217,6 +222,7 @@ class FullyPriced(_Wrapper):
         self._chat.remember_rung(rung)
 
     def remembered(self, request: ChatRequest) -> PaidReply | None:
+        """The remembered reply with the usage that it had when it was paid for."""
         remembered = self._chat.remembered(request)
         return None if remembered is None else PaidReply(remembered.reply, remembered.reply.usage)
 
@@ -248,6 +254,7 @@ class UncachedChat(_Wrapper):
         """Does nothing: what works for one question need not work for all."""
 
     def remembered(self, request: ChatRequest) -> PaidReply | None:  # noqa: ARG002 - the protocol's
+        """None, so that every reply is asked for."""
         return None
 
     def knows(self, request: ChatRequest) -> bool:  # noqa: ARG002 - the protocol's
@@ -260,4 +267,5 @@ class UncachedChat(_Wrapper):
         return paid
 
     def fetch(self, requests: Sequence[ChatRequest]) -> Usage:  # noqa: ARG002 - the protocol's
+        """Fetches nothing ahead: `ask` pays for each reply."""
         return Usage()

@@ -55,6 +55,7 @@ class Accepted:
 
     @classmethod
     def from_json(cls, text: str) -> Accepted:
+        """Reads what `as_json` wrote."""
         content = json.loads(text)
         return cls(content["output"], frozenset(content["refused"]), frozenset(map(Rung, content["unlimited"])))
 

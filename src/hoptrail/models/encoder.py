@@ -33,7 +33,8 @@ class Encoder(Protocol):
     """Turns texts into unit vectors. The same text gives the same vector, whatever it is batched with (within 1e-6)."""
 
     @property
-    def identity(self) -> EncoderIdentity: ...
+    def identity(self) -> EncoderIdentity:
+        """Tells which vectors can be compared: an index refuses an encoder with another identity than its own."""
 
     def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
         """Vectors of length 1, one row per text, in order: shape (len(texts), dimension), float32, C-contiguous.
@@ -51,7 +52,8 @@ class QuickEncoder(Encoder, Protocol):
     """
 
     @property
-    def quick(self) -> Encoder: ...
+    def quick(self) -> Encoder:
+        """The variant; the encoder itself if its runtime has none."""
 
 
 @runtime_checkable

@@ -39,6 +39,7 @@ class OnnxOperations:
         self._constants = 0
 
     def constant(self, values: NDArray[Any]) -> str:
+        """Values of up to 4 KiB stand in the graph; larger ones are kept in `large`, where the session reads them."""
         self._constants += 1
         name = f"constant{self._constants}"
         if values.nbytes <= _IN_GRAPH:
@@ -128,6 +129,7 @@ class EightBitOperations(OnnxOperations):
     """
 
     def matmul(self, left: str, right: str) -> str:
+        """In eight bits if `right` is a matrix in `large`, where whole numbers replace it; else in floats."""
         if right not in self.large:
             return super().matmul(left, right)
         weights = self.large.pop(right)

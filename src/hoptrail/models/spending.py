@@ -23,6 +23,7 @@ class Cost:
 
     @property
     def tokens(self) -> int:
+        """Prompt and completion together, as `limit_tokens` counts them."""
         return self.prompt_tokens + self.completion_tokens
 
 

@@ -57,6 +57,7 @@ class Manifest:
 
     @property
     def chunks(self) -> set[str]:
+        """The names of the chunks of all files, each once even where files share it."""
         return {chunk for file in self.files for chunk in file.chunks}
 
     @property
@@ -66,6 +67,7 @@ class Manifest:
 
     @cached_property
     def content(self) -> bytes:
+        """The JSON that is stored, whose checksum is a part of the name."""
         return _to_json(self)
 
     @property
@@ -83,6 +85,7 @@ class Pointer:
 
     @property
     def content(self) -> bytes:
+        """The JSON that is stored; equal pointers have equal bytes."""
         return _to_json(self)
 
     @property

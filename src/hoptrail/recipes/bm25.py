@@ -25,4 +25,5 @@ class Bm25(SinglePass):
     name: ClassVar[str] = "bm25"
 
     def retrieve(self, question: str) -> Ranking:
+        """The `k` passages with the highest BM25 scores."""
         return keyword_search(self.corpus, question, self.settings.k)

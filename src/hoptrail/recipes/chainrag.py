@@ -150,6 +150,9 @@ class Chainrag(Hopwise):
         return interleave(found, self.settings.k)
 
     def hops(self, question: str, meter: Meter) -> list[CitedHop]:
+        """One hop for each sub-question; it also reads a summary of the hop before if that found no answer. If decomposing
+        fails, there is one failed hop.
+        """
         try:
             sub_questions = self._sub_questions(question, meter)
         except TaskFailed:

@@ -34,13 +34,16 @@ class ClosedBook(SinglePass):
     name: ClassVar[str] = "closed-book"
 
     def retrieve(self, question: str) -> Ranking:
+        """No hits, whatever the question."""
         del question
         return ()
 
     def read(self, question: str, packed: Ranking, meter: Meter) -> Reading:
+        """The answer from the model's memory. Raises: TaskFailed: from the language."""
         del packed
         return meter.perform(Recall(question))
 
     def hops(self, question: str, reading: Reading, found: Ranking, packed: Ranking) -> list[CitedHop]:
+        """One hop without evidence; where it has an answer, its only hit notes that this came from memory."""
         del found, packed
         return [memory_hop(question, question, reading)]

@@ -32,6 +32,7 @@ class CotSettings(PassageSettings):
 
     @property
     def effort(self) -> Effort:
+        """Up to `voting.replies` readings or samples, and the judgements whether two of their answers mean the same."""
         return Effort((1, self.voting.replies), (0, self.voting.most_judged))
 
 
@@ -48,9 +49,11 @@ class Cot(SinglePass):
     }
 
     def retrieve(self, question: str) -> Ranking:
+        """The `k` best passages by keyword and dense search fused."""
         return hybrid_search(self.corpus, question, self.settings.k, self.settings.search)
 
     def read(self, question: str, packed: Ranking, meter: Meter) -> Reading:
+        """The commonest answer or abstention of a reading and sampled chains. Raises: TaskFailed: from the language."""
         units = tuple(hit.unit for hit in packed)
         reading = SinglePass.read(self, question, packed, meter)
         return vote(reading, question, units, self.corpus, self.settings.voting, meter)

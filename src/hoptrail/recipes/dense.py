@@ -25,4 +25,5 @@ class Dense(SinglePass):
     name: ClassVar[str] = "dense"
 
     def retrieve(self, question: str) -> Ranking:
+        """The `k` passages nearest to the question; scores are cosines."""
         return dense_search(self.corpus, question, self.settings.k)

@@ -65,6 +65,7 @@ class Flare(Hopwise):
     }
 
     def hops(self, question: str, meter: Meter) -> list[CitedHop]:
+        """A hop for each step: the draft if it is sure enough, else what is read after a search for the step."""
         from_memory = self.settings.draft == "memory"
         at_hand: Ranking = () if from_memory else self._search(question)
 

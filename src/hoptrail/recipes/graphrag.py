@@ -50,6 +50,7 @@ class GraphragSettings(PassageSettings):
 
     @property
     def pool(self) -> Pool:
+        """Passages, and triples unless `facts_read` is 0."""
         return Pool((Kind.PASSAGE, Kind.TRIPLE) if self.facts_read else (Kind.PASSAGE,))
 
 
@@ -66,6 +67,7 @@ class Graphrag(SinglePass):
     }
 
     def retrieve(self, question: str) -> Ranking:
+        """The passages that state the best facts, interleaved with up to `facts_read` of these; without facts, dense search."""
         chosen = self.settings
         texts = [*(mention.text for mention in find_mentions(question, question=True)), question]
         graph = EntityGraph.of(self.corpus)

@@ -86,9 +86,11 @@ class Hipporag(SinglePass):
     }
 
     def retrieve(self, question: str) -> Ranking:
+        """The hits of `search`; what recognition spends on them is not reported."""
         return self.search(question, Meter(self.language))
 
     def search(self, question: str, meter: Meter) -> Ranking:
+        """At most `k` passages by how often the walk visits them; without a seed, those of dense search."""
         chosen = self.settings
         graph = EntityGraph.of(self.corpus, chosen.graph)
         if chosen.start == "entities":

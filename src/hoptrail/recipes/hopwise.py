@@ -51,9 +51,11 @@ class Hopwise(ABC):
         return interleave([stored_hits(cited.hop.hits) for cited in hops], self.settings.k)
 
     def retrieve(self, question: str) -> Ranking:
+        """The hits of all hops. They are read too, because a sub-question needs the answers before it."""
         return self.everything(self.hops(question, Meter(self.language)))
 
     def answer(self, question: str) -> Answer:
+        """The conclusion from all hops, which are its trail; its confidence is None."""
         started = time.perf_counter()
         meter = Meter(self.language, self.settings.abstain)
         hops = self.hops(question, meter)

@@ -51,6 +51,7 @@ class Hybrid(SinglePass):
     }
 
     def retrieve(self, question: str) -> Ranking:
+        """The `k` best passages of the fused search; with a reranker, the `k` that it puts first among `rerank_depth` of them."""
         if not self.settings.reranker:
             return hybrid_search(self.corpus, question, self.settings.k, self.settings.search)
         depth = max(self.settings.k, self.settings.rerank_depth)

@@ -46,6 +46,7 @@ class IrcotSettings(PassageSettings):
 
     @property
     def effort(self) -> Effort:
+        """That of `steps` sub-questions, each read once."""
         return Effort.of_hops(self.steps)
 
 
@@ -66,6 +67,9 @@ class Ircot(Hopwise):
         return hops[-1].hop.hits if hops else ()
 
     def hops(self, question: str, meter: Meter) -> list[CitedHop]:
+        """One hop for each step, read from all passages collected so far. Ends when no step is left, an answered one repeats,
+        or there was no answer and a wider search finds nothing new.
+        """
         collected = self._search_more((), question)
         hops: list[CitedHop] = []
         while len(hops) < self.settings.steps:

@@ -39,6 +39,7 @@ class IterRetgenSettings(PassageSettings):
 
     @property
     def effort(self) -> Effort:
+        """One reading for each round; fewer if a query repeats."""
         return Effort((1, self.rounds))
 
 

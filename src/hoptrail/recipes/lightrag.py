@@ -66,6 +66,7 @@ class Lightrag(SinglePass):
     }
 
     def retrieve(self, question: str) -> Ranking:
+        """The passages of all levels, interleaved; if no level has any, those of dense search."""
         names, topics = keywords(question)
         names, about = names or (question,), ", ".join(topics)
         graph = EntityGraph.of(self.corpus)

@@ -34,6 +34,7 @@ class PooledSettings(PassageSettings):
 
     @property
     def effort(self) -> Effort:
+        """One reading, two for `self-ask`; none for `closed-book`, which asks the model's memory once."""
         match self.reader:
             case "direct":
                 return Effort()
@@ -50,15 +51,18 @@ class Pooled(SinglePass):
     settings: PooledSettings
 
     def retrieve(self, question: str) -> Ranking:
+        """The `k` best units of the pool by `scorer`; nothing if the reader is `closed-book`."""
         if self.settings.reader == "closed-book":
             return ()
         asked = f"{question} {self.settings.question_suffix}".strip()
         return search_pool(self.corpus, asked, self.settings.pool, self.settings.k, self.settings.scorer)
 
     def packed(self, ranking: Ranking) -> Ranking:
+        """The hits that fit `evidence_tokens`; with `repeats` also those whose sources earlier ones cover."""
         return pack(ranking, self.settings.evidence_tokens, repeats=self.settings.repeats)
 
     def read(self, question: str, packed: Ranking, meter: Meter) -> Reading:
+        """The answer of the chosen reader; `closed-book` ignores the hits. Raises: TaskFailed: from the language."""
         units = tuple(hit.unit for hit in packed)
         match self.settings.reader:
             case "direct":
@@ -69,6 +73,7 @@ class Pooled(SinglePass):
                 return meter.perform(Recall(question))
 
     def hops(self, question: str, reading: Reading, found: Ranking, packed: Ranking) -> list[CitedHop]:
+        """As in `SinglePass.hops`; an answer from memory is one hop that cites nothing."""
         if self.settings.reader == "closed-book":
             return [memory_hop(question, question, reading)]
         return SinglePass.hops(self, question, reading, found, packed)

@@ -47,7 +47,8 @@ class Recipe(Protocol):
     name: ClassVar[str]
 
     @property
-    def corpus(self) -> Corpus: ...
+    def corpus(self) -> Corpus:
+        """What is searched: one state of the index, or a view of it."""
 
     @property
     def settings(self) -> OneRecipeSettings: ...

@@ -32,6 +32,7 @@ class SelfAskSettings(PassageSettings):
 
     @property
     def effort(self) -> Effort:
+        """That of `hops` sub-questions, each read once."""
         return Effort.of_hops(self.hops)
 
 
@@ -44,6 +45,8 @@ class SelfAsk(Hopwise):
     name: ClassVar[str] = "selfask"
 
     def hops(self, question: str, meter: Meter) -> list[CitedHop]:
+        """One hop for each sub-question, read from the `k` best passages of a search for it."""
+
         def hop(following: str, asked: str, _: object) -> CitedHop:
             hits = hybrid_search(self.corpus, asked, self.settings.k, self.settings.search)
             return read_packed(following, asked, hits, self.settings.evidence_tokens, meter)[1]

@@ -30,7 +30,8 @@ class SinglePass(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def retrieve(self, question: str) -> Ranking: ...
+    def retrieve(self, question: str) -> Ranking:
+        """The hits to read, best first, at most `k`."""
 
     def search(self, question: str, meter: Meter) -> Ranking:
         """Like `retrieve`. Recipes whose retrieval asks the language override it.
@@ -64,6 +65,7 @@ class SinglePass(ABC):
         return hops_of(question, reading, found, packed)
 
     def answer(self, question: str) -> Answer:
+        """The answer of one reading, cited; if a task fails, an abstention whose one hop is marked as failed."""
         from hoptrail.recipes.answering import CitedHop, cite, report_hops  # not needed to search
         from hoptrail.recipes.closest import closest
 

@@ -50,6 +50,7 @@ class SireragSettings(PooledSettings):
 
     @property
     def structures(self) -> tuple[str, ...]:
+        """Passages, and the structures of the nodes that are switched on."""
         uses = {
             PASSAGES: True,
             SIMILARITY_TREE: self.similarity_summaries,
@@ -63,6 +64,7 @@ class SireragSettings(PooledSettings):
 
     @property
     def pool(self) -> Pool:
+        """Passages and the nodes that are switched on; beside the entity tree, the similarity tree has its lowest level only."""
         kinds = {Kind.AGGREGATE: self.aggregates, Kind.FACT: self.facts}
         trees = {
             SIMILARITY_TREE: self.similarity_summaries,

@@ -160,6 +160,7 @@ class Sunar(Hopwise):
     }
 
     def hops(self, question: str, meter: Meter) -> list[CitedHop]:
+        """One hop for each sub-question; without `decompose`, one for the whole question."""
         first: dict[str, Ranking] = {}
         per_question = self.settings.first_stage_per == "question"
 

@@ -50,6 +50,7 @@ class Extractions(PassageTasks[Extraction]):
 
     @property
     def needs_language(self) -> bool:
+        """False if a file has the extractions."""
         return not self.settings.from_file
 
     @property
@@ -64,9 +65,11 @@ class Extractions(PassageTasks[Extraction]):
         return fingerprint(ExtractionSettings(_file(self.settings).digest()))
 
     def discard(self, writer: Writer) -> None:
+        """Remove all extractions; their passages stay."""
         writer.drop_extractions()
 
     def row_id(self, passage: str) -> str:
+        """The passage's own id, because an extraction is stored with its passage."""
         return passage
 
     def stored(self, snapshot: Snapshot) -> Iterable[str]:
@@ -76,9 +79,11 @@ class Extractions(PassageTasks[Extraction]):
         writer.remove_units(Kind.PASSAGE, rows)
 
     def task(self, passage: Unit, before: Unit | None) -> Task[Extraction]:
+        """Extract from the passage; the one before it may resolve its references."""
         return Extract(passage, before)
 
     def keep(self, context: BuildContext, got: Sequence[tuple[Unit, Extraction]]) -> None:
+        """Store each extraction with its passage, in place of an earlier one."""
         context.writer.put_extractions({unit.id: extraction for unit, extraction in got})
 
     def update(self, context: BuildContext) -> None:

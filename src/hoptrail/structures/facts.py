@@ -22,6 +22,7 @@ class Facts(Derived):
     units = (Kind.FACT,)
 
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Unit]:
+        """A unit for each stored fact that has a text; its id depends on the text and on where it is stated."""
         for passage, extraction in stored_in_order(context.writer.snapshot(), documents):
             for fact in extraction.facts:
                 text, place = squeeze(fact.text), fact.source

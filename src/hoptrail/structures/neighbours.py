@@ -87,6 +87,7 @@ class ByKeywords:
     executor: Executor = LOCAL_EXECUTOR
 
     def of(self, rows: Rows, least: Least | None = None) -> Directed:
+        """See `Likeness.of`; a row with fewer than `neighbours` edges also gets the one that marks its list as complete."""
         found = joined(list(self.executor.map(self._work, self._blocks(rows, self.statistics.by_word))))
         many = np.bincount(found.sources, minlength=self.statistics.by_word.shape[1])
         closed = rows[many[rows] < self.settings.neighbours]

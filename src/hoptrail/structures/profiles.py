@@ -49,6 +49,7 @@ class Profiles(Derived):
 
     @property
     def built_from(self) -> tuple[str, ...]:
+        """Extractions, or passages alone if the profiles come from a file."""
         return (PASSAGES,) if self.settings.from_file else (EXTRACTIONS,)
 
     @property

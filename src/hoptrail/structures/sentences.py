@@ -33,6 +33,7 @@ class Sentences(Derived):
     encodes = Kind.SENTENCE
 
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Unit]:
+        """The sentences with a letter or a digit, read from the stored documents."""
         snapshot = context.writer.snapshot()
         return (unit for document in snapshot.documents(documents) for unit in sentence_units(document))
 

@@ -66,6 +66,7 @@ class TitleMentions(Derived):
         return TargetRows(chain(replaced, self.rows(context, change.added), updated), whole=False)
 
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Row]:
+        """The links and names of sentences, then the titles of passages as names: all, or those from these documents."""
         snapshot = context.writer.snapshot()
         titles = title_index(snapshot)
         if documents is None:

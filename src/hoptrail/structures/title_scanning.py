@@ -50,6 +50,7 @@ class NameSet:
         return key in self._keys
 
     def longest(self, first: str) -> int:
+        """The exact number of words; 0 if no name begins with `first`."""
         return self._longest.get(first, 0)
 
 

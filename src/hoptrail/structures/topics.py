@@ -54,6 +54,7 @@ class Topics(PassageTasks[str]):
     looks_back = False
 
     def row_id(self, passage: str) -> str:
+        """The id of the passage's topic, which is a unit of its own."""
         return topic_id(passage)
 
     def stored(self, snapshot: Snapshot) -> Iterable[str]:
@@ -63,10 +64,12 @@ class Topics(PassageTasks[str]):
         writer.remove_units(Kind.TOPIC, rows)
 
     def task(self, passage: Unit, before: Unit | None) -> Task[str]:
+        """Say what the passage is about in at most `words` words; the passage before it does not matter."""
         del before
         return Summarise((passage,), self.settings.words)
 
     def keep(self, context: BuildContext, got: Sequence[tuple[Unit, str]]) -> None:
+        """Encode and store the topics; an empty one is noted, and asked for again by the next run."""
         units = []
         for passage, said in got:
             topic = squeeze(said)

@@ -65,6 +65,7 @@ class Level:
 
     @cached_property
     def matrix(self) -> FloatMatrix:
+        """The vectors of all nodes, in the order of `ids`."""
         return self._vectors(self.ids)
 
     def rows(self, ids: Iterable[str]) -> Rows:

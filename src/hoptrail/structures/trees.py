@@ -73,9 +73,11 @@ class SimilarityTree(Tree):
 
     @property
     def built_from(self) -> tuple[str, ...]:
+        """Passages; for two levels extractions, which tell how abstract a passage is."""
         return (PASSAGES,) if self.settings.leaf_placement is LeafPlacement.FLAT else (EXTRACTIONS,)
 
     def members(self, store: TreeStore, level: int) -> NodeSet:
+        """Passages on the first level and groups above; with two levels, abstract passages are beside the lowest groups."""
         if self.settings.leaf_placement is LeafPlacement.FLAT or level > LEAVES + 1:
             return store.leaves(Kind.PASSAGE) if level == LEAVES else store.group_set(self.name, level)
         passages = store.leaves(Kind.PASSAGE)
@@ -106,6 +108,7 @@ class RelatednessTree(Tree):
     built_from = (AGGREGATES,)
 
     def members(self, store: TreeStore, level: int) -> NodeSet:
+        """Aggregates on the first level, groups of this tree above."""
         return store.leaves(Kind.AGGREGATE) if level == LEAVES else store.group_set(self.name, level)
 
 
@@ -131,6 +134,7 @@ class JointTree(Tree):
         return cls(**arguments, **({"trees": trees} if trees else {}))  # type: ignore[arg-type]
 
     def members(self, store: TreeStore, level: int) -> NodeSet:
+        """The nodes of all `trees` on that level."""
         return together([tree.members(store, level) for tree in self.trees])
 
 
@@ -152,6 +156,7 @@ class EntityTree(Tree):
     built_from = (EXTRACTIONS, SIMILARITY_TREE)
 
     def members(self, store: TreeStore, level: int) -> NodeSet:
+        """Passages with entities on the first level, the groups of both trees on the second, this tree's own above."""
         if level > LEAVES + 1:
             return store.group_set(self.name, level)
         if level > LEAVES:

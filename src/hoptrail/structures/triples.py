@@ -171,6 +171,7 @@ def slot_units(unit: Unit, settings: TripleSettings) -> Iterator[Unit]:
 
 @lru_cache(maxsize=65_536)
 def slot_id(text: str) -> str:
+    """The same for equal texts, so that a slot is stored and encoded once however many triples have it."""
     return content_id("w", text)
 
 

@@ -42,6 +42,7 @@ class Cells:
 
     @classmethod
     def of(cls, vectors: FloatMatrix, seed: int) -> Cells:
+        """Cells of about CELL rows by spherical k-means, the same for the same seed; each row is in one cell."""
         centres = _learnt_centres(vectors, np.random.default_rng(seed))
         homes = np.zeros(len(vectors), np.int32)
         for _ in range(SETTLING_ROUNDS):

@@ -43,6 +43,7 @@ class Entry:
 
     @property
     def description(self) -> str:
+        """What is said of the terms, without white space around it."""
         return self.said.unit.text[self.described : self.end].strip()
 
     @property

@@ -27,6 +27,7 @@ class Group:
 
     @property
     def headers(self) -> frozenset[str]:
+        """The stems of the column headers; empty unless the members are rows."""
         block = self.members[0].block
         return content_stems(" ".join(cell.header for cell in block.cells)) if block else frozenset()
 

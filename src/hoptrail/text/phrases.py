@@ -58,6 +58,7 @@ class Token:
 
     @property
     def participle(self) -> bool:
+        """Whether it may be a past participle: it ends in `ed` or is an irregular form."""
         return self.lower.endswith("ed") or self.lower in IRREGULAR_PASTS
 
     @property

@@ -38,6 +38,7 @@ class UnitStatement:
 
     @property
     def text(self) -> str:
+        """The statement as it stands in the unit, with its line breaks."""
         return self.unit.text[self.start : self.end]
 
     @property
@@ -47,6 +48,7 @@ class UnitStatement:
 
     @property
     def path(self) -> tuple[str, ...]:
+        """The headings above it, outermost first; empty in plain text."""
         return self.block.path if self.block else ()
 
     @property

@@ -34,6 +34,7 @@ class Line:
 
     @cached_property
     def text(self) -> str:
+        """The texts of its fragments with a space between neighbours."""
         return " ".join(fragment.text for fragment in self.fragments)
 
     @property
@@ -42,6 +43,7 @@ class Line:
 
     @cached_property
     def right(self) -> float:
+        """The right edge of the fragment that reaches furthest, which need not be the last."""
         return max(fragment.right for fragment in self.fragments)
 
     @cached_property
@@ -50,18 +52,22 @@ class Line:
 
     @property
     def base(self) -> float:
+        """The baseline of its longest fragment: a footnote mark or a subscript does not move the line."""
         return self._main.base
 
     @property
     def size(self) -> float:
+        """The font size of its longest fragment."""
         return self._main.size
 
     @property
     def bold(self) -> bool:
+        """Whether all its fragments are bold."""
         return all(fragment.bold for fragment in self.fragments)
 
     @property
     def mono(self) -> bool:
+        """Whether all its fragments are monospaced."""
         return all(fragment.mono for fragment in self.fragments)
 
 

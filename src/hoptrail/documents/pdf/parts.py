@@ -47,6 +47,7 @@ class Part:
 
     @property
     def size(self) -> float:
+        """The font size of its first line; 0 for a table, which has no lines."""
         return self.lines[0].size if self.lines else 0.0
 
 

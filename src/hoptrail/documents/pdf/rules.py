@@ -35,6 +35,7 @@ class Grid:
 
     @property
     def top(self) -> float:
+        """The y of its upper edge; y grows downwards."""
         return self.ys[0]
 
 

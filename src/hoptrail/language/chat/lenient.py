@@ -112,6 +112,7 @@ class Scale:
 
     @property
     def schema(self) -> WithJsonSchema:
+        """The JSON schema of a reply: one of the words, never a number."""
         return WithJsonSchema({"type": "string", "enum": list(self.words)})
 
     @property

@@ -40,18 +40,21 @@ class RehearsedChat:
 
     @property
     def working_rung(self) -> Rung | None:
+        """The rung of the rehearsed chat, so that prompts are drafted in the form in which they would be sent."""
         return self.chat.working_rung
 
     def remember_rung(self, rung: Rung) -> None:
         """Do nothing: no rung has been tried."""
 
     def remembered(self, request: ChatRequest) -> PaidReply | None:
+        """The reply that is already paid for, which the estimate counts as free; None if there is none."""
         return self.chat.remembered(request)
 
     def knows(self, request: ChatRequest) -> bool:
         return self.chat.knows(request)
 
     def fetch(self, requests: Sequence[ChatRequest]) -> Usage:  # noqa: ARG002 - the protocol's
+        """Fetches nothing: no request of a rehearsal is sent."""
         return Usage()
 
     def ask(self, request: ChatRequest) -> PaidReply:

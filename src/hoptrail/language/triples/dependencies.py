@@ -24,17 +24,26 @@ class Parsed(Protocol):
     """The used part of a parsed token."""
 
     @property
-    def i(self) -> int: ...
+    def i(self) -> int:
+        """Its place among the tokens of the text, from 0."""
+
     @property
     def text(self) -> str: ...
     @property
-    def dep_(self) -> str: ...
+    def dep_(self) -> str:
+        """The label of its dependency on `head`, such as `nsubj`."""
+
     @property
-    def pos_(self) -> str: ...
+    def pos_(self) -> str:
+        """Its part of speech in the universal scheme, such as `VERB`."""
+
     @property
-    def head(self) -> Parsed: ...
+    def head(self) -> Parsed:
+        """The token it depends on; a root is its own head."""
+
     @property
-    def children(self) -> Iterable[Parsed]: ...
+    def children(self) -> Iterable[Parsed]:
+        """The tokens that depend on it directly, in the order of the text."""
 
 
 def triples_in_parse(tokens: Iterable[Parsed], about: str) -> tuple[Triple, ...]:

@@ -29,6 +29,7 @@ class Pattern:
 
     @property
     def slots(self) -> tuple[str | None, str | None, str | None]:
+        """Subject, relation and object; None where open."""
         return (self.subject, self.relation, self.object)
 
     @property

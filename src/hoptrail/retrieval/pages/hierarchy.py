@@ -61,6 +61,7 @@ class HierarchySettings:
 
     @property
     def cuts(self) -> bool:
+        """Whether chunks are cut on demand instead of being the stored passages."""
         return bool(self.chunk_characters or self.chunk_words)
 
 

@@ -54,6 +54,7 @@ class Postings:
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
+        """The lengths of the lists, shape (rows,)."""
         return np.diff(self.starts)
 
 

@@ -54,6 +54,7 @@ class PathQueries:
 
     @property
     def edges(self) -> tuple[tuple[int, int], ...]:
+        """A pair for each reference, without those to a step that does not exist or to the step itself."""
         pairs = ((int(number), at) for at, step in enumerate(self.steps, 1) for number in _REFERENCE.findall(step))
         return tuple(pair for pair in pairs if 1 <= pair[0] <= len(self.steps) and pair[0] != pair[1])
 

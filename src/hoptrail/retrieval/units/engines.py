@@ -42,6 +42,7 @@ class LocalEngine:
     settings: HybridSearchSettings
 
     def search(self, question: str, limit: int) -> Ranking:
+        """At most `limit` passages, best first, in the channel `fallback`."""
         hits = hybrid_search(self.corpus, question, limit, self.settings)
         return tuple(replace(hit, channel=FALLBACK) for hit in hits)
 
@@ -53,6 +54,7 @@ class OnlineEngine:
     web: WebSearch
 
     def search(self, question: str, limit: int) -> Ranking:
+        """At most `limit` pages in the engine's order. Raises: ModelUnavailable: it gave no usable reply."""
         pages = self.web.search(question, limit)
         return tuple(
             Hit(_unit(page.title, page.url, page.text), 1 / rank, ONLINE + self.web.name)

@@ -91,6 +91,7 @@ class LimitedProtocol(H11Protocol):
     _address = ""
 
     def connection_made(self, transport: Any) -> None:
+        """Counts the connection; one too many for its address gets an error and is closed."""
         super().connection_made(transport)
         self._address = str((transport.get_extra_info("peername") or ("",))[0])
         self.connections_by_address[self._address] += 1
@@ -101,6 +102,7 @@ class LimitedProtocol(H11Protocol):
             self._start_clock()
 
     def data_received(self, data: bytes) -> None:
+        """Starts the clock when the head of a further request begins, and stops it when the head is complete."""
         if self._clock is None and self._is_idle():
             self._start_clock()
         super().data_received(data)
@@ -109,6 +111,7 @@ class LimitedProtocol(H11Protocol):
             self._clock = None
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """Stops the clock and takes the connection off the count of its address."""
         if self._clock is not None:
             self._clock.cancel()
         self.connections_by_address[self._address] -= 1

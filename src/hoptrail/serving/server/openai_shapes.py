@@ -30,16 +30,22 @@ class OpenRequest(BaseModel):
 
 
 class Part(OpenRequest):
+    """A part of a message; a question with a part that is not text is refused."""
+
     type: Annotated[str, Field(max_length=50)]
     text: str | None = None
 
 
 class Message(OpenRequest):
+    """A message, whose content is a text or a list of parts. Only the last one of the user is read."""
+
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: str | list[Part] | None = None
 
 
 class StreamOptions(OpenRequest):
+    """`include_usage` asks for the number of tokens in a last chunk."""
+
     include_usage: bool | None = None
 
 

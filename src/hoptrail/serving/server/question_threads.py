@@ -47,6 +47,7 @@ class Patience:
 
     @property
     def is_over(self) -> bool:
+        """Whether it was ended or the time is up; unlike a call, reading this lets no other question compute."""
         return self._ended.is_set() or time.monotonic() > self._end
 
     def __call__(self) -> bool:

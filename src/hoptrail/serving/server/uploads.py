@@ -56,6 +56,7 @@ class Upload:
 
     @property
     def ending(self) -> str:
+        """The known ending of its name, such as `.md.gz`; empty if there is none."""
         return self.path.name.removeprefix(self.id)
 
 
