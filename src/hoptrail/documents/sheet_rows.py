@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import chain, groupby, islice
 
 from hoptrail.documents.blocks import Piece
@@ -15,6 +15,8 @@ SAMPLE = 50
 """Rows examined to decide whether the first is a header."""
 _LONGEST_HEADER = 60
 """Characters; a longer cell is a sentence."""
+_ABBREVIATED = 2
+"""Words; a longer cell that ends in a period is a sentence, a shorter one an abbreviation: `No.`, `Qty. left`."""
 _NAMED_SHARE = 0.6
 """Minimal share of columns that a header row names, unless only the first column has no name."""
 _VALUE = re.compile(
@@ -22,7 +24,8 @@ _VALUE = re.compile(
     r"|[^\w]{0,2}\d[\d.,]*(?: ?[^\W\d]+){1,3}"  # a quantity with its unit
     r"|\d{1,2}\.? [^\W\d]{3,9}\.? \d{4}"  # a date with the name of its month
     r"|[^\W\d]{3,9}\.? \d{1,2}, \d{4}"
-    r"|\S+@\S+\.\S+|https?://\S+|(?i:true|false|yes|no|n/a|null|none|-+|x|[✓✗✔✘]|[$€£¥].*|.*[$€£¥])"
+    r"|\S+@\S+\.\S+|https?://\S+|-+|[✓✗✔✘]|[$€£¥].*|.*[$€£¥]"
+    r"|(?P<word>(?i:true|false|yes|no|n/a|null|none|x))"
 )
 _YEAR = re.compile(r"(?:19|20)\d\d|[QH][1-4](?: ?(?:19|20)\d\d)?|(?:FY ?)?(?:19|20)?\d\d/\d\d")
 """Years, quarters and financial years: numbers that may be column headers."""
@@ -35,7 +38,8 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first of these rows (a table, or its first `SAMPLE` rows) names the columns.
 
     It does unless one of its cells is a value (number, date, address), is a sentence, occurs twice, recurs in its column, or ends
-    in a colon; or too many are empty; or there are two columns of keys and mixed values.
+    in a colon; or too many are empty; or there are two columns of keys and mixed values. A word such as `no` is a value if its
+    column has another such word; else it is a name, as in `no, customer, town`.
     """
     if len(rows) < 2 or len(rows[0]) < 2:
         return False
@@ -45,14 +49,25 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
         return True
     named = [cell for cell in first if cell]
     enough = len(named) >= _NAMED_SHARE * len(first) or (not first[0] and all(first[1:]))
-    good = enough and all(map(_names_a_column, named)) and len(set(named)) == len(named)
     columns = [{row[number].strip() for row in rows[1:] if number < len(row)} for number in range(len(first))]
-    recurs = any(name and name in column for name, column in zip(first, columns, strict=True))
-    return good and not recurs and not _is_key_value(first, rows[1:])
+    good = all(_names_a_column(name, column) for name, column in zip(first, columns, strict=True) if name)
+    distinct = len(set(named)) == len(named)
+    return enough and good and distinct and not _is_key_value(first, rows[1:])
 
 
-def _names_a_column(cell: str) -> bool:
-    return 0 < len(cell) <= _LONGEST_HEADER and not cell.endswith((".", ":", ";")) and not _VALUE.fullmatch(cell)
+def _names_a_column(cell: str, column: Set[str] = frozenset()) -> bool:
+    """Whether a cell can be the header of a column with these other cells."""
+    if len(cell) > _LONGEST_HEADER or cell.endswith((":", ";")) or cell in column:
+        return False
+    if cell.endswith(".") and len(cell.split()) > _ABBREVIATED:
+        return False
+    value = _VALUE.fullmatch(cell)
+    return value is None or (value["word"] is not None and bool(column) and not any(map(_is_word_value, column)))
+
+
+def _is_word_value(cell: str) -> bool:
+    value = _VALUE.fullmatch(cell)
+    return value is not None and value["word"] is not None
 
 
 def _is_key_value(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
