@@ -127,6 +127,18 @@ def test_lines_before_a_table_are_paragraphs_and_blank_rows_separate_tables() ->
         ([("no", "name", "town"), ("C1", "Ada", "Bern"), ("C2", "Bob", "Basel")], True),
         ([("Ada", "no", "Bern"), ("Bob", "yes", "Basel")], False),
         ([("No.", "Item", "Qty. left"), ("7", "Rope", "2")], True),
+        ([("wine", "bottle €", "case of 6 €"), ("Aramon", "9.50", "54")], True),
+        (
+            [
+                ("section", "item", "2023", "2024", "note"),
+                ("income", "rents", "1718", "1902", ""),
+                ("income", "fees", "3", "1.50", ""),
+            ],
+            True,
+        ),
+        ([("date", "", "lamp", ""), ("2025-08-11", "", "5", ""), ("2025-08-12", "", "6", "")], True),
+        ([("Rope", "1999", "2004"), ("Buoy", "2001", "2003")], False),
+        ([("Rope", "12 €"), ("Buoy", "3 €")], False),
         ([("alone", "here")], False),
         ([("a",), ("b",)], False),
     ],

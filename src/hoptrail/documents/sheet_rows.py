@@ -24,7 +24,7 @@ _VALUE = re.compile(
     r"|[^\w]{0,2}\d[\d.,]*(?: ?[^\W\d]+){1,3}"  # a quantity with its unit
     r"|\d{1,2}\.? [^\W\d]{3,9}\.? \d{4}"  # a date with the name of its month
     r"|[^\W\d]{3,9}\.? \d{1,2}, \d{4}"
-    r"|\S+@\S+\.\S+|https?://\S+|-+|[✓✗✔✘]|[$€£¥].*|.*[$€£¥]"
+    r"|\S+@\S+\.\S+|https?://\S+|-+|[✓✗✔✘]|[$€£¥]|[^\w]*[$€£¥]\s?\d.*|[^\w]*\d[\d.,' ]*[$€£¥]"
     r"|(?P<word>(?i:true|false|yes|no|n/a|null|none|x))"
 )
 _YEAR = re.compile(r"(?:19|20)\d\d|[QH][1-4](?: ?(?:19|20)\d\d)?|(?:FY ?)?(?:19|20)?\d\d/\d\d")
@@ -38,21 +38,27 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first of these rows (a table, or its first `SAMPLE` rows) names the columns.
 
     It does unless one of its cells is a value (number, date, address), is a sentence, occurs twice, recurs in its column, or ends
-    in a colon; or too many are empty; or there are two columns of keys and mixed values. A word such as `no` is a value if its
-    column has another such word; else it is a name, as in `no, customer, town`.
+    in a colon; or too many are empty; or there are two columns of keys and mixed values. Several years name columns of other
+    values. A word such as `no` is a value if its column has another such word; else it is a name, as in `no, customer, town`.
     """
     if len(rows) < 2 or len(rows[0]) < 2:
         return False
-    first = [cell.strip() for cell in rows[0]]
-    years = sum(_YEAR.fullmatch(cell) is not None for cell in first[1:])
-    if years > 1 and years >= len(first) - 2:
-        return True
-    named = [cell for cell in first if cell]
-    enough = len(named) >= _NAMED_SHARE * len(first) or (not first[0] and all(first[1:]))
-    columns = [{row[number].strip() for row in rows[1:] if number < len(row)} for number in range(len(first))]
-    good = all(_names_a_column(name, column) for name, column in zip(first, columns, strict=True) if name)
-    distinct = len(set(named)) == len(named)
-    return enough and good and distinct and not _is_key_value(first, rows[1:])
+    columns = [[row[number].strip() if number < len(row) else "" for row in rows] for number in range(len(rows[0]))]
+    heads = [(name, set(cells) - {""}) for name, *cells in columns if name or any(cells)]
+    named = [name for name, _ in heads if name]
+    enough = len(named) >= _NAMED_SHARE * len(heads) or all(name for name, _ in heads[1:])
+    years = {name for name in named if _YEAR.fullmatch(name)}
+    good = all(
+        _heads_by_year(cells) if name in years and len(years) > 1 else _names_a_column(name, cells)
+        for name, cells in heads
+        if name
+    )
+    return enough and good and len(set(named)) == len(named) and not _is_key_value(rows)
+
+
+def _heads_by_year(column: Set[str]) -> bool:
+    """Whether a year can be the header of a column with these other cells."""
+    return any(_YEAR.fullmatch(cell) is None for cell in column)
 
 
 def _names_a_column(cell: str, column: Set[str] = frozenset()) -> bool:
@@ -70,12 +76,12 @@ def _is_word_value(cell: str) -> bool:
     return value is not None and value["word"] is not None
 
 
-def _is_key_value(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the first of two columns has distinct names and the second some values and some other texts."""
-    if len(first) > 2 or len(rows) < 2:
+def _is_key_value(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first of two columns has distinct names and the second some values and some other texts below the first row."""
+    if len(rows[0]) > 2 or len(rows) < 3:
         return False
-    values = [bool(_VALUE.fullmatch(row[1].strip())) for row in rows if len(row) > 1 and row[1].strip()]
-    names = [row[0].strip() for row in rows]
+    values = [bool(_VALUE.fullmatch(row[1].strip())) for row in rows[1:] if len(row) > 1 and row[1].strip()]
+    names = [row[0].strip() for row in rows[1:]]
     are_keys = all(_names_a_column(name) for name in names) and len(set(names)) == len(names)
     return are_keys and 0 < sum(values) < len(values)
 
