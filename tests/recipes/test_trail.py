@@ -35,7 +35,8 @@ from hoptrail.recipes.opinions import Opinion, combined_confidence
 from hoptrail.recipes.trail import NO_CHAIN, TrailRecipe, TrailSettings
 from hoptrail.recipes.trail_chain import ChainSettings
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.types import Usage, Verdict
+from hoptrail.text.statements import statements_of
+from hoptrail.types import Span, Unit, Usage, Verdict
 from recipes.chain_world import ASKED, QUESTION, SAID, RecordingLanguage, Script
 from recipes.test_contract import check_answer
 
@@ -69,6 +70,24 @@ def test_an_answer_that_is_sure_at_once_costs_one_task(corpus: Corpus) -> None:
     read = tasks[0]
     assert isinstance(read, Read)
     assert [unit.id for unit in read.evidence] == [hit.unit.id for hit in answer.ranking[:7]]
+
+
+class Follower(ScriptedLanguage):
+    """Never answers; its links lead to the last passage."""
+
+    def linked_spans(self, question: str, passages: tuple[Unit, ...]) -> tuple[Span, ...]:
+        assert question == QUESTION
+        return statements_of(passages[-1])[0].support
+
+
+def test_an_abstention_shows_the_statement_that_a_link_leads_to(corpus: Corpus) -> None:
+    settings = TrailSettings(chain=NO_CHAIN, wide=False)
+    answer = TrailRecipe(corpus, Follower([(Read, Reading(None))]), settings).answer(QUESTION)
+    said = statements_of(answer.ranking[-1].unit)[0].text.strip()
+    assert answer.text is None
+    assert said in answer.closest[1].said
+    without = TrailRecipe(corpus, ScriptedLanguage([(Read, Reading(None))]), settings).answer(QUESTION)
+    assert not any(said in statement.said for statement in without.closest)
 
 
 def test_an_unsure_answer_is_followed_by_the_chain_and_a_sure_one_ends_it(corpus: Corpus) -> None:

@@ -24,9 +24,9 @@ from hoptrail.language.tasks import (
     Sample,
     Samples,
     Task,
-    judge_passages,
+    linked_spans,
 )
-from hoptrail.types import Unit, Usage
+from hoptrail.types import Span, Unit, Usage
 
 T = TypeVar("T")
 
@@ -70,9 +70,9 @@ class QuestionMeter:
                 self._read.append((TASK_NAMES[type(task)], task.question, task.evidence, answer))
         return reply
 
-    def judge_passages(self, question: str, passages: tuple[Unit, ...]) -> tuple[float, ...]:
-        """See `PassageJudge`."""
-        return judge_passages(self._language, question, passages)
+    def linked_spans(self, question: str, passages: tuple[Unit, ...]) -> tuple[Span, ...]:
+        """See `LinkReader`."""
+        return linked_spans(self._language, question, passages)
 
     def readings(self, passages_of: PassagesOf) -> tuple[ReadingRecord, ...]:
         """The tasks that read evidence, in order. `passages_of` gives the passages that a unit shows."""
@@ -117,9 +117,9 @@ class PerQuestion:
         """
         return self._current.get().perform(task)
 
-    def judge_passages(self, question: str, passages: tuple[Unit, ...]) -> tuple[float, ...]:
-        """See `PassageJudge`."""
-        return judge_passages(self._current.get(), question, passages)
+    def linked_spans(self, question: str, passages: tuple[Unit, ...]) -> tuple[Span, ...]:
+        """See `LinkReader`."""
+        return linked_spans(self._current.get(), question, passages)
 
 
 def _answer_of(value: object) -> str | None:

@@ -65,12 +65,9 @@ def close_statements(
             if key not in rank:
                 rank[key] = place
                 statements.append(said)
-    asked = asked_words(question)
-    stems_said = [_stems_said(said, asked) for said in statements]
-    weights = _weights(asked, stems_said)
+    wording = Wording(question, statements)
     scored = [
-        (said, _share(weights, *stems), _RANK / (1 + place))
-        for said, stems, place in zip(statements, stems_said, rank.values(), strict=True)
+        (said, wording.share(said), _RANK / (1 + place)) for said, place in zip(statements, rank.values(), strict=True)
     ]
     scored.sort(key=lambda item: -(item[1] + item[2]))
     cosines = _cosines(question, [said for said, _, _ in scored[:_ENCODED]], similarity)
@@ -79,6 +76,21 @@ def close_statements(
         for (said, share, bonus), cosine in zip(scored, cosines, strict=False)
     ]
     return tuple(sorted(close, key=lambda statement: -statement.closeness))
+
+
+class Wording:
+    """The words of a question: the fewer of some statements say one, the higher its weight."""
+
+    def __init__(self, question: str, statements: Sequence[UnitStatement]) -> None:
+        asked = asked_words(question)
+        self._said = {id(said): _stems_said(said, asked) for said in statements}
+        self._weights = _weights(asked, list(self._said.values()))
+
+    def share(self, *together: UnitStatement) -> float:
+        """The share of the words that these statements say together, between 0 and 1; words only in headings count less."""
+        own = frozenset[str]().union(*(self._said[id(said)][0] for said in together))
+        seen = frozenset[str]().union(*(self._said[id(said)][1] for said in together))
+        return _share(self._weights, own, seen)
 
 
 def asked_words(question: str) -> frozenset[str]:

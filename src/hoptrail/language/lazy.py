@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TypeVar
 
-from hoptrail.language.tasks import Language, Reply, Task, judge_passages
-from hoptrail.types import Unit
+from hoptrail.language.tasks import Language, Reply, Task, linked_spans
+from hoptrail.types import Span, Unit
 
 OFFLINE = "offline"
 CHAT = "chat"
@@ -34,6 +34,6 @@ class LazyLanguage:
         """See `Language.perform`."""
         return self._language.perform(task)
 
-    def judge_passages(self, question: str, passages: tuple[Unit, ...]) -> tuple[float, ...]:
-        """See `PassageJudge`."""
-        return judge_passages(self._language, question, passages)
+    def linked_spans(self, question: str, passages: tuple[Unit, ...]) -> tuple[Span, ...]:
+        """See `LinkReader`."""
+        return linked_spans(self._language, question, passages)

@@ -269,7 +269,7 @@ class Reply(Generic[T_co]):
 
 
 class Language(Protocol):
-    """Performs the tasks. May also be a `PassageJudge`."""
+    """Performs the tasks. May also be a `LinkReader`."""
 
     @property
     def name(self) -> str:
@@ -285,14 +285,14 @@ class Language(Protocol):
 
 
 @runtime_checkable
-class PassageJudge(Protocol):
-    """A language that can tell at no cost how much passages help with a question."""
+class LinkReader(Protocol):
+    """A language that can tell at no cost where a name in one statement leads to a statement that goes on with it."""
 
-    def judge_passages(self, question: str, passages: tuple[Unit, ...]) -> tuple[float, ...]:
-        """A score of each passage on the scale of log odds, higher if it helps more; none if the language cannot judge."""
+    def linked_spans(self, question: str, passages: tuple[Unit, ...]) -> tuple[Span, ...]:
+        """Where the statement is that answers the question together with another one; none if there is no such statement."""
         ...
 
 
-def judge_passages(language: Language, question: str, passages: tuple[Unit, ...]) -> tuple[float, ...]:
-    """The judgement of `language`; none if it is no `PassageJudge`."""
-    return language.judge_passages(question, passages) if isinstance(language, PassageJudge) else ()
+def linked_spans(language: Language, question: str, passages: tuple[Unit, ...]) -> tuple[Span, ...]:
+    """The spans that `language` finds; none if it is no `LinkReader`."""
+    return language.linked_spans(question, passages) if isinstance(language, LinkReader) else ()

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from hoptrail.language.closeness import UNITS, Close, asked_words, close_statements, encoder_similarity
+from hoptrail.language.closeness import UNITS, asked_words, close_statements, encoder_similarity
 from hoptrail.language.spelling import corrected
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.text.statements import LONGEST, UnitStatement, statements_of
@@ -39,7 +39,7 @@ def closest(question: str, found: Ranking, corpus: Corpus, leads: Sequence[Span]
     near = [*units[:UNITS], *(unit for unit in units[UNITS:] if _holds_any(unit, leads))]
     close = close_statements(question, near, encoder_similarity(corpus.encoder) if units else None, len(near))
     asked = asked_words(question)
-    runs = _runs(_with_leads(close, leads))
+    runs = _runs(_with_leads([one.said for one in close], near, leads))
     sources = corpus.sources({run.unit.document for run in runs})
     return tuple(run.to_statement(asked, sources.get(run.unit.document, "")) for run in runs)
 
@@ -48,9 +48,10 @@ def _holds_any(unit: Unit, leads: Sequence[Span]) -> bool:
     return any(source.covers(lead) for source in unit.sources for lead in leads)
 
 
-def _with_leads(close: Sequence[Close], leads: Sequence[Span]) -> list[Close]:
+def _with_leads(close: Sequence[UnitStatement], near: Sequence[Unit], leads: Sequence[Span]) -> list[UnitStatement]:
     """The closest statement, then that of the first lead, the next closest, that of the second lead, and so on."""
-    places = {one.said.support[0]: one for one in reversed(close) if one.said.support}
+    others = (said for unit in near for said in statements_of(unit) if _holds_any(unit, leads))
+    places = {said.support[0]: said for said in (*others, *reversed(close)) if said.support}
     led = [places[span] for span in leads if span in places]
     alternating = itertools.chain.from_iterable(zip(close, led, strict=False))
     return list(dict.fromkeys((*alternating, *close)))
@@ -131,20 +132,20 @@ class _Run:
         )
 
 
-def _runs(close: Sequence[Close]) -> list[_Run]:
+def _runs(close: Sequence[UnitStatement]) -> list[_Run]:
     """At most three runs. If joining neighbours leaves fewer, neighbours stay separate where that gives more."""
     joined = _collect_runs(close, _JOINABLE)
     separate = _collect_runs(close, 0) if len(joined) < MOST_SHOWN else []
     return max(joined, separate, key=len)
 
 
-def _collect_runs(close: Sequence[Close], joinable: int) -> list[_Run]:
+def _collect_runs(close: Sequence[UnitStatement], joinable: int) -> list[_Run]:
     """The first runs that do not repeat each other. The first `joinable` statements may extend a run beside them."""
     runs: list[_Run] = []
     for position, candidate in enumerate(close):
         if position >= joinable and len(runs) == MOST_SHOWN:
             break
-        new = _run_of(candidate.said)
+        new = _run_of(candidate)
         if position < joinable and _extend_one(runs, new):
             continue
         if len(runs) < MOST_SHOWN and not any(run.repeats(new) for run in runs):

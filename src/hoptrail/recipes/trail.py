@@ -32,7 +32,6 @@ from hoptrail.recipes.hopwise import failed_hop
 from hoptrail.recipes.opinions import Opinion, best_opinion, combined_confidence, with_failures
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.question_budget import QuestionBudget
-from hoptrail.recipes.reranking import reranked
 from hoptrail.recipes.trail_chain import Chain, ChainSettings, without_repeats
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pack import pack
@@ -47,12 +46,10 @@ class TrailSettings(PassageSettings):
     The first stage reads the best `first_read` passages, the second is the `chain`, the third (`wide`) reads all `k`. The third's
     confidence is multiplied by `wide_trust`, because so much text always offers some answer. Below `least_confidence` the recipe
     abstains. A question spends at most `tasks` language tasks, and starts none after spending `tokens` (0: no limit); steps that
-    do not fit are skipped. The closest statements come from the best `rerank` passages in the order in which they help, if the
-    language judges passages (0: as found).
+    do not fit are skipped.
     """
 
     search: PathSettings = field(default_factory=PathSettings)
-    rerank: int = 12
     first_read: int = 5
     chain: ChainSettings = field(default_factory=ChainSettings)
     wide: bool = True
@@ -67,8 +64,8 @@ class TrailSettings(PassageSettings):
         PassageSettings.__post_init__(self)  # super() does not work in classes with slots
         if self.first_read < 1:
             raise ValueError("first_read is at least 1")
-        if min(self.rerank, self.tasks, self.tokens) < 0:
-            raise ValueError("rerank, tasks and tokens are at least 0")
+        if min(self.tasks, self.tokens) < 0:
+            raise ValueError("tasks and tokens are at least 0")
         if not all(0 <= share <= 1 for share in (self.wide_trust, self.sure, self.least_confidence)):
             raise ValueError("wide_trust, sure and least_confidence lie between 0 and 1")
 
@@ -124,7 +121,7 @@ class TrailRecipe:
         # An abstention shows the failed hops of all stages, because they may be its cause.
         hops = best.hops if text is not None else with_failures(best, opinions)
         evidence = cite(hops, self.corpus)
-        by_help = reranked(question, found, meter, self.settings.rerank)
+        linked = meter.linked_spans(question, tuple(hit.unit for hit in found)) if text is None else ()
         read = (hit for opinion in opinions for cited in opinion.hops for hit in cited.hop.hits)
         trail = Trail(tuple(cited.hop for cited in hops))
         usage = replace(meter.usage, seconds=time.perf_counter() - started)
@@ -132,7 +129,7 @@ class TrailRecipe:
             *(question, text, self.name, self.language.name, evidence, trail, usage, found, belief),
             kind=best.kind,
             items=best.items if text is not None else (),
-            closest=closest(question, without_repeats((*by_help, *read)), self.corpus, _leads_of(opinions)),
+            closest=closest(question, without_repeats((*found, *read)), self.corpus, (*linked, *_leads_of(opinions))),
         )
 
     def _opinions(self, question: str, found: Ranking, meter: Meter) -> list[Opinion]:

@@ -16,7 +16,7 @@ from typing import TypeVar, cast
 from hoptrail.errors import TaskFailed
 from hoptrail.execution.executor import is_remote_safe
 from hoptrail.language import tasks
-from hoptrail.language.closeness import Similarity, close_statements, encoder_similarity
+from hoptrail.language.closeness import Similarity, encoder_similarity
 from hoptrail.language.completing import clarify, complete
 from hoptrail.language.entity_finders import RULES, EntityFinder, open_finder
 from hoptrail.language.offline.concluding import conclude, read_by_hops
@@ -25,24 +25,24 @@ from hoptrail.language.offline.evidence import EvidencePages, open_evidence
 from hoptrail.language.offline.explanations import answer_frequent_question, explain, explain_by_reading, steps
 from hoptrail.language.offline.extracting import extract, standing_alone
 from hoptrail.language.offline.hops import make_plan
+from hoptrail.language.offline.link_reading import best_link
 from hoptrail.language.offline.listing import asks_count, count, list_by_reading, listing
 from hoptrail.language.offline.membership import claim_by_list
 from hoptrail.language.offline.offered import is_beside_choice, weigh_sides
-from hoptrail.language.offline.page_reading import NoReader, Reader, log_odds
-from hoptrail.language.offline.reader_input import sheet_of
+from hoptrail.language.offline.page_reading import NoReader, Reader
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.yes_no import claim
 from hoptrail.language.question_kinds import kind_asked
 from hoptrail.language.spelling import corrected
 from hoptrail.language.tasks import Reading, Reply, Task
 from hoptrail.models.encoder import Encoder
-from hoptrail.models.reader import ToRead, installed_reader
+from hoptrail.models.reader import installed_reader
 from hoptrail.models.remembered_readings import Remembered, TextReader
 from hoptrail.text.normal_forms import same_words
 from hoptrail.text.summaries import summarise
 from hoptrail.text.values import same_value
 from hoptrail.text.words import content_stems
-from hoptrail.types import AnswerKind, Unit, Usage
+from hoptrail.types import AnswerKind, Span, Unit, Usage
 
 NAME = "offline"
 
@@ -54,7 +54,6 @@ _OPEN_REFERENCE = re.compile(r"#\d+\b")
 
 _BEFORE_SIGN = re.compile(r"(?:the|an?) (?=[-/~$.<{])", re.IGNORECASE)
 _QUOTING = {AnswerKind.PASSAGE: explain, AnswerKind.STEPS: steps, AnswerKind.LIST: listing}
-_SAID = 5.0  # log odds for the share of the question's words that a passage's closest statement says
 _SIDES = 2
 _SURE = 0.5  # below this confidence, an entry whose description says what is asked replaces what was read
 _ALLOWED_SHARE = 0.25  # factor on the least confidence when abstaining is only allowed if nothing helps
@@ -109,17 +108,11 @@ class OfflineLanguage:
         value = self._output(task)
         return Reply(cast("T", value), Usage(seconds=time.perf_counter() - started))
 
-    def judge_passages(self, question: str, passages: tuple[Unit, ...]) -> tuple[float, ...]:
-        """By the reader, and by the share of the question's words that a passage's closest statement says. See `PassageJudge`."""
-        if self._given_reader is None and not self._settings.reader:
-            return ()
+    def linked_spans(self, question: str, passages: tuple[Unit, ...]) -> tuple[Span, ...]:
+        """By the reader, along the names that statements share. See `LinkReader`."""
         asked = corrected(question[: self._settings.question_characters], passages)
-        sheets = [sheet_of(passage, self._settings.unit_characters) for passage in passages]
-        readings = self._reader.read([ToRead(asked, sheet.text, barred=sheet.barred) for sheet in sheets])
-        close = close_statements(asked, passages, None, len(passages))
-        shares = {one.said.unit.id: one.share for one in reversed(close)}
-        together = zip(passages, readings, strict=True)
-        return tuple(log_odds(reading.helps) + _SAID * shares.get(unit.id, 0.0) for unit, reading in together)
+        link = best_link(asked, passages, self._reader)
+        return link.second.support[:1] if link else ()
 
     def _output(self, task: object) -> Output:
         match task:

@@ -1,0 +1,109 @@
+"""Pairs of statements that answer a question together: a rare name or code of the first leads to the second.
+
+`14 January: needle bar of M10 bent` and `M10: section sewer, built 1982` together say in what year the machine with the bent
+needle bar was built. Nothing in the question tells that the two belong together; the code does. The rarer a name, the more it
+says that two statements belong together (docs/decisions/reading.md).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from hoptrail.language.closeness import Close, Wording
+from hoptrail.text.mentions import Shape, find_mentions
+from hoptrail.text.statements import UnitStatement, statements_of
+from hoptrail.text.words import words
+from hoptrail.types import Kind, Unit
+
+_FIRST = 8
+"""Number of closest statements from which links start."""
+_HOLDERS = 25
+"""A name in more statements links nothing."""
+_RARE, _KEY, _FAR = 0.2, 0.2, 0.06
+"""Scores relative to the share of the question's words (0 to 1): for a name's rarity (1 / statements with it), for a second
+statement that begins with the name, as the row of a register does, and off for each doubling of the rank of its unit.
+"""
+_CODE = re.compile(r"\b(?=[\w-]*\d)(?=[\w-]*[^\W\d_])[^\W_][\w-]{1,11}\b|\b[A-ZÀ-Þ]{2,4}\b")
+"""A number with letters, or the initials of a name: `M10`, `SNO-05`, `YO`."""
+_CONNECTOR = re.compile(r"\s+[a-zà-þ]\S*\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Two statements, and the name or code that both have.
+
+    `share` is the share of the question's words that they say together, `gain` how much more this is than either says alone.
+    `score` ranks the links of one question.
+    """
+
+    first: UnitStatement
+    second: UnitStatement
+    name: str
+    share: float
+    gain: float
+    score: float
+
+
+def find_links(question: str, units: Sequence[Unit], close: Sequence[Close], most: int) -> list[Link]:
+    """The best links from the closest statements to others of the units, at most `most`, best first.
+
+    Each second statement occurs once. Names in the question are no links.
+    """
+    statements = _distinct(units)
+    wording = Wording(question, [said for _, said in statements])
+    asked = frozenset(word.lower for word in words(question))
+    holders: dict[str, list[int]] = defaultdict(list)
+    for at, (_, said) in enumerate(statements):
+        for name in names_of(said):
+            if not frozenset(name.split()) <= asked:
+                holders[name].append(at)
+    places = {_place(said): at for at, (_, said) in enumerate(statements)}
+    firsts = [places[_place(one.said)] for one in close[:_FIRST] if _place(one.said) in places]
+    best: dict[int, Link] = {}
+    for first in firsts:
+        for name in names_of(statements[first][1]):
+            if not 1 < len(holders.get(name, ())) <= _HOLDERS:
+                continue
+            for second in holders[name]:
+                link = _link(statements[first][1], statements[second], name, len(holders[name]), wording)
+                if second != first and (second not in best or link.score > best[second].score):
+                    best[second] = link
+    return sorted(best.values(), key=lambda link: -link.score)[:most]
+
+
+def _link(first: UnitStatement, ranked: tuple[int, UnitStatement], name: str, holders: int, wording: Wording) -> Link:
+    rank, second = ranked
+    share = wording.share(first, second)
+    gain = share - max(wording.share(first), wording.share(second))
+    is_key = second.text.lstrip("|*-# \"'").lower().startswith(name)
+    return Link(
+        first, second, name, share, gain, share + _RARE / holders + _KEY * is_key - _FAR * (1 + rank).bit_length()
+    )
+
+
+@lru_cache(maxsize=4096)
+def names_of(said: UnitStatement) -> frozenset[str]:
+    """The names and codes in a statement, in small letters: `Ida Berg of Skarn` has two. The headers of a table are none."""
+    text = said.text
+    mentions = [mention.text for mention in find_mentions(text) if mention.shape in {Shape.NAME, Shape.QUOTED}]
+    names = {part for mention in mentions for part in _CONNECTOR.split(mention)}
+    names |= {code.group() for code in _CODE.finditer(text)}
+    return frozenset(name.lower() for name in names if len(name) > 1)
+
+
+def _distinct(units: Sequence[Unit]) -> list[tuple[int, UnitStatement]]:
+    """The distinct statements of passages and sentences, each with the rank of its unit."""
+    found: dict[tuple[str, int], tuple[int, UnitStatement]] = {}
+    for rank, unit in enumerate(units):
+        if unit.kind in {Kind.PASSAGE, Kind.SENTENCE}:
+            for said in statements_of(unit):
+                found.setdefault(_place(said), (rank, said))
+    return list(found.values())
+
+
+def _place(said: UnitStatement) -> tuple[str, int]:
+    return said.unit.document, said.unit.sources[0].start + said.start
