@@ -36,7 +36,7 @@ from hoptrail.recipes.trail import NO_CHAIN, TrailRecipe, TrailSettings
 from hoptrail.recipes.trail_chain import ChainSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.text.statements import statements_of
-from hoptrail.types import Span, Unit, Usage, Verdict
+from hoptrail.types import Unit, Usage, Verdict
 from recipes.chain_world import ASKED, QUESTION, SAID, RecordingLanguage, Script
 from recipes.test_contract import check_answer
 
@@ -73,11 +73,11 @@ def test_an_answer_that_is_sure_at_once_costs_one_task(corpus: Corpus) -> None:
 
 
 class Follower(ScriptedLanguage):
-    """Never answers; its links lead to the last passage."""
+    """Reads two statements together, which lead to the last passage and say `the Grey Hills`."""
 
-    def linked_spans(self, question: str, passages: tuple[Unit, ...]) -> tuple[Span, ...]:
+    def read_links(self, question: str, passages: tuple[Unit, ...]) -> Reading:
         assert question == QUESTION
-        return statements_of(passages[-1])[0].support
+        return Reading("the Grey Hills", leads=statements_of(passages[-1])[0].support)
 
 
 def test_an_abstention_shows_the_statement_that_a_link_leads_to(corpus: Corpus) -> None:
@@ -88,6 +88,16 @@ def test_an_abstention_shows_the_statement_that_a_link_leads_to(corpus: Corpus) 
     assert said in answer.closest[1].said
     without = TrailRecipe(corpus, ScriptedLanguage([(Read, Reading(None))]), settings).answer(QUESTION)
     assert not any(said in statement.said for statement in without.closest)
+
+
+@pytest.mark.parametrize(("said", "confidence"), [("the Grey Hills", 0.6429), ("Skarn", 0.3421)])
+def test_an_answer_that_two_statements_give_as_well_is_surer(corpus: Corpus, said: str, confidence: float) -> None:
+    replies: Script = [(Read, reading(3, confidence=0.4, answer=said))]
+    settings = TrailSettings(chain=NO_CHAIN, wide=False, least_confidence=0.35)
+    answer = TrailRecipe(corpus, Follower(replies), settings).answer(QUESTION)
+    assert answer.confidence == pytest.approx(confidence, abs=1e-4)
+    assert answer.text == (said if said == "the Grey Hills" else None)
+    assert TrailRecipe(corpus, ScriptedLanguage(replies), settings).answer(QUESTION).confidence == 0.4
 
 
 def test_an_unsure_answer_is_followed_by_the_chain_and_a_sure_one_ends_it(corpus: Corpus) -> None:

@@ -24,9 +24,9 @@ from hoptrail.language.tasks import (
     Sample,
     Samples,
     Task,
-    linked_spans,
+    read_links,
 )
-from hoptrail.types import Span, Unit, Usage
+from hoptrail.types import Unit, Usage
 
 T = TypeVar("T")
 
@@ -70,9 +70,9 @@ class QuestionMeter:
                 self._read.append((TASK_NAMES[type(task)], task.question, task.evidence, answer))
         return reply
 
-    def linked_spans(self, question: str, passages: tuple[Unit, ...]) -> tuple[Span, ...]:
+    def read_links(self, question: str, passages: tuple[Unit, ...]) -> Reading | None:
         """See `LinkReader`."""
-        return linked_spans(self._language, question, passages)
+        return read_links(self._language, question, passages)
 
     def readings(self, passages_of: PassagesOf) -> tuple[ReadingRecord, ...]:
         """The tasks that read evidence, in order. `passages_of` gives the passages that a unit shows."""
@@ -117,9 +117,9 @@ class PerQuestion:
         """
         return self._current.get().perform(task)
 
-    def linked_spans(self, question: str, passages: tuple[Unit, ...]) -> tuple[Span, ...]:
+    def read_links(self, question: str, passages: tuple[Unit, ...]) -> Reading | None:
         """See `LinkReader`."""
-        return linked_spans(self._current.get(), question, passages)
+        return read_links(self._current.get(), question, passages)
 
 
 def _answer_of(value: object) -> str | None:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TypeVar
 
-from hoptrail.language.tasks import Language, Reply, Task, linked_spans
-from hoptrail.types import Span, Unit
+from hoptrail.language.tasks import Language, Reading, Reply, Task, read_links
+from hoptrail.types import Unit
 
 OFFLINE = "offline"
 CHAT = "chat"
@@ -34,6 +34,6 @@ class LazyLanguage:
         """See `Language.perform`."""
         return self._language.perform(task)
 
-    def linked_spans(self, question: str, passages: tuple[Unit, ...]) -> tuple[Span, ...]:
+    def read_links(self, question: str, passages: tuple[Unit, ...]) -> Reading | None:
         """See `LinkReader`."""
-        return linked_spans(self._language, question, passages)
+        return read_links(self._language, question, passages)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from hoptrail.errors import Interrupted
-from hoptrail.language.tasks import Language, Reply, Task, linked_spans
+from hoptrail.language.tasks import Language, Reading, Reply, Task, read_links
 from hoptrail.types import Hop, Span, Unit
 
 T = TypeVar("T")
@@ -66,6 +66,6 @@ class ObservedLanguage:
             raise Interrupted("stopped before the answer was found, because nobody waits for it any longer. Ask again.")
         return self.language.perform(task)
 
-    def linked_spans(self, question: str, passages: tuple[Unit, ...]) -> tuple[Span, ...]:
+    def read_links(self, question: str, passages: tuple[Unit, ...]) -> Reading | None:
         """See `LinkReader`."""
-        return linked_spans(self.language, question, passages)
+        return read_links(self.language, question, passages)

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from hoptrail.errors import TaskFailed
 from hoptrail.language.listener import NOBODY, ObservedLanguage
-from hoptrail.language.tasks import Abstain, Language, Task, linked_spans
+from hoptrail.language.tasks import Abstain, Language, Reading, Task, read_links
 from hoptrail.types import Hop, Span, Unit, Usage
 
 T = TypeVar("T")
@@ -56,9 +56,9 @@ class Meter:
         """Notify the listener of a finished hop and its supporting spans."""
         self._listener.found(hop, support)
 
-    def linked_spans(self, question: str, passages: tuple[Unit, ...]) -> tuple[Span, ...]:
+    def read_links(self, question: str, passages: tuple[Unit, ...]) -> Reading | None:
         """See `LinkReader`."""
-        return linked_spans(self._language, question, passages)
+        return read_links(self._language, question, passages)
 
     def perform(self, task: Task[T]) -> T:
         """Perform a task and return its output.

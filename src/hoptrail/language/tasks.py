@@ -286,13 +286,13 @@ class Language(Protocol):
 
 @runtime_checkable
 class LinkReader(Protocol):
-    """A language that can tell at no cost where a name in one statement leads to a statement that goes on with it."""
+    """A language that reads, at no cost, two statements together that share a rare name."""
 
-    def linked_spans(self, question: str, passages: tuple[Unit, ...]) -> tuple[Span, ...]:
-        """Where the statement is that answers the question together with another one; none if there is no such statement."""
+    def read_links(self, question: str, passages: tuple[Unit, ...]) -> Reading:
+        """The answer of the best two statements, None without any. `leads` has the second if it is likely enough to be shown."""
         ...
 
 
-def linked_spans(language: Language, question: str, passages: tuple[Unit, ...]) -> tuple[Span, ...]:
-    """The spans that `language` finds; none if it is no `LinkReader`."""
-    return language.linked_spans(question, passages) if isinstance(language, LinkReader) else ()
+def read_links(language: Language, question: str, passages: tuple[Unit, ...]) -> Reading | None:
+    """The reading by `language`; None if it is no `LinkReader`."""
+    return language.read_links(question, passages) if isinstance(language, LinkReader) else None

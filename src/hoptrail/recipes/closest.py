@@ -28,18 +28,20 @@ _JOINABLE = 16
 """How many of the closest statements may be joined to a neighbour that is shown."""
 
 
-def closest(question: str, found: Ranking, corpus: Corpus, leads: Sequence[Span] = ()) -> tuple[Statement, ...]:
+def closest(
+    question: str, found: Ranking, corpus: Corpus, leads: Sequence[Span] = (), linked: Sequence[Span] = ()
+) -> tuple[Statement, ...]:
     """The three statements among the hits that are closest to the question, best first; none only if there are no hits.
 
-    Those with the `leads` of a reading alternate with those that have the most words and meaning of the question. Adjacent
-    statements of a document are joined if they are short enough.
+    Those that a link leads to (`linked`), then those with the `leads` of a reading alternate with those that have the most words
+    and meaning of the question. Adjacent statements of a document are joined if they are short enough.
     """
     units = _citable([hit.unit for hit in found], corpus)
     question = corrected(question, units)
     near = [*units[:UNITS], *(unit for unit in units[UNITS:] if _holds_any(unit, leads))]
     close = close_statements(question, near, encoder_similarity(corpus.encoder) if units else None, len(near))
     asked = asked_words(question)
-    runs = _runs(_with_leads([one.said for one in close], near, leads))
+    runs = _runs(_with_leads([one.said for one in close], leads, _statements_at(linked, units)))
     sources = corpus.sources({run.unit.document for run in runs})
     return tuple(run.to_statement(asked, sources.get(run.unit.document, "")) for run in runs)
 
@@ -48,11 +50,23 @@ def _holds_any(unit: Unit, leads: Sequence[Span]) -> bool:
     return any(source.covers(lead) for source in unit.sources for lead in leads)
 
 
-def _with_leads(close: Sequence[UnitStatement], near: Sequence[Unit], leads: Sequence[Span]) -> list[UnitStatement]:
-    """The closest statement, then that of the first lead, the next closest, that of the second lead, and so on."""
-    others = (said for unit in near for said in statements_of(unit) if _holds_any(unit, leads))
-    places = {said.support[0]: said for said in (*others, *reversed(close)) if said.support}
-    led = [places[span] for span in leads if span in places]
+def _statements_at(spans: Sequence[Span], units: Sequence[Unit]) -> list[UnitStatement]:
+    """The statements of the units that these spans state."""
+    return [
+        said
+        for unit in units
+        if _holds_any(unit, spans)
+        for said in statements_of(unit)
+        if said.support and said.support[0] in spans
+    ]
+
+
+def _with_leads(
+    close: Sequence[UnitStatement], leads: Sequence[Span], linked: Sequence[UnitStatement]
+) -> list[UnitStatement]:
+    """The closest statement, then the first linked one or that of the first lead, the next closest, and so on."""
+    places = {said.support[0]: said for said in reversed(close) if said.support}
+    led = [*linked, *(places[span] for span in leads if span in places)]
     alternating = itertools.chain.from_iterable(zip(close, led, strict=False))
     return list(dict.fromkeys((*alternating, *close)))
 

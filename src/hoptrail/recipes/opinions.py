@@ -10,9 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hoptrail.language.tasks import Reading
 from hoptrail.recipes.answering import CitedHop
 from hoptrail.text.normal_forms import same_words
+from hoptrail.text.values import same_answer
 from hoptrail.types import AnswerKind, Span, Verdict
+
+_CONFIRMED, _UNCONFIRMED = 2.7, 0.78
+"""Factors on the odds of an answer if two statements read together give the same one, or do not (docs/decisions/reading.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,18 @@ def best_opinion(opinions: Sequence[Opinion]) -> tuple[Opinion, float]:
 
     best = max(opinions, key=rank)
     return best, combined_confidence(best, opinions)
+
+
+def confirmed(belief: float, opinion: Opinion, linked: Reading | None) -> float:
+    """The confidence in a short answer after reading two statements together (None: the language did not).
+
+    The same answer raises it, another or none lowers it.
+    """
+    if linked is None or opinion.answer is None or opinion.kind is not AnswerKind.SHORT or not 0 < belief < 1:
+        return belief
+    agrees = linked.answer is not None and same_answer(linked.answer, opinion.answer)
+    odds = belief / (1 - belief) * (_CONFIRMED if agrees else _UNCONFIRMED)
+    return odds / (1 + odds)
 
 
 def with_failures(opinion: Opinion, opinions: Sequence[Opinion]) -> list[CitedHop]:

@@ -29,7 +29,7 @@ from hoptrail.language.tasks import Abstain, Language, Read
 from hoptrail.recipes.answering import cite, hops_of, report_hops
 from hoptrail.recipes.closest import closest
 from hoptrail.recipes.hopwise import failed_hop
-from hoptrail.recipes.opinions import Opinion, best_opinion, combined_confidence, with_failures
+from hoptrail.recipes.opinions import Opinion, best_opinion, combined_confidence, confirmed, with_failures
 from hoptrail.recipes.passage_settings import PassageSettings
 from hoptrail.recipes.question_budget import QuestionBudget
 from hoptrail.recipes.trail_chain import Chain, ChainSettings, without_repeats
@@ -117,11 +117,13 @@ class TrailRecipe:
         found = self.retrieve(question)
         opinions = self._opinions(question, found, meter)
         best, belief = best_opinion(opinions)
+        linked = meter.read_links(question, tuple(hit.unit for hit in found))
+        belief = confirmed(belief, best, linked)
         text = best.answer if belief >= self.settings.least_confidence else None
         # An abstention shows the failed hops of all stages, because they may be its cause.
         hops = best.hops if text is not None else with_failures(best, opinions)
         evidence = cite(hops, self.corpus)
-        linked = meter.linked_spans(question, tuple(hit.unit for hit in found)) if text is None else ()
+        leads = _leads_of(opinions), linked.leads if linked and text is None else ()
         read = (hit for opinion in opinions for cited in opinion.hops for hit in cited.hop.hits)
         trail = Trail(tuple(cited.hop for cited in hops))
         usage = replace(meter.usage, seconds=time.perf_counter() - started)
@@ -129,7 +131,7 @@ class TrailRecipe:
             *(question, text, self.name, self.language.name, evidence, trail, usage, found, belief),
             kind=best.kind,
             items=best.items if text is not None else (),
-            closest=closest(question, without_repeats((*found, *read)), self.corpus, (*linked, *_leads_of(opinions))),
+            closest=closest(question, without_repeats((*found, *read)), self.corpus, *leads),
         )
 
     def _opinions(self, question: str, found: Ranking, meter: Meter) -> list[Opinion]:

@@ -139,3 +139,9 @@ def same_value(first: str, second: str) -> bool:
         return countries[0] == countries[1]
     one, other = (content_stems(without_article(text)) for text in (first, second))
     return bool(one and other) and (one <= other or other <= one)
+
+
+def same_answer(one: str, other: str) -> bool:
+    """Whether two answers are equal, or one has a subset of the other's words."""
+    first, second = content_stems(one), content_stems(other)
+    return same_value(one, other) or (bool(first and second) and (first <= second or second <= first))

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests.language.offline.scripted_reader import ScriptedReader
 
 from hoptrail.evaluation.question_meter import PerQuestion, QuestionMeter
 from hoptrail.language.lazy import LazyLanguage
 from hoptrail.language.listener import Listener, ObservedLanguage
 from hoptrail.language.meter import Meter
-from hoptrail.language.offline.link_reading import best_link
+from hoptrail.language.offline.link_reading import read_links
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.scripted import ScriptedLanguage
-from hoptrail.language.tasks import Language
+from hoptrail.language.tasks import Language, Reading
 from hoptrail.types import Kind, Span, Unit
+from language.offline.scripted_reader import ScriptedReader
 
 QUESTION = "In what year was the machine made whose needle bar broke?"
 TEXTS = (
@@ -38,33 +38,36 @@ UNITS = units(*TEXTS)
 def test_the_statement_that_answers_best_after_the_first_is_shown() -> None:
     reader = ScriptedReader({QUESTION: {"1982": 3.0, "2001": 6.0}})
     ready = "M10 was made ready in 2001."
-    link = best_link(QUESTION, units(*TEXTS[:2], ready), reader)
-    assert link is not None
-    assert link.second.text == ready
+    reading = read_links(QUESTION, units(*TEXTS[:2], ready), reader)
+    assert (reading.answer, reading.leads) == ("2001", (Span("d2", 0, len(ready)),))
     assert (ready, TEXTS[0]) in {(pair.text, pair.before) for pair in reader.asked}
 
 
 def test_an_unlikely_link_is_not_shown() -> None:
-    assert best_link(QUESTION, UNITS, ScriptedReader({QUESTION: {"1982": -9.0}})) is None
-    assert best_link(QUESTION, UNITS, ScriptedReader({})) is None
-    assert best_link(QUESTION, (), ScriptedReader({})) is None
+    unlikely = read_links(QUESTION, UNITS, ScriptedReader({QUESTION: {"1982": -9.0}}))
+    assert (unlikely.answer, unlikely.leads) == ("1982", ())
+    assert read_links(QUESTION, UNITS, ScriptedReader({})) == Reading(None)
+    assert read_links(QUESTION, (), ScriptedReader({})) == Reading(None)
 
 
 def test_the_trained_reader_follows_the_code() -> None:
-    assert OfflineLanguage().linked_spans(QUESTION, UNITS) == (Span("d1", 0, len(TEXTS[1])),)
+    reading = OfflineLanguage().read_links(QUESTION, UNITS)
+    assert reading.answer is not None
+    assert "1982" in reading.answer
+    assert reading.leads == (Span("d1", 0, len(TEXTS[1])),)
 
 
-@pytest.mark.parametrize("language", [ScriptedLanguage([]), OfflineLanguage(settings=OfflineSettings(reader=False))])
-def test_a_language_without_a_reader_follows_none(language: Language) -> None:
-    assert Meter(language).linked_spans(QUESTION, UNITS) == ()
+def test_without_a_reader_no_link_is_followed() -> None:
+    assert OfflineLanguage(settings=OfflineSettings(reader=False)).read_links(QUESTION, UNITS) == Reading(None)
+    assert Meter(ScriptedLanguage([])).read_links(QUESTION, UNITS) is None
 
 
 class Follower(ScriptedLanguage):
     """Always leads to the second passage."""
 
-    def linked_spans(self, question: str, passages: tuple[Unit, ...]) -> tuple[Span, ...]:
+    def read_links(self, question: str, passages: tuple[Unit, ...]) -> Reading:
         assert question == QUESTION
-        return passages[1].sources
+        return Reading("1982", leads=passages[1].sources)
 
 
 @pytest.mark.parametrize(
@@ -74,11 +77,11 @@ class Follower(ScriptedLanguage):
 )
 def test_links_are_read_through_whatever_holds_the_language(wrapped: Callable[[Language], Language]) -> None:
     meter = Meter(wrapped(Follower([])))
-    assert meter.linked_spans(QUESTION, UNITS) == UNITS[1].sources
+    assert meter.read_links(QUESTION, UNITS) == Reading("1982", leads=UNITS[1].sources)
     assert meter.tasks == 0
 
 
 def test_links_of_an_evaluated_question_are_read() -> None:
     evaluated = PerQuestion("follower", lambda: Follower([]))
     with evaluated.metered(evaluated.open_performer()):
-        assert Meter(evaluated).linked_spans(QUESTION, UNITS) == UNITS[1].sources
+        assert Meter(evaluated).read_links(QUESTION, UNITS) == Reading("1982", leads=UNITS[1].sources)

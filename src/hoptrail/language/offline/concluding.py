@@ -14,14 +14,14 @@ from hoptrail.language.offline.comparisons import Comparison
 from hoptrail.language.offline.evidence import EvidencePages
 from hoptrail.language.offline.hops import FollowedPlan, Plan, follow, make_plan
 from hoptrail.language.offline.judging import Evidence, cut, stored_judge
-from hoptrail.language.offline.page_reading import ReadAnswer, Reader, log_odds, same_answer
+from hoptrail.language.offline.page_reading import ReadAnswer, Reader, log_odds
 from hoptrail.language.offline.ruling_out import asks_twice, is_computed, may_answer, share_of_strangers
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Finding, Reading, Step
 from hoptrail.text.mentions import find_mentions, find_names
 from hoptrail.text.normal_forms import folded, stands_in
 from hoptrail.text.questions import Wanted, analyse
-from hoptrail.text.values import same_value
+from hoptrail.text.values import same_answer, same_value
 from hoptrail.text.words import content_stems
 from hoptrail.types import Span
 

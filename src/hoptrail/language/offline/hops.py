@@ -13,10 +13,11 @@ from hoptrail.language.indirect_questions import direct
 from hoptrail.language.offline.comparisons import YES_OR_NO, Comparison, find_comparison
 from hoptrail.language.offline.decomposing import chain
 from hoptrail.language.offline.intersecting import agreed, find_conditions
-from hoptrail.language.offline.page_reading import ReadAnswer, Reader, same_answer
+from hoptrail.language.offline.page_reading import ReadAnswer, Reader
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Finding, Step
 from hoptrail.text.mentions import find_mentions
+from hoptrail.text.values import same_answer
 
 _BEAM, _UNLIKELY = 3, 0.05
 """Width of the beam, and the share of the best way's probability below which a way is dropped."""

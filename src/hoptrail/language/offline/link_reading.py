@@ -1,16 +1,17 @@
 """Answer a question from two statements that a name or code links, reading the second after the first.
 
 The question is not decomposed: the reader was trained to read a text for a question after another one (`ToRead.before`). The
-answer of such a reading is right in half of the cases at best, so it serves to show the statement and is not given
-(docs/decisions/reading.md).
+answer of such a reading is right in half of the cases at best. So it is not given: it confirms the answer of another reading, and
+its statement is shown (docs/decisions/reading.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hoptrail.language import tasks
 from hoptrail.language.closeness import close_statements
-from hoptrail.language.statement_links import Link, find_links
+from hoptrail.language.statement_links import find_links
 from hoptrail.models.reader import Reading, ToRead
 from hoptrail.models.remembered_readings import TextReader
 from hoptrail.text.statements import UnitStatement
@@ -26,8 +27,8 @@ _LEAST, _LEAST_GAIN = 4.0, 0.05
 _LONGEST = 1_200  # characters of a statement
 
 
-def best_link(question: str, passages: Sequence[Unit], reader: TextReader) -> Link | None:
-    """The link whose second statement answers the question best after its first; None if none is likely enough."""
+def read_links(question: str, passages: Sequence[Unit], reader: TextReader) -> tasks.Reading:
+    """The answer of the link whose second statement answers the question best after its first. See `LinkReader`."""
     links = find_links(question, passages, close_statements(question, passages, None), _LINKS)
     links = [link for link in links if link.gain >= _LEAST_GAIN]
     after = reader.read([ToRead(question, _text(link.second), _text(link.first)) for link in links])
@@ -35,11 +36,18 @@ def best_link(question: str, passages: Sequence[Unit], reader: TextReader) -> Li
     order = sorted(range(len(links)), key=lambda at: -odds[at])[:_BY_THEMSELVES]
     alone = reader.read([ToRead(question, _text(links[at].second)) for at in order])
     judged = [
-        (_AFTER * _margin(after[at]) + _ALONE * _margin(reading) + _STATED * links[at].share, links[at])
+        (_AFTER * _margin(after[at]) + _ALONE * _margin(reading) + _STATED * links[at].share, at)
         for at, reading in zip(order, alone, strict=True)
     ]
-    likeliest, best = max(judged, key=lambda pair: pair[0], default=(0.0, None))
-    return best if likeliest >= _LEAST else None
+    if not judged:
+        return tasks.Reading(None)
+    likeliest, best = max(judged)
+    second = links[best].second
+    return tasks.Reading(_answer(after[best], second), leads=second.support[:1] if likeliest >= _LEAST else ())
+
+
+def _answer(reading: Reading, second: UnitStatement) -> str | None:
+    return _text(second)[reading.answers[0].start : reading.answers[0].end] if reading.answers else None
 
 
 def _margin(reading: Reading) -> float:

@@ -23,7 +23,7 @@ from hoptrail.models.reader import Reading, ToRead
 from hoptrail.models.remembered_readings import TextReader
 from hoptrail.text.normal_forms import base_title
 from hoptrail.text.questions import Question, Wanted, analyse
-from hoptrail.text.values import read_date, same_value
+from hoptrail.text.values import read_date, same_answer
 from hoptrail.text.words import content_stems, words
 from hoptrail.types import Span
 
@@ -251,12 +251,6 @@ def _with_leads(found: Sequence[ReadAnswer]) -> list[ReadAnswer]:
         replace(one, lead=one.odds - max((other.odds for other in found if other is not one), default=one.odds - _CELL))
         for one in found
     ]
-
-
-def same_answer(one: str, other: str) -> bool:
-    """Whether two answers are equal, or one has a subset of the other's words."""
-    first, second = content_stems(one), content_stems(other)
-    return same_value(one, other) or (bool(first and second) and (first <= second or second <= first))
 
 
 def _stems(text: str) -> frozenset[str]:

@@ -25,7 +25,7 @@ from hoptrail.language.offline.evidence import EvidencePages, open_evidence
 from hoptrail.language.offline.explanations import answer_frequent_question, explain, explain_by_reading, steps
 from hoptrail.language.offline.extracting import extract, standing_alone
 from hoptrail.language.offline.hops import make_plan
-from hoptrail.language.offline.link_reading import best_link
+from hoptrail.language.offline.link_reading import read_links
 from hoptrail.language.offline.listing import asks_count, count, list_by_reading, listing
 from hoptrail.language.offline.membership import claim_by_list
 from hoptrail.language.offline.offered import is_beside_choice, weigh_sides
@@ -42,7 +42,7 @@ from hoptrail.text.normal_forms import same_words
 from hoptrail.text.summaries import summarise
 from hoptrail.text.values import same_value
 from hoptrail.text.words import content_stems
-from hoptrail.types import AnswerKind, Span, Unit, Usage
+from hoptrail.types import AnswerKind, Unit, Usage
 
 NAME = "offline"
 
@@ -108,11 +108,9 @@ class OfflineLanguage:
         value = self._output(task)
         return Reply(cast("T", value), Usage(seconds=time.perf_counter() - started))
 
-    def linked_spans(self, question: str, passages: tuple[Unit, ...]) -> tuple[Span, ...]:
-        """By the reader, along the names that statements share. See `LinkReader`."""
-        asked = corrected(question[: self._settings.question_characters], passages)
-        link = best_link(asked, passages, self._reader)
-        return link.second.support[:1] if link else ()
+    def read_links(self, question: str, passages: tuple[Unit, ...]) -> Reading:
+        """See `LinkReader`."""
+        return read_links(corrected(question[: self._settings.question_characters], passages), passages, self._reader)
 
     def _output(self, task: object) -> Output:
         match task:
