@@ -65,7 +65,7 @@ def find_links(question: str, units: Sequence[Unit], close: Sequence[Close], mos
     firsts = [places[_place(one.said)] for one in close[:_FIRST] if _place(one.said) in places]
     best: dict[int, Link] = {}
     for first in firsts:
-        for name in names_of(statements[first][1]):
+        for name in sorted(names_of(statements[first][1])):
             if not 1 < len(holders.get(name, ())) <= _HOLDERS:
                 continue
             for second in holders[name]:
