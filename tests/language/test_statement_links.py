@@ -63,6 +63,24 @@ def test_each_statement_is_second_once_and_there_are_at_most_so_many() -> None:
     assert links(QUESTION) == []
 
 
+def test_the_rarer_of_two_names_comes_first() -> None:
+    texts = (
+        "The roof was mended by Ida Berg in Skarn.",
+        "Her number is in the book of Skarn.",
+        "The number of the woman is in the book of Ida Berg.",
+        *(f"Skarn has {number} bridges." for number in range(3)),
+    )
+    found = links("Which number has the woman who mended the roof?", *texts)
+    assert {link.name for link in found[:1]} == {"ida berg"}
+    scores = {link.name: link.score - link.share for link in found if link.second.text.strip() in texts[1:3]}
+    assert scores["ida berg"] > scores["skarn"]
+
+
+def test_measures_ordinals_and_parts_of_codes_are_no_names() -> None:
+    said = statements_of(unit(0, "the 2nd of 10kg, 3pm and 24-hour of inv-2024-0012345-00042-x and m100, not m-10."))[0]
+    assert names_of(said) == {"m100", "m-10"}
+
+
 def test_names_are_names_and_codes_without_numbers() -> None:
     said = statements_of(
         unit(0, 'The order SNO-05 of Ida Berg in Skarn, by YO, 30 pieces of "Salt Hours" on 3 May 2021.')

@@ -25,7 +25,7 @@ _VALUE = re.compile(
     r"|\d{1,2}\.? [^\W\d]{3,9}\.? \d{4}"  # a date with the name of its month
     r"|[^\W\d]{3,9}\.? \d{1,2}, \d{4}"
     r"|\S+@\S+\.\S+|https?://\S+|-+|[✓✗✔✘]|[$€£¥]|[^\w]*[$€£¥]\s?\d.*|[^\w]*\d[\d.,' ]*[$€£¥]"
-    r"|(?P<word>(?i:true|false|yes|no|n/a|null|none|x))"
+    r"|(?i:true|false|n/a|null|none)|(?P<word>(?i:yes|no|x))"
 )
 _YEAR = re.compile(r"(?:19|20)\d\d|[QH][1-4](?: ?(?:19|20)\d\d)?|(?:FY ?)?(?:19|20)?\d\d/\d\d")
 """Years, quarters and financial years: numbers that may be column headers."""
@@ -48,17 +48,12 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
     named = [name for name, _ in heads if name]
     enough = len(named) >= _NAMED_SHARE * len(heads) or all(name for name, _ in heads[1:])
     years = {name for name in named if _YEAR.fullmatch(name)}
-    good = all(
-        _heads_by_year(cells) if name in years and len(years) > 1 else _names_a_column(name, cells)
-        for name, cells in heads
-        if name
+    below = [cell for name, cells in heads if name in years for cell in cells]
+    by_year = len(years) > 1 and 2 * sum(_YEAR.fullmatch(cell) is not None for cell in below) < len(below)
+    good = bool(named) and all(
+        (by_year and name in years) or _names_a_column(name, cells) for name, cells in heads if name
     )
     return enough and good and len(set(named)) == len(named) and not _is_key_value(rows)
-
-
-def _heads_by_year(column: Set[str]) -> bool:
-    """Whether a year can be the header of a column with these other cells."""
-    return any(_YEAR.fullmatch(cell) is None for cell in column)
 
 
 def _names_a_column(cell: str, column: Set[str] = frozenset()) -> bool:
@@ -72,8 +67,7 @@ def _names_a_column(cell: str, column: Set[str] = frozenset()) -> bool:
 
 
 def _is_word_value(cell: str) -> bool:
-    value = _VALUE.fullmatch(cell)
-    return value is not None and value["word"] is not None
+    return cell.lower() in {"yes", "no", "x"}
 
 
 def _is_key_value(rows: Sequence[Sequence[str]]) -> bool:
@@ -82,7 +76,9 @@ def _is_key_value(rows: Sequence[Sequence[str]]) -> bool:
         return False
     values = [bool(_VALUE.fullmatch(row[1].strip())) for row in rows[1:] if len(row) > 1 and row[1].strip()]
     names = [row[0].strip() for row in rows[1:]]
-    are_keys = all(_names_a_column(name) for name in names) and len(set(names)) == len(names)
+    are_keys = all(name and not name.endswith(".") and _names_a_column(name) for name in names) and len(
+        set(names)
+    ) == len(names)
     return are_keys and 0 < sum(values) < len(values)
 
 

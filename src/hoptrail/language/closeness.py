@@ -79,9 +79,10 @@ def close_statements(
 
 
 class Wording:
-    """The words of a question: the fewer of some statements say one, the higher its weight."""
+    """The words of a question, weighted by their rarity among some statements."""
 
     def __init__(self, question: str, statements: Sequence[UnitStatement]) -> None:
+        self._statements = statements  # keeps them alive: their identities are keys
         asked = asked_words(question)
         self._said = {id(said): _stems_said(said, asked) for said in statements}
         self._weights = _weights(asked, list(self._said.values()))

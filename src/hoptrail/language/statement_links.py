@@ -11,7 +11,6 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from hoptrail.language.closeness import Close, Wording
 from hoptrail.text.mentions import Shape, find_mentions
@@ -24,11 +23,13 @@ _FIRST = 8
 _HOLDERS = 25
 """A name in more statements links nothing."""
 _RARE, _KEY, _FAR = 0.2, 0.2, 0.06
-"""Scores relative to the share of the question's words (0 to 1): for a name's rarity (1 / statements with it), for a second
-statement that begins with the name, as the row of a register does, and off for each doubling of the rank of its unit.
+"""Parts of the score, beside the share of the question's words (0 to 1). The first is divided by the number of statements with
+the name. The second is added if the second statement begins with the name, as the row of a register does. The third is taken off
+for each doubling of the rank of the second statement's unit.
 """
-_CODE = re.compile(r"\b(?=[\w-]*\d)(?=[\w-]*[^\W\d_])[^\W_][\w-]{1,11}\b|\b[A-ZÀ-Þ]{2,4}\b")
-"""A number with letters, or the initials of a name: `M10`, `SNO-05`, `YO`."""
+_TOKEN = re.compile(r"(?<![\w-])[^\W_][\w-]*")
+_CODE = re.compile(r"(?=.*\d)(?!\d+(?:[a-z]{1,3}|-[a-z]+)$)(?=.*[^\W\d_]).{2,20}|[A-ZÀ-Þ]{2,4}")
+"""A number with letters, or the initials of a name: `M10`, `SNO-05`, `YO`; no measure (`10kg`), no ordinal, no `24-hour`."""
 _CONNECTOR = re.compile(r"\s+[a-zà-þ]\S*\s+")
 
 
@@ -54,18 +55,19 @@ def find_links(question: str, units: Sequence[Unit], close: Sequence[Close], mos
     Each second statement occurs once. Names in the question are no links.
     """
     statements = _distinct(units)
+    names = [sorted(names_of(said)) for _, said in statements]
     wording = Wording(question, [said for _, said in statements])
     asked = frozenset(word.lower for word in words(question))
     holders: dict[str, list[int]] = defaultdict(list)
-    for at, (_, said) in enumerate(statements):
-        for name in names_of(said):
-            if not frozenset(name.split()) <= asked:
+    for at, names_said in enumerate(names):
+        for name in names_said:
+            if not {word.lower for word in words(name)} <= asked:
                 holders[name].append(at)
     places = {_place(said): at for at, (_, said) in enumerate(statements)}
     firsts = [places[_place(one.said)] for one in close[:_FIRST] if _place(one.said) in places]
     best: dict[int, Link] = {}
     for first in firsts:
-        for name in sorted(names_of(statements[first][1])):
+        for name in names[first]:
             if not 1 < len(holders.get(name, ())) <= _HOLDERS:
                 continue
             for second in holders[name]:
@@ -79,19 +81,17 @@ def _link(first: UnitStatement, ranked: tuple[int, UnitStatement], name: str, ho
     rank, second = ranked
     share = wording.share(first, second)
     gain = share - max(wording.share(first), wording.share(second))
-    is_key = second.text.lstrip("|*-# \"'").lower().startswith(name)
-    return Link(
-        first, second, name, share, gain, share + _RARE / holders + _KEY * is_key - _FAR * (1 + rank).bit_length()
-    )
+    is_key = re.match(rf"[\W_]*{re.escape(name)}(?![\w-])", second.text, re.IGNORECASE) is not None
+    score = share + _RARE / holders + _KEY * is_key - _FAR * (1 + rank).bit_length()
+    return Link(first, second, name, share, gain, score)
 
 
-@lru_cache(maxsize=4096)
 def names_of(said: UnitStatement) -> frozenset[str]:
     """The names and codes in a statement, in small letters: `Ida Berg of Skarn` has two. The headers of a table are none."""
     text = said.text
     mentions = [mention.text for mention in find_mentions(text) if mention.shape in {Shape.NAME, Shape.QUOTED}]
     names = {part for mention in mentions for part in _CONNECTOR.split(mention)}
-    names |= {code.group() for code in _CODE.finditer(text)}
+    names |= {token for token in _TOKEN.findall(text) if _CODE.fullmatch(token)}
     return frozenset(name.lower() for name in names if len(name) > 1)
 
 

@@ -288,8 +288,10 @@ class Language(Protocol):
 class LinkReader(Protocol):
     """A language that reads, at no cost, two statements together that share a rare name."""
 
-    def read_links(self, question: str, passages: tuple[Unit, ...]) -> Reading:
-        """The answer of the best two statements, None without any. `leads` has the second if it is likely enough to be shown."""
+    def read_links(self, question: str, passages: tuple[Unit, ...]) -> Reading | None:
+        """The answer of the best two statements; no answer if none belong together. `leads` has the second statement if it is
+        likely enough to be shown. None if one statement says the whole question, or the language reads no links.
+        """
         ...
 
 

@@ -33,8 +33,8 @@ def closest(
 ) -> tuple[Statement, ...]:
     """The three statements among the hits that are closest to the question, best first; none only if there are no hits.
 
-    Those that a link leads to (`linked`), then those with the `leads` of a reading alternate with those that have the most words
-    and meaning of the question. Adjacent statements of a document are joined if they are short enough.
+    The statement with most words and meaning of the question comes first. After it those at `linked`, where a link leads, and at
+    the `leads` of a reading alternate with the next closest. Adjacent statements are joined if they are short enough.
     """
     units = _citable([hit.unit for hit in found], corpus)
     question = corrected(question, units)

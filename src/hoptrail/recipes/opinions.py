@@ -16,8 +16,8 @@ from hoptrail.text.normal_forms import same_words
 from hoptrail.text.values import same_answer
 from hoptrail.types import AnswerKind, Span, Verdict
 
-_AGREES, _DIFFERS = 2.7, 0.7
-"""Factors on the odds of an answer if two statements read together give the same one, or another (docs/decisions/reading.md)."""
+_CONFIRMED, _UNCONFIRMED = 2.7, 0.78
+"""Factors on the odds of an answer if two statements read together give the same one, or do not (docs/decisions/reading.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +56,14 @@ def best_opinion(opinions: Sequence[Opinion]) -> tuple[Opinion, float]:
 
 
 def confirmed(belief: float, opinion: Opinion, linked: Reading | None) -> float:
-    """The confidence in a short answer after reading two statements together (None: the language does not do that).
+    """The confidence in a short answer after reading two statements together (None: there was no need to).
 
-    The same answer raises it, another one lowers it.
+    The same answer raises it, another one or none lowers it.
     """
-    if linked is None or linked.answer is None or opinion.answer is None:
+    if linked is None or opinion.answer is None or opinion.kind is not AnswerKind.SHORT or not 0 < belief < 1:
         return belief
-    if opinion.kind is not AnswerKind.SHORT or not 0 < belief < 1:
-        return belief
-    odds = belief / (1 - belief) * (_AGREES if same_answer(linked.answer, opinion.answer) else _DIFFERS)
+    agrees = linked.answer is not None and same_answer(linked.answer, opinion.answer)
+    odds = belief / (1 - belief) * (_CONFIRMED if agrees else _UNCONFIRMED)
     return odds / (1 + odds)
 
 

@@ -25,7 +25,7 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.question_kinds import kind_asked
-from hoptrail.language.tasks import Abstain, Language, Read
+from hoptrail.language.tasks import Abstain, Language, Read, Reading
 from hoptrail.recipes.answering import cite, hops_of, report_hops
 from hoptrail.recipes.closest import closest
 from hoptrail.recipes.hopwise import failed_hop
@@ -115,15 +115,15 @@ class TrailRecipe:
         started = time.perf_counter()
         meter = Meter(self.language, self.settings.abstain)
         found = self.retrieve(question)
-        opinions = self._opinions(question, found, meter)
-        best, belief = best_opinion(opinions)
         linked = meter.read_links(question, tuple(hit.unit for hit in found))
+        opinions = self._opinions(question, found, meter, linked)
+        best, belief = best_opinion(opinions)
         belief = confirmed(belief, best, linked)
         text = best.answer if belief >= self.settings.least_confidence else None
         # An abstention shows the failed hops of all stages, because they may be its cause.
         hops = best.hops if text is not None else with_failures(best, opinions)
         evidence = cite(hops, self.corpus)
-        leads = _leads_of(opinions), linked.leads if linked and text is None else ()
+        linked_spans = linked.leads if linked is not None and text is None else ()
         read = (hit for opinion in opinions for cited in opinion.hops for hit in cited.hop.hits)
         trail = Trail(tuple(cited.hop for cited in hops))
         usage = replace(meter.usage, seconds=time.perf_counter() - started)
@@ -131,15 +131,16 @@ class TrailRecipe:
             *(question, text, self.name, self.language.name, evidence, trail, usage, found, belief),
             kind=best.kind,
             items=best.items if text is not None else (),
-            closest=closest(question, without_repeats((*found, *read)), self.corpus, *leads),
+            closest=closest(question, without_repeats((*found, *read)), self.corpus, _leads_of(opinions), linked_spans),
         )
 
-    def _opinions(self, question: str, found: Ranking, meter: Meter) -> list[Opinion]:
+    def _opinions(self, question: str, found: Ranking, meter: Meter, linked: Reading | None) -> list[Opinion]:
         """The opinions of the stages in turn, up to the first that is sure enough; at least one."""
         opinions: list[Opinion] = []
         for opinion in self._stages(question, found, QuestionBudget(meter, self.settings.tasks, self.settings.tokens)):
             opinions.append(opinion)
-            if opinion.answer is not None and combined_confidence(opinion, opinions) >= self.settings.sure:
+            belief = confirmed(combined_confidence(opinion, opinions), opinion, linked)
+            if opinion.answer is not None and belief >= self.settings.sure:
                 break
         return opinions
 

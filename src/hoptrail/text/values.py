@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from hoptrail.text.lexicon import COUNTRIES, DEMONYMS, MONTHS, MULTIPLIERS, NUMBER_WORDS
-from hoptrail.text.normal_forms import squeeze, without_article
+from hoptrail.text.normal_forms import same_words, squeeze, without_article
 from hoptrail.text.words import content_stems, words
 
 Date = tuple[int, int, int]
@@ -144,4 +144,8 @@ def same_value(first: str, second: str) -> bool:
 def same_answer(one: str, other: str) -> bool:
     """Whether two answers are equal, or one has a subset of the other's words."""
     first, second = content_stems(one), content_stems(other)
-    return same_value(one, other) or (bool(first and second) and (first <= second or second <= first))
+    return (
+        same_words(one, other)
+        or same_value(one, other)
+        or (bool(first and second) and (first <= second or second <= first))
+    )

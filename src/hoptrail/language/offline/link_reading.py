@@ -1,7 +1,7 @@
 """Answer a question from two statements that a name or code links, reading the second after the first.
 
 The question is not decomposed: the reader was trained to read a text for a question after another one (`ToRead.before`). The
-answer of such a reading is right in half of the cases at best. So it is not given: it confirms the answer of another reading, and
+answer of such a reading is right in about half of the cases. So it is not given: it confirms the answer of another reading, and
 its statement is shown (docs/decisions/reading.md).
 """
 
@@ -18,18 +18,22 @@ from hoptrail.text.statements import UnitStatement
 from hoptrail.types import Unit
 
 _LINKS, _BY_THEMSELVES = 8, 3
-"""Number of links of which the second statement is read after the first; and, of the best of these, also without the first."""
+"""The most links that are considered; and, of the best of these, those whose second statement is also read without the first."""
 _AFTER, _ALONE = 0.7, 0.3
 """Weights of the log odds of the two readings."""
 _STATED = 7.0  # log odds for the share of the question's words that the two statements say
 _LEAST, _LEAST_GAIN = 4.0, 0.05
 """Log odds from which a link is shown, and the least share of the question's words that it has beyond each of its statements."""
-_LONGEST = 1_200  # characters of a statement
+_WHOLE = 0.9  # share of the question's words from which one statement needs no second one
+_LONGEST = 1_200  # characters of a statement with its title and headings
 
 
-def read_links(question: str, passages: Sequence[Unit], reader: TextReader) -> tasks.Reading:
+def read_links(question: str, passages: Sequence[Unit], reader: TextReader) -> tasks.Reading | None:
     """The answer of the link whose second statement answers the question best after its first. See `LinkReader`."""
-    links = find_links(question, passages, close_statements(question, passages, None), _LINKS)
+    close = close_statements(question, passages, None)
+    if not close or max(one.share for one in close) >= _WHOLE:
+        return None
+    links = find_links(question, passages, close, _LINKS)
     links = [link for link in links if link.gain >= _LEAST_GAIN]
     after = reader.read([ToRead(question, _text(link.second), _text(link.first)) for link in links])
     odds = [_margin(reading) + _STATED * link.share for link, reading in zip(links, after, strict=True)]

@@ -108,8 +108,10 @@ class OfflineLanguage:
         value = self._output(task)
         return Reply(cast("T", value), Usage(seconds=time.perf_counter() - started))
 
-    def read_links(self, question: str, passages: tuple[Unit, ...]) -> Reading:
+    def read_links(self, question: str, passages: tuple[Unit, ...]) -> Reading | None:
         """See `LinkReader`."""
+        if self._given_reader is None and not self._settings.reader:
+            return None
         return read_links(corrected(question[: self._settings.question_characters], passages), passages, self._reader)
 
     def _output(self, task: object) -> Output:
