@@ -25,8 +25,10 @@ _VALUE = re.compile(
     r"|\d{1,2}\.? [^\W\d]{3,9}\.? \d{4}"  # a date with the name of its month
     r"|[^\W\d]{3,9}\.? \d{1,2}, \d{4}"
     r"|\S+@\S+\.\S+|https?://\S+|-+|[✓✗✔✘]|[$€£¥]|[^\w]*[$€£¥]\s?\d.*|[^\w]*\d[\d.,' ]*[$€£¥]"
-    r"|(?i:true|false|n/a|null|none)|(?P<word>(?i:yes|no|x))"
+    r"|(?i:true|false|n/a|null|none|yes|no|x)"
 )
+_NAMES_TOO = frozenset({"yes", "no", "x"})
+"""Values that may be headers."""
 _YEAR = re.compile(r"(?:19|20)\d\d|[QH][1-4](?: ?(?:19|20)\d\d)?|(?:FY ?)?(?:19|20)?\d\d/\d\d")
 """Years, quarters and financial years: numbers that may be column headers."""
 
@@ -62,12 +64,9 @@ def _names_a_column(cell: str, column: Set[str] = frozenset()) -> bool:
         return False
     if cell.endswith(".") and len(cell.split()) > _ABBREVIATED:
         return False
-    value = _VALUE.fullmatch(cell)
-    return value is None or (value["word"] is not None and bool(column) and not any(map(_is_word_value, column)))
-
-
-def _is_word_value(cell: str) -> bool:
-    return cell.lower() in {"yes", "no", "x"}
+    if cell.lower() in _NAMES_TOO:
+        return bool(column) and _NAMES_TOO.isdisjoint(map(str.lower, column))
+    return not _VALUE.fullmatch(cell)
 
 
 def _is_key_value(rows: Sequence[Sequence[str]]) -> bool:
@@ -76,10 +75,8 @@ def _is_key_value(rows: Sequence[Sequence[str]]) -> bool:
         return False
     values = [bool(_VALUE.fullmatch(row[1].strip())) for row in rows[1:] if len(row) > 1 and row[1].strip()]
     names = [row[0].strip() for row in rows[1:]]
-    are_keys = all(name and not name.endswith(".") and _names_a_column(name) for name in names) and len(
-        set(names)
-    ) == len(names)
-    return are_keys and 0 < sum(values) < len(values)
+    are_names = all(name and not name.endswith(".") and _names_a_column(name) for name in names)
+    return are_names and len(set(names)) == len(names) and 0 < sum(values) < len(values)
 
 
 def _heads_values(rows: Sequence[Sequence[str]]) -> bool:

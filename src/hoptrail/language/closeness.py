@@ -24,6 +24,7 @@ Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 _DATE = re.compile(r"(?:\d{4}|-)-\d\d(?:-\d\d)?")
 UNITS = 8
 """Number of best units whose statements are scored, unless a caller says otherwise."""
+_SAID_IN = frozenset({Kind.PASSAGE, Kind.SENTENCE})
 _ENCODED = 20
 """Number of statements, best by words, that are encoded."""
 _ABOVE = 0.6
@@ -55,20 +56,10 @@ def close_statements(
     question: str, units: Sequence[Unit], similarity: Similarity | None, most: int = UNITS
 ) -> tuple[Close, ...]:
     """The distinct statements of the first `most` passages and sentences among `units`, closest first."""
-    units = [unit for unit in units if unit.kind in {Kind.PASSAGE, Kind.SENTENCE}][:most]
-    rank: dict[tuple[str, int, int], int] = {}
-    statements: list[UnitStatement] = []
-    for place, unit in enumerate(units):
-        first = unit.sources[0].start
-        for said in statements_of(unit):
-            key = (unit.document, first + said.start, first + said.end)
-            if key not in rank:
-                rank[key] = place
-                statements.append(said)
-    wording = Wording(question, statements)
-    scored = [
-        (said, wording.share(said), _RANK / (1 + place)) for said, place in zip(statements, rank.values(), strict=True)
-    ]
+    units = [unit for unit in units if unit.kind in _SAID_IN][:most]
+    statements = distinct_statements(units)
+    wording = Wording(question, [said for _, said in statements])
+    scored = [(said, wording.share(said), _RANK / (1 + place)) for place, said in statements]
     scored.sort(key=lambda item: -(item[1] + item[2]))
     cosines = _cosines(question, [said for said, _, _ in scored[:_ENCODED]], similarity)
     close = [
@@ -76,6 +67,22 @@ def close_statements(
         for (said, share, bonus), cosine in zip(scored, cosines, strict=False)
     ]
     return tuple(sorted(close, key=lambda statement: -statement.closeness))
+
+
+def distinct_statements(units: Sequence[Unit]) -> list[tuple[int, UnitStatement]]:
+    """The statements of passages and sentences in order, each once, with the place of its unit among `units`."""
+    found: dict[tuple[str, int, int], tuple[int, UnitStatement]] = {}
+    for place, unit in enumerate(units):
+        if unit.kind in _SAID_IN:
+            for said in statements_of(unit):
+                found.setdefault(place_of(said), (place, said))
+    return list(found.values())
+
+
+def place_of(said: UnitStatement) -> tuple[str, int, int]:
+    """The document of a statement, and where it starts and ends there."""
+    first = said.unit.sources[0].start
+    return said.unit.document, first + said.start, first + said.end
 
 
 class Wording:

@@ -12,11 +12,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hoptrail.language.closeness import Close, Wording
+from hoptrail.language.closeness import Close, Wording, distinct_statements, place_of
 from hoptrail.text.mentions import Shape, find_mentions
-from hoptrail.text.statements import UnitStatement, statements_of
+from hoptrail.text.statements import UnitStatement
 from hoptrail.text.words import words
-from hoptrail.types import Kind, Unit
+from hoptrail.types import Unit
 
 _FIRST = 8
 """Number of closest statements from which links start."""
@@ -54,7 +54,7 @@ def find_links(question: str, units: Sequence[Unit], close: Sequence[Close], mos
 
     Each second statement occurs once. Names in the question are no links.
     """
-    statements = _distinct(units)
+    statements = distinct_statements(units)
     names = [sorted(names_of(said)) for _, said in statements]
     wording = Wording(question, [said for _, said in statements])
     asked = frozenset(word.lower for word in words(question))
@@ -63,8 +63,8 @@ def find_links(question: str, units: Sequence[Unit], close: Sequence[Close], mos
         for name in names_said:
             if not {word.lower for word in words(name)} <= asked:
                 holders[name].append(at)
-    places = {_place(said): at for at, (_, said) in enumerate(statements)}
-    firsts = [places[_place(one.said)] for one in close[:_FIRST] if _place(one.said) in places]
+    places = {place_of(said): at for at, (_, said) in enumerate(statements)}
+    firsts = [places[place_of(one.said)] for one in close[:_FIRST] if place_of(one.said) in places]
     best: dict[int, Link] = {}
     for first in firsts:
         for name in names[first]:
@@ -93,17 +93,3 @@ def names_of(said: UnitStatement) -> frozenset[str]:
     names = {part for mention in mentions for part in _CONNECTOR.split(mention)}
     names |= {token for token in _TOKEN.findall(text) if _CODE.fullmatch(token)}
     return frozenset(name.lower() for name in names if len(name) > 1)
-
-
-def _distinct(units: Sequence[Unit]) -> list[tuple[int, UnitStatement]]:
-    """The distinct statements of passages and sentences, each with the rank of its unit."""
-    found: dict[tuple[str, int], tuple[int, UnitStatement]] = {}
-    for rank, unit in enumerate(units):
-        if unit.kind in {Kind.PASSAGE, Kind.SENTENCE}:
-            for said in statements_of(unit):
-                found.setdefault(_place(said), (rank, said))
-    return list(found.values())
-
-
-def _place(said: UnitStatement) -> tuple[str, int]:
-    return said.unit.document, said.unit.sources[0].start + said.start

@@ -7,7 +7,7 @@ confidences. Different answers do not lower it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hoptrail.language.tasks import Reading
@@ -55,12 +55,15 @@ def best_opinion(opinions: Sequence[Opinion]) -> tuple[Opinion, float]:
     return best, combined_confidence(best, opinions)
 
 
-def confirmed(belief: float, opinion: Opinion, linked: Reading | None) -> float:
-    """The confidence in a short answer after reading two statements together (None: there was no need to).
+def confirmed(belief: float, opinion: Opinion, read_links: Callable[[], Reading | None]) -> float:
+    """The confidence in a short answer after reading two statements together (None: there is no need to).
 
-    The same answer raises it, another one or none lowers it.
+    The same answer raises it, another one or none lowers it. Nothing is read for other kinds of answers.
     """
-    if linked is None or opinion.answer is None or opinion.kind is not AnswerKind.SHORT or not 0 < belief < 1:
+    if opinion.answer is None or opinion.kind is not AnswerKind.SHORT or not 0 < belief < 1:
+        return belief
+    linked = read_links()
+    if linked is None:
         return belief
     agrees = linked.answer is not None and same_answer(linked.answer, opinion.answer)
     odds = belief / (1 - belief) * (_CONFIRMED if agrees else _UNCONFIRMED)

@@ -17,8 +17,9 @@ so `search` gives the same hits with any language.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import ClassVar
 
 from hoptrail.errors import TaskFailed
@@ -115,15 +116,16 @@ class TrailRecipe:
         started = time.perf_counter()
         meter = Meter(self.language, self.settings.abstain)
         found = self.retrieve(question)
-        linked = meter.read_links(question, tuple(hit.unit for hit in found))
-        opinions = self._opinions(question, found, meter, linked)
+        read_links = cache(lambda: meter.read_links(question, tuple(hit.unit for hit in found)))  # once, if at all
+        opinions = self._opinions(question, found, meter, read_links)
         best, belief = best_opinion(opinions)
-        belief = confirmed(belief, best, linked)
+        belief = confirmed(belief, best, read_links)
         text = best.answer if belief >= self.settings.least_confidence else None
         # An abstention shows the failed hops of all stages, because they may be its cause.
         hops = best.hops if text is not None else with_failures(best, opinions)
         evidence = cite(hops, self.corpus)
-        linked_spans = linked.leads if linked is not None and text is None else ()
+        linked = read_links() if text is None else None
+        linked_spans = linked.leads if linked is not None else ()
         read = (hit for opinion in opinions for cited in opinion.hops for hit in cited.hop.hits)
         trail = Trail(tuple(cited.hop for cited in hops))
         usage = replace(meter.usage, seconds=time.perf_counter() - started)
@@ -134,12 +136,14 @@ class TrailRecipe:
             closest=closest(question, without_repeats((*found, *read)), self.corpus, _leads_of(opinions), linked_spans),
         )
 
-    def _opinions(self, question: str, found: Ranking, meter: Meter, linked: Reading | None) -> list[Opinion]:
+    def _opinions(
+        self, question: str, found: Ranking, meter: Meter, read_links: Callable[[], Reading | None]
+    ) -> list[Opinion]:
         """The opinions of the stages in turn, up to the first that is sure enough; at least one."""
         opinions: list[Opinion] = []
         for opinion in self._stages(question, found, QuestionBudget(meter, self.settings.tasks, self.settings.tokens)):
             opinions.append(opinion)
-            belief = confirmed(combined_confidence(opinion, opinions), opinion, linked)
+            belief = confirmed(combined_confidence(opinion, opinions), opinion, read_links)
             if opinion.answer is not None and belief >= self.settings.sure:
                 break
         return opinions

@@ -110,7 +110,7 @@ class OfflineLanguage:
 
     def read_links(self, question: str, passages: tuple[Unit, ...]) -> Reading | None:
         """See `LinkReader`."""
-        if self._given_reader is None and not self._settings.reader:
+        if isinstance(self._reader, NoReader):
             return None
         return read_links(corrected(question[: self._settings.question_characters], passages), passages, self._reader)
 
