@@ -6,6 +6,7 @@ import hashlib
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing import get_context
 from pathlib import Path
@@ -35,6 +36,14 @@ folder = pathlib.Path(sys.argv[2])
 with (writing_rows(folder) if sys.argv[1] == "writer" else Snapshot.open(folder)) as held:
     print("held", flush=True)
     sys.stdin.read()
+"""
+
+LOCK = """
+import fcntl, sys, time
+with open(sys.argv[1], "r+b") as file:
+    fcntl.lockf(file, fcntl.LOCK_EX, 512, 0x40000000)  # the bytes by which SQLite locks a whole file
+    print("locked", flush=True)
+    time.sleep(0.3)
 """
 
 
@@ -71,6 +80,17 @@ def test_who_writes_and_who_reads_is_named(tmp_path: Path, other: tuple[str, int
     with writing_rows(tmp_path) as writer:
         writer.clean()
         assert files_with(tmp_path, "quetzalcoatlus") == []
+
+
+@pytest.mark.parametrize("use", [Database.to_read, Database.to_write])
+def test_a_file_that_its_last_reader_locks_while_it_closes_is_waited_for(
+    tmp_path: Path, use: Callable[[Path], Database]
+) -> None:
+    folder = indexed(tmp_path, made(5))
+    with subprocess.Popen([sys.executable, "-c", LOCK, str(folder / DATABASE)], stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stdout.readline() == b"locked\n"
+        use(folder).close()
 
 
 @pytest.mark.parametrize("small", [0, 1 << 16])

@@ -35,7 +35,6 @@ def test_a1_when_one_is_told_to_wait_everybody_waits(fake: FakeAI, tmp_path: Pat
     # Those already on their way arrive; nobody else does before the time is up.
     during = [asked for asked in fake.log[5:] if asked.seconds - told < least - 0.02]
     assert len(during) <= 3
-    assert all(asked.seconds - told < 0.15 for asked in during)
     assert len(fake.log) == 21
     assert chat.limiter.pauses == 1
     ledger = replies_in(tmp_path).ledger()

@@ -16,8 +16,8 @@ from hoptrail.types import Document, Kind
 
 
 def commit(folder: Path, documents: Sequence[Document], remove: Sequence[Document] = ()) -> None:
-    """One more commit, of documents with a passage each."""
-    with writing_rows(folder) as writer:
+    """One more commit, of documents with a passage each; it waits for readers as long as slow disks make them take."""
+    with writing_rows(folder, wait=60) as writer:
         writer.remove_documents([document.id for document in remove])
         if documents:
             add(writer, documents)

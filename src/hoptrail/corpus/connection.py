@@ -24,6 +24,9 @@ Row = tuple[Any, ...]
 _CHECKSUM = 8
 """Bytes at the end of each page."""
 
+_OPENING = 2000
+"""Milliseconds to wait for the file. Whoever closes it last locks it for a moment, and so does whoever recovers its log."""
+
 _READ_AHEAD = 1024
 """Rows that a stream fetches at a time."""
 
@@ -120,6 +123,7 @@ def set_up(connection: apsw.Connection) -> None:
     connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
     keep = ctypes.c_int(1)
     connection.file_control("main", apsw.SQLITE_FCNTL_PERSIST_WAL, ctypes.addressof(keep))
+    connection.set_busy_timeout(_OPENING)
     connection.execute(_SETTINGS).fetchall()  # some return a row; the statements after it run only when it is fetched
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Self
 from urllib.parse import quote
 
@@ -17,6 +18,11 @@ from hoptrail.errors import IndexBusy, IndexDamaged, IndexMismatch, StorageError
 
 WAIT = 5.0
 """Seconds that a removal waits for readers of the removed text."""
+
+_RETRY = 0.002
+"""Seconds between two tries to empty the log. SQLite's own waiting tries ten times a second, and where readers follow each other
+closely it hardly ever meets the moment between two of them.
+"""
 
 _CACHE = "PRAGMA cache_size = -65536"
 """KiB of pages that a writer holds in memory before it writes them to the log."""
@@ -79,6 +85,7 @@ class Database(Connection):
         if self._connection.pragma("journal_mode", "wal") != "wal":
             raise StorageError(f"{self.folder} is on a file system that SQLite cannot keep a log on.")
         self._connection.execute(_CACHE)
+        self._connection.set_busy_timeout(0)  # from here on, only another writer makes this one wait
         self.begin()
         if self.one("PRAGMA user_version") == (0,) and not self.rows("SELECT 1 FROM sqlite_schema LIMIT 1"):
             self._connection.execute(TABLES + FILES)
@@ -121,8 +128,14 @@ class Database(Connection):
         """Move the log into the database and truncate it (step 4 of `durable.py`), between two transactions. Returns False if a
         reader of an earlier commit is still there after `wait` seconds.
         """
+        end = monotonic() + wait
+
+        def try_again(_tries: int) -> bool:
+            sleep(_RETRY)
+            return monotonic() < end
+
         with self._alone():
-            self._connection.set_busy_timeout(int(wait * 1000))
+            self._connection.set_busy_handler(try_again)
             try:
                 self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
             except apsw.BusyError:
