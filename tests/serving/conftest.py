@@ -14,6 +14,8 @@ from hoptrail.models.encoder import Encoder, FloatMatrix, Progress
 from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.models.local import LocalSettings
 from hoptrail.models.minilm import MiniLmEncoder
+from hoptrail.models.reader import installed_reader
+from hoptrail.models.remembered_readings import Remembered
 from hoptrail.recipes.registry import RECIPES
 from tiny_bert import write_tiny_folder
 
@@ -46,6 +48,17 @@ class EncodesOnce:
 def _open_once(name: str, settings: LocalSettings | None = None) -> Encoder:
     encoder = open_encoder(name, settings)
     return EncodesOnce(encoder) if isinstance(encoder, MiniLmEncoder) else encoder
+
+
+@pytest.fixture(autouse=True)
+def one_memory_of_readings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Share what the reader has read among the commands of this process: one language does so with all its questions anyhow."""
+    monkeypatch.setattr("hoptrail.language.offline.performer.installed_reader", _reads_once)
+
+
+@cache
+def _reads_once() -> Remembered:
+    return Remembered(installed_reader())
 
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

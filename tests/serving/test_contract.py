@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from functools import cache
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -75,9 +76,8 @@ def check_closest(given: dict[str, Any], texts: dict[str, str], recipe: str) -> 
 
 
 ASKED = [
-    *((row, "hybrid") for row in QUESTIONS),
-    *((row, name) for row in QUESTIONS[1:3] for name in ("selfask", "trail")),
-    *((QUESTIONS[0], name) for name in RECIPES if name != "hybrid"),
+    *islice(zip(cycle(QUESTIONS), cycle(RECIPES)), max(len(QUESTIONS), len(RECIPES))),
+    *((row, name) for row in QUESTIONS[:3] for name in ("selfask", "trail")),
 ]
 """Every question with one recipe, every recipe with one question, and the three long questions with multi-hop recipes."""
 
