@@ -15,8 +15,10 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
+from importlib import import_module
 from pathlib import Path
 
 from benchmarks.common import ROOT
@@ -80,21 +82,32 @@ def preload() -> None:
 def run(
     command: Callable[[], int], folder: Path, *, fault: Fault = Fault.NONE, at: int = 0, log: Path | None = None
 ) -> Ended:
-    """Run a command in a forked process, in which operations below `folder` are counted from 1."""
-    with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as counted:
+    """Run a command in a forked process, in which operations below `folder` are counted from 1.
+
+    The modules that it has loaded are loaded here afterwards, so that later processes need not load them.
+    """
+    with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as counted, tempfile.TemporaryFile() as loaded:
         child = os.fork()
         if not child:
-            _in_child(command, folder, (fault, at, log), said.fileno(), counted.fileno())
+            _in_child(command, folder, (fault, at, log), said.fileno(), counted.fileno(), loaded.fileno())
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        said.seek(0)
-        counted.seek(0)
+        for file in (said, counted, loaded):
+            file.seek(0)
+        for name in loaded.read().decode().split():
+            with suppress(ImportError):
+                import_module(name)
         return Ended(status, said.read().decode(errors="replace"), int(counted.read() or at))
 
 
 def _in_child(
-    command: Callable[[], int], folder: Path, wanted: tuple[Fault, int, Path | None], said: int, counted: int
+    command: Callable[[], int],
+    folder: Path,
+    wanted: tuple[Fault, int, Path | None],
+    said: int,
+    counted: int,
+    loaded: int,
 ) -> None:
-    code = 99
+    code, before = 99, set(sys.modules)
     try:
         fault, at, log = wanted
         os.dup2(said, 1)
@@ -107,6 +120,7 @@ def _in_child(
         library.operations_watch(os.fsencode(folder), to, fault, at, refusal)
         code = command()
         os.write(counted, str(library.operations_counted()).encode())
+        os.write(loaded, " ".join(name for name in sys.modules if name not in before).encode())
     except BaseException:  # noqa: BLE001 - whatever it is, the process ends here and says it
         traceback.print_exc()
     finally:

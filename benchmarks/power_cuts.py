@@ -149,16 +149,19 @@ def cut_everywhere(ground: Path, seeds: int, most: int, of: str | None) -> Resul
         checked = set[bytes]()
         for number, operation in enumerate(one.operations, 1):
             one.disk.do(operation)
-            ended = number >= one.acknowledged
+            ended, last = number >= one.acknowledged, number == len(one.operations)
             for seed in range(seeds):
-                for kind, state in one.disk.states(Random(f"{one.name} {number} {seed}")).items():
-                    mark = _mark(state, ended=ended)
-                    last = number == len(one.operations)
-                    if mark in checked or (not last and draw.random() > share):
+                drawn = [kind for kind in KINDS if last or draw.random() <= share]
+                if not drawn:
+                    continue
+                states = one.disk.states(Random(f"{one.name} {number} {seed}"))
+                for kind in drawn:
+                    mark = _mark(states[kind], ended=ended)
+                    if mark in checked:
                         continue
                     checked.add(mark)
                     results.states[f"{one.name}: {kind}"] += 1
-                    _lay_out(state, ground / "cut")
+                    _lay_out(states[kind], ground / "cut")
                     if what := one.check(ground / "cut", results, ended):
                         after = f"{operation.kind} {operation.path if operation.kind in 'omudr' else operation.number}"
                         results.failures.append(

@@ -8,6 +8,7 @@ import hashlib
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -60,11 +61,15 @@ class HashedWords:
 
 def use_hashed_words() -> None:
     """Make commands of this process and its children encode by hashed words and store every array as a file."""
-    # Loaded once, before the commands are forked.
+    # Loaded and built once, before the commands are forked.
+    import typer.main
+
     import hoptrail.index_builder
     import hoptrail.models.encoder_factory
     import hoptrail.serving.cli
 
+    vars(typer.main)["get_command"] = cache(typer.main.get_command)
+    typer.main.get_command(hoptrail.serving.cli.app)
     vars(hoptrail.models.encoder_factory)["open_encoder"] = lambda *_: HashedWords()
     segments.SMALL = 0
 
