@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from filelock import FileLock
 
 from hoptrail import Index
 from hoptrail.models.encoder import Encoder, FloatMatrix, Progress
@@ -66,10 +68,15 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 @pytest.fixture(scope="session")
 def harbour(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Read-only for all tests."""
-    folder = tmp_path_factory.mktemp("harbour")
-    report = Index(folder).add([EXAMPLES / "harbour"], list(RECIPES))
-    assert (report.documents, report.failures) == (18, [])
+    """Read-only for all tests. The processes of a run of pytest-xdist share it."""
+    folder = tmp_path_factory.getbasetemp()
+    folder = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "harbour"
+    with FileLock(f"{folder}.lock"):
+        if not folder.exists():
+            made = tmp_path_factory.mktemp("harbour-made") / "index"
+            report = Index(made).add([EXAMPLES / "harbour"], list(RECIPES))
+            assert (report.documents, report.failures) == (18, [])
+            made.rename(folder)
     return folder
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import socket
 import struct
@@ -16,14 +17,30 @@ import pytest
 
 from command import Ended, Hoptrail
 from fakeai.clients import write_settings
+from hoptrail import Index
+from hoptrail.corpus import segments
+from world import FACTS
 
 EXECUTABLE = Path(sys.executable).with_name("hoptrail")
 
 
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index of the facts with the encoder that ships, all of whose arrays are files. Read-only for all tests."""
+    folder = tmp_path_factory.mktemp("small")
+    (folder / "world").mkdir()
+    for title, text in FACTS.items():
+        (folder / "world" / f"{title}.txt").write_text(text, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(segments, "SMALL", 0)
+        assert Index(folder / "index").add([folder / "world"], ["hybrid", "trail"]).documents == len(FACTS)
+    return folder / "index"
+
+
 @pytest.fixture
-def copied(harbour: Path, tmp_path: Path) -> Path:
-    """A copy of the sample index that a test may damage."""
-    return Path(shutil.copytree(harbour, tmp_path / "copied"))
+def copied(small: Path, tmp_path: Path) -> Path:
+    """A copy of the index that a test may damage."""
+    return Path(shutil.copytree(small, tmp_path / "copied"))
 
 
 def check(ended: Ended, code: int, *words: str) -> None:
@@ -114,11 +131,9 @@ def test_a_damaged_index(hoptrail: Hoptrail, copied: Path) -> None:
     check(hoptrail("verify", "--index", copied), 0)
 
 
-def test_an_index_of_another_encoder(hoptrail: Hoptrail, harbour: Path, world: Path, tiny: Path) -> None:
-    for command in (["ask", "Who?"], ["search", "Who?", "--recipe", "dense"], ["index", world], ["remove", "Pellow"]):
-        check(
-            hoptrail(*command, "--index", harbour, "--settings", tiny), 1, "made with encoder minilm", "384 dimensions"
-        )
+def test_an_index_of_another_encoder(hoptrail: Hoptrail, small: Path, world: Path, tiny: Path) -> None:
+    for command in (["ask", "Who?"], ["search", "Who?", "--recipe", "dense"], ["index", world], ["remove", "Isk"]):
+        check(hoptrail(*command, "--index", small, "--settings", tiny), 1, "made with encoder minilm", "384 dimensions")
 
 
 def test_no_source_could_be_read(hoptrail: Hoptrail, tmp_path: Path) -> None:
@@ -180,7 +195,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["index", ".", "--index", "INDEX", "--language", "klingon"], "there is no language 'klingon'"),
     (["remove", "--index", "INDEX"], "DOCUMENT"),
     (["remove", "Atlantis", "--index", "INDEX"], "there is no document 'Atlantis'"),
-    (["remove", "Pellow", "Atlantis", "--index", "INDEX"], "there is no document 'Atlantis'"),
+    (["remove", "Isk", "Atlantis", "--index", "INDEX"], "there is no document 'Atlantis'"),
     (["evaluate", "DATA"], "--recipes"),
     (["evaluate", "DATA", "--recipes", "wonder"], "there is no recipe wonder"),
     (["evaluate", "DATA", "--recipes", ","], "at least one recipe"),
@@ -204,24 +219,24 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(("command", "words"), WRONG, ids=[f"{' '.join(row[0])[:60]!r}" for row in WRONG])
 def test_wrong_usage(
-    hoptrail: Hoptrail, harbour: Path, data: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], words: str
+    hoptrail: Hoptrail, small: Path, data: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], words: str
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    places = {"INDEX": str(harbour), "DATA": str(data), "DATA/questions.jsonl": str(data / "questions.jsonl")}
-    before = sorted(path for path in harbour.rglob("*") if ".lock" not in path.name)
+    places = {"INDEX": str(small), "DATA": str(data), "DATA/questions.jsonl": str(data / "questions.jsonl")}
+    before = sorted(path for path in small.rglob("*") if ".lock" not in path.name)
     ended = hoptrail(*(places.get(word, word) for word in command))
     assert ended.code == 2, ended.err
     assert words in ended.err + (ended.out if not command else "")
     assert command == [] or ended.out == ""
     assert "Traceback" not in ended.err
-    assert sorted(path for path in harbour.rglob("*") if ".lock" not in path.name) == before
+    assert sorted(path for path in small.rglob("*") if ".lock" not in path.name) == before
 
 
-def test_wrong_settings_are_all_listed(hoptrail: Hoptrail, harbour: Path, tmp_path: Path) -> None:
+def test_wrong_settings_are_all_listed(hoptrail: Hoptrail, small: Path, tmp_path: Path) -> None:
     file = tmp_path / "wrong.toml"
     file.write_text("colour = 1\n[recipes.bm25]\nk = 0\n[recipes.wonder]\nk = 1\n", encoding="utf-8")
-    for command in (["ask", "Who?"], ["show"], ["index", "."], ["remove", "Pellow"]):
-        ended = hoptrail(*command, "--index", harbour, "--settings", file)
+    for command in (["ask", "Who?"], ["show"], ["index", "."], ["remove", "Isk"]):
+        ended = hoptrail(*command, "--index", small, "--settings", file)
         check(ended, 2, "colour: there is no such setting", "recipes.wonder: there is no such", "recipes.bm25: ")
     check(hoptrail("settings", "--settings", file), 2, "wrong.toml", "colour")
 
@@ -260,15 +275,25 @@ def test_broken_files_among_good_ones_are_named(hoptrail: Hoptrail, world: Path,
 # --- through the real executable
 
 
+@pytest.fixture(scope="module")
+def scoring(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """A command that prints something and loads little."""
+    file = tmp_path_factory.mktemp("scored") / "predictions.jsonl"
+    file.write_text('{"prediction": "Isk", "answers": ["Isk"]}\n', encoding="utf-8")
+    return [str(EXECUTABLE), "score", str(file), "--rule", "cover"]
+
+
 @pytest.mark.parametrize("environment", [{"PYTHONUNBUFFERED": "1"}, {}], ids=["unbuffered", "buffered"])
 @pytest.mark.parametrize("form", [["--json"], []], ids=["json", "shown"])
-def test_a_reader_that_leaves_early_is_no_failure(environment: dict[str, str], form: list[str]) -> None:
-    """`hoptrail settings | head -1`: the closed pipe is not reported."""
+def test_a_reader_that_leaves_early_is_no_failure(
+    scoring: list[str], environment: dict[str, str], form: list[str]
+) -> None:
+    """`hoptrail score | head -0`: the closed pipe is not reported."""
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing) as closed:
         ended = subprocess.run(
-            [EXECUTABLE, "recipes", *form],
+            [*scoring, *form],
             stdout=closed,
             stderr=subprocess.PIPE,
             check=False,
@@ -277,10 +302,12 @@ def test_a_reader_that_leaves_early_is_no_failure(environment: dict[str, str], f
     assert (ended.returncode, ended.stderr) == (1, b"")
 
 
-@pytest.mark.parametrize("command", ["recipes", "recipes --json"])
+@pytest.mark.parametrize("form", [["--json"], []], ids=["json", "shown"])
 @pytest.mark.parametrize(("output", "reason"), [(">/dev/full", "No space left on device"), (">&-", "it is closed")])
-def test_an_output_that_takes_nothing_is_a_failure(command: str, output: str, reason: str) -> None:
-    line = f"{EXECUTABLE} {command} {output}"
+def test_an_output_that_takes_nothing_is_a_failure(
+    scoring: list[str], form: list[str], output: str, reason: str
+) -> None:
+    line = f"{shlex.join([*scoring, *form])} {output}"
     ended = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr) == (1, f"hoptrail: cannot write to standard output: {reason}.\n")
 
@@ -306,7 +333,9 @@ def test_what_the_encoding_of_the_output_lacks_is_written_escaped(
     hoptrail: Hoptrail, tmp_path: Path, tiny: Path
 ) -> None:
     (tmp_path / "a.md").write_text("# Zürich 🌊\n\nIt lies by a lake.", encoding="utf-8")
-    options = ["--index", str(tmp_path / "index"), "--settings", str(tiny)]
+    settings = tmp_path / "settings.toml"
+    settings.write_text(f"{tiny.read_text(encoding='utf-8')}[offline]\nreader = false\n", encoding="utf-8")
+    options = ["--index", str(tmp_path / "index"), "--settings", str(settings)]
     assert hoptrail("index", tmp_path / "a.md", *options).code == 0
     commands = [["show", "--json"], ["show"], ["ask", "Where does Zürich lie?", "--recipe", "bm25"]]
     ended = subprocess.run(
