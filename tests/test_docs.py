@@ -22,7 +22,7 @@ import subprocess
 import sys
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import typer
@@ -101,45 +101,88 @@ def test_every_example_says_what_it_is(example: Example) -> None:
     assert example.body.strip()
 
 
-@pytest.mark.parametrize("page", [pytest.param(page, id=page.name) for page, found in RUN.items() if found])
-def test_the_examples_of_a_page_run_in_their_order(page: Path, tmp_path: Path) -> None:
-    """In one folder, from top to bottom, as a reader would: what one example makes, the next may use."""
-    shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    steps = [
-        [example.kind, example.place, command]
+@pytest.fixture(scope="module")
+def failures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What went wrong with the examples of each page; pages with the same examples are followed once."""
+    pages = {page.name: steps_of(page) for page, found in RUN.items() if found}
+    distinct = {without_places(steps): steps for steps in pages.values()}
+    # Those without a command first, so that no module is there for them only because a command has imported it.
+    ordered = sorted(distinct.values(), key=lambda steps: any(step.kind == "console" for step in steps))
+    found = follow(ordered, tmp_path_factory.mktemp("reader"))
+    of_steps = {without_places(steps): failure for steps, failure in zip(ordered, found, strict=True)}
+    return {name: of_steps[without_places(steps)] for name, steps in pages.items()}
+
+
+@pytest.mark.parametrize("page", [page.name for page, found in RUN.items() if found])
+def test_the_examples_of_a_page_run_in_their_order(page: str, failures: dict[str, str]) -> None:
+    """In a folder of its own, from top to bottom, as a reader would: what one example makes, the next may use."""
+    assert failures[page] == ""
+
+
+def test_a_broken_example_is_named_and_harms_no_other_page(tmp_path: Path) -> None:
+    broken = [("python", "kept = 1 / 0"), ("console", "hoptrail show --index nothing"), ("console", "exit 3 | exit 4")]
+    changing = "import os; kept = os.environ['CHANGED'] = open('new', 'w').write('x') and 'yes'"
+    unchanged = (
+        "import os; assert (os.listdir(), 'kept' in dir(), 'CHANGED' in os.environ) == (['examples'], False, False)"
+    )
+    found = follow(
+        [
+            *([Step(kind, "page.md:7", body), Step("python", "page.md:9", "1 / 0")] for kind, body in broken),
+            [Step("python", "page.md:1", changing)],
+            [Step("python", "page.md:1", unchanged)],
+        ],
+        tmp_path,
+    )
+    assert ["page.md:7" in failure and "page.md:9" not in failure for failure in found] == [True] * 3 + [False] * 2
+    assert found[3:] == ["", ""]
+
+
+class Step(NamedTuple):
+    """One thing to do, and the place that says so."""
+
+    kind: str
+    place: str
+    body: str
+
+
+def steps_of(page: Path) -> list[Step]:
+    return [
+        Step(example.kind, example.place, command)
         for example in RUN[page]
         for command in ([example.body] if example.kind == "python" else commands_of(example))
         if not only_with_model(example, command)
     ]
-    ended = follow(steps, tmp_path)
-    assert ended.returncode == 0, f"{ended.stdout}\n{ended.stderr}"
 
 
-@pytest.mark.parametrize(
-    ("kind", "body"),
-    [("python", "1 / 0"), ("console", "hoptrail show --index nothing"), ("console", "exit 3 | exit 4")],
-)
-def test_a_broken_example_is_named(kind: str, body: str, tmp_path: Path) -> None:
-    ended = follow([[kind, "page.md:7", body]], tmp_path)
-    assert ended.returncode != 0
-    assert "page.md:7" in ended.stderr
+def without_places(steps: list[Step]) -> tuple[tuple[str, str], ...]:
+    return tuple((step.kind, step.body) for step in steps)
 
 
-def follow(steps: list[list[str]], folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run (kind, place, body) in order."""
-    return subprocess.run(
-        [sys.executable, "-W", "error", "-c", READER],
-        input=json.dumps(steps),
+def follow(pages: list[list[Step]], folder: Path) -> list[str]:
+    """What went wrong with each page, if anything. Its steps are done in their order, in a folder with the sample corpus.
+
+    One process does it all: models are loaded once.
+    """
+    folders = [folder / str(number) for number in range(len(pages))]
+    for one in folders:
+        shutil.copytree(ROOT / "examples", one / "examples")
+    ended = subprocess.run(
+        [sys.executable, "-W", "error", "-c", READER, str(folder / "failures.json")],
+        input=json.dumps([[str(one), steps] for one, steps in zip(folders, pages, strict=True)]),
         cwd=folder,
         env=environment(folder),
         capture_output=True,
         text=True,
         check=False,
     )
+    output = f"{ended.stdout}\n{ended.stderr}"
+    assert ended.returncode == 0, output
+    failures: list[str] = json.loads((folder / "failures.json").read_text(encoding="utf-8"))
+    return [f"{failure}\n{output}" if failure else "" for failure in failures]
 
 
 READER = """
-import json, re, shlex, subprocess, sys
+import json, os, re, shlex, subprocess, sys, traceback
 
 def run(body):
     if not body.startswith("hoptrail ") or re.search(r"[|&;<>$`*?]", re.sub(r'"[^"$`]*"', "", body)):
@@ -152,12 +195,26 @@ def run(body):
     except SystemExit as ended:
         return ended.code or 0
 
-names = {"__name__": "__main__"}
-for kind, place, body in json.load(sys.stdin):
-    if kind == "python":
-        exec(compile(body, place, "exec"), names)
-    elif code := run(body):
-        sys.exit(f"{place}: exit code {code}: {body}")
+def follow(steps):
+    names = {"__name__": "__main__"}
+    for kind, place, body in steps:
+        if kind == "python":
+            exec(compile(body, place, "exec"), names)
+        elif code := run(body):
+            sys.exit(f"{place}: exit code {code}: {body}")
+
+result, environment, failures = sys.argv[1], dict(os.environ), []
+for folder, steps in json.load(sys.stdin):
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment, HOME=folder)
+    failures.append("")
+    try:
+        follow(steps)
+    except BaseException:
+        failures[-1] = traceback.format_exc()
+with open(result, "w", encoding="utf-8") as file:
+    json.dump(failures, file)
 """
 
 
@@ -249,12 +306,13 @@ def test_the_limits_are_those_of_the_results() -> None:
 
 PAST = {"CHANGELOG.md", "diary.md"}  # they name what is gone as well, so a name in them alone is not documented
 TEXT = "\n".join(page.read_text(encoding="utf-8") for page in PAGES if page.name not in PAST)
-CODE = re.findall(r"`[^`\n]+`", FENCE.sub("", TEXT)) + [example.body for example in EXAMPLES]
+CODE = "\n".join(re.findall(r"`[^`\n]+`", FENCE.sub("", TEXT)) + [example.body for example in EXAMPLES])
+"""What stands in backticks or in a fenced example."""
 
 
 def said(word: str) -> bool:
-    """Whether the pages hold a word in code: in backticks, or in a fenced example."""
-    return any(re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", code) for code in CODE)
+    """Whether the pages hold a word in code."""
+    return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", CODE) is not None
 
 
 def shown_as_setting(path: str) -> bool:

@@ -23,25 +23,26 @@ def named(question: dict[str, Any]) -> str:
     return str(question["id"])
 
 
+@pytest.fixture(scope="module")
+def language() -> OfflineLanguage:
+    """One for all tests, as an index has one for all its questions: it remembers what it has read."""
+    return OfflineLanguage()
+
+
 @pytest.mark.parametrize("question", ANSWERABLE, ids=named)
-def test_answered_from_all_documents(
-    question: dict[str, Any], harbour: tuple[Unit, ...], harbour_documents: tuple[Document, ...]
+def test_answered_from_all_documents_with_whole_sentences_as_support(
+    question: dict[str, Any],
+    language: OfflineLanguage,
+    harbour: tuple[Unit, ...],
+    harbour_documents: tuple[Document, ...],
 ) -> None:
-    reading = OfflineLanguage().perform(Read(question["question"], harbour)).value
+    documents = {document.id: document for document in harbour_documents}
+    reading = language.perform(Read(question["question"], harbour)).value
     assert reading.answer in question["answers"]
     assert 0 < reading.confidence <= 1
     assert reading.steps[-1].answer == reading.answer
-    titles = {document.id: document.title for document in harbour_documents}
-    used = {titles[span.document] for step in reading.steps for span in step.support}
+    used = {documents[span.document].title for step in reading.steps for span in step.support}
     assert used == set(question["supporting"])
-
-
-@pytest.mark.parametrize("question", ANSWERABLE, ids=named)
-def test_support_is_whole_sentences_of_the_documents(
-    question: dict[str, Any], harbour: tuple[Unit, ...], harbour_documents: tuple[Document, ...]
-) -> None:
-    documents = {document.id: document for document in harbour_documents}
-    reading = OfflineLanguage().perform(Read(question["question"], harbour)).value
     for step in reading.steps:
         assert step.support
         for span in step.support:
@@ -50,26 +51,28 @@ def test_support_is_whole_sentences_of_the_documents(
             assert text[-1] in ".!?"
 
 
-def test_the_unanswerable_question_is_left(harbour: tuple[Unit, ...]) -> None:
+def test_the_unanswerable_question_is_left(language: OfflineLanguage, harbour: tuple[Unit, ...]) -> None:
     (question,) = [question["question"] for question in QUESTIONS if not question["answers"]]
-    reading = OfflineLanguage().perform(Read(question, harbour)).value
-    assert reading.answer is None
+    assert language.perform(Read(question, harbour)).value.answer is None
 
 
 @pytest.mark.parametrize("missing", ["Ilse Marrow", "Tarnwick"])
-def test_the_demo_question_is_left_when_its_trail_breaks_off(missing: str, harbour: tuple[Unit, ...]) -> None:
+def test_the_demo_question_is_left_when_its_trail_breaks_off(
+    missing: str, language: OfflineLanguage, harbour: tuple[Unit, ...]
+) -> None:
     left = tuple(unit for unit in harbour if unit.title not in {missing, "River Lathe"})
-    assert OfflineLanguage().perform(Read(DEMO, left)).value.answer is None
+    assert language.perform(Read(DEMO, left)).value.answer is None
 
 
-def test_the_demo_question_gets_little_confidence_without_its_first_document(harbour: tuple[Unit, ...]) -> None:
+def test_the_demo_question_gets_little_confidence_without_its_first_document(
+    language: OfflineLanguage, harbour: tuple[Unit, ...]
+) -> None:
     left = tuple(unit for unit in harbour if unit.title != "Candlerock Lighthouse")
-    whole, part = (OfflineLanguage().perform(Read(DEMO, evidence)).value for evidence in (harbour, left))
+    whole, part = (language.perform(Read(DEMO, evidence)).value for evidence in (harbour, left))
     assert part.confidence < TrailSettings().least_confidence < TrailSettings().sure < whole.confidence
 
 
-def test_the_demo_question_hop_by_hop(harbour: tuple[Unit, ...]) -> None:
-    language = OfflineLanguage()
+def test_the_demo_question_hop_by_hop(language: OfflineLanguage, harbour: tuple[Unit, ...]) -> None:
     findings: tuple[Finding, ...] = ()
     for _ in range(9):
         following = language.perform(Decompose(DEMO, findings, one_at_a_time=True)).value.questions
@@ -84,8 +87,7 @@ def test_the_demo_question_hop_by_hop(harbour: tuple[Unit, ...]) -> None:
     assert concluded.confidence > 0.6
 
 
-def test_assess_tells_enough_evidence_from_too_little(harbour: tuple[Unit, ...]) -> None:
-    language = OfflineLanguage()
+def test_assess_tells_enough_evidence_from_too_little(language: OfflineLanguage, harbour: tuple[Unit, ...]) -> None:
     enough = language.perform(Assess(DEMO, harbour)).value
     little = language.perform(Assess(DEMO, harbour[:2])).value
     assert 0 <= little < 0.4 < enough <= 1
@@ -94,8 +96,8 @@ def test_assess_tells_enough_evidence_from_too_little(harbour: tuple[Unit, ...])
     assert wrong < 0.4 < right
 
 
-def test_same_input_same_output(harbour: tuple[Unit, ...]) -> None:
-    languages = (OfflineLanguage(), OfflineLanguage())
+def test_same_input_same_output(language: OfflineLanguage, harbour: tuple[Unit, ...]) -> None:
+    """Of one that remembers much and of one that remembers nothing."""
     for question in QUESTIONS[::4]:
-        once, again = (language.perform(Read(question["question"], harbour)).value for language in languages)
+        once, again = (one.perform(Read(question["question"], harbour)).value for one in (language, OfflineLanguage()))
         assert once == again
