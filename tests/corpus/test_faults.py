@@ -10,7 +10,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import apsw
@@ -236,14 +237,14 @@ with writing_to(Path(sys.argv[1]), HashingEncoder().identity):
 """
 
 
-def run(code: str, *arguments: str, limit: Callable[[], None] | None = None) -> subprocess.Popen[str]:
+def run(code: str, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-c", code, *arguments],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         cwd=Path(__file__).parent.parent,
-        preexec_fn=limit,  # noqa: PLW1509 - limits must be set in the child, and the parent has no other threads of ours
     )
 
 
@@ -285,25 +286,42 @@ def test_a_reader_during_a_long_write_sees_its_state_whole(indexed: Path, encode
 
 
 WORK = """
-import sys
+import os, sys, tempfile
 from pathlib import Path
 from world import HashingEncoder
 from hoptrail.documents.read_sources import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.indexing import Watcher, remove_documents, update_index
 from hoptrail.structures.catalogue import structures_by_name
-folder, world, first = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 encoder, structures = HashingEncoder(), list(structures_by_name(PassageLimits()).values())
-for turn in range(first, first + 100):
+
+def update(folder, world, turn):
     for part in range(4):
         new = world.with_name("new.txt")
         new.write_text(f"Turn {turn} is about rivers. This is part {part} of it.")
         new.replace(world / f"part {part}.txt")  # a kill leaves no half file
     update_index(folder, [world], encoder, structures, ReadingLimits(), Watcher())
-    print(turn, flush=True)
-    remove_documents(folder, [str(world / "part 3.txt")], encoder, structures)
-    print(turn + 0.5, flush=True)
+
+def work(folder, world, first):
+    print(os.getpid(), flush=True)
+    for turn in range(first, first + 100):
+        update(folder, world, turn)
+        print(turn, flush=True)
+        remove_documents(folder, [str(world / "part 3.txt")], encoder, structures)
+        print(turn + 0.5, flush=True)
+
+with tempfile.TemporaryDirectory() as other:  # loads what each would have to load
+    Path(other, "world").mkdir()
+    update(Path(other, "index"), Path(other, "world"), 0)
+while first := sys.stdin.readline():
+    child = os.fork()
+    if not child:
+        work(Path(sys.argv[1]), Path(sys.argv[2]), int(first))
+        os._exit(0)
+    os.waitpid(child, 0)
+    print("over", flush=True)
 """
+"""For every number that it is given, a forked process works from that turn on. Starting a process anew would take longer."""
 
 
 def test_kill_at_random_moments_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
@@ -314,14 +332,15 @@ def test_kill_at_random_moments_loses_nothing_that_was_acknowledged(tmp_path: Pa
     folder, world = tmp_path / "index", tmp_path / "world"
     world.mkdir()
     turn = 0
+    worker = run(WORK, str(folder), str(world))
+    assert worker.stdin is not None
+    assert worker.stdout is not None
     for _ in range(8):
-        worker = run(WORK, str(folder), str(world), str(turn))
-        assert worker.stdout is not None
-        acknowledged = float(worker.stdout.readline())
+        print(turn, file=worker.stdin, flush=True)
+        process, acknowledged = int(worker.stdout.readline()), float(worker.stdout.readline())
         time.sleep(chance.random() * 0.4)
-        worker.kill()
-        out, _ = worker.communicate()
-        acknowledged = max([acknowledged, *map(float, out.split())])
+        os.kill(process, signal.SIGKILL)
+        acknowledged = max([acknowledged, *map(float, iter(worker.stdout.readline, "over\n"))])
         assert [what for what in damage(folder) if "does not belong" not in what] == []
         with Snapshot.open(folder) as snapshot:
             whole = snapshot.head.whole
@@ -338,6 +357,7 @@ def test_kill_at_random_moments_loses_nothing_that_was_acknowledged(tmp_path: Pa
             texts = {document.text for document in snapshot.documents()}
         assert texts == {path.read_text() for path in world.glob("part *.txt")}
         turn = int(acknowledged) + 2
+    worker.communicate()
     index(folder, world, HashingEncoder())
     assert turn_of(folder) >= acknowledged
 
@@ -373,19 +393,24 @@ except StorageError as error:
 """
 
 
+@contextmanager
+def files_below(size: int) -> Iterator[None]:
+    """No file of this process may grow beyond a size."""
+    before, heeded = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, heeded)
+
+
 @pytest.mark.parametrize("kilobytes", [1, 8, 40, 120])
 def test_a_write_that_the_disk_refuses_leaves_the_last_state(indexed: Path, kilobytes: int) -> None:
     """No file may grow beyond a limit, which fails writes as a full disk does, in the middle of a file."""
     before = state(indexed)
-
-    def limit() -> None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (kilobytes * 1024, kilobytes * 1024))
-
-    refused = run(FILL, str(indexed), limit=limit)
-    out, error = refused.communicate(timeout=60)
-    assert refused.returncode == 9, error
-    assert "The index is as it was last committed" in out
+    with files_below(kilobytes * 1024), pytest.raises(StorageError, match="The index is as it was last committed"):
+        fill(indexed)
     assert state(indexed) == before
     fill(indexed)
     assert len(state(indexed)[0]) == len(before[0]) + BIG

@@ -120,8 +120,9 @@ def test_readers_see_what_is_committed_and_their_snapshot_never_changes(
 
 
 def test_an_old_snapshot_still_answers_after_later_commits_and_removals(
-    place: Path, encoder: HashingEncoder, documents: list[Document]
+    place: Path, encoder: HashingEncoder, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("hoptrail.corpus.row_writer.WAIT", 0.05)
     write(place, encoder, documents)
     before = Snapshot.open(place)
     with writing_to(place, encoder.identity) as writer:
@@ -290,8 +291,9 @@ def test_a_stopped_run_notes_what_it_spent_and_forgets_what_it_had_not_kept(
 
 
 def test_what_a_removal_left_for_a_reader_is_cleaned_by_the_next_run(
-    place: Path, encoder: HashingEncoder, documents: list[Document]
+    place: Path, encoder: HashingEncoder, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("hoptrail.corpus.row_writer.WAIT", 0.05)
     with writing_to(place, encoder.identity) as writer:
         writer.structures["passages"] = "one"
         put(writer, encoder, documents)

@@ -423,6 +423,7 @@ def test_what_was_removed_is_gone_from_the_disk_although_the_server_reads_on(
 ) -> None:
     """Even if an earlier question keeps the old state open for a while."""
     monkeypatch.setattr("hoptrail.serving.server.job_thread.SWEEP_SECONDS", 0.05)
+    monkeypatch.setattr("hoptrail.corpus.row_writer.WAIT", 0.05)
     (one,) = client.get("/api/documents", params={"title": "lindeth"}).json()["documents"]
     under_way = app.state.services.workspaces.get("north").corpus()
     ended(client, client.delete(f"/api/documents/{one['id']}").json())
