@@ -25,7 +25,7 @@ from hoptrail.watching import Pace, watch
 from test_indexing import write
 from world import FACTS, HashingEncoder
 
-QUICK = Pace(quiet=0.3, longest=5.0, retry=0.3)
+QUICK = Pace(quiet=0.15, longest=5.0, retry=0.15)
 LONG = 60.0
 
 
@@ -50,7 +50,7 @@ class Watched:
         while not seen():
             assert self.error is None, self.error
             assert time.monotonic() < end, (self.reports, self.said)
-            time.sleep(0.05)
+            time.sleep(0.01)
 
 
 @contextmanager

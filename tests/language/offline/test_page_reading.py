@@ -39,8 +39,12 @@ def world(passage: MakeUnit) -> tuple[Unit, ...]:
     return tuple(passage(title, text) for title, text in WORLD.items())
 
 
-def read(question: str, evidence: tuple[Unit, ...]) -> Reading:
-    return OfflineLanguage().perform(Read(question, evidence)).value
+LANGUAGE = OfflineLanguage()
+"""One for most tests, as an index has one for all its questions: it remembers what it has read."""
+
+
+def read(question: str, evidence: tuple[Unit, ...], language: OfflineLanguage = LANGUAGE) -> Reading:
+    return language.perform(Read(question, evidence)).value
 
 
 @pytest.mark.parametrize(
@@ -216,7 +220,7 @@ def test_an_intersection_is_answered_by_what_meets_both_conditions(
     theatre = tuple(passage(title, text) for title, text in THEATRE.items())
     reading = read(question, theatre)
     assert reading.answer == answer
-    assert reading == read(question, theatre)
+    assert reading == read(question, theatre, OfflineLanguage())
     assert len(reading.steps) == 3
     assert {step.answer for step in reading.steps} == {answer}
     assert set(reading.steps[2].support) == {*reading.steps[0].support, *reading.steps[1].support}
@@ -350,18 +354,21 @@ def test_huge_and_odd_evidence_takes_little_time(text: str, passage: MakeUnit) -
 
 
 def test_twenty_passages_take_twice_the_work_of_ten(passage: MakeUnit) -> None:
-    filler = " ".join(f"In {1900 + at} the Orrin Works of Dunmere sold {at} valves to Karl Lunt." for at in range(8))
+    filler = " ".join(f"In {1900 + at} the Orrin Works of Dunmere sold {at} valves to Karl Lunt." for at in range(4))
     evidence = tuple(
         passage(f"{title} {at}" if at else title, f"{text} {filler}")
         for at in range(3)
         for title, text in WORLD.items()
     )[:20]
 
-    def work(passages: int) -> int:
-        return steps(lambda: read("Where was the inventor of the Halden Valve born?", evidence[:passages]))
+    answers: list[str | None] = []
 
-    assert read("Where was the inventor of the Halden Valve born?", evidence).answer == "Dunmere"
+    def work(passages: int) -> int:
+        question, language = "Where was the inventor of the Halden Valve born?", OfflineLanguage()
+        return steps(lambda: answers.append(read(question, evidence[:passages], language).answer))
+
     assert work(20) < 2.5 * work(10)
+    assert answers[0] == "Dunmere"
 
 
 def test_a_question_about_somebody_nobody_mentions_is_left_unanswered(world: tuple[Unit, ...]) -> None:
