@@ -113,6 +113,7 @@ def failures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {name: of_steps[without_places(steps)] for name, steps in pages.items()}
 
 
+@pytest.mark.timeout(480)  # the first one waits until all pages have been followed
 @pytest.mark.parametrize("page", [page.name for page, found in RUN.items() if found])
 def test_the_examples_of_a_page_run_in_their_order(page: str, failures: dict[str, str]) -> None:
     """In a folder of its own, from top to bottom, as a reader would: what one example makes, the next may use."""
