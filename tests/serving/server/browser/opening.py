@@ -24,8 +24,8 @@ with_browser = pytest.mark.skipif(
 )
 EXPECTED = "Failed to load resource"
 """The console message of a browser for every refused request."""
-SHOTS = Path(os.environ.get("HOPTRAIL_SCREENSHOTS", Path(__file__).parents[4] / "build" / "screenshots"))
-"""The folder for screenshots, which git ignores."""
+SHOTS = os.environ.get("HOPTRAIL_SCREENSHOTS")
+"""The folder for screenshots. Without it there are none, because they take a fifth of the time."""
 
 
 SECONDS = 60
@@ -102,10 +102,18 @@ def answer_from_server(page: Page, answer: dict[str, Any]) -> None:
 
 
 def look(page: Page, name: str) -> None:
-    """Save a screenshot of a state, and check it with axe: no findings of any severity."""
+    """Check a state with axe: no findings of any severity. Save a screenshot if a folder for them is named."""
     from axe_playwright_python.sync_playwright import Axe
 
-    SHOTS.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=SHOTS / f"{name}.jpg", quality=80, full_page=not page.locator("dialog[open]").count())
-    found = Axe().run(page, options={"resultTypes": ["violations"]})
-    assert found.violations_count == 0, f"{name}: {found.generate_report()}"
+    if SHOTS:
+        Path(SHOTS).mkdir(parents=True, exist_ok=True)
+        page.screenshot(
+            path=Path(SHOTS) / f"{name}.jpg", quality=80, full_page=not page.locator("dialog[open]").count()
+        )
+    if not page.evaluate("() => 'axe' in window"):
+        page.evaluate(Axe().axe_script)
+    found = page.evaluate(
+        "() => axe.run({resultTypes: ['violations']}).then(all => [all.violations, all.passes.length])"
+    )
+    assert found[0] == [], name
+    assert found[1], "something was looked at"

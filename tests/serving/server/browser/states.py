@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from documents.file_makers import text_pdf
 from hoptrail import Index
 from hoptrail.serving import contract
-from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Kind, Statement, Trail, Usage, Verdict
+from hoptrail.types import Answer, AnswerKind, Document, Evidence, Hop, Kind, Statement, Trail, Usage, Verdict
 
 NOTES = b"""# The ferry
 
@@ -64,12 +65,13 @@ class Citations:
 
     index: Index
 
+    @cached_property
+    def _documents(self) -> dict[str, Document]:
+        found = self.index.corpus().documents({one.id for one in self.index.contents().documents})
+        return {one.title: one for one in found.values()}
+
     def evidence(self, title: str, words: str, hop: int = 0) -> Evidence:
-        document = next(
-            one
-            for one in self.index.corpus().documents({one.id for one in self.index.contents().documents}).values()
-            if one.title == title
-        )
+        document = self._documents[title]
         start = document.text.index(words)
         return Evidence(document.id, title, start, start + len(words), words, "u1", kind=Kind.SENTENCE, hop=hop)
 

@@ -1,4 +1,4 @@
-"""Every state of the page, checked by axe and saved as a screenshot: wide, dark, on a phone, and enlarged."""
+"""Every state of the page, wide, dark, small and enlarged: checked by axe, and saved as a screenshot where a folder is named."""
 
 from __future__ import annotations
 
@@ -187,7 +187,8 @@ def test_a_served_folder_says_how_far_it_is_and_what_was_not_read(page: Page) ->
         ("Boiler quote", []),
     ],
 )
-def test_a_document_of_each_form_is_rendered(page: Page, title: str, cells: list[str]) -> None:
+def test_a_document_of_each_form_is_rendered(asking: Page, title: str, cells: list[str]) -> None:
+    page = asking
     page.get_by_role("link", name="Documents").click()
     page.get_by_role("button", name=re.compile(f"^{title}")).click()
     page.locator("#reader-text > *").nth(1 if title == "Boiler quote" else 0).wait_for()
@@ -204,6 +205,8 @@ def test_a_document_of_each_form_is_rendered(page: Page, title: str, cells: list
             page.get_by_role("button", name="Save the original").click()
         assert original.value.suggested_filename == "oil.eml"
         assert Path(original.value.path()).read_bytes() == MAIL
+    page.keyboard.press("Escape")
+    page.get_by_role("link", name="Ask", exact=True).click()
 
 
 def test_a_cited_statement_stands_marked_in_its_place(page: Page, citations: Citations) -> None:
