@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 from unicodedata import normalize
 
 import pytest
 
 from counting import steps
+from hoptrail.language.offline.evidence import open_evidence
+from hoptrail.language.offline.page_reading import Reader
 from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Abstain, Decompose, Finding, Integrate, Read, Reading, Recall
+from hoptrail.models.reader import Answer as Words
+from hoptrail.models.reader import Reading as PageReading
+from hoptrail.models.reader import ToRead
 from hoptrail.text.mentions import find_mentions
 from hoptrail.text.normal_forms import folded, stands_in
 from hoptrail.text.words import content_stems
@@ -39,6 +45,7 @@ def world(passage: MakeUnit) -> tuple[Unit, ...]:
     return tuple(passage(title, text) for title, text in WORLD.items())
 
 
+SETTINGS = OfflineSettings()
 LANGUAGE = OfflineLanguage()
 """One for most tests, as an index has one for all its questions: it remembers what it has read."""
 
@@ -374,3 +381,24 @@ def test_twenty_passages_take_twice_the_work_of_ten(passage: MakeUnit) -> None:
 def test_a_question_about_somebody_nobody_mentions_is_left_unanswered(world: tuple[Unit, ...]) -> None:
     assert read("When was Oswin Tarrant born?", world).answer is None
     assert read("Which town did Ada Lunt and Oswin Tarrant both visit?", world).answer is None
+
+
+class MisledByPages:
+    """A reader that on a page prefers Ada Lunt, and in a statement by itself finds only the inventor."""
+
+    def read(self, pairs: Sequence[ToRead]) -> list[PageReading]:
+        return [self._one(pair.text) for pair in pairs]
+
+    def _one(self, text: str) -> PageReading:
+        margins = {"Ada Lunt": 5.0, "Piet Korver": 4.0} if "\n" in text.partition("\n")[2] else {"Piet Korver": 6.0}
+        places = [(text.find(name), name, margin) for name, margin in margins.items() if name in text]
+        answers = tuple(Words(start, start + len(name), margin) for start, name, margin in places)
+        return PageReading(answers, yes=0.0, no=0.0, neither=1.0, helps=0.9)
+
+
+def test_an_answer_that_its_own_statement_gives_comes_before_one_that_only_the_page_suggests(passage: MakeUnit) -> None:
+    page = passage("The press", "Ada Lunt painted the press. The press was invented by Piet Korver.")
+    reader = Reader(open_evidence([page], SETTINGS), MisledByPages(), SETTINGS)
+    found = reader.ranked("Who invented the press that was painted?")
+    assert [one.answer for one in found] == ["Piet Korver", "Ada Lunt"]
+    assert found[0].odds > 0 > found[1].odds

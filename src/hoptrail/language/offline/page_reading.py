@@ -15,14 +15,16 @@ from hoptrail.language.closeness import close_statements
 from hoptrail.language.offline.cell_answers import best_cell
 from hoptrail.language.offline.contradicting import replaced
 from hoptrail.language.offline.evidence import EvidencePages
-from hoptrail.language.offline.reader_input import Sheet, sheet_of
+from hoptrail.language.offline.reader_input import Part, Sheet, sheet_of, sheet_of_statement
 from hoptrail.language.offline.ruling_out import may_answer, names_in_small_letters
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.yes_no import claim
+from hoptrail.models.reader import Answer as Words
 from hoptrail.models.reader import Reading, ToRead
 from hoptrail.models.remembered_readings import TextReader
 from hoptrail.text.normal_forms import base_title
 from hoptrail.text.questions import Question, Wanted, analyse
+from hoptrail.text.statements import UnitStatement
 from hoptrail.text.values import read_date, same_answer
 from hoptrail.text.words import content_stems, words
 from hoptrail.types import Span
@@ -30,6 +32,12 @@ from hoptrail.types import Span
 _STATED, _USUAL = 7.0, 0.45
 """Log odds for the share of the question's words that the statement of an answer says, beyond the usual share."""
 _LATER = 0.3  # log odds that a page loses for each doubling of its rank
+_ALONE = (
+    0.6  # weight of the log odds of an answer in its statement read by itself; the rest is that of those on its page
+)
+_STATEMENTS = 4
+"""The number of statements, of the best answers of all pages, that are read by themselves."""
+_UNSAID = -8.0  # log odds of an answer that its statement does not give by itself
 _ALIKE, _RIVAL = 0.6, 4.0
 """Least share of common words of two statements about one thing, and how far behind in log odds a later one may be."""
 _PRESENT_RIVAL = 8.0  # the same, if the question asks for what holds now
@@ -79,6 +87,27 @@ class ReadAnswer:
         return 1 / (1 + math.exp(-max(-30.0, min(30.0, self.odds))))
 
 
+@dataclass(frozen=True, slots=True)
+class _OnPage:
+    """An answer on a page, and its words there: in the title or in `part`. A title is supported by `part`."""
+
+    answer: ReadAnswer
+    words: Words
+    part: Part | None
+    in_title: bool
+
+    def weighed(self, alone: tuple[Sheet, Reading] | None) -> ReadAnswer:
+        """The answer with the odds on its page and in its statement alone (None: that was not read)."""
+        margin = _UNSAID
+        if alone is not None and self.part is not None:
+            sheet, reading = alone
+            moved = sheet.parts[0].start - self.part.start if sheet.parts and not self.in_title else 0
+            start, end = self.words.start + moved, self.words.end + moved
+            same = (words.margin for words in reading.answers if words.start < end and start < words.end)
+            margin = max(same, default=_UNSAID)
+        return replace(self.answer, odds=self.answer.odds + _ALONE * (margin - self.words.margin))
+
+
 class Reader:
     """Reads plain questions against one set of evidence. `model` reads the texts."""
 
@@ -118,7 +147,25 @@ class Reader:
         """Where the best answers of `ranked` are stated, without repeats: at most `_LEADS` spans."""
         return tuple(dict.fromkeys(span for one in self.ranked(text) for span in one.support[:1]))[:_LEADS]
 
-    def _spans(self, text: str, question: Question, avoided: Sequence[frozenset[str]]) -> Iterator[ReadAnswer]:
+    def _spans(self, text: str, question: Question, avoided: Sequence[frozenset[str]]) -> list[ReadAnswer]:
+        """The reader's answers of all pages. What stands around a statement misleads the reader, so the statements of the best
+        answers are read again by themselves.
+        """
+        found = sorted(self._on_pages(text, question, avoided), key=lambda one: -one.answer.odds)
+        alone = self._read_alone(text, [one.part.said for one in found if one.part is not None])
+        return [one.weighed(alone.get(one.part.said.support[:1]) if one.part is not None else None) for one in found]
+
+    def _read_alone(
+        self, text: str, statements: Sequence[UnitStatement]
+    ) -> dict[tuple[Span, ...], tuple[Sheet, Reading]]:
+        """Sheets and readings of the first `_STATEMENTS` distinct statements, by their supporting spans."""
+        distinct = {said.support[:1]: said for said in reversed(statements)}
+        places = list(dict.fromkeys(said.support[:1] for said in statements))[:_STATEMENTS]
+        sheets = [sheet_of_statement(distinct[place], self._settings.unit_characters) for place in places]
+        readings = self._model.read([ToRead(text, sheet.text, barred=sheet.barred) for sheet in sheets])
+        return dict(zip(places, zip(sheets, readings, strict=True), strict=True))
+
+    def _on_pages(self, text: str, question: Question, avoided: Sequence[frozenset[str]]) -> Iterator[_OnPage]:
         """The reader's answers of all pages."""
         asks_date = question.wanted in {Wanted.DATE, Wanted.YEAR}
         shares = self._shares(text)
@@ -133,15 +180,16 @@ class Reader:
                     continue
                 part = sheet.at(one.start)
                 date = read_date(worded[0]) if question.wanted is Wanted.YEAR else None
-                answer = str(abs(date[0])) if date else worded[0]
                 share = shares.get(worded[1][0], 0.0) if worded[1] else 0.0
-                yield ReadAnswer(
-                    *(answer, worded[1], one.margin + _STATED * (share - _USUAL) - later, reading.helps),
+                answer = ReadAnswer(
+                    str(abs(date[0])) if date else worded[0],
+                    *(worded[1], one.margin + _STATED * (share - _USUAL) - later, reading.helps),
                     said=said,
                     date=part.said.date if part else "",
                     stems=content_stems(part.said.said) if part else frozenset(),
                     covered=asked & content_stems(part.said.seen) if part else frozenset(),
                 )
+                yield _OnPage(answer, one, part or sheet.closest(text), in_title=part is None)
 
     def _shares(self, question: str) -> dict[Span, float]:
         """The share of the question's words that each statement read for it says, rare words counting more."""

@@ -7,7 +7,7 @@ because a page rarely repeats its own name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -133,13 +133,22 @@ def _balance_brackets(answer: str) -> str:
 @lru_cache(maxsize=512)
 def sheet_of(unit: Unit, longest: int) -> Sheet:
     """The sheet of a unit, at most `longest` characters."""
+    return _sheet(unit, statements_of(unit), longest)
+
+
+def sheet_of_statement(said: UnitStatement, longest: int) -> Sheet:
+    """The sheet of one statement under its title and headings, at most `longest` characters."""
+    return _sheet(said.unit, (said,), longest)
+
+
+def _sheet(unit: Unit, statements: Sequence[UnitStatement], longest: int) -> Sheet:
     lines: list[str] = [unit.title] if unit.title else []
     at = len(unit.title) + 1 if unit.title else 0
     title_end = len(unit.title)
     parts: list[Part] = []
     barred: list[tuple[int, int]] = []
     above: tuple[str, ...] = ()
-    for said in statements_of(unit):
+    for said in statements:
         if said.path != above:
             above = said.path
             heading = " > ".join(part for part in above if part != unit.title)
