@@ -26,7 +26,7 @@ test: check
 check: .venv/developed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy --num-workers 2
+	$(BIN)/mypy
 	$(IN_MEMORY) $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 # The wheel, built and installed in a clean environment.

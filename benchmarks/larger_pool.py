@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -54,8 +54,8 @@ class Row:
     of: Origin
 
 
-def merge_corpora(folder: Path) -> None:
-    """Write each passage of all data sets once into `folder/corpus.jsonl`, in order of data set and line."""
+def merge_corpora(folder: Path, corpora: Iterable[Path]) -> None:
+    """Write each passage of the corpora once into `folder/corpus.jsonl`, in order of corpus and line."""
     folder.mkdir(parents=True, exist_ok=True)
     merged = folder / CORPUS_FILES[0]
     if merged.exists():
@@ -63,7 +63,7 @@ def merge_corpora(folder: Path) -> None:
     unfinished = folder / "unfinished.jsonl"
     seen: set[str] = set()
     with unfinished.open("w", encoding="utf-8") as lines:
-        for corpus in sorted(path for name in CORPUS_FILES for path in DATA.glob(f"*/{name}")):
+        for corpus in corpora:
             for line in read_lines(corpus):
                 passage = {key: line.content[key] for key in ("id", "title", "text")}
                 if passage["id"] not in seen:
@@ -111,7 +111,7 @@ def main() -> None:
     options.add_argument("--recipes", default="bm25,hybrid,trail", metavar="A,B")
     given = options.parse_args()
     names, recipes = given.data.split(","), given.recipes.split(",")
-    merge_corpora(given.work / POOL)
+    merge_corpora(given.work / POOL, sorted(path for name in CORPUS_FILES for path in DATA.glob(f"*/{name}")))
     merged = Index(given.work / POOL / INDEX_FOLDER)
     rows: list[Row] = []
     for name in names:

@@ -2,14 +2,15 @@
 
     python -m benchmarks.train_paths [--work DIR] [--seed N] [--folds-only] [--judge A,B]
 
-Reads only the questions of musique_train and hotpotqa_train, each over its own corpus, and no development question; `--judge`
-names data sets on whose development questions the finished scorer is measured. The first stage predicts for every candidate
+Reads only the questions of musique_train and hotpotqa_train, over the merged corpora of all training sets (13,967 passages): what
+is learned over a set's own corpus fails over a larger one (docs/decisions/musique.md). `--judge` names data sets on whose
+development questions, each over its own corpus, the finished scorer is measured. The first stage predicts for every candidate
 whether it is gold, the second for every pair of the best whether both are; the third is the first with features from the pairs. A
 later stage learns from predictions of the earlier ones on held-out questions, in FOLDS folds; the recall printed for the
 training sets comes from the same folds. Each stage is the mean of ENSEMBLE runs with different seeds.
 
 Needs lightgbm. The vectors are those of the index, so another encoder needs another training; the same data, encoder and seed
-give the same trees. `--work DIR` keeps the indexes (in DIR/NAME/index).
+give the same trees. `--work DIR` keeps the merged corpus and the indexes (DIR/pool/index, DIR/NAME/index).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.common import data_folder, print_table
+from benchmarks.larger_pool import POOL, merge_corpora
 from numpy.typing import NDArray
 
 from hoptrail import Watcher
@@ -32,7 +34,7 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.read_sources import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.evaluation.corpus_sources import corpus_ids_by_document
-from hoptrail.evaluation.datasets import Dataset, load_dataset
+from hoptrail.evaluation.datasets import CORPUS_FILES, QUESTION_FILES, Dataset, first_file, load_dataset
 from hoptrail.evaluation.question_run import corpus_ids
 from hoptrail.evaluation.retrieval_measures import JudgedRanking, summarise_retrieval
 from hoptrail.evaluation.runner import INDEX_FOLDER
@@ -58,6 +60,8 @@ from hoptrail.retrieval.paths.search import STRUCTURES, PathSettings, describe
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
 
 TRAINING = ("musique_train", "hotpotqa_train")
+DISTRACTING = ("2wiki_train",)
+"""Data sets whose passages are only searched."""
 FOLDS = 4
 ENSEMBLE = 3
 ROUNDS = 120
@@ -91,10 +95,20 @@ class Example:
     hops: int
 
 
-def examples(name: str, work: Path, seed: int) -> list[Example]:
-    """All questions of a data set that have gold passages."""
-    dataset = load_dataset(data_folder(name))
-    corpus = opened_corpus(dataset, work / name / INDEX_FOLDER)
+def training_examples(work: Path, seed: int) -> list[Example]:
+    """All training questions that have gold passages, over the merged corpora."""
+    corpora = [first_file(data_folder(name), CORPUS_FILES) for name in (*TRAINING, *DISTRACTING)]
+    merge_corpora(work / POOL, corpora)
+    found = []
+    for name in TRAINING:
+        dataset = load_dataset(work / POOL, first_file(data_folder(name), QUESTION_FILES))
+        found += examples(name, dataset, work / POOL / INDEX_FOLDER, seed)
+    return found
+
+
+def examples(name: str, dataset: Dataset, folder: Path, seed: int) -> list[Example]:
+    """All questions of a data set that have gold passages; `folder` is the index of its corpus."""
+    corpus = opened_corpus(dataset, folder)
     ids = corpus_ids_by_document(corpus.snapshot, dataset)
     folds = np.random.default_rng(seed).integers(FOLDS, size=len(dataset.questions))
     found = []
@@ -277,17 +291,16 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         work = options.work or Path(temporary)
-        trained = [one for name in TRAINING for one in examples(name, work, options.seed)]
+        trained = training_examples(work, options.seed)
         scorer, scores = train(trained, options.seed)
         rows = [row for name in TRAINING for row in measured(name, trained, [_by_score(one) for one in scores])]
         for name in filter(None, options.judge.split(",")):
-            judged = examples(name, work, options.seed)
+            judged = examples(name, load_dataset(data_folder(name)), work / name / INDEX_FOLDER, options.seed)
             orders = [in_order(one.described, scorer.judge(one.described), PathSettings().sure) for one in judged]
             rows += measured(name, judged, orders)
     print_table(("data", "hops", "questions", "all found", *MEASURES), rows)
     if not options.folds_only:
-        target = Path(path_scoring.__file__).parent / "weights" / "paths.npz"
-        target.parent.mkdir(exist_ok=True)
+        target = Path(path_scoring.__file__).parents[1] / "weights" / "paths.npz"
         content = written(scorer)
         target.write_bytes(content)
         print(f"wrote {len(content):,} bytes to {target}", file=sys.stderr)

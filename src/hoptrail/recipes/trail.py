@@ -56,7 +56,7 @@ class TrailSettings(PassageSettings):
     wide: bool = True
     wide_trust: float = 0.7
     sure: float = 0.5
-    least_confidence: float = 0.47
+    least_confidence: float = 0.42
     tasks: int = 0
     tokens: int = 0
     structures = STRUCTURES
