@@ -25,7 +25,7 @@ _CHECKSUM = 8
 """Bytes at the end of each page."""
 
 _OPENING = 2000
-"""Milliseconds to wait for the file. Whoever closes it last locks it for a moment, and so does whoever recovers its log."""
+"""Milliseconds to wait for the file. The last user to close it locks it for a moment; so does one that recovers its log."""
 
 _READ_AHEAD = 1024
 """Rows that a stream fetches at a time."""
