@@ -11,9 +11,6 @@ unexport PYTHONDONTWRITEBYTECODE
 # Test processes share the cores: threads of one that wait for work keep others from theirs.
 check: export OPENBLAS_NUM_THREADS := 1
 
-# One test process more than there are cores, at most four: many tests wait for servers and other processes.
-check: export PYTEST_XDIST_AUTO_NUM_WORKERS := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
-
 # Tests write thousands of small files that are to be on disk before anything goes on: in memory that takes no time. (Where
 # memory has less than 3 GiB for files, as in many containers, they go to the disk.)
 IN_MEMORY := $(shell [ "$$(df -Pk /dev/shm 2>/dev/null | awk 'END {print $$4}')" -gt 3145728 ] 2>/dev/null && echo TMPDIR=/dev/shm)
