@@ -3,7 +3,7 @@
     python -m benchmarks.train_paths [--work DIR] [--seed N] [--folds-only] [--judge A,B]
 
 Reads only the questions of musique_train and hotpotqa_train, over the merged corpora of all training sets (13,967 passages): what
-is learned over a set's own corpus fails over a larger one (docs/decisions/musique.md). `--judge` names data sets on whose
+is learned over a set's own corpus fails over a larger one (docs/decisions/paths.md). `--judge` names data sets on whose
 development questions, each over its own corpus, the finished scorer is measured. The first stage predicts for every candidate
 whether it is gold, the second for every pair of the best whether both are; the third is the first with features from the pairs. A
 later stage learns from predictions of the earlier ones on held-out questions, in FOLDS folds; the recall printed for the

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from hoptrail.language.closeness import close_statements
 from hoptrail.language.offline.cell_answers import best_cell
@@ -32,9 +33,8 @@ from hoptrail.types import Span
 _STATED, _USUAL = 7.0, 0.45
 """Log odds for the share of the question's words that the statement of an answer says, beyond the usual share."""
 _LATER = 0.3  # log odds that a page loses for each doubling of its rank
-_ALONE = (
-    0.6  # weight of the log odds of an answer in its statement read by itself; the rest is that of those on its page
-)
+_ALONE = 0.6
+"""Weight of the log odds of an answer in its statement read by itself; the rest is that of those on its page."""
 _STATEMENTS = 4
 """The number of statements, of the best answers of all pages, that are read by themselves."""
 _UNSAID = -8.0  # log odds of an answer that its statement does not give by itself
@@ -159,11 +159,13 @@ class Reader:
         self, text: str, statements: Sequence[UnitStatement]
     ) -> dict[tuple[Span, ...], tuple[Sheet, Reading]]:
         """Sheets and readings of the first `_STATEMENTS` distinct statements, by their supporting spans."""
-        distinct = {said.support[:1]: said for said in reversed(statements)}
-        places = list(dict.fromkeys(said.support[:1] for said in statements))[:_STATEMENTS]
-        sheets = [sheet_of_statement(distinct[place], self._settings.unit_characters) for place in places]
+        distinct: dict[tuple[Span, ...], UnitStatement] = {}
+        for said in statements:
+            distinct.setdefault(said.support[:1], said)
+        chosen = dict(islice(distinct.items(), _STATEMENTS))
+        sheets = [sheet_of_statement(said, self._settings.unit_characters) for said in chosen.values()]
         readings = self._model.read([ToRead(text, sheet.text, barred=sheet.barred) for sheet in sheets])
-        return dict(zip(places, zip(sheets, readings, strict=True), strict=True))
+        return dict(zip(chosen, zip(sheets, readings, strict=True), strict=True))
 
     def _on_pages(self, text: str, question: Question, avoided: Sequence[frozenset[str]]) -> Iterator[_OnPage]:
         """The reader's answers of all pages."""
