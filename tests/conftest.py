@@ -9,7 +9,7 @@ import pytest
 
 from command import Hoptrail
 from hoptrail.types import Document
-from world import FACTS, HashingEncoder, make_document
+from world import FACTS, HashingEncoder, make_document, write_facts
 
 # How long an example takes depends on what else the machine does; `timeout` bounds a test.
 hypothesis.settings.register_profile("hoptrail", deadline=None)
@@ -29,11 +29,7 @@ def documents() -> list[Document]:
 @pytest.fixture
 def world(tmp_path: Path) -> Path:
     """The facts as a folder of text files."""
-    folder = tmp_path / "world"
-    folder.mkdir()
-    for title, text in FACTS.items():
-        (folder / f"{title}.txt").write_text(text, encoding="utf-8")
-    return folder
+    return write_facts(tmp_path / "world")
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ from hoptrail.recipes.registry import RECIPES
 from hoptrail.retrieval.corpus import QUESTION_LIMIT
 from hoptrail.retrieval.ranking import ranked
 from hoptrail.types import Hit, Unit, Usage
-from world import FACTS, HashingEncoder
+from world import FACTS, HashingEncoder, write_facts
 
 QUESTION = "Which river flows through the town where the designer of the Tallow Bridge was born?"
 ROOT = Path(__file__).parents[1]
@@ -45,19 +45,12 @@ def opened(folder: Path, encoder: HashingEncoder | None = None) -> Index:
     return index
 
 
-def write_world(folder: Path) -> Path:
-    folder.mkdir()
-    for title, text in FACTS.items():
-        (folder / f"{title}.txt").write_text(text, encoding="utf-8")
-    return folder
-
-
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Index:
     """Read only."""
     folder = tmp_path_factory.mktemp("shared")
     index = opened(folder / "index")
-    index.add([write_world(folder / "world")], list(RECIPES))
+    index.add([write_facts(folder / "world")], list(RECIPES))
     return index
 
 

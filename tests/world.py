@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
@@ -19,6 +20,14 @@ FACTS = {
     "Isk": "The Isk is a river. It rises in the Grey Hills and is 90 km long.",
     "Lindeth": "Lindeth is a village. The river Arrow flows through Lindeth.",
 }
+
+
+def write_facts(folder: Path) -> Path:
+    """Write the facts into a folder, which is made if there is none: a text file each. Returns the folder."""
+    folder.mkdir(exist_ok=True)
+    for title, text in FACTS.items():
+        (folder / f"{title}.txt").write_text(text, encoding="utf-8")
+    return folder
 
 
 @dataclass(frozen=True)

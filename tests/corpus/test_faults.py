@@ -32,7 +32,7 @@ from hoptrail.errors import IndexBusy, IndexDamaged, IndexMismatch, IndexUnavail
 from hoptrail.indexing import Watcher, repair_index, update_index
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.types import Kind, Usage
-from world import FACTS, HashingEncoder, make_document, make_passage
+from world import FACTS, HashingEncoder, make_document, make_passage, write_facts
 
 STRUCTURES = structures_by_name(PassageLimits())
 
@@ -54,12 +54,9 @@ def state(folder: Path) -> tuple[list[str], list[str], list[str]]:
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The facts as text files, and an index of them beside, all of whose arrays are files; to be copied."""
     folder = tmp_path_factory.mktemp("sound")
-    (folder / "world").mkdir()
-    for title, text in FACTS.items():
-        (folder / "world" / f"{title}.txt").write_text(text, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(segments, "SMALL", 0)
-        index(folder / "index", folder / "world", HashingEncoder())
+        index(folder / "index", write_facts(folder / "world"), HashingEncoder())
     return folder
 
 

@@ -10,15 +10,14 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.indexing import Watcher, update_index
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.structures.catalogue import structures_by_name
-from world import FACTS, HashingEncoder
+from world import HashingEncoder, write_facts
 
 
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     """Read only, so that all tests share it."""
     folder, encoder = tmp_path_factory.mktemp("corpus"), HashingEncoder()
-    for title, text in FACTS.items():
-        (folder / f"{title}.txt").write_text(text, encoding="utf-8")
+    write_facts(folder)
     structures = list(structures_by_name(PassageLimits()).values())
     update_index(folder / "index", sorted(folder.glob("*.txt")), encoder, structures, ReadingLimits(), Watcher())
     return Corpus(Snapshot.open(folder / "index"), lambda: encoder)

@@ -21,7 +21,7 @@ from fakeai.server import Body, FakeAI, form_of, serving
 from hoptrail import Index
 from hoptrail.models.chat import Rung
 from hoptrail.settings import load_settings
-from world import FACTS
+from world import FACTS, write_facts
 
 QUESTION = "Which river flows through the birthplace of the designer of the Tallow Bridge?"
 TRAIL = [
@@ -70,10 +70,7 @@ def quick(tiny: Path, tmp_path: Path) -> Path:
 def built_once(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Read-only for all tests."""
     folder = tmp_path_factory.mktemp("built")
-    (folder / "world").mkdir()
-    for title, text in FACTS.items():
-        (folder / "world" / f"{title}.txt").write_text(text, encoding="utf-8")
-    report = Index(folder / "index", load_settings(tiny)).add([folder / "world"])
+    report = Index(folder / "index", load_settings(tiny)).add([write_facts(folder / "world")])
     assert (report.documents, report.failures) == (len(FACTS), [])
     return folder / "index"
 

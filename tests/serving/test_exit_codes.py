@@ -19,7 +19,7 @@ from command import Ended, Hoptrail
 from fakeai.clients import write_settings
 from hoptrail import Index
 from hoptrail.corpus import segments
-from world import FACTS
+from world import FACTS, write_facts
 
 EXECUTABLE = Path(sys.executable).with_name("hoptrail")
 
@@ -28,12 +28,10 @@ EXECUTABLE = Path(sys.executable).with_name("hoptrail")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An index of the facts with the encoder that ships, all of whose arrays are files. Read-only for all tests."""
     folder = tmp_path_factory.mktemp("small")
-    (folder / "world").mkdir()
-    for title, text in FACTS.items():
-        (folder / "world" / f"{title}.txt").write_text(text, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(segments, "SMALL", 0)
-        assert Index(folder / "index").add([folder / "world"], ["hybrid", "trail"]).documents == len(FACTS)
+        report = Index(folder / "index").add([write_facts(folder / "world")], ["hybrid", "trail"])
+    assert report.documents == len(FACTS)
     return folder / "index"
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from world import FACTS
+from world import write_facts
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or shutil.which("cc") is None, reason="reads fail by a library for Linux, built by cc"
@@ -105,9 +105,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory, tiny: Path) -> Path:
     ground = tmp_path_factory.mktemp("reads")
     source = Path(__file__).with_name("read_faults.c")
     subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", str(ground / "reads.so"), str(source), "-ldl"], check=True)
-    (ground / "world").mkdir()
-    for title, text in FACTS.items():
-        (ground / "world" / f"{title}.txt").write_text(text, encoding="utf-8")
+    write_facts(ground / "world")
     shutil.copy(tiny, ground / "settings.toml")
     command = [str(EXECUTABLE), "index", "world", "--for", "hybrid", *AT]
     ended = subprocess.run(command, cwd=ground, capture_output=True, text=True, check=False)
