@@ -307,7 +307,9 @@ def _pair_up(joins: _Joins, worth: NDArray[np.float64], common: NDArray[np.bool_
 
 
 def _weighted(said: NDArray[np.bool_], weights: FloatMatrix) -> FloatMatrix:
-    shares: FloatMatrix = said.astype(np.float32) @ weights
+    # Some processors' kernels set floating-point flags for lanes that the product does not use.
+    with np.errstate(invalid="ignore"):
+        shares: FloatMatrix = said.astype(np.float32) @ weights
     return shares
 
 
