@@ -44,8 +44,6 @@ HEAVY += [
     "spacy",
     "lightgbm",
     "ray",
-    "mwparserfromhell",
-    "defusedxml",
     "altair",
     "vl_convert",
 ]
