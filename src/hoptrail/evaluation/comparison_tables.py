@@ -11,7 +11,7 @@ from hoptrail.evaluation.risk_coverage import SURE
 from hoptrail.evaluation.run_comparison import SIGNIFICANT, Breakdown, Comparison, Group, Score
 
 QUALITY = ("right", "shown", "wrong", "shows@5", "em", "f1", "recall@5", "full@5")
-COST = ("answered", "tasks", "tokens", "money", "seconds")
+COST = ("answered", "tasks", "tokens", "seconds")
 """Measures in the tables, if they were measured; the CSV has all measures."""
 
 CSV_COLUMNS = (
@@ -124,7 +124,7 @@ def _cells(comparison: Comparison, run: str, group: Group, measures: Sequence[st
 def _cell(score: Score) -> str:
     """The mean, for measures of quality with its interval."""
     if score.measure in COST:
-        return f"{score.mean:.5f}" if score.measure == "money" else f"{score.mean:,.2f}"
+        return f"{score.mean:,.2f}"
     mark = MARK if score.difference is not None and score.difference.significant else ""
     return f"{score.mean:.3f}{mark} [{score.interval.low:.2f} {score.interval.high:.2f}]"
 
