@@ -113,11 +113,8 @@ def _measured(command: Sequence[str | Path], errors: int | None) -> Measured | F
         return Measured(seconds, cpu_seconds, kilobytes / 1024, own / 1024, done.stdout)
 
 
-def evaluated(folder: Path, *options: str, accepted: Sequence[int] = (0,)) -> dict[str, Any]:
-    """Run `hoptrail evaluate FOLDER OPTION...` in a separate process; returns the reports by recipe.
-
-    Exits if the command ends with none of the `accepted` codes.
-    """
+def evaluated(folder: Path, *options: str) -> dict[str, Any]:
+    """Run `hoptrail evaluate FOLDER OPTION...` in a separate process and return the reports by recipe, or exit if it fails."""
     with tempfile.TemporaryDirectory() as temporary:
         out = Path(temporary, "report.json")
         command = [
@@ -128,7 +125,7 @@ def evaluated(folder: Path, *options: str, accepted: Sequence[int] = (0,)) -> di
             "--out",
             str(out),
         ]
-        if (code := subprocess.run(command, cwd=ROOT, check=False).returncode) not in accepted:
+        if code := subprocess.run(command, cwd=ROOT, check=False).returncode:
             sys.exit(f"{' '.join(command)} ended with {code}")
         reports: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))["recipes"]
     return reports

@@ -31,9 +31,7 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 420, 260
 """The size of one plot in pixels."""
 
-RELIABILITY_TITLE, RIGHT, PERFECT = "Reliability", "share of right answers", "as it should be"
-RISK_TITLE = "Wrong answers among those given, by how many are given"
-
+_PERFECT = "as it should be"
 _STYLE = (
     "body{font-family:system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#222}"
     "table{border-collapse:collapse;font-size:.85rem;display:block;overflow-x:auto}"
@@ -49,18 +47,12 @@ def to_page(comparison: Comparison, runs: Sequence[Run]) -> str:
         UsageError: the extra `plots` is not installed.
     """
     title = f"{comparison.data}: {', '.join(comparison.runs)}"
-    return page_of(title, list(_charts(comparison, runs)), tables_of(comparison))
-
-
-def page_of(title: str, charts: Sequence[alt.TopLevelMixin], tables: Sequence[TextTable]) -> str:
-    """A page of plots above tables, with the drawing library.
-
-    Raises:
-        UsageError: the extra `plots` is not installed.
-    """
+    charts = list(_charts(comparison, runs))
     script = _library() + "".join(_embed(number, chart) for number, chart in enumerate(charts))
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{_STYLE}</style><script type="module">{script}</script>'
-    body = "".join((*(f'<div id="plot{number}"></div>' for number in range(len(charts))), *map(_table, tables)))
+    body = "".join(
+        (*(f'<div id="plot{number}"></div>' for number in range(len(charts))), *map(_table, tables_of(comparison)))
+    )
     return f'<!DOCTYPE html><html lang="en"><head>{head}</head><body>{body}</body></html>\n'
 
 
@@ -95,15 +87,17 @@ def _charts(comparison: Comparison, runs: Sequence[Run]) -> Iterator[alt.TopLeve
         yield _cost_against_quality(comparison, measured)
     recall = recall_by_k(runs)
     if recall:
-        yield lines(recall, order, "Recall by the number of passages", "passages", "recall")
+        yield _lines(recall, order, "Recall by the number of passages", "passages", "recall")
     hops = reached_by_hop(runs)
     if hops:
         yield _hops(hops, order)
     risk = risk_by_coverage(runs)
     if risk:
-        yield lines(risk, order, RISK_TITLE, "coverage", "risk", step=0.1)
-        points = [*(Point(PERFECT, end, end) for end in (0.0, 1.0)), *reliability(runs)]
-        yield lines(points, [*order, PERFECT], RELIABILITY_TITLE, "confidence", RIGHT, step=0.1)
+        yield _lines(
+            risk, order, "Wrong answers among those given, by how many are given", "coverage", "risk", step=0.1
+        )
+        points = [*(Point(_PERFECT, end, end) for end in (0.0, 1.0)), *reliability(runs)]
+        yield _lines(points, [*order, _PERFECT], "Reliability", "confidence", "share of right answers", step=0.1)
 
 
 def _altair() -> Any:
@@ -114,12 +108,8 @@ def _altair() -> Any:
     return alt
 
 
-def lines(points: Sequence[Point], order: list[str], title: str, x: str, y: str, step: float = 1) -> alt.TopLevelMixin:
-    """A line chart with one line per run and a y axis from 0 to 1; `step` is the minimal distance of ticks on the x axis.
-
-    Raises:
-        UsageError: the extra `plots` is not installed.
-    """
+def _lines(points: Sequence[Point], order: list[str], title: str, x: str, y: str, step: float = 1) -> alt.TopLevelMixin:
+    """A line chart with one line per run and a y axis from 0 to 1; `step` is the minimal distance of ticks on the x axis."""
     draw = _altair()
     rows = draw.Data(values=[asdict(point) for point in points])
     chart: alt.TopLevelMixin = (
