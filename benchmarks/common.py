@@ -13,7 +13,6 @@ import json
 import math
 import os
 import platform
-import resource
 import socket
 import subprocess
 import sys
@@ -181,12 +180,6 @@ with open(sys.argv[1], "w") as report:
     print(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss, max(own, default=float("nan")), file=report)
 sys.exit(os.waitstatus_to_exitcode(status) and 1)
 """
-
-
-def cpu_seconds_of_children() -> float:
-    """CPU seconds of all finished child processes."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def free_port() -> int:
