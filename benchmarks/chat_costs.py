@@ -30,8 +30,7 @@ from hoptrail.evaluation.corpus_sources import corpus_ids_by_document
 from hoptrail.evaluation.datasets import Dataset, load_dataset
 from hoptrail.evaluation.oracle import OracleLanguage
 from hoptrail.evaluation.packed import Showing
-from hoptrail.evaluation.question_meter import PerQuestion
-from hoptrail.evaluation.question_run import Asking
+from hoptrail.evaluation.question_run import Asking, PerQuestion
 from hoptrail.evaluation.runner import index_corpus
 from hoptrail.indexing import Watcher
 from hoptrail.language.tasks import (

@@ -13,7 +13,6 @@ import json
 import math
 import os
 import platform
-import resource
 import socket
 import subprocess
 import sys
@@ -113,11 +112,8 @@ def _measured(command: Sequence[str | Path], errors: int | None) -> Measured | F
         return Measured(seconds, cpu_seconds, kilobytes / 1024, own / 1024, done.stdout)
 
 
-def evaluated(folder: Path, *options: str, accepted: Sequence[int] = (0,)) -> dict[str, Any]:
-    """Run `hoptrail evaluate FOLDER OPTION...` in a separate process; returns the reports by recipe.
-
-    Exits if the command ends with none of the `accepted` codes.
-    """
+def evaluated(folder: Path, *options: str) -> dict[str, Any]:
+    """Run `hoptrail evaluate FOLDER OPTION...` in a separate process and return the reports by recipe, or exit if it fails."""
     with tempfile.TemporaryDirectory() as temporary:
         out = Path(temporary, "report.json")
         command = [
@@ -128,7 +124,7 @@ def evaluated(folder: Path, *options: str, accepted: Sequence[int] = (0,)) -> di
             "--out",
             str(out),
         ]
-        if (code := subprocess.run(command, cwd=ROOT, check=False).returncode) not in accepted:
+        if code := subprocess.run(command, cwd=ROOT, check=False).returncode:
             sys.exit(f"{' '.join(command)} ended with {code}")
         reports: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))["recipes"]
     return reports
@@ -184,12 +180,6 @@ with open(sys.argv[1], "w") as report:
     print(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss, max(own, default=float("nan")), file=report)
 sys.exit(os.waitstatus_to_exitcode(status) and 1)
 """
-
-
-def cpu_seconds_of_children() -> float:
-    """CPU seconds of all finished child processes."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def free_port() -> int:

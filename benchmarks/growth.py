@@ -2,7 +2,7 @@
 exponents.
 
     python -m benchmarks.growth --work DIR [--sizes N,N] [--structures A,B] [--recipes A,B] [--questions N]
-                                [--limit MB] [--peer-python PYTHON] [--out FILE.json]
+                                [--limit MB] [--out FILE.json]
 
 Each size has a generated corpus in DIR/N (`made_corpora.py`: its encoder hashes words, so encoding costs almost nothing). What an
 earlier run has built there is not built again, and its figures are kept beside it (DIR/N/built.json). Separate processes measure:
@@ -11,9 +11,6 @@ earlier run has built there is not built again, and its figures are kept beside 
                is of the whole process, `own` without file pages. --limit limits the memory of the process, file pages included
     asked      a recipe's retrieval for generated questions, after three warm-up questions; `first` includes opening what it reads
                once; `recall` is the share of the gold passages among its hits
-    peers      with --peer-python (an interpreter with numpy and faiss, tantivy or both; may be repeated): the same vectors
-               in faiss, flat and HNSW, the same texts in tantivy, with one thread; ratios are ours to theirs by medians. Ours
-               returns units with texts and sources from disk, faiss and tantivy positions and ids
 
 An exponent is the slope of a line through the logarithms: 1 doubles with the corpus, 0 does not grow. Slopes of few and close
 sizes, and of seconds on a busy machine, are rough; CPU seconds are steadier. Answering is not measured.
@@ -22,7 +19,6 @@ sizes, and of seconds on a busy machine, are rough; CPU seconds are steadier. An
 from __future__ import annotations
 
 import json
-import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -45,7 +41,6 @@ from benchmarks.made_corpora import MadeCorpus, MadeQuestion, WordHashes, write_
 
 LIMIT = 10
 WARM = 3
-BLOCK = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +70,6 @@ class Asked:
     recall: float
     peak_megabytes: float
     own_megabytes: float
-
-
-@dataclass(frozen=True, slots=True)
-class Peer:
-    """Another library over the same vectors or texts: milliseconds per question, seconds of building."""
-
-    passages: int
-    peer: str
-    built: float
-    median: float
-    p95: float
-    ours: str
-    ratio: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,28 +164,6 @@ def measure_asking(size: int, recipes: Iterable[str], folder: Path, number: int)
         yield Asked(size, recipe, first, median, p95, cpu, recall, done.peak_megabytes, done.own_megabytes)
 
 
-def measure_peers(size: int, folder: Path, number: int, python: Path, asked: Sequence[Asked]) -> Iterator[Peer]:
-    """Vectors and questions are passed as files; each library prints seconds of building and milliseconds per question."""
-    inputs = folder / "peers"
-    inputs.mkdir(exist_ok=True)
-    questions = [question.question for question in MadeCorpus(size).questions(number)]
-    (inputs / "questions.json").write_text(json.dumps(questions), encoding="utf-8")
-    np.save(inputs / "questions.npy", WordHashes().encode(questions))
-    vectors = np.lib.format.open_memmap(inputs / "vectors.npy", "w+", np.float32, (size, WordHashes().dimension))
-    for start in range(0, size, BLOCK):
-        texts = [MadeCorpus(size).passage(at).searchable for at in range(start, min(size, start + BLOCK))]
-        vectors[start : start + BLOCK] = WordHashes().encode(texts)
-    vectors.flush()
-    for name, channel in (("faiss Flat", "dense"), ("faiss HNSW", "dense"), ("tantivy", "bm25")):
-        done = run_measured([python, "-m", "benchmarks.growth_peers", name, inputs, folder / "corpus.jsonl"])
-        if done.output.strip():
-            built, times = json.loads(done.output)
-            median = percentile(times, 0.5)
-            ours = next((row.median for row in asked if row.recipe == channel and row.passages == size), math.nan)
-            yield Peer(size, name, built, median, percentile(times, 0.95), channel, ours / median)
-    (inputs / "vectors.npy").unlink()
-
-
 def exponents(built: Sequence[Built], asked: Sequence[Asked]) -> Iterator[Exponent]:
     """The growth exponents of all quantities."""
     quantities: dict[str, Callable[[Built], float]] = {
@@ -231,7 +191,7 @@ def _exponent(what: str, quantity: str, points: Sequence[tuple[int, float]]) -> 
         yield Exponent(what, quantity, float(slope))
 
 
-def show(built: Sequence[Built], asked: Sequence[Asked], peers: Sequence[Peer]) -> None:
+def show(built: Sequence[Built], asked: Sequence[Asked]) -> None:
     """Print all tables."""
     print("Building, each structure on top of those it needs:\n")
     header = ("passages", "structure", "seconds", "CPU seconds", "peak MB", "own MB", "disk MB", "limit")
@@ -241,10 +201,6 @@ def show(built: Sequence[Built], asked: Sequence[Asked], peers: Sequence[Peer]) 
     print_table(header_asked, [tuple(asdict(row).values()) for row in asked])
     print("Exponents:\n")
     print_table(("what", "quantity", "exponent"), [tuple(asdict(row).values()) for row in exponents(built, asked)])
-    if peers:
-        print("Other libraries, milliseconds per question:\n")
-        header_peers = ("passages", "library", "built (s)", "median", "p95", "beside our", "ours to theirs")
-        print_table(header_peers, [tuple(asdict(row).values()) for row in peers])
 
 
 def main() -> None:
@@ -254,7 +210,6 @@ def main() -> None:
     arguments.add_argument("--structures", default="passages", metavar="A,B", help="in the order of building")
     arguments.add_argument("--recipes", default="bm25,dense,hybrid", metavar="A,B")
     arguments.add_argument("--questions", type=int, default=100, metavar="N")
-    arguments.add_argument("--peer-python", type=Path, metavar="PYTHON", action="append", default=[])
     arguments.add_argument("--limit", type=int, default=0, metavar="MB", help="memory limit of building")
     arguments.add_argument("--build", nargs=2, metavar=("STRUCTURE", "FOLDER"), help="build one silently")
     arguments.add_argument("--ask", nargs=4, metavar=("RECIPE", "FOLDER", "SIZE", "N"), help="ask, and print the times")
@@ -269,15 +224,12 @@ def main() -> None:
         arguments.error("--work DIR says where the corpora and indexes are kept")
     built: list[Built] = []
     asked: list[Asked] = []
-    peers: list[Peer] = []
     for size in map(int, options.sizes.split(",")):
         folder = options.work.resolve() / str(size)
         built += measure_building(size, options.structures.split(","), folder, options.limit)
         asked += measure_asking(size, options.recipes.split(","), folder, options.questions)
-        for python in options.peer_python:
-            peers += measure_peers(size, folder, options.questions, python, asked)
-    show(built, asked, peers)
-    write_results(options.out, {"built": built, "asked": asked, "peers": peers})
+    show(built, asked)
+    write_results(options.out, {"built": built, "asked": asked})
 
 
 if __name__ == "__main__":

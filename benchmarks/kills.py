@@ -20,19 +20,16 @@ from __future__ import annotations
 import signal
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.common import origin, parser, print_table, write_results
+from benchmarks.common import parser
+from benchmarks.findings import Failure, Findings
 from benchmarks.operations import Ended, Fault, preload, run
 from benchmarks.small_world import (
-    LATER,
-    NEW,
     REMOVED,
     STEPS,
-    TEXTS,
     Seen,
     Step,
     copy,
@@ -61,59 +58,18 @@ class Ground:
     operations: int
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A trial whose outcome was wrong."""
-
-    step: str
-    fault: str
-    operation: int
-    what: str
-
-
-@dataclass
-class Results:
-    """`trials` and `finished` (the fault had no effect, or the command recovered) count by step and fault."""
-
-    operations: dict[str, int] = field(default_factory=dict)
-    trials: Counter[str] = field(default_factory=Counter)
-    finished: Counter[str] = field(default_factory=Counter)
-    failures: list[Failure] = field(default_factory=list)
-
-    def plain(self) -> dict[str, object]:
-        """The results as JSON."""
-        return {
-            "of": origin((TEXTS, NEW, LATER)),
-            "operations": self.operations,
-            "trials": dict(self.trials),
-            "finished": dict(self.finished),
-            "failures": self.failures,
-            "total": self.trials.total(),
-        }
-
-
 def main() -> None:
     options = parser(__doc__)
     options.add_argument("--trials", type=int, default=600, help="total number")
     arguments = options.parse_args()
     preload()
     use_hashed_words()
-    results = Results()
+    names = [fault.name for fault in FAULTS]
+    findings = Findings(names, cases="trials", outcome="finished", column="ended all the same")
     with tempfile.TemporaryDirectory(prefix="hoptrail-kills-") as ground:
         for one in _grounds(Path(ground).resolve()):
-            _try(one, max(1, arguments.trials // len(STEPS) // len(FAULTS)), results)
-    rows = [
-        (step.name, results.operations[step.name], *(results.trials[f"{step.name}: {one.name}"] for one in FAULTS),
-         results.finished[step.name], sum(one.step == step.name for one in results.failures))
-        for step in STEPS
-    ]  # fmt: skip
-    header = ("command", "operations", *(one.name.lower() for one in FAULTS), "ended all the same", "failures")
-    print_table(header, rows)
-    print(f"{results.trials.total():,} trials, {len(results.failures)} failures")
-    for failure in results.failures[:40]:
-        print(f"{failure.step}, {failure.fault} at operation {failure.operation}: {failure.what}")
-    write_results(arguments.out, results.plain())
-    sys.exit(bool(results.failures))
+            _try(one, max(1, arguments.trials // len(STEPS) // len(FAULTS)), findings)
+    findings.report(arguments.out)
 
 
 def _grounds(ground: Path) -> Iterator[Ground]:
@@ -139,24 +95,24 @@ def _files(folder: Path) -> frozenset[str]:
     return frozenset(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 
-def _try(ground: Ground, count: int, results: Results) -> None:
-    results.operations[ground.step.name] = ground.operations
+def _try(ground: Ground, count: int, findings: Findings) -> None:
+    findings.operations[ground.step.name] = ground.operations
     for turn, fault in enumerate(FAULTS):
         for number in range(count):
             at = 1 + (number * ground.operations + turn * ground.operations // len(FAULTS)) // count % ground.operations
-            results.trials[f"{ground.step.name}: {fault.name}"] += 1
-            what = _trial(ground, fault, at, results)
+            findings.tried[f"{ground.step.name}: {fault.name}"] += 1
+            what = _trial(ground, fault, at, findings)
             if what:
-                results.failures.append(Failure(ground.step.name, fault.name.lower(), at, what))
+                findings.failures.append(Failure(ground.step.name, f"{fault.name.lower()} at operation {at}", what))
 
 
-def _trial(ground: Ground, fault: Fault, at: int, results: Results) -> str:
+def _trial(ground: Ground, fault: Fault, at: int, findings: Findings) -> str:
     """The problems after one fault; empty if there are none."""
     copy(ground.template, ground.folder)
     index = ground.folder / "index"
     command = ground.step.command(ground.world, index)
     ended = run(command, ground.folder, fault=fault, at=at)
-    results.finished[ground.step.name] += ended.code == 0
+    findings.well[ground.step.name] += ended.code == 0
     if ended.code not in (0, 1, -signal.SIGKILL) or "Traceback" in ended.said:
         return f"ended with {ended.code}: {ended.said[-300:]}"
     try:

@@ -26,18 +26,18 @@ import hashlib
 import shutil
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from random import Random
 
-from benchmarks.common import origin, parser, print_table, write_results
+from benchmarks.common import parser
 from benchmarks.disk import KINDS, Disk
+from benchmarks.findings import Failure, Findings
 from benchmarks.operations import Operation, preload, read_log, run
 from benchmarks.served_world import ACKNOWLEDGED, TOLD, fault
-from benchmarks.small_world import LATER, NEW, REMOVED, STEPS, TEXTS, Seen, Step, files_with, look, use_hashed_words
+from benchmarks.small_world import REMOVED, STEPS, Seen, Step, files_with, look, use_hashed_words
 
 from hoptrail.corpus.repairing import damage
 from hoptrail.errors import HoptrailError, IndexUnavailable
@@ -65,40 +65,7 @@ class Expected:
         return ""
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A state with a problem."""
-
-    step: str
-    operation: int
-    after: str
-    kind: str
-    seed: int
-    what: str
-
-
-@dataclass
-class Results:
-    """`states` and `mended` count by step and kind; `operations` by step."""
-
-    operations: dict[str, int] = field(default_factory=dict)
-    states: Counter[str] = field(default_factory=Counter)
-    mended: Counter[str] = field(default_factory=Counter)
-    failures: list[Failure] = field(default_factory=list)
-
-    def plain(self) -> dict[str, object]:
-        """The results as JSON."""
-        return {
-            "of": origin((TEXTS, NEW, LATER)),
-            "operations": self.operations,
-            "states": dict(self.states),
-            "mended": dict(self.mended),
-            "failures": self.failures,
-            "total": self.states.total(),
-        }
-
-
-Check = Callable[[Path, Results, bool], str]
+Check = Callable[[Path, Findings, bool], str]
 """The problems of a state in a folder, before or after the acknowledgement; empty if there are none."""
 
 
@@ -122,30 +89,20 @@ def main() -> None:
     preload()
     use_hashed_words()
     with tempfile.TemporaryDirectory(prefix="hoptrail-power-") as ground:
-        results = cut_everywhere(Path(ground).resolve(), arguments.seeds, arguments.states, arguments.of)
-    rows = [
-        (name, operations, *(results.states[f"{name}: {kind}"] for kind in KINDS),
-         results.mended[name], sum(one.step == name for one in results.failures))
-        for name, operations in results.operations.items()
-    ]  # fmt: skip
-    print_table(("command", "operations", *KINDS, "fixed by repair", "failures"), rows)
-    print(f"{results.states.total():,} states, {len(results.failures)} failures")
-    for one in results.failures[:40]:
-        print(f"{one.step}, operation {one.operation} ({one.after}), {one.kind}, seed {one.seed}: {one.what}")
-    write_results(arguments.out, results.plain())
-    sys.exit(bool(results.failures))
+        findings = cut_everywhere(Path(ground).resolve(), arguments.seeds, arguments.states, arguments.of)
+    findings.report(arguments.out)
 
 
-def cut_everywhere(ground: Path, seeds: int, most: int, of: str | None) -> Results:
+def cut_everywhere(ground: Path, seeds: int, most: int, of: str | None) -> Findings:
     """Run and record all steps, and check the states that a power cut may leave."""
-    results = Results()
+    findings = Findings(KINDS, cases="states", outcome="mended", column="fixed by repair")
     recorded = list(_record(ground)) if of != "server" else []
     recorded += _record_server(ground / "server") if of != "commands" else ()
     sum_ = sum(len(one.operations) for one in recorded) * seeds * len(KINDS)
     share = most / sum_ if most else 1.0
     draw = Random(1)
     for one in recorded:
-        results.operations[one.name] = len(one.operations)
+        findings.operations[one.name] = len(one.operations)
         checked = set[bytes]()
         for number, operation in enumerate(one.operations, 1):
             one.disk.do(operation)
@@ -160,14 +117,13 @@ def cut_everywhere(ground: Path, seeds: int, most: int, of: str | None) -> Resul
                     if mark in checked:
                         continue
                     checked.add(mark)
-                    results.states[f"{one.name}: {kind}"] += 1
+                    findings.tried[f"{one.name}: {kind}"] += 1
                     _lay_out(states[kind], ground / "cut")
-                    if what := one.check(ground / "cut", results, ended):
+                    if what := one.check(ground / "cut", findings, ended):
                         after = f"{operation.kind} {operation.path if operation.kind in 'omudr' else operation.number}"
-                        results.failures.append(
-                            Failure(one.name, number, after.replace(str(ground), ""), kind, seed, what)
-                        )
-    return results
+                        where = f"operation {number} ({after.replace(str(ground), '')}), {kind}, seed {seed}"
+                        findings.failures.append(Failure(one.name, where, what))
+    return findings
 
 
 def _record(ground: Path) -> Iterator[Recorded]:
@@ -205,7 +161,7 @@ def _record_server(ground: Path) -> Iterator[Recorded]:
         before = after
 
 
-def _look_served(before: dict[str, str], after: dict[str, str], folder: Path, _: Results, acknowledged: bool) -> str:
+def _look_served(before: dict[str, str], after: dict[str, str], folder: Path, _: Findings, acknowledged: bool) -> str:
     return fault(folder / "index", before, after, acknowledged=acknowledged)
 
 
@@ -216,7 +172,7 @@ def _mark(state: dict[str, bytes | None], *, ended: bool) -> bytes:
     return digest.digest()
 
 
-def _look(step: Step, expected: Expected, folder: Path, results: Results, ended: bool) -> str:
+def _look(step: Step, expected: Expected, folder: Path, findings: Findings, ended: bool) -> str:
     """The problems of a state; empty if there are none."""
     if (ended and step.gone) or step.starts_with_removed:
         found = files_with(folder, REMOVED)
@@ -233,7 +189,7 @@ def _look(step: Step, expected: Expected, folder: Path, results: Results, ended:
         if altered and not step.name.startswith("repair"):
             return altered[0]
         if found:
-            results.mended[step.name] += 1
+            findings.well[step.name] += 1
             Index(index).repair()
             remaining = damage(index)
             repairing = step.name.startswith("repair")  # its outcome is that of the command

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from hoptrail import Index, Unit
 from hoptrail.evaluation.answer_scores import Rule, score_answer
-from hoptrail.evaluation.data_folders import load_data
-from hoptrail.evaluation.datasets import ANSWER_RULES, Question
+from hoptrail.evaluation.datasets import ANSWER_RULES, Question, load_data
 from hoptrail.evaluation.outcomes import is_right, settles
 from hoptrail.language.offline import judging
 from hoptrail.language.offline.concluding import Option, options, study

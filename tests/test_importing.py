@@ -24,7 +24,6 @@ SOURCE = Path(__file__).parents[1] / "src" / "hoptrail"
 HEAVY = [
     "pyarrow",
     "lancedb",
-    "openvino",
     "onnx",
     "obstore",
     "onnxruntime",
@@ -44,8 +43,6 @@ HEAVY += [
     "spacy",
     "lightgbm",
     "ray",
-    "mwparserfromhell",
-    "defusedxml",
     "altair",
     "vl_convert",
 ]

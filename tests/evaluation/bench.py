@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hoptrail import Index, Settings
-from hoptrail.evaluation.data_folders import load_data
+from hoptrail.evaluation.datasets import load_data
 from hoptrail.evaluation.reports import EvaluationReport
 from hoptrail.evaluation.runner import evaluate
 from hoptrail.indexing import Watcher

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from hoptrail.errors import DataError, UsageError
-from hoptrail.evaluation.data_folders import load_data
-from hoptrail.evaluation.datasets import Question
+from hoptrail.evaluation.datasets import Question, load_data
 
 WriteLines = Callable[[str, Iterable[object]], Path]
 

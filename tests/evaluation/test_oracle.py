@@ -14,7 +14,7 @@ from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.evaluation.datasets import Dataset, Question, load_dataset
 from hoptrail.evaluation.oracle import OracleLanguage
-from hoptrail.evaluation.question_meter import PerQuestion
+from hoptrail.evaluation.question_run import PerQuestion
 from hoptrail.evaluation.reports import OracleShare, summarise_oracle
 from hoptrail.evaluation.runner import RecipeRun
 from hoptrail.indexing import Watcher, update_index

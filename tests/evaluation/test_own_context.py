@@ -11,8 +11,7 @@ from command import Hoptrail
 from evaluation.bench import CORPUS, QUESTIONS, Bench
 from hoptrail import Index
 from hoptrail.errors import DataError, Interrupted
-from hoptrail.evaluation.data_folders import load_data
-from hoptrail.evaluation.datasets import single_hops_of
+from hoptrail.evaluation.datasets import load_data, single_hops_of
 from hoptrail.evaluation.own_context import evaluate_own_contexts
 from hoptrail.indexing import Watcher
 

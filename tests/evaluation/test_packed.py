@@ -9,8 +9,7 @@ import pytest
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
-from hoptrail.evaluation.packed import TOKEN_BUDGETS, Showing, packed_recall
-from hoptrail.evaluation.showing import shown_documents
+from hoptrail.evaluation.packed import TOKEN_BUDGETS, Showing, packed_recall, shown_documents
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Document, Hit, Kind, Span, Unit, Usage
 from world import FACTS, HashingEncoder, make_document, make_passage

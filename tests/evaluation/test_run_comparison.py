@@ -18,11 +18,10 @@ from evaluation.bench import QUESTIONS, Bench
 from evaluation.made_runs import made_run, question, result
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.answer_scores import Rule, Share
-from hoptrail.evaluation.comparison_tables import tables_of, to_csv, to_markdown
-from hoptrail.evaluation.curves import reached_by_hop, recall_by_k, reliability, risk_by_coverage
 from hoptrail.evaluation.paired_tests import paired_difference
-from hoptrail.evaluation.plots import to_page
+from hoptrail.evaluation.plots import reached_by_hop, recall_by_k, reliability, risk_by_coverage, to_page
 from hoptrail.evaluation.run_comparison import Breakdown, Comparison, compare, labels_of
+from hoptrail.evaluation.run_tables import tables_of, to_csv, to_markdown
 
 CHAINS = [question(f"c{number}", ("a", "b"), "chain") for number in range(6)]
 PAIRS = [question(f"p{number}", ("a", "b", "c"), "pair") for number in range(6)]

@@ -11,8 +11,7 @@ from collections.abc import Callable
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.decoding import cleaned
 from hoptrail.documents.walking import shown
-from hoptrail.evaluation.data_folders import files_below
-from hoptrail.evaluation.datasets import Dataset
+from hoptrail.evaluation.datasets import Dataset, files_below
 from hoptrail.evaluation.lines import read_lines
 from hoptrail.index import Index
 

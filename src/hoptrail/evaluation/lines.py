@@ -1,4 +1,4 @@
-"""Reads JSON-lines files of data sets and predictions, each object with its place.
+"""Reads JSON-lines files of data sets and predictions, each object with its place; appends to those of a run.
 
 Gzip is recognised by the ending of the name. A byte order mark and blank lines are skipped. Line breaks are LF, CRLF or CR, so
 U+2028 within a text does not break a line.
@@ -20,6 +20,8 @@ from hoptrail.json_object import JsonObject
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+
+import os
 
 T = TypeVar("T")
 
@@ -75,6 +77,21 @@ def read_lines(path: Path) -> Iterator[Line]:
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise DataError(f"{path} cannot be read: {reason}") from error
+
+
+def append_at(path: Path, end: int, content: bytes) -> None:
+    """Write `content` at offset `end`, over anything that a kill left there, and flush it to disk. The caller keeps track of
+    where the valid part of the file ends.
+
+    Raises:
+        OSError: it could not be written. The content before `end` is intact, and it may be tried again.
+    """
+    with path.open("r+b" if path.exists() else "wb") as file:
+        file.truncate(end)
+        file.seek(end)
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _open(path: Path) -> IO[str]:

@@ -2,19 +2,24 @@
 
 It decomposes as annotated, and answers only if the evidence shows the gold passages. So a question that it leaves unanswered is a
 loss of retrieval or of the recipe's control flow, never of the reader. A gold passage counts as read even if a unit shows only
-one sentence of it. It costs nothing. It follows one question at a time, so an instance is not for several threads.
+one sentence of it (`packed.shown_documents`). It costs nothing. It follows one question at a time, so an instance is not for
+several threads.
+
+Sentence numbers are those of the data set; if the corpus has no sentence borders, they may differ from ours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar, TypeVar, cast
 
 from hoptrail.errors import TaskFailed
 from hoptrail.evaluation.answer_scores import normalise
 from hoptrail.evaluation.datasets import Question
-from hoptrail.evaluation.gold_evidence import GoldEvidence
 from hoptrail.evaluation.gold_plan import REFERENCE, Goal, GoldPlan, gold_plan
+from hoptrail.evaluation.packed import shown_documents
 from hoptrail.language.chat.grounding import shortened
 from hoptrail.language.completing import clarify
 from hoptrail.language.tasks import (
@@ -40,11 +45,14 @@ from hoptrail.language.tasks import (
     Task,
     Verify,
 )
-from hoptrail.types import Document, Unit, Usage
+from hoptrail.types import Document, Span, Unit, Usage
 
 T = TypeVar("T")
 
 UNANSWERED = Reading(None)
+
+_CLOSED_ANSWERS = frozenset({"yes", "no"})
+"""Answers that no sentence contains literally."""
 
 
 class OracleLanguage:
@@ -184,3 +192,72 @@ class _Walk:
         parts = self._plan.steps if goal is self._plan.whole else (goal,)
         spans = (span for part in parts for span in self._gold.support(part.passages, part.answers, evidence))
         return Reading(goal.answers[0], (Step(question, goal.answers[0], tuple(dict.fromkeys(spans))),), 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class GoldEvidence:
+    """The gold of a question, matched with evidence.
+
+    `names` has the corpus's ids by document id, `documents` returns documents by id, and `sentences` are the supporting sentences
+    (passage id, sentence index).
+    """
+
+    names: Mapping[str, Sequence[str]]
+    documents: Callable[[set[str]], Mapping[str, Document]]
+    sentences: tuple[tuple[str, int], ...]
+    known: dict[str, Document] = field(default_factory=dict)
+
+    def shows(self, passages: Collection[str], evidence: Sequence[Unit]) -> bool:
+        """Whether the evidence shows all these passages; False without passages."""
+        documents = {document for unit in evidence for document in shown_documents(unit, self._read)}
+        shown = {name for document in documents for name in self.names.get(document, ())}
+        return bool(passages) and shown.issuperset(passages)
+
+    def support(self, passages: Collection[str], answers: Sequence[str], evidence: Sequence[Unit]) -> tuple[Span, ...]:
+        """Spans within the evidence that support an answer, for each document of these passages.
+
+        The sentence with an answer (preferably a supporting one), else the supporting sentences, else all of the document that is
+        in the evidence.
+        """
+        sources: dict[str, list[Span]] = {}
+        for span in dict.fromkeys(span for unit in evidence for span in unit.sources):
+            if not set(passages).isdisjoint(self.names.get(span.document, ())):
+                sources.setdefault(span.document, []).append(span)
+        documents = self._read(set(sources))
+        return tuple(span for name, spans in sources.items() for span in self._best(documents[name], spans, answers))
+
+    def _read(self, ids: set[str]) -> Mapping[str, Document]:
+        """Documents by id, each read once: the tasks of a question share most of their evidence."""
+        if missing := ids - self.known.keys():
+            self.known.update(self.documents(missing))
+        return self.known
+
+    def _best(self, document: Document, sources: Sequence[Span], answers: Sequence[str]) -> Sequence[Span]:
+        numbers = {number for passage, number in self.sentences if passage in self.names[document.id]}
+        sentences = [
+            (number in numbers, piece)
+            for number, sentence in enumerate(document.sentences())
+            for source in sources
+            if (piece := _common(document, sentence, source)) is not None
+        ]
+        supporting = [piece for marked, piece in sentences if marked]
+        for piece in (*supporting, *(piece for _, piece in sentences)):
+            if any(_contains(document.slice(piece), answer) for answer in answers):
+                return [piece]
+        return supporting or sources
+
+
+def _common(document: Document, sentence: Span, source: Span) -> Span | None:
+    """The intersection of two spans without white space around it; None if it is empty."""
+    start, end = max(sentence.start, source.start), min(sentence.end, source.end)
+    text = document.text[start:end] if start < end else ""
+    if not text.strip():
+        return None
+    return Span(document.id, start + len(text) - len(text.lstrip()), end - len(text) + len(text.rstrip()))
+
+
+def _contains(text: str, answer: str) -> bool:
+    answer = answer.strip()
+    if not answer or answer.lower() in _CLOSED_ANSWERS:
+        return False
+    return re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text, re.IGNORECASE) is not None

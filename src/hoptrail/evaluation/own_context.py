@@ -20,8 +20,7 @@ from hoptrail.evaluation.datasets import Dataset, Question
 from hoptrail.evaluation.lines import read_lines
 from hoptrail.evaluation.oracle import OracleLanguage
 from hoptrail.evaluation.packed import Showing
-from hoptrail.evaluation.question_meter import PerQuestion
-from hoptrail.evaluation.question_run import Asking
+from hoptrail.evaluation.question_run import Asking, PerQuestion
 from hoptrail.evaluation.reports import EvaluationReport, RecipeReport, summarise_recipe
 from hoptrail.evaluation.results import ResultsFile
 from hoptrail.evaluation.runner import INDEX_FOLDER, RESULTS_FOLDER, index_corpus, is_open, open_performers

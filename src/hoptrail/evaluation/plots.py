@@ -1,29 +1,31 @@
 """Renders a comparison as one HTML page with plots. The page includes the drawing library, so it needs no network.
 
-The data come from `run_comparison.py` and `curves.py`. Needs the extra `plots` (altair, and vl-convert for the drawing library).
+Plotted are its means, recall by k, passages reached hop by hop, risk by coverage, and reliability. Needs the extra `plots`
+(altair, and vl-convert for the drawing library).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from hoptrail.errors import UsageError
-from hoptrail.evaluation.comparison_tables import QUALITY, TextTable, tables_of
-from hoptrail.evaluation.curves import (
-    HOP_CUTOFF,
-    HopPoint,
-    Point,
-    reached_by_hop,
-    recall_by_k,
-    reliability,
-    risk_by_coverage,
+from hoptrail.evaluation.answer_scores import mean
+from hoptrail.evaluation.datasets import Question
+from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, recall_at
+from hoptrail.evaluation.risk_coverage import calibration_table, risk_coverage_curve
+from hoptrail.evaluation.run_comparison import (
+    Comparison,
+    common_questions,
+    judged_answers,
+    labels_of,
+    value_of_ranking,
 )
-from hoptrail.evaluation.run_comparison import Comparison
 from hoptrail.evaluation.run_folder import Run
+from hoptrail.evaluation.run_tables import QUALITY, TextTable, tables_of
 
 if TYPE_CHECKING:
     import altair as alt
@@ -31,15 +33,97 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 420, 260
 """The size of one plot in pixels."""
 
-RELIABILITY_TITLE, RIGHT, PERFECT = "Reliability", "share of right answers", "as it should be"
-RISK_TITLE = "Wrong answers among those given, by how many are given"
-
+_PERFECT = "as it should be"
 _STYLE = (
     "body{font-family:system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#222}"
     "table{border-collapse:collapse;font-size:.85rem;display:block;overflow-x:auto}"
     "td,th{padding:.25rem .6rem;border-bottom:1px solid #ddd;text-align:right;white-space:nowrap}"
     "td:first-child,th:first-child{text-align:left}p{color:#555;font-size:.85rem}"
 )
+
+HOP_CUTOFF = 10
+"""A hop is reached if its gold passage is among this many passages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One point of one run's curve."""
+
+    run: str
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, slots=True)
+class HopPoint:
+    """The `share` of questions with this number of `hops` for which a run found all gold passages up to this `hop`."""
+
+    run: str
+    hops: int
+    hop: int
+    share: float
+
+
+def recall_by_k(runs: Sequence[Run]) -> list[Point]:
+    """Mean recall at every k up to the deepest cutoff; empty if no question has gold passages."""
+    questions = [question for question in common_questions(runs) if question.supporting]
+    return [
+        Point(label, k, mean(_recalls(run, questions, k)))
+        for label, run in zip(labels_of(runs), runs, strict=True)
+        for k in range(1, DEEPEST_CUTOFF + 1)
+        if questions
+    ]
+
+
+def reached_by_hop(runs: Sequence[Run]) -> list[HopPoint]:
+    """By number of hops and hop: the share of questions for which all gold passages up to this hop were found.
+
+    Gold passages are in hop order if the data set knows it, so a question lost at one hop stays lost at all later ones.
+    """
+    questions = common_questions(runs)
+    return [
+        HopPoint(
+            label, hops, hop, mean(_reached(run, [question for question in questions if question.hops == hops], hop))
+        )
+        for label, run in zip(labels_of(runs), runs, strict=True)
+        for hops in sorted({question.hops for question in questions if question.hops > 1})
+        for hop in range(1, hops + 1)
+    ]
+
+
+def risk_by_coverage(runs: Sequence[Run]) -> list[Point]:
+    """The risk-coverage curves of the runs whose answers have a confidence."""
+    questions = common_questions(runs)
+    return [
+        Point(label, point.coverage, point.risk)
+        for label, run in zip(labels_of(runs), runs, strict=True)
+        for point in risk_coverage_curve(judged_answers(run, questions), len(questions))
+    ]
+
+
+def reliability(runs: Sequence[Run]) -> list[Point]:
+    """The accuracy of answers by confidence, for the runs whose answers have a confidence."""
+    questions = common_questions(runs)
+    return [
+        Point(label, row.confidence, row.accuracy)
+        for label, run in zip(labels_of(runs), runs, strict=True)
+        for row in calibration_table(judged_answers(run, questions))
+    ]
+
+
+def _recalls(run: Run, questions: Sequence[Question], k: int) -> list[float]:
+    values = (value_of_ranking(recall_at, k, run, question) for question in questions)
+    return [value for value in values if value is not None]
+
+
+def _reached(run: Run, questions: Sequence[Question], hop: int) -> list[float]:
+    reached = []
+    for question in questions:
+        result = run.results.get(question.id)
+        found = result.counted_passages[:HOP_CUTOFF] if result else ()
+        gold = list(dict.fromkeys(question.supporting))[:hop]
+        reached.append(float(set(gold) <= set(found)))
+    return reached
 
 
 def to_page(comparison: Comparison, runs: Sequence[Run]) -> str:
@@ -49,18 +133,12 @@ def to_page(comparison: Comparison, runs: Sequence[Run]) -> str:
         UsageError: the extra `plots` is not installed.
     """
     title = f"{comparison.data}: {', '.join(comparison.runs)}"
-    return page_of(title, list(_charts(comparison, runs)), tables_of(comparison))
-
-
-def page_of(title: str, charts: Sequence[alt.TopLevelMixin], tables: Sequence[TextTable]) -> str:
-    """A page of plots above tables, with the drawing library.
-
-    Raises:
-        UsageError: the extra `plots` is not installed.
-    """
+    charts = list(_charts(comparison, runs))
     script = _library() + "".join(_embed(number, chart) for number, chart in enumerate(charts))
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{_STYLE}</style><script type="module">{script}</script>'
-    body = "".join((*(f'<div id="plot{number}"></div>' for number in range(len(charts))), *map(_table, tables)))
+    body = "".join(
+        (*(f'<div id="plot{number}"></div>' for number in range(len(charts))), *map(_table, tables_of(comparison)))
+    )
     return f'<!DOCTYPE html><html lang="en"><head>{head}</head><body>{body}</body></html>\n'
 
 
@@ -95,15 +173,17 @@ def _charts(comparison: Comparison, runs: Sequence[Run]) -> Iterator[alt.TopLeve
         yield _cost_against_quality(comparison, measured)
     recall = recall_by_k(runs)
     if recall:
-        yield lines(recall, order, "Recall by the number of passages", "passages", "recall")
+        yield _lines(recall, order, "Recall by the number of passages", "passages", "recall")
     hops = reached_by_hop(runs)
     if hops:
         yield _hops(hops, order)
     risk = risk_by_coverage(runs)
     if risk:
-        yield lines(risk, order, RISK_TITLE, "coverage", "risk", step=0.1)
-        points = [*(Point(PERFECT, end, end) for end in (0.0, 1.0)), *reliability(runs)]
-        yield lines(points, [*order, PERFECT], RELIABILITY_TITLE, "confidence", RIGHT, step=0.1)
+        yield _lines(
+            risk, order, "Wrong answers among those given, by how many are given", "coverage", "risk", step=0.1
+        )
+        points = [*(Point(_PERFECT, end, end) for end in (0.0, 1.0)), *reliability(runs)]
+        yield _lines(points, [*order, _PERFECT], "Reliability", "confidence", "share of right answers", step=0.1)
 
 
 def _altair() -> Any:
@@ -114,12 +194,8 @@ def _altair() -> Any:
     return alt
 
 
-def lines(points: Sequence[Point], order: list[str], title: str, x: str, y: str, step: float = 1) -> alt.TopLevelMixin:
-    """A line chart with one line per run and a y axis from 0 to 1; `step` is the minimal distance of ticks on the x axis.
-
-    Raises:
-        UsageError: the extra `plots` is not installed.
-    """
+def _lines(points: Sequence[Point], order: list[str], title: str, x: str, y: str, step: float = 1) -> alt.TopLevelMixin:
+    """A line chart with one line per run and a y axis from 0 to 1; `step` is the minimal distance of ticks on the x axis."""
     draw = _altair()
     rows = draw.Data(values=[asdict(point) for point in points])
     chart: alt.TopLevelMixin = (

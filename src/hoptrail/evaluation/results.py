@@ -14,7 +14,7 @@ from filelock import FileLock, Timeout
 
 from hoptrail.errors import DataError, HoptrailError, StorageError
 from hoptrail.evaluation.answer_scores import AnswerScore
-from hoptrail.evaluation.appending import append_at
+from hoptrail.evaluation.lines import append_at
 from hoptrail.evaluation.outcomes import Outcome
 from hoptrail.json_object import JsonObject
 

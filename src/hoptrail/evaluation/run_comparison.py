@@ -20,7 +20,6 @@ from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.outcome_report import counted_outcome, judged_by_confidence
 from hoptrail.evaluation.outcomes import HITS, Outcome
 from hoptrail.evaluation.paired_tests import PairedDifference, holm, paired_difference
-from hoptrail.evaluation.prices import PriceTable
 from hoptrail.evaluation.reports import INTERVAL_SEED, answer_score
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.retrieval_measures import (
@@ -142,8 +141,8 @@ class Comparison:
         return next((score for score in self.scores if (score.run, score.group, score.measure) == key), None)
 
 
-def compare(runs: Sequence[Run], prices: PriceTable | None = None) -> Comparison:
-    """Compare runs over one data set; the first is the baseline. `prices`: compare money if all models have a price.
+def compare(runs: Sequence[Run]) -> Comparison:
+    """Compare runs over one data set; the first is the baseline.
 
     Raises:
         UsageError: there are fewer than two runs, they have no question in common, or their answers were scored by different
@@ -159,7 +158,7 @@ def compare(runs: Sequence[Run], prices: PriceTable | None = None) -> Comparison
         )
     questions = common_questions(runs)
     groups = _groups(questions)
-    measures = (*_measures(runs), *_money(runs, prices))
+    measures = _measures(runs)
     scores = [score for by in Breakdown for score in _corrected(_scores(runs, questions, groups, measures, by))]
     all_ids = {question.id for run in runs for question in run.questions}
     return Comparison(
@@ -264,21 +263,6 @@ def _answer_measures(runs: Sequence[Run]) -> tuple[Measure, ...]:
         return tuple(Measure(name, partial(_value_of_score, name), tested=True) for name in ("em", "f1"))
     tested = (Outcome.RIGHT, Outcome.WRONG)
     return tuple(Measure(outcome.value, partial(_is_outcome, outcome), tested=outcome in tested) for outcome in Outcome)
-
-
-def _money(runs: Sequence[Run], prices: PriceTable | None) -> tuple[Measure, ...]:
-    """The measure `money`, if every run's model has a price."""
-    models = {run.header.model for run in runs}
-    if prices is None or models == {""} or any(model and prices.of(model) is None for model in models):
-        return ()
-
-    def money(run: Run, question: Question) -> float | None:
-        result = run.results.get(question.id)
-        if result is None:
-            return None
-        return prices.money(run.header.model, result.tokens, result.completion_tokens)
-
-    return (Measure("money", money),)
 
 
 def _cost_measure(name: str, spending: Callable[[QuestionResult], float | None]) -> Measure:

@@ -6,10 +6,12 @@ run resumes there; failed questions are asked again. Finished runs are kept in f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import Path
+from typing import TypeVar
 
 from hoptrail.corpus.head import Head
 from hoptrail.corpus.snapshot import Snapshot
@@ -17,11 +19,9 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import DataError, DocumentError, Interrupted, MadeByAnother, UsageError
 from hoptrail.evaluation.corpus_sources import corpus_ids_by_document, leave_only_the_corpus
 from hoptrail.evaluation.datasets import Dataset, Question
-from hoptrail.evaluation.in_parallel import map_threaded
 from hoptrail.evaluation.oracle import OracleLanguage
 from hoptrail.evaluation.packed import Showing
-from hoptrail.evaluation.question_meter import PerQuestion
-from hoptrail.evaluation.question_run import Asking, corpus_ids
+from hoptrail.evaluation.question_run import Asking, PerQuestion, corpus_ids
 from hoptrail.evaluation.reports import EvaluationReport, RecipeReport, summarise_recipe
 from hoptrail.evaluation.results import QuestionResult, ResultsFile
 from hoptrail.evaluation.run_folder import EncoderRecord, RunFolder, RunHeader, Versions
@@ -36,6 +36,9 @@ from hoptrail.settings import to_toml
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
 from hoptrail.syncing import IndexingReport
 from hoptrail.types import content_id
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 INDEX_FOLDER = "index"
 RESULTS_FOLDER = "results"
@@ -249,3 +252,34 @@ def _identity(recipe: Recipe, language: str, retrieval_only: bool) -> RunIdentit
         content_id("", *(entry.id for entry in recipe.corpus.snapshot.register.entries)),
         retrieval_only,
     )
+
+
+def map_threaded(items: Iterable[Item], work: Callable[[Item], Result], threads: int) -> Iterator[Result]:
+    """Yield `work(item)` of every item in order of completion. With one thread, the calling thread does the work in order.
+
+    An item is taken only when a thread is free, so that `items` may end the work early. If the work on an item raises, items
+    under way are finished and yielded first, and no further item is begun.
+
+    Raises:
+        UsageError: `threads` is below 1.
+    """
+    if threads < 1:
+        raise UsageError(f"at least one thread is needed, not {threads}")
+    return map(work, items) if threads == 1 else _threaded(iter(items), work, threads)
+
+
+def _threaded(items: Iterator[Item], work: Callable[[Item], Result], threads: int) -> Iterator[Result]:
+    failure: BaseException | None = None
+    with ThreadPoolExecutor(threads, thread_name_prefix="hoptrail-question") as pool:
+        under_way: set[Future[Result]] = {pool.submit(work, item) for item in islice(items, threads)}
+        while under_way:
+            done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+            for future in done:
+                error = future.exception()
+                failure = failure or error
+                if error is None:
+                    yield future.result()
+            if failure is None:
+                under_way |= {pool.submit(work, item) for item in islice(items, threads - len(under_way))}
+    if failure is not None:
+        raise failure

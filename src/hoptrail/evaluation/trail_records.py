@@ -15,8 +15,7 @@ from pathlib import Path
 from threading import Lock
 
 from hoptrail.errors import DataError, StorageError
-from hoptrail.evaluation.appending import append_at
-from hoptrail.evaluation.lines import reader_of
+from hoptrail.evaluation.lines import append_at, reader_of
 from hoptrail.types import Answer, Kind, Ranking, Unit, Verdict
 
 PassagesOf = Callable[[Unit], Sequence[str]]

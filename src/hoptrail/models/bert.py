@@ -1,8 +1,6 @@
-"""The BERT encoder with mean pooling, described once, for whichever runtime carries it out.
+"""The BERT encoder as a graph, and with mean pooling as a loaded model.
 
-`bert` says which operations follow one another; an `Operations` performs them (NumPy) or notes them down in a graph
-(ONNX, OpenVINO). Dropout and the pooling layer of the original serve training and are absent here. Knows nothing of text,
-files or batching.
+Dropout and the pooling layer of the original serve training and are absent here. Knows nothing of text, files or batching.
 
 Papers: Devlin et al. 2019 (BERT), section 3; Vaswani et al. 2017, sections 3.1 to 3.3, for the layer; Hendrycks and Gimpel
 2016 for gelu; Reimers and Gurevych 2019 (Sentence-BERT), section 3, for mean pooling.
@@ -10,60 +8,14 @@ Papers: Devlin et al. 2019 (BERT), section 3; Vaswani et al. 2017, sections 3.1 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.models.onnx_runtime import OnnxOperations, open_session
 from hoptrail.models.weights import Weights
-
-T = TypeVar("T")
-
-
-class Operations(Protocol[T]):
-    """What a runtime must be able to do. Axes are counted as NumPy counts them; `add` and `multiply` broadcast."""
-
-    def constant(self, values: NDArray[Any]) -> T:
-        """A tensor with these values, of the same shape and type."""
-
-    def rows(self, table: T, indices: T) -> T:
-        """The rows of `table` at `indices`: shape (*indices, columns)."""
-        ...
-
-    def add(self, left: T, right: T) -> T: ...
-
-    def multiply(self, left: T, right: T) -> T: ...
-
-    def matmul(self, left: T, right: T) -> T:
-        """Matrix products over the last two axes, one for each index of the axes before them."""
-
-    def reshape(self, tensor: T, shape: Sequence[int]) -> T:
-        """In `shape`, 0 keeps the size of that axis and -1 takes what is left."""
-        ...
-
-    def transpose(self, tensor: T, axes: Sequence[int]) -> T: ...
-
-    def softmax(self, tensor: T) -> T:
-        """Over the last axis."""
-        ...
-
-    def layer_norm(self, tensor: T, scale: T, shift: T, epsilon: float) -> T:
-        """Over the last axis, then scaled and shifted."""
-        ...
-
-    def gelu(self, tensor: T) -> T:
-        """The exact form, by the error function."""
-        ...
-
-    def total(self, tensor: T, axis: int) -> T:
-        """The sum over one axis, which disappears."""
-        ...
-
-    def unit(self, tensor: T) -> T:
-        """Divided by the Euclidean norm over the last axis."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,39 +28,39 @@ class BertSizes:
     epsilon: float
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs(Generic[T]):
-    """A padded batch of texts.
+class LoadedBert:
+    """A loaded encoder with mean pooling. `tokens` and `texts` may be called from several threads at once.
 
-    `pieces` are word-piece numbers, shape (texts, length); `positions` are 0, 1, ..., shape (length); `mask` is 1.0 at a
-    piece and 0.0 at padding, shape (texts, length). `segments` is 0 or 1 for each piece, shape (texts, length), where a text
-    has two parts; without it all is one.
+    Raises:
+        KeyError, ValueError: as for `trunk`; the tensors do not fit one another.
     """
 
-    pieces: T
-    positions: T
-    mask: T
-    segments: T | None = None
+    def __init__(self, weights: Weights, sizes: BertSizes, threads: int, operations: OnnxOperations) -> None:
+        hidden = trunk(operations, weights, sizes)
+        # The mean of the word pieces and their sum point the same way, and only the direction is kept.
+        present = operations.multiply(hidden, operations.reshape("mask", (0, -1, 1)))
+        self._tokens = operations.unit(hidden)
+        self._texts = operations.unit(operations.total(present, 1))
+        self._large = operations.large  # the session reads them where they are, so they must outlive it
+        shapes = {self._tokens: ("texts", "length", sizes.width), self._texts: ("texts", sizes.width)}
+        self._session = open_session(operations.model(shapes), self._large, threads)
+
+    def texts(self, pieces: NDArray[np.int64], mask: FloatMatrix) -> FloatMatrix:
+        """Unit vectors of a padded batch: shape (texts, width)."""
+        return self._run(self._texts, pieces, mask)
+
+    def tokens(self, pieces: NDArray[np.int64], mask: FloatMatrix) -> FloatMatrix:
+        """Unit vectors of every word piece of a padded batch: shape (texts, length, width)."""
+        return self._run(self._tokens, pieces, mask)
+
+    def _run(self, output: str, pieces: NDArray[np.int64], mask: FloatMatrix) -> FloatMatrix:
+        inputs = {"pieces": pieces, "positions": np.arange(pieces.shape[1]), "mask": mask}
+        vectors: FloatMatrix = self._session.run([output], inputs)[0]
+        return vectors
 
 
-@dataclass(frozen=True, slots=True)
-class Outputs(Generic[T]):
-    """Unit vectors: per word piece, shape (texts, length, width), and per text, shape (texts, width)."""
-
-    tokens: T
-    texts: T
-
-
-def bert(operations: Operations[T], weights: Weights, sizes: BertSizes, inputs: Inputs[T]) -> Outputs[T]:
-    """From word pieces to unit vectors. Raises: KeyError, ValueError: as for `trunk`."""
-    hidden = trunk(operations, weights, sizes, inputs)
-    # The mean of the word pieces and their sum point the same way, and only the direction is kept.
-    present = operations.multiply(hidden, operations.reshape(inputs.mask, (0, -1, 1)))
-    return Outputs(tokens=operations.unit(hidden), texts=operations.unit(operations.total(present, 1)))
-
-
-def trunk(operations: Operations[T], weights: Weights, sizes: BertSizes, inputs: Inputs[T]) -> T:
-    """From word pieces to the vectors of the last layer, shape (texts, length, width).
+def trunk(operations: OnnxOperations, weights: Weights, sizes: BertSizes, *, segments: bool = False) -> str:
+    """From the inputs of `OnnxOperations.model` to the vectors of the last layer, shape (texts, length, width).
 
     Raises:
         KeyError: `weights` lack a tensor that an encoder of these sizes has; the key is its name.
@@ -120,38 +72,35 @@ def trunk(operations: Operations[T], weights: Weights, sizes: BertSizes, inputs:
             f"vectors of {found} numbers do not make {sizes.heads} heads of a hidden_size of {sizes.width}"
         )
     block = _Block(operations, weights, sizes)
-    hidden = block.embed(inputs)
+    hidden = block.embed(segments=segments)
     # Padding must get no attention: after adding -1e9 its share in the softmax is exactly 0, so a text's vector does not
     # depend on how far its batch is padded.
-    absent = operations.add(operations.reshape(inputs.mask, (0, 1, 1, -1)), block.number(-1.0))
+    absent = operations.add(operations.reshape("mask", (0, 1, 1, -1)), block.number(-1.0))
     barrier = operations.multiply(absent, block.number(1e9))
     for layer in range(sizes.layers):
         hidden = block.layer(hidden, barrier, f"encoder.layer.{layer}")
     return hidden
 
 
-class _Block(Generic[T]):
+class _Block:
     """The parts of the encoder, by the names that their tensors have in the weights file."""
 
-    def __init__(self, operations: Operations[T], weights: Weights, sizes: BertSizes) -> None:
+    def __init__(self, operations: OnnxOperations, weights: Weights, sizes: BertSizes) -> None:
         self._do = operations
         self._weights = weights
         self._sizes = sizes
 
-    def number(self, value: float) -> T:
+    def number(self, value: float) -> str:
         return self._do.constant(np.array(value, np.float32))
 
-    def embed(self, inputs: Inputs[T]) -> T:
-        words = self._do.rows(self._tensor("embeddings.word_embeddings.weight"), inputs.pieces)
-        places = self._do.rows(self._tensor("embeddings.position_embeddings.weight"), inputs.positions)
+    def embed(self, *, segments: bool) -> str:
+        words = self._do.rows(self._tensor("embeddings.word_embeddings.weight"), "pieces")
+        places = self._do.rows(self._tensor("embeddings.position_embeddings.weight"), "positions")
         kinds = self._weights["embeddings.token_type_embeddings.weight"]
-        if inputs.segments is None:
-            segment = self._do.constant(kinds[0])
-        else:
-            segment = self._do.rows(self._do.constant(kinds), inputs.segments)
+        segment = self._do.rows(self._do.constant(kinds), "segments") if segments else self._do.constant(kinds[0])
         return self._norm(self._do.add(self._do.add(words, places), segment), "embeddings")
 
-    def layer(self, hidden: T, barrier: T, name: str) -> T:
+    def layer(self, hidden: str, barrier: str, name: str) -> str:
         attended = self._linear(
             self._attend(hidden, barrier, f"{name}.attention.self"), f"{name}.attention.output.dense"
         )
@@ -159,7 +108,7 @@ class _Block(Generic[T]):
         widened = self._do.gelu(self._linear(hidden, f"{name}.intermediate.dense"))
         return self._norm(self._do.add(hidden, self._linear(widened, f"{name}.output.dense")), f"{name}.output")
 
-    def _attend(self, hidden: T, barrier: T, name: str) -> T:
+    def _attend(self, hidden: str, barrier: str, name: str) -> str:
         do, size = self._do, self._sizes.width // self._sizes.heads
         query, key, value = (
             do.transpose(
@@ -171,13 +120,13 @@ class _Block(Generic[T]):
         mixed = do.matmul(do.softmax(do.add(likeness, barrier)), value)
         return do.reshape(do.transpose(mixed, (0, 2, 1, 3)), (0, 0, self._sizes.width))
 
-    def _linear(self, tensor: T, name: str) -> T:
+    def _linear(self, tensor: str, name: str) -> str:
         product = self._do.matmul(tensor, self._do.constant(self._weights[f"{name}.weight"].T))
         return self._do.add(product, self._tensor(f"{name}.bias"))
 
-    def _norm(self, tensor: T, name: str) -> T:
+    def _norm(self, tensor: str, name: str) -> str:
         scale, shift = self._tensor(f"{name}.LayerNorm.weight"), self._tensor(f"{name}.LayerNorm.bias")
         return self._do.layer_norm(tensor, scale, shift, self._sizes.epsilon)
 
-    def _tensor(self, name: str) -> T:
+    def _tensor(self, name: str) -> str:
         return self._do.constant(self._weights[name])

@@ -53,7 +53,7 @@ class QuickEncoder(Encoder, Protocol):
 
     @property
     def quick(self) -> Encoder:
-        """The variant; the encoder itself if its runtime has none."""
+        """The variant."""
 
 
 @runtime_checkable

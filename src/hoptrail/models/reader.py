@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.errors import ModelUnavailable
-from hoptrail.models.bert import BertSizes, Inputs, trunk
+from hoptrail.models.bert import BertSizes, trunk
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.folder import read_folder
 from hoptrail.models.learned import TRAINED, read_trained
@@ -146,7 +146,7 @@ class _Graph:
 
     def __init__(self, weights: Weights, sizes: BertSizes, threads: int) -> None:
         do = EightBitOperations()
-        hidden = trunk(do, weights, sizes, Inputs("pieces", "positions", "mask", "segments"))
+        hidden = trunk(do, weights, sizes, segments=True)
         first = do.first_places(hidden)
 
         def head(tensor: str, name: str) -> str:

@@ -14,7 +14,7 @@ from hoptrail.serving.options import AsJson, console_of, print_json, write_text
 from hoptrail.serving.render import plain
 
 if TYPE_CHECKING:
-    from hoptrail.evaluation.comparison_tables import TextTable
+    from hoptrail.evaluation.run_tables import TextTable
 
 trail = typer.Typer(help="Analyse the trails of runs.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -30,17 +30,14 @@ def compare(
     markdown: Annotated[Path | None, typer.Option("--markdown", metavar="FILE.md", help="Write the tables.")] = None,
     csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE.csv", help="Write every mean and test.")] = None,
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE.html", help="Write a page with plots.")] = None,
-    prices: Annotated[Path | None, typer.Option("--prices", metavar="FILE.toml", help="Your own price table.")] = None,
 ) -> None:
     """Compare runs: means with intervals and significant differences, also by hops and by type."""
-    from hoptrail.evaluation.comparison_tables import tables_of, to_csv, to_markdown
-    from hoptrail.evaluation.prices import load_prices, price_notes
     from hoptrail.evaluation.run_comparison import compare as side_by_side
     from hoptrail.evaluation.run_folder import open_run
+    from hoptrail.evaluation.run_tables import tables_of, to_csv, to_markdown
 
     opened = [open_run(run) for run in runs]
-    price_table = load_prices(prices)
-    comparison = side_by_side(opened, price_table)
+    comparison = side_by_side(opened)
     if markdown is not None:
         write_text(markdown, to_markdown(comparison))
     if csv is not None:
@@ -51,8 +48,6 @@ def compare(
         write_text(html, to_page(comparison, opened))
     for table in tables_of(comparison):
         show_table(table)
-    for line in price_notes([run.header.model for run in opened], price_table):
-        console_of().print(Text(line, style="dim"), soft_wrap=True)
 
 
 @trail.command("diff")
@@ -68,8 +63,8 @@ def diff(
     """Find where the trails of two runs first differ: at which stage, how often, and whether it helped."""
     from hoptrail.evaluation.run_comparison import labels_of
     from hoptrail.evaluation.run_folder import open_run
+    from hoptrail.evaluation.run_tables import departures_json, departures_tables
     from hoptrail.evaluation.trail_diff import diff_trails
-    from hoptrail.evaluation.trail_tables import departures_json, departures_tables
 
     runs = [open_run(first), open_run(second)]
     departures = diff_trails(*runs, exact=exact)
@@ -89,7 +84,7 @@ def errors(
     from hoptrail.evaluation.error_analysis import analyse_errors
     from hoptrail.evaluation.run_comparison import labels_of
     from hoptrail.evaluation.run_folder import open_run
-    from hoptrail.evaluation.trail_tables import errors_json, errors_tables
+    from hoptrail.evaluation.run_tables import errors_json, errors_tables
 
     opened = [open_run(run) for run in runs]
     analyses = [analyse_errors(run) for run in opened]

@@ -72,8 +72,7 @@ def evaluate(
     settings: SettingsFile = None,
 ) -> None:
     """Measure recipes on a data set or on your own documents: answers, retrieval, seconds, cost."""
-    from hoptrail.evaluation.data_folders import load_data
-    from hoptrail.evaluation.datasets import single_hops_of
+    from hoptrail.evaluation.datasets import load_data, single_hops_of
     from hoptrail.evaluation.oracle import OracleLanguage
     from hoptrail.evaluation.own_context import evaluate_own_contexts
     from hoptrail.evaluation.run_folder import RUNS_FOLDER

@@ -132,9 +132,9 @@ def _print_message(line: str) -> None:
 
 
 def _show_counts(tables: tuple[Table, ...], cells: dict[str, tuple[Cell, ...]]) -> None:
-    from hoptrail.evaluation.comparison_tables import TextTable
     from hoptrail.evaluation.published_tables import Status
     from hoptrail.evaluation.reproducing import count_statuses
+    from hoptrail.evaluation.run_tables import TextTable
 
     counts = {table.id: count_statuses(cells[table.id]) for table in tables}
     rows = [(table.id, *(str(counts[table.id][status]) for status in Status)) for table in tables]
@@ -147,7 +147,7 @@ def _show_counts(tables: tuple[Table, ...], cells: dict[str, tuple[Cell, ...]]) 
 
 
 def _show_cells(table: Table, cells: tuple[Cell, ...]) -> None:
-    from hoptrail.evaluation.comparison_tables import TextTable
+    from hoptrail.evaluation.run_tables import TextTable
 
     rows = tuple(
         (

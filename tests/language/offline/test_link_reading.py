@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
-from hoptrail.evaluation.question_meter import PerQuestion, QuestionMeter
+from hoptrail.evaluation.question_run import PerQuestion, QuestionMeter
 from hoptrail.language.lazy import LazyLanguage
 from hoptrail.language.listener import Listener, ObservedLanguage
 from hoptrail.language.meter import Meter

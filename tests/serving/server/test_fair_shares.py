@@ -21,7 +21,7 @@ from hoptrail.models.encoder import FloatMatrix, Progress
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server import uploads
 from hoptrail.serving.server.keys import Keys
-from hoptrail.serving.server.turns import Turns
+from hoptrail.serving.server.question_threads import Turns
 from hoptrail.types import Ranking
 from serving.server.listening import listening
 from serving.server.served import NORTH, OPERATOR, QUESTION, SOUTH, MakeApp, client_of, ended

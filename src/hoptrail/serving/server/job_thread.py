@@ -1,14 +1,17 @@
-"""The thread that runs the jobs of a workspace, and afterwards erases removed text from the disk."""
+"""The thread that runs the jobs of a workspace, and afterwards erases removed text from the disk.
+
+Clients take turns: the one that has used the least time goes first, whatever the lengths of the queues.
+"""
 
 from __future__ import annotations
 
 import logging
 import time
+from collections import deque
 from queue import Empty
-from threading import Thread
+from threading import Condition, Thread
 
 from hoptrail.errors import HoptrailError, Interrupted
-from hoptrail.serving.server.fair_queue import FairQueue
 from hoptrail.serving.server.job import OVER, Job, State
 from hoptrail.serving.server.job_book import JobBook
 from hoptrail.serving.server.job_work import Performer
@@ -23,6 +26,54 @@ LONGEST_SWEEP_SECONDS = 300.0
 """Bounds of the doubling interval between attempts to erase text that a process still reads."""
 
 
+class FairQueue:
+    """Jobs waiting by client, first in first out for each. For one consuming thread."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, deque[Job]] = {}
+        self._used: dict[str, float] = {}
+        """Seconds used by each waiting client; a newcomer starts with the least of these."""
+        self._closed = False
+        self._changed = Condition()
+
+    def put(self, client: str, job: Job) -> None:
+        """Append a job to the queue of a client."""
+        with self._changed:
+            if client not in self._waiting:
+                self._used[client] = min(self._used.values(), default=0.0)
+                self._waiting[client] = deque()
+            self._waiting[client].append(job)
+            self._changed.notify()
+
+    def first(self, timeout: float | None) -> Job | None:
+        """The next job, which stays in the queue; None once the queue is closed.
+
+        Raises:
+            Empty: nothing came within `timeout` seconds.
+        """
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._closed or bool(self._waiting), timeout):
+                raise Empty
+            if self._closed:
+                return None
+            return self._waiting[min(self._waiting, key=lambda one: self._used[one])][0]
+
+    def used(self, client: str, seconds: float, *, over: bool) -> None:
+        """Record the seconds used by the first job of a client, and remove the job if it is `over`."""
+        with self._changed:
+            self._used[client] += seconds
+            if over:
+                self._waiting[client].popleft()
+            if not self._waiting[client]:
+                del self._waiting[client], self._used[client]
+
+    def close(self) -> None:
+        """Give out no further job."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+
 class JobThread:
     """Takes jobs from a queue. `begin` starts the thread, and restarts it if it has died."""
 
@@ -30,7 +81,7 @@ class JobThread:
         self._workspace = workspace
         self._book = book
         self._performer = performer
-        self._queue: FairQueue[Job] = FairQueue()
+        self._queue = FairQueue()
         self._thread: Thread | None = None
         self._closed = False
 
