@@ -15,7 +15,7 @@ check: export OPENBLAS_NUM_THREADS := 1
 # memory has less than 3 GiB for files, as in many containers, they go to the disk.)
 IN_MEMORY := $(shell [ "$$(df -Pk /dev/shm 2>/dev/null | awk 'END {print $$4}')" -gt 3145728 ] 2>/dev/null && echo TMPDIR=/dev/shm)
 
-.PHONY: demo test check wheel ray real-model format clean
+.PHONY: demo test check types tests wheel ray real-model format clean
 
 demo: .venv/installed
 	$(BIN)/hoptrail index examples/harbour --index .demo
@@ -26,7 +26,13 @@ test: check
 check: .venv/developed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
+	$(MAKE) --no-print-directory --jobs 2 types tests
+
+# Types are checked while tests wait: at the lowest priority this takes no time from tests, whose own waits are measured.
+types: .venv/developed
+	nice -n 19 $(BIN)/mypy
+
+tests: .venv/developed
 	$(IN_MEMORY) $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 # The wheel, built and installed in a clean environment.
