@@ -162,13 +162,13 @@ def without_places(steps: list[Step]) -> tuple[tuple[str, str], ...]:
 def follow(pages: list[list[Step]], folder: Path) -> list[str]:
     """What went wrong with each page, if anything. Its steps are done in their order, in a folder with the sample corpus.
 
-    One process does it all: models are loaded once.
+    One process does it all: models are loaded once, and what one page has encoded or read is not encoded or read again.
     """
     folders = [folder / str(number) for number in range(len(pages))]
     for one in folders:
         shutil.copytree(ROOT / "examples", one / "examples")
     ended = subprocess.run(
-        [sys.executable, "-W", "error", "-c", READER, str(folder / "failures.json")],
+        [sys.executable, "-W", "error", "-c", READER, str(folder / "failures.json"), str(Path(__file__).parent)],
         input=json.dumps([[str(one), steps] for one, steps in zip(folders, pages, strict=True)]),
         cwd=folder,
         env=environment(folder),
@@ -196,15 +196,25 @@ def run(body):
     except SystemExit as ended:
         return ended.code or 0
 
+def share_models():
+    if "hoptrail.models.minilm" not in sys.modules or "hoptrail.language.offline.performer" not in sys.modules:
+        return  # examples import what they need: nothing is there for them before one of them has used it
+    sys.path.append(tests)
+    import once
+    sys.path.remove(tests)
+    sys.modules["hoptrail.models.encoder_factory"].open_encoder = once.open_once
+    sys.modules["hoptrail.language.offline.performer"].installed_reader = once.reads_once
+
 def follow(steps):
     names = {"__name__": "__main__"}
     for kind, place, body in steps:
+        share_models()
         if kind == "python":
             exec(compile(body, place, "exec"), names)
         elif code := run(body):
             sys.exit(f"{place}: exit code {code}: {body}")
 
-result, environment, failures = sys.argv[1], dict(os.environ), []
+result, tests, environment, failures = *sys.argv[1:], dict(os.environ), []
 for folder, steps in json.load(sys.stdin):
     os.chdir(folder)
     os.environ.clear()

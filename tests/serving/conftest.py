@@ -3,64 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pytest
 from filelock import FileLock
 
 from hoptrail import Index
-from hoptrail.models.encoder import Encoder, FloatMatrix, Progress
-from hoptrail.models.encoder_factory import open_encoder
-from hoptrail.models.local import LocalSettings
-from hoptrail.models.minilm import MiniLmEncoder
-from hoptrail.models.reader import installed_reader
-from hoptrail.models.remembered_readings import Remembered
 from hoptrail.recipes.registry import RECIPES
+from once import INSTALLED_READER, OPEN_ENCODER, open_once, reads_once
 from tiny_bert import write_tiny_folder
 
 
 @pytest.fixture(autouse=True)
 def one_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Share one encoder among the commands of this process, because loading takes longer than asking. The encoder that ships
-    also encodes each text only once.
-    """
-    monkeypatch.setattr("hoptrail.models.encoder_factory.open_encoder", _open_once)
-
-
-class EncodesOnce:
-    """An encoder that caches the vector of every text."""
-
-    def __init__(self, encoder: MiniLmEncoder) -> None:
-        self.identity = encoder.identity
-        self.encode_tokens = encoder.encode_tokens
-        self._encoder = encoder
-        self._vectors: dict[str, FloatMatrix] = {}
-
-    def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
-        new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
-        self._vectors.update(zip(new, self._encoder.encode(new, progress), strict=True))
-        rows = [self._vectors[text] for text in texts]
-        return np.stack(rows) if rows else self._encoder.encode(texts, progress)
-
-
-@cache
-def _open_once(name: str, settings: LocalSettings | None = None) -> Encoder:
-    encoder = open_encoder(name, settings)
-    return EncodesOnce(encoder) if isinstance(encoder, MiniLmEncoder) else encoder
+    """Share one encoder among the commands of this process, because loading takes longer than asking."""
+    monkeypatch.setattr(OPEN_ENCODER, open_once)
 
 
 @pytest.fixture(autouse=True)
 def one_memory_of_readings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Share what the reader has read among the commands of this process: one language does so with all its questions anyhow."""
-    monkeypatch.setattr("hoptrail.language.offline.performer.installed_reader", _reads_once)
-
-
-@cache
-def _reads_once() -> Remembered:
-    return Remembered(installed_reader())
+    """Share what the reader has read among the commands of this process."""
+    monkeypatch.setattr(INSTALLED_READER, reads_once)
 
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
