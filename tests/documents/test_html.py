@@ -99,8 +99,8 @@ def test_deep_nesting_does_not_exhaust_the_stack() -> None:
 
 
 def test_a_page_that_takes_too_long_is_stopped() -> None:
-    with Parsing(ReadingLimits(parsing_seconds=2)) as parsing:
-        with pytest.raises(TookTooLong, match="took longer than 2 seconds"):
+    with Parsing(ReadingLimits(parsing_seconds=1)) as parsing:
+        with pytest.raises(TookTooLong, match="took longer than 1 seconds"):
             parsing.parse("html", b"<select>" + b"<option>x" * 200_000)
         assert parsing.parse("html", b"<p>the next one").text == "the next one"
 
@@ -150,14 +150,14 @@ def test_d14_many_small_files_cannot_occupy_a_machine_for_long() -> None:
 
 
 def test_the_start_of_a_parser_does_not_count_against_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    slow = "import time; time.sleep(2.5); from hoptrail.documents.child import main; main()"
+    slow = "import time; time.sleep(1.5); from hoptrail.documents.child import main; main()"
     popen = subprocess.Popen
 
     def started(command: list[str], **options: Any) -> subprocess.Popen[bytes]:
         return popen([command[0], "-P", "-c", slow, command[-1]], **options)
 
     monkeypatch.setattr(subprocess, "Popen", started)
-    with Parsing(ReadingLimits(parsing_seconds=2)) as parsing:
+    with Parsing(ReadingLimits(parsing_seconds=1)) as parsing:
         assert parsing.parse("html", b"<p>text").text == "text"
 
 

@@ -260,12 +260,15 @@ def test_too_many_questions_are_told_to_come_again(make_app: MakeApp, monkeypatc
     app = make_app(None, ServerLimits(asks=1, queue=1))
     slow = Slow()
     monkeypatch.setattr(north(app), "language", lambda _: slow)
+    monkeypatch.setattr("hoptrail.serving.server.refusals.OVERLOAD_DELAY_SECONDS", (0.2, 0.3))
     with client_of(app) as client, ThreadPoolExecutor(3) as threads:
         waiting = [threads.submit(client.post, "/api/ask", json=ASK) for _ in range(2)]
         while app.state.services.metrics.asking._value.get() < 2:
             time.sleep(0.01)
         for headers in ({}, EVENTS):
+            sent = time.monotonic()
             refused = client.post("/api/ask", json=ASK, headers=headers)
+            assert time.monotonic() - sent >= 0.2, "who asks again at once is kept waiting"
             assert (refused.status_code, refused.json()["error"]["code"]) == (429, "too_many")
             assert int(refused.headers["retry-after"]) > 0
         slow.may.release(1000)

@@ -206,6 +206,7 @@ def test_too_many_are_told_to_come_again(make_app: MakeApp, monkeypatch: pytest.
         return work
 
     monkeypatch.setattr("hoptrail.serving.server.streaming.answering", slow)
+    monkeypatch.setattr("hoptrail.serving.server.refusals.OVERLOAD_DELAY_SECONDS", (0.0, 0.1))
     ends: list[openai.APIStatusError] = []
 
     def ask(client: OpenAI) -> None:

@@ -76,9 +76,9 @@ def give(page: Page, which: str, files: list[Path] | Path, key_to: str = "Tab") 
     from playwright.sync_api import TimeoutError as TooLate
 
     reach(page, page.get_by_label(which), key_to)
-    for key in ("Enter", "Space", "Enter"):  # the browser overlooks a key now and then while the page draws
+    for key in ("Enter", "Space") * 6:  # the browser overlooks a key now and then while the page draws
         try:
-            with page.expect_file_chooser(timeout=4000) as chooser:
+            with page.expect_file_chooser(timeout=1000) as chooser:
                 press(page, key)
         except TooLate:
             continue
