@@ -161,10 +161,8 @@ def test_one_source_or_document_may_be_given_alone(
     assert index.remove("Isk") == ["Isk"]
 
 
-def test_every_call_sees_the_last_committed_state(
-    own: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("hoptrail.corpus.row_writer.WAIT", 0.05)  # the reader is this test: it stays however long one waits
+def test_every_call_sees_the_last_committed_state(own: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hoptrail.corpus.row_writer.WAIT", 0.05)  # the reader stays however long one waits
     elsewhere = opened(own.folder)
     held = own.recipe("bm25")
     assert own.search("zeppelin", "bm25") == ()
