@@ -174,7 +174,6 @@ def test_show(hoptrail: Hoptrail, harbour: Path) -> None:
         "SA",
         "similarity-tree",
         "relatedness-tree",
-        "dense-neighbours",
         "mentions",
         "triple-end",
         "triple-stated",
