@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted, UsageError
@@ -20,7 +21,7 @@ from hoptrail.structures.build_context import Report
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.structures.course import ignore
 from hoptrail.syncing import IndexingReport, ReadingOptions
-from hoptrail.types import Kind
+from hoptrail.types import Kind, Link, Usage
 from world import FACTS, Counting
 
 
@@ -435,6 +436,25 @@ def test_progress_names_what_is_done(desk: Desk, world: Path) -> None:
     told: list[tuple[str, int, int]] = []
     desk.index(world, watcher=Watcher(lambda *said: told.append(said)))
     assert told[-1] == ("encoding passages", 6, 6)
+
+
+@pytest.mark.parametrize("removing", [False, True])
+def test_what_earlier_versions_have_left_goes_with_the_next_run(removing: bool, desk: Desk, world: Path) -> None:
+    desk.index(world)
+    with writing_to(desk.folder, desk.encoder.identity) as writer:
+        one, other, *_ = writer.snapshot().table.ids(Kind.PASSAGE)
+        writer.links.put([Link(one, other, "dense-neighbours", 1.0)])
+        writer.structures["dense-neighbours"] = "1"
+        writer.publish(Usage(), writer.head.settled)
+    with Snapshot.open(desk.folder) as before:
+        assert before.graph.count() == {"dense-neighbours": 1}
+    if removing:
+        desk.remove("Isk")
+    else:
+        desk.index(world)
+    with Snapshot.open(desk.folder) as after:
+        assert not after.graph.count()
+        assert list(after.head.structures) == ["passages"]
 
 
 # --- removing

@@ -16,6 +16,7 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted
 from hoptrail.indexing import Performer, Watcher, remove_documents, repair_index, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.structures import catalogue
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.extractions import Extractions
@@ -47,7 +48,7 @@ class Noted(Structure):
             context.account.notes.append("one item could not be done.")
 
 
-FIRST, SECOND = Noted("first"), Noted("second", ("first",))
+FIRST, SECOND, OTHER = Noted("first"), Noted("second", ("first",)), Noted("other")
 
 
 class Desk:
@@ -73,7 +74,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    monkeypatch.setattr(catalogue, "STRUCTURES", (*catalogue.STRUCTURES, FIRST, SECOND, OTHER))
     desk = Desk(tmp_path)
     assert desk.updated(FIRST, SECOND) == ["first", "second"]
     assert desk.updated(FIRST, SECOND) == []
@@ -107,10 +109,9 @@ def test_removing_settles_nothing_that_was_not_or_whose_settings_have_changed(de
 
 
 def test_a_setting_that_only_adds_unsettles_the_one_and_what_is_built_from_it(desk: Desk) -> None:
-    other = Noted("other")
-    assert desk.updated(FIRST, SECOND, other) == ["other"]
-    assert desk.updated(FIRST, Noted("second", ("first",), adds=1), other) == ["second"]
-    assert desk.updated(Noted("first", adds=1), Noted("second", ("first",), adds=1), other) == ["first", "second"]
+    assert desk.updated(FIRST, SECOND, OTHER) == ["other"]
+    assert desk.updated(FIRST, Noted("second", ("first",), adds=1), OTHER) == ["second"]
+    assert desk.updated(Noted("first", adds=1), Noted("second", ("first",), adds=1), OTHER) == ["first", "second"]
 
 
 def test_a_foundation_cut_anew_unsettles_what_stands_on_it(desk: Desk) -> None:

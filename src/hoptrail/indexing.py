@@ -23,6 +23,7 @@ from hoptrail.fingerprints import digest_of_code
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder
 from hoptrail.structures.build_context import Account, BuildContext, Report
+from hoptrail.structures.catalogue import discard_unknown
 from hoptrail.structures.cost_estimates import estimated_steps
 from hoptrail.structures.course import Course, Progress, ignore
 from hoptrail.structures.declaring import Structure
@@ -150,7 +151,7 @@ def build(
     """
     followed: set[str] = set()
     now: dict[str, str] = {}
-    for structure in _removing_unsourced(structures, context.writer):
+    for structure in _removing_leftovers(structures, context.writer):
         change = context.writer.change()
         maker = context.language.name if structure.needs_language and context.language else ""
         try:
@@ -180,8 +181,11 @@ def build(
     return now
 
 
-def _removing_unsourced(structures: Iterable[Structure], writer: Writer) -> Iterator[Structure]:
-    """The structures in order. Removes documents without a source as soon as the documents that replace them have passages."""
+def _removing_leftovers(structures: Iterable[Structure], writer: Writer) -> Iterator[Structure]:
+    """The structures in order. Removes the rows of structures that no longer exist, and documents without a source as soon as
+    the documents that replace them have passages.
+    """
+    discard_unknown(writer)
     waiting = True
     for structure in structures:
         if waiting and structure.built_from:

@@ -303,9 +303,8 @@ def test_a_chain_with_a_hop_that_nothing_answers_has_no_say(corpus: Corpus) -> N
     assert [hop.verdict for hop in answer.trail] == [Verdict.ANSWERED, Verdict.UNANSWERED]
 
 
-@pytest.mark.parametrize("rethink_by", ["search", "frontier"])
-def test_a_hop_without_an_answer_is_tried_once_more_with_further_passages(corpus: Corpus, rethink_by: Any) -> None:
-    chain = ChainSettings(path_read=1, search=1, rethink_by=rethink_by)
+def test_a_hop_without_an_answer_is_tried_once_more_with_further_passages(corpus: Corpus) -> None:
+    chain = ChainSettings(path_read=1, search=1)
     replies: Script = [NOTHING, (Decompose, Decomposition((ASKED[1],))), NOTHING, (Read, reading(3))]
     replies += [(Decompose, Decomposition(())), (Integrate, Reading("the Grey Hills", confidence=1.0))]
     recipe, tasks = trail(corpus, replies, chain=chain, **ALONE)

@@ -41,6 +41,12 @@ class Rules:
         return Reply(self._rules.perform(task).value, Usage(calls=1))
 
 
+def names_of(snapshot: Snapshot, kind: str) -> set[tuple[str, str]]:
+    """The names of a kind, each with the id of a unit."""
+    names = snapshot.names.of(kind)
+    return {(key.decode(), id_) for row, key in enumerate(names) for id_ in snapshot.texts.ids(names.numbers(row))}
+
+
 @dataclass
 class Site:
     """One index. `said` is what was reported, `pauses` how often it paused."""

@@ -15,10 +15,10 @@ from hoptrail.structures import catalogue, declaring
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
 from hoptrail.structures.course import ignore
-from hoptrail.structures.declaring import Derived, Row
+from hoptrail.structures.declaring import Derived, Name, Row
 from hoptrail.structures.structure_names import PASSAGES
-from hoptrail.types import Document, Kind, Link, Unit, content_id
-from structures.site import Site
+from hoptrail.types import Document, Kind, Unit, content_id
+from structures.site import Site, names_of
 from world import Counting, make_document
 
 
@@ -29,13 +29,13 @@ class OpeningSettings:
 
 @dataclass(frozen=True, slots=True)
 class FirstWords(Derived):
-    """The first words of each passage, linked to it: all that a new structure has to say."""
+    """The first words of each passage, which it is named by: all that a new structure has to say."""
 
     settings: OpeningSettings = field(default_factory=OpeningSettings)
     name = "openings"
     built_from = (PASSAGES,)
     units = (Kind.FACT,)
-    links = ("opening",)
+    names = ("opening",)
 
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Row]:
         snapshot = context.writer.snapshot()
@@ -44,16 +44,16 @@ class FirstWords(Derived):
             text = " ".join(passage.text.split()[: self.settings.words])
             unit = Unit(content_id("f", passage.id, text), Kind.FACT, passage.title, text, passage.sources)
             yield unit
-            yield Link(unit.id, passage.id, "opening", 1.0)
+            yield Name("opening", text, passage.id)
 
 
 def said(site: Site) -> dict[str, str]:
     return {unit.title: unit.text for unit in site.units(Kind.FACT).values()}
 
 
-def linked(site: Site) -> set[tuple[str, str]]:
-    facts, passages = site.units(Kind.FACT), site.units(Kind.PASSAGE)
-    return {(facts[link.source].title, passages[link.target].title) for link in site.snapshot.links("opening")}
+def named(site: Site) -> dict[str, str]:
+    passages = site.units(Kind.PASSAGE)
+    return {passages[id_].title: key for key, id_ in names_of(site.snapshot, "opening")}
 
 
 @pytest.mark.parametrize("follow", [True, False])
@@ -61,11 +61,11 @@ def test_rows_come_go_and_stay_with_their_documents(tmp_path: Path, documents: l
     site = Site(tmp_path)
     site.build(FirstWords(), add=documents[1:])
     assert said(site) == {one.title: " ".join(one.text.split()[:2]) for one in documents[1:]}
-    assert linked(site) == {(one.title, one.title) for one in documents[1:]}
+    assert named(site) == said(site)
     site.encoder.texts.clear()
     site.build(FirstWords(), add=documents[:1], remove=documents[-1:], follow=follow)
     assert said(site).keys() == {one.title for one in documents[:-1]}
-    assert linked(site) == {(one.title, one.title) for one in documents[:-1]}
+    assert named(site) == said(site)
     assert [text for text in site.encoder.texts if len(text.split("\n")[1].split()) <= 2] == [
         f"{documents[0].title}\n{said(site)[documents[0].title]}"
     ]
@@ -96,7 +96,7 @@ def test_what_is_out_of_date_goes_and_a_stopped_build_goes_on(
     site.build(FirstWords(OpeningSettings(3)))
     assert len(site.encoder.texts) == len(documents)
     assert said(site) == {one.title: " ".join(one.text.split()[:3]) for one in documents}
-    assert linked(site) == {(one.title, one.title) for one in documents}
+    assert named(site) == said(site)
 
 
 def test_of_a_document_all_units_are_kept_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,7 +120,7 @@ def test_discarding_takes_all_that_is_declared(tmp_path: Path, documents: list[D
     with writing_to(tmp_path, site.encoder.identity) as writer:
         FirstWords().discard(writer)
         assert not writer.snapshot().count(Kind.FACT)
-        assert not writer.snapshot().graph.count()["opening"]
+        assert not writer.snapshot().names.of("opening")
 
 
 def test_one_line_in_the_catalogue_is_all_that_a_new_structure_needs(monkeypatch: pytest.MonkeyPatch) -> None:

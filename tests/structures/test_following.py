@@ -19,11 +19,11 @@ from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.facts import Facts
 from hoptrail.structures.profiles import Profiles
 from hoptrail.structures.sentences import Sentences
-from hoptrail.structures.title_mentions import TitleMentions, affected_sentences, changed_names
+from hoptrail.structures.title_mentions import NAMES, TitleMentions, affected_sentences, changed_names
 from hoptrail.structures.title_scanning import title_index
 from hoptrail.structures.triples import Triples
 from hoptrail.types import Document, Kind
-from structures.site import Site
+from structures.site import Site, names_of
 from world import make_document, make_passage
 
 ALL = (Extractions(), Facts(), Profiles(), Sentences(), Triples(), TitleMentions())
@@ -57,7 +57,7 @@ def contents(snapshot: Snapshot) -> dict[str, object]:
         ),
         "slots": sorted(snapshot.table.ids(Kind.SLOT)),
         "extractions": dict(snapshot.extractions()),
-        "links": sorted(map(str, snapshot.links())),
+        "names": sorted(names_of(snapshot, NAMES)),
     }
 
 

@@ -11,11 +11,12 @@ from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted, UsageError
 from hoptrail.language.tasks import Extraction, Fact, Triple
+from hoptrail.retrieval.triples.stored import StoredTriples
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.course import ignore
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages
-from hoptrail.structures.triples import END, STATED, Triples, TripleSettings, said, text_of, triple_in
+from hoptrail.structures.triples import Triples, TripleSettings, said, text_of, triple_in
 from hoptrail.types import Document, Kind, Unit, Usage
 from structures.site import Rules, Site
 from world import make_document
@@ -182,65 +183,43 @@ def test_a_corpus_without_facts_has_no_triples(tmp_path: Path) -> None:
     assert site.units(Kind.TRIPLE) == site.units(Kind.SLOT) == {}
 
 
-def linked(site: Site) -> set[tuple[str, str, str]]:
-    """Kind of link, and the texts or titles of its two ends."""
-    units = {**site.units(Kind.TRIPLE), **site.units(Kind.SLOT), **site.units(Kind.PASSAGE)}
-    links = (link for kind in (END, STATED) for link in site.snapshot.links(kind))
-    return {(link.kind, units[link.source].text, units[link.target].text) for link in links}
+def passages_of_triples(site: Site) -> dict[str, str]:
+    triples = StoredTriples.of(site.snapshot)
+    places = zip(triples.ids, triples.passages.tolist(), strict=True)
+    return {id_: triples.passage_ids[place] for id_, place in places if place >= 0}
 
 
-def wanted_links(site: Site) -> set[tuple[str, str, str]]:
-    found = set()
-    for unit in site.units(Kind.TRIPLE).values():
-        subject, _, object_ = unit.text.split(" | ")
-        found |= {(END, subject, unit.text), (END, object_, unit.text)}
-        (place,) = unit.sources
-        stating = [one for one in site.units(Kind.PASSAGE).values() if one.sources[0].covers(place)]
-        found |= {(STATED, unit.text, one.text) for one in stating}
-    return found
+def covering(site: Site) -> dict[str, str]:
+    """For each triple the passage that covers its place."""
+    passages = site.units(Kind.PASSAGE).values()
+    return {
+        id_: passage.id
+        for id_, unit in site.units(Kind.TRIPLE).items()
+        for passage in passages
+        if passage.sources[0].covers(unit.sources[0])
+    }
 
 
-def test_links_lead_from_names_to_triples_and_from_these_to_passages(site: Site) -> None:
-    assert linked(site) == wanted_links(site)
-    assert (END, "Wrenmouth", "Orla Finch | was born in | Wrenmouth") in linked(site)
-
-
-def test_links_of_what_is_left_stay_whichever_document_goes(site: Site, documents: list[Document]) -> None:
-    """A name that several documents have is a unit of one of them."""
-    twins = [make_document(f"About {one.title}", one.text) for one in documents]
-    site.build(Extractions(), Triples(), add=twins, language=Rules())
-    for gone in (
-        documents[0],
-        twins[1],
-        documents[2],
-        twins[0],
-        documents[1],
-    ):  # the first or the last of two, and both
-        site.build(Extractions(), Triples(), remove=[gone], language=Rules())
-        assert linked(site) == wanted_links(site)
-        ends = [(link.source, link.target) for link in site.snapshot.links(END)]
-        assert len(ends) == len(set(ends))
-
-
-@pytest.mark.parametrize("lost", ["links", "ends", "triples"])
-def test_what_is_lost_of_triples_is_made_again_without_encoding(site: Site, lost: str) -> None:
-    """An index that was built before there were links, one that lost some, and one whose damaged table was dropped."""
-    triples, links, encoded = site.units(Kind.TRIPLE), linked(site), len(site.encoder.texts)
+def test_the_passage_of_a_triple_is_the_one_that_covers_its_place(site: Site) -> None:
+    assert passages_of_triples(site) == covering(site)
+    assert passages_of_triples(site).keys() == site.units(Kind.TRIPLE).keys()
     with writing_to(site.folder, site.encoder.identity) as writer:
-        if lost == "triples":
-            writer.drop_units(Kind.TRIPLE)
-        else:
-            for kind in (END,) if lost == "ends" else (END, STATED):
-                writer.links.drop(kind)
+        writer.drop_units(Kind.PASSAGE)
+        writer.publish(Usage())
+    assert passages_of_triples(site) == {}
+
+
+def test_lost_triples_are_made_again_without_encoding(site: Site) -> None:
+    triples, encoded = site.units(Kind.TRIPLE), len(site.encoder.texts)
+    with writing_to(site.folder, site.encoder.identity) as writer:
+        writer.drop_units(Kind.TRIPLE)
         writer.publish(Usage())
     site.build(Extractions(), Triples())
     assert site.units(Kind.TRIPLE) == triples
-    assert linked(site) == links
-    assert sum(site.snapshot.graph.count().values()) == len(links)
     assert len(site.encoder.texts) == encoded
 
 
-def test_triples_are_linked_with_passages_that_were_cut_anew(site: Site) -> None:
+def test_triples_are_found_in_passages_that_were_cut_anew(site: Site) -> None:
     triples, passages = site.units(Kind.TRIPLE), site.units(Kind.PASSAGE)
     encoded = len(site.encoder.texts)
     site.limits = PassageLimits(8, 0)
@@ -254,6 +233,5 @@ def test_triples_are_linked_with_passages_that_were_cut_anew(site: Site) -> None
         site.units(Kind.TRIPLE)
     )
     assert len(site.units(Kind.TRIPLE)) > len(triples) / 2
-    assert linked(site) == wanted_links(site)
-    sources = {link.source for link in site.snapshot.links(STATED)}
-    assert sources == set(site.units(Kind.TRIPLE))
+    assert passages_of_triples(site) == covering(site)
+    assert passages_of_triples(site).keys() == site.units(Kind.TRIPLE).keys()

@@ -167,26 +167,6 @@ class LinkWriter:
         if sum(map(len, waiting)) > WAITING:
             self.flush()
 
-    def stale(self, kind: str, ids: Sequence[str], wanted: Directed, among: Collection[str] | None) -> Directed:
-        """Remove stored links of a kind that are not among those `wanted` (whose ends are positions in `ids`); with `among`, only
-        links that leave these units. Returns the wanted links that are yet to be put, by number: all of a unit's links are
-        removed together, so those that remain wanted must be put again.
-        """
-        numbers = self._numbering.reserve(ids)
-        edges = Directed(numbers[wanted.sources], numbers[wanted.targets], wanted.weights)
-        edges = edges.where(np.unique(edges.keys, return_index=True)[1])
-        self.flush()
-        links = Links(self._segments, self._texts)
-        few = self._texts.known(among or (), reserved=True)
-        stored = links.edges(kind) if among is None else links.edges_leaving(kind, few)
-        outdated = np.unique(stored.sources[~np.isin(stored.keys, edges.keys)])
-        if len(outdated):
-            self.remove_edges(kind, outdated)
-        kept = stored.where(~np.isin(stored.sources, outdated))
-        same = np.isin(edges.keys, kept.keys)
-        same[same] = kept.weights[np.searchsorted(kept.keys, edges.keys[same])] == edges.weights[same]
-        return edges.where(~same)
-
     def remove(self, kind: str, sources: Collection[str]) -> None:
         """Remove the links of one kind that lead from one of these units."""
         numbers = self._texts.known(sources, reserved=True)

@@ -152,8 +152,8 @@ class NameWriter:
 
     def put(self, kind: str, pairs: Iterable[tuple[str, int]]) -> None:
         """Add keys with the numbers of units that have or mention the name; pairs that are stored already remain."""
-        self._segments.changed = True
-        encoded = ((key.encode(errors="surrogatepass"), number) for key, number in pairs)
+        encoded = [(key.encode(errors="surrogatepass"), number) for key, number in pairs]
+        self._segments.changed |= bool(encoded)
         self._waiting.setdefault(kind, []).extend(encoded)
 
     def drop(self, kind: str) -> None:
@@ -169,6 +169,7 @@ class NameWriter:
             for segment in self._segments.of(Family.NAMES, name):
                 names = NameList(segment.arrays)
                 if names.has_any(numbers):
+                    self._segments.changed = True
                     self._add(name, names.without(numbers))
                     self._segments.drop([segment])
 

@@ -8,10 +8,10 @@
     confidence    combined over the stages; below `least_confidence` the recipe abstains      opinions.py
 
 Stages run from the cheapest to the dearest, and end with the first answer that the language's own confidence makes sure enough.
-Adopted: completion before search (ChainRAG), one question at a time (HiRAG, SUNAR), verifying and rethinking (HiRAG), a frontier
-under a budget (SUNAR), concluding from the path and its evidence (SUNAR's meta reasoner). Not adopted, because they gained
-nothing here (docs/decisions/diary.md): summaries, feedback from sampled answers, the triple channel. Retrieval asks no language,
-so `search` gives the same hits with any language.
+Adopted: completion before search (ChainRAG), one question at a time (HiRAG, SUNAR), verifying and rethinking (HiRAG),
+concluding from the path and its evidence (SUNAR's meta reasoner). Not adopted, because they gained nothing here
+(docs/decisions/diary.md): summaries, a frontier under a budget (SUNAR), feedback from sampled answers, the triple channel.
+Retrieval asks no language, so `search` gives the same hits with any language.
 """
 
 from __future__ import annotations
@@ -102,7 +102,6 @@ class TrailRecipe:
         "no-chain": TrailSettings(chain=NO_CHAIN),
         "every-stage": TrailSettings(sure=1.0),
         "no-rethink": TrailSettings(chain=ChainSettings(rethink=0)),
-        "frontier": TrailSettings(chain=ChainSettings(rethink_by="frontier")),
         "verified": TrailSettings(chain=ChainSettings(verify=True)),
         "cross-checked": TrailSettings(chain=ChainSettings(conclude="both")),
         "answers-only": TrailSettings(chain=ChainSettings(conclude="answers")),

@@ -3,8 +3,7 @@
     question      one at a time, completed before searching (ChainRAG, HiRAG)                      hopwise.py
     first try     the passages of the path, and the best for the sub-question                      here
     verify        optional: check an uncertain answer against its evidence (HiRAG)                 here, task verify
-    second try    without an answer: further passages for the sub-question alone (Rethink),        here; passages/frontier.py
-                  by search or along links under a budget of readings (SUNAR's NAR)
+    second try    without an answer: further passages for the sub-question alone (Rethink)         here
     conclusion    from answers and passages together (SUNAR's MER), from the answers alone         here, task integrate
                   (ChainRAG's AnsInt), or both, the one checking the other
 
@@ -26,7 +25,6 @@ from hoptrail.recipes.opinions import Opinion
 from hoptrail.recipes.question_budget import QuestionBudget
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pack import pack
-from hoptrail.retrieval.passages.frontier import FrontierSettings, search_frontier
 from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
 from hoptrail.types import Hit, Hop, Ranking, Span, Verdict
 
@@ -40,9 +38,9 @@ TASKS_BESIDES = 2
 class ChainSettings:
     """At most `most_hops` sub-questions (0: no chain). Each reads the path's best `path_read` passages and `search` of its own.
 
-    Without an answer, `rethink` further passages are read (0: none), found by `rethink_by`. With `verify`, an answer with a
-    confidence below `doubt` is checked against its evidence, and dropped if that does not support it. `conclude` says from what
-    the answer is concluded; `both` costs one task more and gives two opinions.
+    Without an answer, `rethink` further passages are read (0: none). With `verify`, an answer with a confidence below `doubt` is
+    checked against its evidence, and dropped if that does not support it. `conclude` says from what the answer is concluded;
+    `both` costs one task more and gives two opinions.
     """
 
     most_hops: int = 6
@@ -50,8 +48,6 @@ class ChainSettings:
     search: int = 3
     hybrid: HybridSearchSettings = field(default_factory=HybridSearchSettings)
     rethink: int = 9
-    rethink_by: Literal["search", "frontier"] = "search"
-    frontier: FrontierSettings = field(default_factory=FrontierSettings)
     verify: bool = False
     doubt: float = 0.5
     conclude: Literal["evidence", "answers", "both"] = "evidence"
@@ -143,16 +139,9 @@ class Chain:
 
     def _further(self, asked: str, read: Ranking) -> Ranking:
         """Passages that the sub-question finds beyond those already read."""
-        chosen = self.settings
-        limit = chosen.rethink + len(read)
-        if not chosen.rethink:
-            return ()
-        if chosen.rethink_by == "frontier":
-            found = search_frontier(self.corpus, asked, limit, chosen.hybrid, chosen.frontier)
-        else:
-            found = self._search(asked, limit)
-        seen = {hit.unit.id for hit in read}
-        return tuple(hit for hit in found if hit.unit.id not in seen)[: chosen.rethink]
+        most, seen = self.settings.rethink, {hit.unit.id for hit in read}
+        found = self._search(asked, most + len(read)) if most else ()
+        return tuple(hit for hit in found if hit.unit.id not in seen)[:most]
 
     def _try(self, question: str, asked: str, hits: Ranking) -> Attempt:
         reading, cited = read_packed(question, asked, hits, self.tokens, self._meter)

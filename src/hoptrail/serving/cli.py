@@ -27,7 +27,6 @@ from hoptrail.serving import (
     cli_asking,
     cli_comparing,
     cli_evaluation,
-    cli_explaining,
     cli_publishing,
     cli_reproducing,
     cli_serving,
@@ -270,7 +269,6 @@ app.command(rich_help_panel=EVALUATION)(cli_comparing.errors)
 app.command(rich_help_panel=RESEARCH)(cli_reproducing.reproduce)
 app.add_typer(cli_comparing.trail, name="trail", rich_help_panel=EVALUATION)
 app.add_typer(cli_evaluation.probe, name="probe", rich_help_panel=RESEARCH)
-app.command(rich_help_panel=RESEARCH)(cli_explaining.explain_triples)
 app.command(rich_help_panel=UPKEEP)(cli_publishing.publish)
 app.command(rich_help_panel=UPKEEP)(cli_publishing.backup)
 app.command(rich_help_panel=UPKEEP)(cli_publishing.restore)

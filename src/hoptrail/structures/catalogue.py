@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import field, make_dataclass
 
+from hoptrail.corpus.writer import Writer
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.structures.aggregates import Aggregates
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.facts import Facts
-from hoptrail.structures.neighbours import Bm25Neighbours, DenseNeighbours
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.profiles import Profiles
 from hoptrail.structures.sentence_graph import SentenceLinks
@@ -35,8 +35,6 @@ STRUCTURES: tuple[type[Structure], ...] = (
     Sentences,
     SentenceLinks,
     TitleMentions,
-    DenseNeighbours,
-    Bm25Neighbours,
     Triples,
 )
 """Each comes after those it is built from."""
@@ -71,3 +69,12 @@ def with_foundations(names: Iterable[str], known: Mapping[str, Structure]) -> li
         if structure.name in needed:
             needed.update(structure.built_from)
     return [structure for structure in known.values() if structure.name in needed]
+
+
+def discard_unknown(writer: Writer) -> None:
+    """Remove what earlier versions have left in an index: structures that no longer exist, and links of kinds that none has."""
+    for entered in (writer.structures, writer.unfinished, writer.languages):
+        for name in entered.keys() - {structure.name for structure in STRUCTURES}:
+            del entered[name]
+    for kind in writer.snapshot().graph.count().keys() - {kind for structure in STRUCTURES for kind in structure.links}:
+        writer.links.drop(kind)

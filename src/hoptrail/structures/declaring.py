@@ -4,9 +4,9 @@ A structure is one class in its own module and one line in `catalogue.py`. It de
 built from, its settings, and a function that derives its rows from stored ones. Inserting, deleting, resuming and finding
 outdated rows are the same for all:
 
-    Derived         units and links that are a function of stored rows     `Derived.update`
+    Derived         units and names that are a function of stored rows     `Derived.update`
     PassageTasks    one row per passage, made by a language                `passage_tasks.py`
-    others          structures that grow (trees, neighbourhood graphs) write their own rows, but declare them too
+    others          structures that grow (trees, links between sentences) write their own rows, but declare them too
 
 The writer removes rows that were made from removed documents.
 """
@@ -14,29 +14,22 @@ The writer removes rows that were made from removed documents.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from hoptrail.corpus.columns import Directed
 from hoptrail.corpus.writer import Writer
 from hoptrail.execution.executor import batched
 from hoptrail.fingerprints import fingerprint
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.encoding import Encoded, encode_batches, kept_at_once
-from hoptrail.types import Kind, Link, Unit
+from hoptrail.types import Kind, Unit
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 BATCH = 512
 """The least number of units stored at a time: about ten seconds of encoding on two cores, which a kill can cost."""
-
-LINKED = 65_536
-"""Links written at a time."""
 
 
 class Structure(ABC):
@@ -104,12 +97,12 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """A marker among rows: the links and names of these units are replaced by those among the rows."""
+    """A marker among rows: the names of these units are replaced by those among the rows."""
 
     units: Collection[str]
 
 
-Row = Unit | Link | Name | Replaced
+Row = Unit | Name | Replaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +116,7 @@ class TargetRows:
 
 
 class Derived(Structure):
-    """A structure whose units, links and names are a function of stored rows, which `rows` implements.
+    """A structure whose units and names are a function of stored rows, which `rows` implements.
 
     Where the changed documents are known, and each row is made from one document (`by_document`), only added documents are
     looked at. Units of `shared` kinds (whose ids depend on their text alone) may be made from several documents; a stored one
@@ -155,7 +148,7 @@ class Derived(Structure):
         return encode_batches(context, batches, total)
 
     def update(self, context: BuildContext) -> None:
-        """Make the stored rows equal to the target rows: units kind by kind, then links. A stopped run resumes after its last
+        """Make the stored rows equal to the target rows: units kind by kind, then names. A stopped run resumes after its last
         batch; where nothing differs, nothing is written.
         """
         target = self.target_rows(context)
@@ -175,20 +168,11 @@ class _Differ:
         """Digests of the stored units, by id."""
         self._units: dict[Kind, dict[str, Unit | None]] = {kind: {} for kind in structure.units}
         """The target units; None for one that is stored unchanged."""
-        self._rows: dict[str, int] = {}
-        """Row numbers of the ids that links join; links are kept as arrays, because there may be very many."""
-        self._links = {kind: (array("i"), array("i"), array("d")) for kind in structure.links}
-        """Sources, targets, weights."""
         self._names: dict[str, list[tuple[str, str]]] = {kind: [] for kind in structure.names}
         self._replaced: set[str] = set()
 
     def put(self, row: Row) -> None:
-        if isinstance(row, Link):
-            sources, targets, weights = self._links[row.kind]
-            sources.append(self._rows.setdefault(row.source, len(self._rows)))
-            targets.append(self._rows.setdefault(row.target, len(self._rows)))
-            weights.append(row.weight)
-        elif isinstance(row, Name):
+        if isinstance(row, Name):
             self._names[row.kind].append((row.key, row.unit))
         elif isinstance(row, Replaced):
             self._replaced.update(row.units)
@@ -197,13 +181,11 @@ class _Differ:
             self._units[row.kind][row.id] = None if unchanged else row
 
     def write(self) -> None:
-        """Write the difference: units first, because links need them. It is committed before another structure is begun."""
+        """Write the difference: units first, because names need them. It is committed before another structure is begun."""
         writer = self._context.writer
         for kind, units in self._units.items():
             writer.remove_units(kind, [id_ for id_ in self._stored[kind] if id_ not in units])
             self._write_units(kind, [unit for unit in units.values() if unit is not None])
-        for link in self._structure.links:
-            self._write_links(link)
         for name, pairs in self._names.items():
             self._context.pause()
             writer.renew_names(name, pairs, None if self._whole else self._replaced)
@@ -219,15 +201,6 @@ class _Differ:
             batches = whole_documents(units, size) if self._structure.by_document else batched(units, size)
             for batch, vectors in self._structure.vectors(self._context, kind, batches, len(units)):
                 self._context.writer.put_units(batch, vectors)
-
-    def _write_links(self, kind: str) -> None:
-        writer, (sources, targets, weights) = self._context.writer, self._links.pop(kind)
-        target = Directed(np.array(sources, np.int32), np.array(targets, np.int32), np.array(weights, np.float64))
-        due = writer.links.stale(kind, list(self._rows), target, None if self._whole else self._replaced)
-        for start in range(0, len(due), LINKED):
-            self._context.pause()
-            writer.links.put_edges(kind, due.where(np.arange(start, min(start + LINKED, len(due)))))
-            self._context.report(f"linking {self._structure.name}", min(start + LINKED, len(due)), len(due))
 
     def _digests(self, kind: Kind) -> dict[str, int]:
         if kind in self._structure.shared:

@@ -1,11 +1,11 @@
-"""Which sentences mention documents by their titles: links that a question's path can follow from page to page.
+"""Which sentences name documents by their titles, and which names they have in common: what a question's path can follow.
 
-A link leads from a sentence to the first passage of each document with the title; `title_scanning.py` finds titles. The other
-names in sentences, and the names of passages, are stored as names, which path search maps (`retrieval/paths/graph.py`).
+The titles and other names in sentences, and the titles of passages, are stored as names, which path search maps
+(`retrieval/paths/graph.py`); `title_scanning.py` finds titles.
 
-Added and removed documents change which passages a name refers to, and so the links of sentences in other documents. After a few
-changes all texts are searched for the words of these names, which takes well under a microsecond per text; cutting a text into
-words and looking up every name takes about twenty-five.
+Added and removed documents change which names are titles, and so the names of sentences in other documents. After a few changes
+all texts are searched for the words of these names, which takes well under a microsecond per text; cutting a text into words and
+looking up every name takes about twenty-five.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from hoptrail.structures.title_scanning import (
     title_index,
     without_headings,
 )
-from hoptrail.types import Kind, Link, Span, Unit
+from hoptrail.types import Kind, Span, Unit
 
 NAMES = "names"
 """The kind of names: those in a sentence, and the title of a document, for its first passage."""
@@ -41,20 +41,17 @@ NAMES = "names"
 
 @dataclass(frozen=True, slots=True)
 class TitleMentions(Derived):
-    """Links from sentences to passages, weighted 1 / number of documents with the title, also to the sentence's own page (which
-    retrieval leaves out); and names: the entities and titles in sentences, the titles of passages.
-    """
+    """Names: the entities and titles in sentences, and the title of each document, for its first passage."""
 
     name = MENTIONS
     cost = 0.01
     built_from = (PASSAGES, SENTENCES, EXTRACTIONS)
-    links = (MENTIONS,)
     names = (NAMES,)
     fingerprint = "2"  # changed by hand when this class makes other rows
 
     def target_rows(self, context: BuildContext) -> TargetRows:
-        """Also includes the rows of unchanged sentences with a name that refers to other passages now. If the changes are unknown
-        or too many, all sentences are read again, which costs no encoding.
+        """Also includes the rows of unchanged sentences with a name that is a title only now, or no longer. If the changes are
+        unknown or too many, all sentences are read again, which costs no encoding.
         """
         snapshot, change, titles = context.writer.snapshot(), context.change, title_index(context.writer.snapshot())
         affected = affected_sentences(snapshot, change, titles) if change else None
@@ -66,7 +63,7 @@ class TitleMentions(Derived):
         return TargetRows(chain(replaced, self.rows(context, change.added), updated), whole=False)
 
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Row]:
-        """The links and names of sentences, then the titles of passages as names: all, or those from these documents."""
+        """The names of sentences, then the titles of passages as names: all, or those from these documents."""
         snapshot = context.writer.snapshot()
         titles = title_index(snapshot)
         if documents is None:
@@ -82,13 +79,9 @@ class TitleMentions(Derived):
             yield from (Name(NAMES, key, id_) for id_ in titled if passages is None or id_ in passages)
 
 
-def _title_rows(sentences: Iterable[Unit], titles: TitleIndex) -> Iterator[Row]:
+def _title_rows(sentences: Iterable[Unit], titles: TitleIndex) -> Iterator[Name]:
     scanner = titles.scanner
-    for sentence in sentences:
-        for key in scanner.find(sentence.text):
-            passages = titles.lookup(key)
-            yield Name(NAMES, key, sentence.id)
-            yield from (Link(sentence.id, passage, MENTIONS, 1 / len(passages)) for passage in passages)
+    return (Name(NAMES, key, sentence.id) for sentence in sentences for key in scanner.find(sentence.text))
 
 
 def _placed(sentences: Iterable[Unit]) -> Iterator[tuple[str, Span]]:
@@ -111,7 +104,7 @@ def _entity_rows(
 MOST_PASSAGES = 20_000
 """Passages of added documents, and as many of removed ones."""
 MOST_NAMES = 2_000
-"""Names that refer to other passages."""
+"""Names that are titles only now, or no longer."""
 MOST_SENTENCES = 50_000
 SHARE = 0.01
 """Sentences with one of these names, and their share of all. Beyond any of these limits all sentences are read again, which costs
@@ -125,18 +118,16 @@ _BETWEEN = "[^0-9A-Za-z]"
 
 
 def changed_names(now: Snapshot, change: Change, titles: TitleIndex) -> frozenset[str] | None:
-    """The names that refer to other passages than before, or to passages that were removed and added again, and so lost their
-    links; None where there are too many.
-    """
+    """The names that are titles only now, or no longer; None where there are too many."""
     added = _passages_of(now, change.added)
     removed = _passages_of(change.before, change.removed) if change.removed else ()
     if added is None or removed is None:
         return None
     titled_added, titled_removed = first_passages(map(place_of, added)), first_passages(map(place_of, removed))
-    touched, in_both = titled_added.keys() | titled_removed.keys(), titled_added.keys() & titled_removed.keys()
+    touched = titled_added.keys() | titled_removed.keys()
     kept = {key: set(titles.lookup_all(key)).difference(titled_added.get(key, ())) for key in touched}
     before = without_headings({key: sorted(kept[key].union(titled_removed.get(key, ()))) for key in touched})
-    names = frozenset(key for key in touched if titles.lookup(key) != before.get(key, [])) | in_both
+    names = frozenset(key for key in touched if bool(titles.lookup(key)) != (key in before))
     return None if len(names) > MOST_NAMES else names
 
 

@@ -75,7 +75,7 @@ class Tree(Structure):
         """Remove this tree's groups and their summaries, whose kind all trees share."""
         store = TreeStore(writer)
         store.remove_groups(list(store.groups(self.name)))
-        writer.links.drop(self.name)
+        super().discard(writer)
 
     def update(self, context: BuildContext) -> None:
         """Remove what is outdated; with a language, place new nodes and make the summaries that are due.

@@ -70,6 +70,7 @@ class SimilarityTree(Tree):
 
     settings: SimilarityTreeSettings = field(default_factory=SimilarityTreeSettings)
     name = SIMILARITY_TREE
+    links = (SIMILARITY_TREE,)
 
     @property
     def built_from(self) -> tuple[str, ...]:
@@ -104,6 +105,7 @@ class RelatednessTree(Tree):
 
     settings: TreeSettings = field(default_factory=TreeSettings)
     name = RELATEDNESS_TREE
+    links = (RELATEDNESS_TREE,)
 
     built_from = (AGGREGATES,)
 
@@ -123,6 +125,7 @@ class JointTree(Tree):
     settings: TreeSettings = field(default_factory=TreeSettings)
     trees: tuple[Tree, ...] = field(default_factory=lambda: (SimilarityTree(), RelatednessTree()))
     name = JOINT_TREE
+    links = (JOINT_TREE,)
 
     built_from = (SIMILARITY_TREE, RELATEDNESS_TREE)
 
@@ -152,6 +155,7 @@ class EntityTree(Tree):
 
     settings: TreeSettings = field(default_factory=TreeSettings)
     name = ENTITY_TREE
+    links = (ENTITY_TREE,)
 
     built_from = (EXTRACTIONS, SIMILARITY_TREE)
 

@@ -28,7 +28,7 @@ from hoptrail.structures.extractions import stored_in_order
 from hoptrail.structures.structure_names import EXTRACTIONS, TRIPLES
 from hoptrail.text.lemmas import lemmatised
 from hoptrail.text.normal_forms import squeeze
-from hoptrail.types import Kind, Link, Unit, content_id
+from hoptrail.types import Kind, Unit, content_id
 
 SEPARATOR = " | "
 """Between the slots in a triple's text; a bar in a slot becomes a slash."""
@@ -41,10 +41,6 @@ READ_TOGETHER = 128
 
 TRIPLE_ID = "r"
 """What ids of triples begin with."""
-
-END = "triple-end"
-STATED = "triple-stated"
-"""Links: from a slot to a triple that it is the subject or the object of, and from a triple to the passage that states it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,20 +64,18 @@ class TripleSettings:
 class Triples(Derived):
     """Units of kind triple, whose text is `subject | relation | object` and whose source is the fact's, and of kind slot.
 
-    A slot's source is that of one triple it stands in. The vector stored with a triple is the mean of its slots'. Links lead to
-    a triple from its subject and its object (END), and from it to its passage (STATED), so that it can be looked up.
+    A slot's source is that of one triple it stands in. The vector stored with a triple is the mean of its slots'.
     """
 
     settings: TripleSettings = field(default_factory=TripleSettings)
     name = TRIPLES
     built_from = (EXTRACTIONS,)
     units = (Kind.SLOT, Kind.TRIPLE)
-    links = (END, STATED)
     shared = (Kind.SLOT,)
 
     @property
     def fingerprint(self) -> str:
-        """That of the extractor: the other settings only add, and links that are missing are made without encoding anything."""
+        """That of the extractor: the other settings only add."""
         return fingerprint(TripleSettings(self.settings.extractor))
 
     def target_rows(self, context: BuildContext) -> TargetRows:
@@ -89,17 +83,16 @@ class Triples(Derived):
         some = context.change is not None and not context.change.removed
         return Derived.target_rows(self, context) if some else TargetRows(self.rows(context, None))
 
-    def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Unit | Link]:
+    def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Unit]:
         """See `Derived.rows`.
 
         Raises:
             UsageError: the extractor cannot be opened.
         """
         snapshot = context.writer.snapshot()
-        for found in stated_triples(snapshot, self.settings.extractor, context.executor, documents):
-            yield found.unit
-            yield from slot_units(found.unit, self.settings)
-            yield from _links(found)
+        for triple in stated_triples(snapshot, self.settings.extractor, context.executor, documents):
+            yield triple
+            yield from slot_units(triple, self.settings)
 
     def vectors(
         self, context: BuildContext, kind: Kind, batches: Iterable[Sequence[Unit]], total: int
@@ -119,27 +112,19 @@ class Triples(Derived):
             context.report("writing triples", done, total)
 
 
-@dataclass(frozen=True, slots=True)
-class StatedTriple:
-    """A triple as a unit, and the id of the passage that states it."""
-
-    unit: Unit
-    passage: str
-
-
 def stated_triples(
     snapshot: Snapshot, extractor: str, executor: Executor = LOCAL_EXECUTOR, documents: Collection[str] | None = None
-) -> Iterator[StatedTriple]:
+) -> Iterator[Unit]:
     """The triples of all facts, or of those of some documents, in document order. The same triple of two sentences is two
     units.
     """
     found = batched(stored_in_order(snapshot, documents), READ_TOGETHER)
     work = Work("reading triples off", partial(_read_off, extractor), _name)
-    read: Iterator[list[StatedTriple]] = executor.map(work, found)
+    read: Iterator[list[Unit]] = executor.map(work, found)
     return chain.from_iterable(read)
 
 
-def _read_off(extractor: str, found: Sequence[tuple[Unit, Extraction]]) -> list[StatedTriple]:
+def _read_off(extractor: str, found: Sequence[tuple[Unit, Extraction]]) -> list[Unit]:
     find = open_triple_finder(extractor)
     read = []
     for passage, extraction in found:
@@ -149,8 +134,7 @@ def _read_off(extractor: str, found: Sequence[tuple[Unit, Extraction]]) -> list[
                 if text:
                     place = fact.source
                     name = content_id(TRIPLE_ID, text, place.document, str(place.start), str(place.end))
-                    unit = Unit(name, Kind.TRIPLE, passage.title, text, (place,))
-                    read.append(StatedTriple(unit, passage.id))
+                    read.append(Unit(name, Kind.TRIPLE, passage.title, text, (place,)))
     return read
 
 
@@ -193,13 +177,6 @@ def said(triple: Triple) -> str:
 
 def _slots(triple: Unit) -> list[str]:
     return [slot_id(slot) for slot in triple.text.split(SEPARATOR)]
-
-
-def _links(found: StatedTriple) -> Iterator[Link]:
-    subject, _, object_ = _slots(found.unit)
-    for end in dict.fromkeys((subject, object_)):
-        yield Link(end, found.unit.id, END, 1.0)
-    yield Link(found.unit.id, found.passage, STATED, 1.0)
 
 
 def vectors_of_slots(slots: FloatMatrix) -> FloatMatrix:

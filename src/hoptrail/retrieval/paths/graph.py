@@ -82,17 +82,6 @@ class Passages(Sequence[Unit]):
             self._read |= zip(missing, units, strict=True)
         return {row: self._read[row] for row in wanted}
 
-    def row(self, passage: str) -> int:
-        """The row of the passage with this id.
-
-        Raises:
-            KeyError: there is none.
-        """
-        [row] = rows_of(self._snapshot.texts.numbers([passage]), self.numbers).tolist()
-        if row < 0:
-            raise KeyError(passage)
-        return int(row)
-
 
 class NamesByNumber(Sequence[str]):
     """Names by number, in alphabetical order, decoded on access."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,14 +12,17 @@ import numpy as np
 
 from hoptrail.corpus.columns import Rows
 from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
-from hoptrail.structures.triples import STATED, triple_in
+from hoptrail.structures.triples import triple_in
 from hoptrail.text.normal_forms import folded
-from hoptrail.types import Kind
+from hoptrail.types import Kind, Span
 
 
 @dataclass(frozen=True)
 class StoredTriples:
-    """Triples by rising id: `slots` are their texts, `passages` rows in `passage_ids`, -1 if no passage states it."""
+    """Triples by rising id: `slots` are their texts, `passages` rows in `passage_ids`, -1 if no passage states it.
+
+    A triple's passage is the one in which its place begins.
+    """
 
     ids: tuple[str, ...]
     slots: tuple[tuple[str, str, str], ...]
@@ -51,12 +55,18 @@ class StoredTriples:
 @cached_per_snapshot
 def _read(snapshot: Snapshot) -> StoredTriples:
     units = sorted(snapshot.units(Kind.TRIPLE), key=lambda unit: unit.id)
-    passages = tuple(unit.id for unit in sorted(snapshot.units(Kind.PASSAGE), key=lambda unit: unit.sources))
-    stated = snapshot.graph.rows(STATED, [*(unit.id for unit in units), *passages])
-    places = np.full(len(units), -1, np.int32)
-    places[stated.sources] = stated.targets - len(units)
+    passages = sorted((unit.sources[0], unit.id) for unit in snapshot.units(Kind.PASSAGE))
+    begins = [(span.document, span.start) for span, _ in passages]
+
+    def passage_of(place: Span) -> int:
+        row = bisect_right(begins, (place.document, place.start)) - 1
+        return row if row >= 0 and passages[row][0].covers(place) else -1
+
     return StoredTriples(
-        tuple(unit.id for unit in units), tuple(_slots_in(unit.text) for unit in units), places, passages
+        tuple(unit.id for unit in units),
+        tuple(_slots_in(unit.text) for unit in units),
+        np.array([passage_of(unit.sources[0]) for unit in units], np.int32),
+        tuple(id_ for _, id_ in passages),
     )
 
 
