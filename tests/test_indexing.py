@@ -443,11 +443,11 @@ def test_what_earlier_versions_have_left_goes_with_the_next_run(removing: bool, 
     desk.index(world)
     with writing_to(desk.folder, desk.encoder.identity) as writer:
         one, other, *_ = writer.snapshot().table.ids(Kind.PASSAGE)
-        writer.links.put([Link(one, other, "dense-neighbours", 1.0)])
-        writer.structures["dense-neighbours"] = "1"
+        writer.links.put([Link(one, other, "triple-end", 1.0)])
+        writer.structures["slots"] = "1"
         writer.publish(Usage(), writer.head.settled)
     with Snapshot.open(desk.folder) as before:
-        assert before.graph.count() == {"dense-neighbours": 1}
+        assert before.graph.count() == {"triple-end": 1}
     if removing:
         desk.remove("Isk")
     else:

@@ -20,8 +20,7 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import DocumentError, Interrupted
 from hoptrail.index import Index
 from hoptrail.index_contents import Reached
-from hoptrail.indexing import Performer, Watcher, update_index
-from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.indexing import Watcher, update_index
 from hoptrail.recipes.catalogue import usable
 from hoptrail.serving.contract import contents_json
 from hoptrail.serving.options import say_unfinished
@@ -466,15 +465,10 @@ def test_until_its_first_run_has_ended_another_recipe_answers(
         del done, total
         if what.startswith("encoding"):
             with Snapshot.open(desk.folder) as snapshot:
-                named.append(tuple(usable(name, snapshot) for name in ("dense", "comprag", "raptor", "bm25")))
+                named.append(tuple(usable(name, snapshot) for name in ("dense", "sunar", "raptor", "bm25")))
 
-    known = structures_by_name(PassageLimits())
-    structures, performer = (
-        [known[name] for name in ("passages", "extractions", "triples")],
-        Performer(OfflineLanguage()),
-    )
-    update_index(desk.folder, [world], desk.encoder, structures, ReadingLimits(), Watcher(look), performer)
+    desk.index(world, names=("passages", "dense-neighbours"), watcher=Watcher(look))
     assert named[0] == ("bm25", "bm25", "", "bm25"), "there are no vectors yet, and nobody builds for raptor"
     assert named[-1] == ("dense", "hybrid", "", "bm25")
     with Snapshot.open(desk.folder) as snapshot:
-        assert usable("comprag", snapshot) == "comprag"
+        assert usable("sunar", snapshot) == "sunar"

@@ -115,7 +115,7 @@ def test_an_index_built_on_ray_is_that_built_here(corpus: Path, tmp_path: Path, 
     assert {Kind.PASSAGE, Kind.SENTENCE, Kind.SUMMARY, Kind.AGGREGATE, Kind.TRIPLE, Kind.SLOT} <= set(
         snapshot.table.kinds
     )
-    assert {"EC", "SS", "SA"} <= {link.kind for link in snapshot.links()}
+    assert {"dense-neighbours", "bm25-neighbours"} <= {link.kind for link in snapshot.links()}
     assert str(os.getpid()) not in {path.name for path in used.iterdir()}
 
 
@@ -134,9 +134,9 @@ def test_a_worker_that_is_killed_costs_nothing_but_time(corpus: Path, tmp_path: 
 def test_the_real_encoder_gives_the_same_bytes_on_one_core_elsewhere(
     corpus: Path, tmp_path: Path, on_ray: RayExecutor
 ) -> None:
-    index = Index(tmp_path / "here", Settings(recipe="chainrag"))
+    index = Index(tmp_path / "here", Settings(recipe="sunar"))
     index.add([corpus])
-    there = Index(tmp_path / "there", Settings(recipe="chainrag"))
+    there = Index(tmp_path / "there", Settings(recipe="sunar"))
     there.add([corpus], on=on_ray)
     same(tmp_path / "here", tmp_path / "there")
 

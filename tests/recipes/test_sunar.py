@@ -217,6 +217,12 @@ def test_a_whole_question_without_mer_is_answered_by_its_hop(corpus: Corpus) -> 
     assert len(tasks) == 1
 
 
+def test_what_must_be_built_follows_the_settings() -> None:
+    assert SunarSettings().structures == SunarSettings(nar="guided").structures == ("dense-neighbours",)
+    assert SunarSettings(first_stage="dense").structures == ("bm25-neighbours",)
+    assert SunarSettings(nar="off").structures == ("passages",)
+
+
 @pytest.mark.parametrize("preset", [name for name in Sunar.presets if not name.startswith(("cross", "late"))])
 def test_every_preset_answers_and_can_be_repeated(corpus: Corpus, preset: str) -> None:
     """Without those whose models are not here."""

@@ -174,6 +174,7 @@ def test_show(hoptrail: Hoptrail, harbour: Path) -> None:
         "SA",
         "similarity-tree",
         "relatedness-tree",
+        "dense-neighbours",
     }
     own_names = {"EC", "SS", "SA"}
     assert set(answer["links"]) - own_names < set(answer["structures"])

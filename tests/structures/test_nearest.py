@@ -92,17 +92,47 @@ def test_pause_comes_between_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("exact_up_to", [10**9, 0])
 def test_what_is_found_in_parts_is_the_same(exact_up_to: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of some rows only."""
+    """With edges back, and of some rows only."""
     monkeypatch.setattr(vector_cells, "CELL", 20)
     vectors = around_centres(600, 5)
     new = np.arange(0, 600, 3, dtype=np.int32)
-    whole = Nearest(vectors, 5, exact_up_to, 3, 0).of(new)
+    least = np.where(np.arange(600) % 3, 0.9, np.inf)
+    whole = Nearest(vectors, 5, exact_up_to, 3, 0).of(new, least)
     monkeypatch.setattr(nearest, "PART", 100)
     monkeypatch.setattr(vector_cells, "BLOCK", 1024)
-    found = Nearest(vectors, 5, exact_up_to, 3, 0).of(new)
-    assert set(np.bincount(found.sources)) == {0, 5}
+    found = Nearest(vectors, 5, exact_up_to, 3, 0).of(new, least)
+    assert set(np.bincount(found.sources[found.sources % 3 == 0])) <= {0, 5}
     assert edges(found) == edges(whole)
     assert len(found.sources) == len(whole.sources)
     assert found.weights[np.lexsort((found.targets, found.sources))] == pytest.approx(
         whole.weights[np.lexsort((whole.targets, whole.sources))], abs=1e-5
     )
+
+
+@pytest.mark.parametrize("exact_up_to", [10**9, 0])
+def test_edges_back_are_those_that_others_would_have_found(exact_up_to: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vector_cells, "CELL", 20)
+    vectors = around_centres(600, 5)
+    search = Nearest(vectors, 5, exact_up_to, 3, 0)
+    whole = search.of(all_rows(vectors))
+    new = np.arange(0, 600, 3, dtype=np.int32)
+    least = np.full(600, np.inf)
+    np.minimum.at(least, whole.sources, whole.weights)
+    least[new] = np.inf
+    found = search.of(new, least)
+    assert {edge for edge in edges(found) if edge[0] % 3 == 0} == {edge for edge in edges(whole) if edge[0] % 3 == 0}
+    wanted = {(source, target) for source, target in edges(whole) if source % 3 and target % 3 == 0}
+    back = {(source, target) for source, target in edges(found) if source % 3}
+    probed = search._cells.near(vectors, all_rows(vectors), 3)
+    homes = search._cells.homes
+    assert back
+    assert back <= wanted | {edge for edge in back if found_with_a_tie(vectors, least, edge)}
+    if exact_up_to:
+        assert back >= wanted
+    else:  # the two must have been compared
+        assert back >= {(source, target) for source, target in wanted if homes[source] in probed[target]}
+
+
+def found_with_a_tie(vectors: FloatMatrix, least: np.typing.NDArray[np.float64], edge: tuple[int, int]) -> bool:
+    source, target = edge
+    return bool(abs(float(vectors[source] @ vectors[target]) - least[source]) < 2e-5)

@@ -53,23 +53,19 @@ class Keywords:
 
     def search(self, kind: Kind, question: str, limit: int) -> Ranked:
         """The `limit` units with the highest scores, of those that share a word with the question."""
-        return best(self._texts, *self.matches(kind, keyword_words(question)), limit)
-
-    def matches(self, kind: Kind, words: Sequence[str]) -> tuple[Numbers, NDArray[np.float64]]:
-        """The units that have one of these words, as `keyword_words` writes them, and their scores."""
         numbers, scores = [NONE], [np.zeros(0)]
-        for segment, [row_scores] in self._scores(kind, [words]):
+        for segment, [row_scores] in self._scores(kind, [question]):
             rows = np.flatnonzero(row_scores)
             numbers.append(segment.arrays["numbers"][rows])
             scores.append(row_scores[rows])
-        return np.concatenate(numbers), np.concatenate(scores)
+        return best(self._texts, np.concatenate(numbers), np.concatenate(scores), limit)
 
     def scores(self, kind: Kind, questions: Sequence[str], numbers: Numbers) -> NDArray[np.float64]:
         """The scores of `search` for each question and each of these units: shape (questions, units). 0 where they share no
         word.
         """
         scores = np.zeros((len(questions), len(numbers)))
-        for segment, row_scores in self._scores(kind, [keyword_words(question) for question in questions]):
+        for segment, row_scores in self._scores(kind, questions):
             rows = rows_of(numbers, segment.arrays["numbers"])
             here = rows >= 0
             scores[:, here] += row_scores[:, rows[here]]  # removed rows score 0
@@ -82,25 +78,16 @@ class Keywords:
             df[word] += len(postings.rows)
         return np.array([df[word] for word in words], dtype=np.int64)
 
-    def weights(self, kind: Kind, units: Sequence[Counter[str]]) -> list[dict[str, float]]:
-        """What each word of a unit would add to its score if a question named all of them, without the factor k1 + 1."""
-        words = sorted(set[str]().union(*units))
-        df = dict(zip(words, self.frequencies(kind, words).tolist(), strict=True))
-        size, slope = _size_and_slope(self._segments.of(Family.KEYWORDS, kind))
-        weights = []
-        for counts in units:
-            damping = _CONSTANT + slope * counts.total()
-            weights.append({word: float(_idf(size, df[word])) * tf / (tf + damping) for word, tf in counts.items()})
-        return weights
-
-    def _scores(self, kind: Kind, questions: Sequence[Sequence[str]]) -> Iterator[tuple[Segment, NDArray[np.float64]]]:
-        """The scores of all rows of each segment for the words of each question: shape (questions, rows)."""
+    def _scores(self, kind: Kind, questions: Sequence[str]) -> Iterator[tuple[Segment, NDArray[np.float64]]]:
+        """The scores of all rows of each segment: shape (questions, rows)."""
         segments = self._segments.of(Family.KEYWORDS, kind)
-        queries = [Counter(question) for question in questions]
+        queries = [Counter(keyword_words(question)) for question in questions]
         words = set[str]().union(*queries)
         if not segments or not words:
             return
-        units, slope = _size_and_slope(segments)
+        units = sum(map(len, segments))
+        total = sum(int(segment.arrays["lengths"][segment.live_rows()].sum(dtype=np.int64)) for segment in segments)
+        constant, slope = K1 * (1 - B), K1 * B * units / max(total, 1)
         scores = {segment.number: np.zeros((len(questions), segment.rows)) for segment in segments}
         lengths = {segment.number: segment.arrays["lengths"] for segment in segments}
         found = self._postings(segments, tuple(sorted(words)))
@@ -108,8 +95,8 @@ class Keywords:
         for word, _, postings in found:
             df[word] += len(postings.rows)
         for word, number, postings in found:
-            idf = _idf(units, df[word])
-            damping = _CONSTANT + slope * lengths[number][postings.rows]
+            idf = np.log(1 + (units - df[word] + 0.5) / (df[word] + 0.5))
+            damping = constant + slope * lengths[number][postings.rows]
             for row, repeats in enumerate(query[word] for query in queries):
                 if repeats:
                     score = idf * repeats * (K1 + 1) * postings.counts / (postings.counts + damping)
@@ -132,20 +119,6 @@ class Keywords:
             (word, segment, postings if mask is None else postings.where(mask[postings.rows]))
             for word, segment, mask, postings in found
         ]
-
-
-_CONSTANT = K1 * (1 - B)
-
-
-def _size_and_slope(segments: Sequence[Segment]) -> tuple[int, float]:
-    """The number of live units, and what each word of a unit adds to the damping of its counts."""
-    units = sum(map(len, segments))
-    total = sum(int(segment.arrays["lengths"][segment.live_rows()].sum(dtype=np.int64)) for segment in segments)
-    return units, K1 * B * units / max(total, 1)
-
-
-def _idf(units: int, df: int) -> Any:
-    return np.log(1 + (units - df + 0.5) / (df + 0.5))
 
 
 def _unpacked(docs: bytes, tfs: bytes) -> Postings:

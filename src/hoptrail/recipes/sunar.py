@@ -1,7 +1,7 @@
 """SUNAR (NAACL 2025): neighbourhood-aware retrieval for a chain of sub-questions, guided by answer uncertainty.
 
-    neighbourhood graph      k nearest passages, by the encoder that complements the first      retrieval/passages/
-                             stage; found for each batch                                        neighbourhood.py
+    neighbourhood graph      k nearest passages, by the encoder that complements the first      structures/neighbours.py
+                             stage
     NAR                      a budget of readings shared by first stage and frontier            retrieval/passages/adaptive.py
     LLM feedback (ASU)       answers sampled from a batch; scores divided by the number of      answer_uncertainty.py,
                              their meanings                                                     tasks sample, entail
@@ -40,20 +40,16 @@ from hoptrail.recipes.question_budget import QuestionBudget
 from hoptrail.retrieval.fuse import interleave
 from hoptrail.retrieval.pack import pack
 from hoptrail.retrieval.passages.adaptive import AdaptiveSettings, Penalty, no_neighbours, no_penalty, rerank_adaptively
-from hoptrail.retrieval.passages.neighbourhood import (
-    BM25_NEIGHBOURS,
-    DENSE_NEIGHBOURS,
-    bm25_neighbours,
-    dense_neighbours,
-)
+from hoptrail.retrieval.passages.neighbourhood import Neighbourhood
 from hoptrail.retrieval.passages.scoring import HYBRID, Scoring, open_scoring, passages_by_id
 from hoptrail.retrieval.ranking import ranked
 from hoptrail.retrieval.units.dense import dense_search
 from hoptrail.retrieval.units.keyword import keyword_search
+from hoptrail.structures.structure_names import BM25_NEIGHBOURS, DENSE_NEIGHBOURS, PASSAGES
 from hoptrail.types import Hit, Ranking
 
-COMPLEMENTS = {"bm25": (DENSE_NEIGHBOURS, dense_neighbours), "dense": (BM25_NEIGHBOURS, bm25_neighbours)}
-"""First stage -> the channel and the neighbours that find what it misses."""
+COMPLEMENTS = {"bm25": DENSE_NEIGHBOURS, "dense": BM25_NEIGHBOURS}
+"""First stage -> the graph that finds what it misses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +99,11 @@ class SunarSettings(PassageSettings):
             raise ValueError("depth, neighbours, hops and kept are at least 1")
         if min(self.tasks, self.tokens) < 0:
             raise ValueError("tasks and tokens are at least 0")
+
+    @property
+    def structures(self) -> tuple[str, ...]:
+        """The structures that must have been built (their own inputs are implied)."""
+        return (PASSAGES,) if self.nar == "off" else (COMPLEMENTS[self.first_stage],)
 
     @property
     def effort(self) -> Effort:
@@ -193,21 +194,21 @@ class Sunar(Hopwise):
         Raises:
             TaskFailed: sampling for the feedback failed.
         """
-        chosen, snapshot = self.settings, self.corpus.snapshot
-        channel, neighbours_of = COMPLEMENTS[chosen.first_stage]
+        chosen = self.settings
         reranked = rerank_adaptively(
             {hit.unit.id: hit.score for hit in first},
-            no_neighbours if chosen.nar == "off" else lambda names: neighbours_of(snapshot, names, chosen.neighbours),
+            no_neighbours if chosen.nar == "off" else lambda names: self._graph.around(names, chosen.neighbours),
             self._scoring(asked),
             chosen.adaptive,
             self._penalty(asked, meter) if chosen.nar == "guided" else no_penalty,
         )[: chosen.k]
         known = {hit.unit.id: hit for hit in first}
-        neighbours = passages_by_id(snapshot, [item.id for item in reranked if item.id not in known])
+        neighbours = passages_by_id(self.corpus.snapshot, [item.id for item in reranked if item.id not in known])
+        graph = COMPLEMENTS[chosen.first_stage]
         return tuple(
             replace(known[item.id], score=item.score)
             if item.id in known
-            else Hit(neighbours[item.id], item.score, channel)
+            else Hit(neighbours[item.id], item.score, graph)
             for item in reranked
         )
 
@@ -222,6 +223,10 @@ class Sunar(Hopwise):
     def _first_stage(self, asked: str) -> Ranking:
         search = keyword_search if self.settings.first_stage == "bm25" else dense_search
         return search(self.corpus, asked, self.settings.depth)
+
+    @cached_property
+    def _graph(self) -> Neighbourhood:
+        return Neighbourhood.of(self.corpus.snapshot, COMPLEMENTS[self.settings.first_stage])
 
     @cached_property
     def _scoring(self) -> Scoring:

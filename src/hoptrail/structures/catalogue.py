@@ -11,6 +11,7 @@ from hoptrail.structures.aggregates import Aggregates
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.facts import Facts
+from hoptrail.structures.neighbours import Bm25Neighbours, DenseNeighbours
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.profiles import Profiles
 from hoptrail.structures.sentence_graph import SentenceLinks
@@ -35,6 +36,8 @@ STRUCTURES: tuple[type[Structure], ...] = (
     Sentences,
     SentenceLinks,
     TitleMentions,
+    DenseNeighbours,
+    Bm25Neighbours,
     Triples,
 )
 """Each comes after those it is built from."""

@@ -1,8 +1,8 @@
-"""BM25 over texts in memory: the weights of words in texts, by word.
+"""BM25 over texts in memory, as one sparse matrix of the weights of words in texts.
 
 score(q, u) = sum over the words w of q of  idf(w) · tf / (tf + k1 · (1 - b + b · |u| / avg|u|))
 with k1 = 1.2, b = 0.75 and Lucene's idf: as the keyword index of the corpus, except for the factor k1 + 1. For sets of texts
-without statistics in the index.
+without statistics in the index, and for the scores of many texts at once.
 """
 
 from __future__ import annotations
@@ -10,49 +10,80 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.columns import Rows, bounds_of, paired, unpaired
+from hoptrail.corpus.columns import bounds_of, paired, unpaired
 from hoptrail.corpus.keywords import K1, B
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.words import keyword_words
+from hoptrail.execution.executor import batched
+from hoptrail.types import Kind
+
+READ = 4096
+"""Passages read at a time."""
 
 
 @dataclass(frozen=True)
 class KeywordStatistics:
-    """BM25 statistics of `size` numbered texts. Word number i has `weights[starts[i]:starts[i + 1]]` in these `texts`, 12 bytes
-    each.
-    """
+    """BM25 statistics of numbered texts. Each word of each text takes 12 bytes, and as many again after the first query."""
 
-    numbers: Mapping[str, int]
-    starts: NDArray[np.intp]
-    texts: Rows
-    weights: NDArray[np.float64]
-    size: int
+    words: Mapping[str, int]
+    """The column of each word."""
+    matrix: Any
+    """The weight of each word in each text: a SciPy CSR matrix of shape (texts, words), columns in alphabetical order."""
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> KeywordStatistics:
         """The statistics of a stream of texts, which are not kept."""
-        numbers: dict[str, int] = {}
+        from scipy.sparse import csr_matrix
+
+        numbers: dict[str, int] = {}  # in the order of their first occurrence
         flat, lengths = array("i"), array("q")
         for text in texts:
             words = keyword_words(text)
             flat.extend(numbers.setdefault(word, len(numbers)) for word in words)
             lengths.append(len(words))
+        in_order = sorted(numbers)
+        ranks = np.empty(len(in_order), dtype=np.int32)
+        ranks[[numbers[word] for word in in_order]] = np.arange(len(in_order))
         sizes = np.array(lengths, dtype=np.int64)
         owners = np.repeat(np.arange(len(sizes)), sizes)
-        pairs, tf = np.unique(paired(np.array(flat, dtype=np.int32), owners), return_counts=True)
-        starts, rows = bounds_of(pairs, len(numbers)), unpaired(pairs)[1]
-        df = np.diff(starts)
-        idf = np.log(1 + (len(sizes) - df + 0.5) / (df + 0.5))
-        damping = K1 * (1 - B + B * sizes / max(sizes.mean(), 1e-9)) if len(sizes) else sizes
-        return cls(numbers, starts, rows, np.repeat(idf, df) * (tf / (tf + damping[rows])), len(sizes))
+        pairs, counts = np.unique(paired(owners, ranks[np.array(flat, dtype=np.int32)]), return_counts=True)
+        rows = (counts.astype(np.float64), unpaired(pairs)[1], bounds_of(pairs, len(sizes)))
+        matrix = csr_matrix(rows, shape=(len(sizes), len(in_order)))
+        matrix.data = _weights(matrix, sizes)
+        return cls({word: column for column, word in enumerate(in_order)}, matrix)
+
+    @cached_property
+    def by_word(self) -> Any:
+        """The transposed matrix: shape (words, texts)."""
+        return self.matrix.T.tocsr()
 
     def scores(self, question: str) -> NDArray[np.float32]:
         """The score of every text, 0 where it shares no word with the question: shape (texts,)."""
-        scores = np.zeros(self.size)
-        for number in [self.numbers[word] for word in keyword_words(question) if word in self.numbers]:
-            here = slice(*self.starts[number : number + 2])
-            scores[self.texts[here]] += self.weights[here]
+        scores = np.zeros(self.matrix.shape[0])
+        for column in [self.words[word] for word in keyword_words(question) if word in self.words]:
+            here = slice(*self.by_word.indptr[column : column + 2])
+            scores[self.by_word.indices[here]] += self.by_word.data[here]
         return scores.astype(np.float32)
+
+
+def _weights(counts: Any, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The weights of words in texts, from their counts (a CSR matrix of shape (texts, words)) and the lengths of the texts."""
+    df = np.bincount(counts.indices, minlength=counts.shape[1])
+    idf = np.log(1 + (len(sizes) - df + 0.5) / (df + 0.5))
+    damping = K1 * (1 - B + B * sizes / max(sizes.mean(), 1e-9)) if len(sizes) else sizes
+    tf = counts.data
+    weights: NDArray[np.float64] = idf[counts.indices] * (tf / (tf + np.repeat(damping, np.diff(counts.indptr))))
+    return weights
+
+
+def passage_keywords(snapshot: Snapshot) -> KeywordStatistics:
+    """The statistics of all passages, title and text, by id."""
+    ids = sorted(snapshot.table.ids(Kind.PASSAGE))
+    batches = (sorted(snapshot.units(Kind.PASSAGE, batch), key=lambda unit: unit.id) for batch in batched(ids, READ))
+    return KeywordStatistics.of(unit.searchable for units in batches for unit in units)

@@ -29,8 +29,11 @@ the number of parts must not grow with the corpus."""
 BLOCK = 1 << 23
 """Cosines in memory at a time: 32 MiB."""
 
-Block = tuple[Rows, Rows]
-"""Rows in any order, and the rows to compare them with, sorted."""
+Least = NDArray[np.float64]
+"""The least weight of each row at which it wants an edge back to a row that is compared with it; inf for none."""
+
+Block = tuple[Rows, Rows, Least | None]
+"""Rows in any order, the rows to compare them with, sorted, and `Least` of the latter if edges back are wanted."""
 
 
 @dataclass(frozen=True)
@@ -48,29 +51,30 @@ class Nearest:
     pause: Callable[[], None] = lambda: None
     executor: Executor = LOCAL_EXECUTOR
 
-    def of(self, rows: Rows) -> Directed:
-        """Edges from each of `rows` (sorted) to its nearest."""
-        return joined(list(self.portions(rows)))
+    def of(self, rows: Rows, least: Least | None = None) -> Directed:
+        """Edges from each of `rows` (sorted) to its nearest; with `least` also the edges that other rows want to `rows`."""
+        return joined(list(self.portions(rows, least)))
 
-    def portions(self, rows: Rows) -> Iterator[Directed]:
+    def portions(self, rows: Rows, least: Least | None = None) -> Iterator[Directed]:
         """The edges of `of` in portions: all edges from one of `rows` are in the same portion."""
         size = len(self.vectors)
         if size <= self.exact_up_to:
-            yield self._best(self._blocks(rows, np.arange(size, dtype=np.int32)))
+            yield self._best(self._blocks(rows, np.arange(size, dtype=np.int32), least))
             return
         for part in parts_of(self._cells.together(rows), size, PART):
-            yield self._best(self._blocks_in_cells(part))
+            found = self._best(self._blocks_in_cells(part, least))
+            yield found if least is None else self._probed(found, np.flatnonzero(least[found.sources] < np.inf))
 
     def _best(self, blocks: Iterator[Block]) -> Directed:
         """The best edges, ordered by source."""
         return best_of(joined(list(self.executor.map(self._work, blocks))), self.count)
 
-    def _blocks_in_cells(self, rows: Rows) -> Iterator[Block]:
+    def _blocks_in_cells(self, rows: Rows, least: Least | None) -> Iterator[Block]:
         """For each cell, the `rows` to compare with its members."""
         visits = self._visits(rows)
         bounds = itertools.pairwise(bounds_of(visits, len(self._cells.members)).tolist())
         for members, (start, end) in zip(self._cells.members, bounds, strict=True):
-            yield from self._blocks(rows[unpaired(visits[start:end])[1]], members)
+            yield from self._blocks(rows[unpaired(visits[start:end])[1]], members, least)
 
     def _visits(self, rows: Rows) -> NDArray[np.int64]:
         """The cells near each of `rows`: pairs of cell and position in `rows`, sorted."""
@@ -78,11 +82,27 @@ class Nearest:
         places = np.broadcast_to(np.arange(len(rows))[:, np.newaxis], cells.shape)
         return np.sort(paired(cells, places).ravel())
 
-    def _blocks(self, rows: Rows, candidates: Rows) -> Iterator[Block]:
+    def _probed(self, edges: Directed, back: NDArray[np.intp]) -> Directed:
+        """Drop edges at the positions `back` whose source would not search the cell of its target: the result must not depend on
+        which of the two rows came first.
+        """
+        if not len(back):
+            return edges
+        rows, places = np.unique(edges.sources[back], return_inverse=True)
+        probed = self._cells.near(self.vectors, rows, self.probes)
+        homes = self._cells.homes[edges.targets[back]]
+        kept = np.ones(len(edges.sources), dtype=bool)
+        for probe in probed.T:  # one column at a time, to limit memory
+            missed = probe[places] != homes
+            back, places, homes = back[missed], places[missed], homes[missed]
+        kept[back] = False
+        return edges.where(kept)
+
+    def _blocks(self, rows: Rows, candidates: Rows, least: Least | None) -> Iterator[Block]:
         step = max(1, BLOCK // max(1, len(candidates)))
         for start in range(0, len(rows), step):
             self.pause()
-            yield rows[start : start + step], candidates
+            yield rows[start : start + step], candidates, None if least is None else least[candidates]
 
     @cached_property
     def _work(self) -> Work[Block, Directed]:
@@ -108,8 +128,8 @@ def best_of(edges: Directed, count: int, ties: NDArray[np.signedinteger[Any]] | 
 
 
 def _strongest(vectors: FloatMatrix, count: int, block: Block) -> Directed:
-    """Edges from rows to the `count` nearest candidates other than the row itself."""
-    rows, candidates = block
+    """Edges from rows to the `count` nearest candidates other than the row itself, and the edges wanted back."""
+    rows, candidates, least_back = block
     cosines = vectors[rows] @ vectors[candidates].T
     cosines *= DECIMALS
     np.rint(cosines, out=cosines)
@@ -125,7 +145,12 @@ def _strongest(vectors: FloatMatrix, count: int, block: Block) -> Directed:
     room = count - np.bincount(sources[~ties], minlength=len(rows))
     kept = ~ties
     kept[ties] = _rank_in_group(sources[ties]) < room[sources[ties]]
-    return Directed(rows[sources[kept]], candidates[columns[kept]], values[kept].astype(np.float64) / DECIMALS)
+    forward = Directed(rows[sources[kept]], candidates[columns[kept]], values[kept].astype(np.float64) / DECIMALS)
+    if least_back is None or np.isinf(least_back).all():
+        return forward
+    sources, columns = np.nonzero(cosines >= np.rint(least_back * DECIMALS))
+    values = cosines[sources, columns]
+    return joined([forward, Directed(candidates[columns], rows[sources], values.astype(np.float64) / DECIMALS)])
 
 
 def _rank_in_group(groups: NDArray[np.signedinteger[Any]]) -> NDArray[np.intp]:
