@@ -46,11 +46,6 @@ _LEAST, _LEAD = 0.7, 0.1
 """Least share of the question's words in a description, and least lead over the description of any other term."""
 
 
-def asks_what_it_is(question: str) -> bool:
-    """Whether a question asks what a thing is, does or means."""
-    return _DEFINED.fullmatch(" ".join(question.split())) is not None
-
-
 def define(question: str, units: Sequence[Unit]) -> Reading:
     """The definition of the thing that the question asks about; an abstention if no unit has an entry for it."""
     match = _DEFINED.fullmatch(" ".join(question.split()))
