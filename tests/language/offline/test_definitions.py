@@ -6,7 +6,7 @@ import pytest
 
 from hoptrail.documents.blocks import Piece
 from hoptrail.language.offline.cell_answers import best_cell
-from hoptrail.language.offline.definitions import decided, define, named_by_description
+from hoptrail.language.offline.definitions import define, named_by_description
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import Read
 from hoptrail.text.questions import Question, analyse
@@ -71,19 +71,6 @@ def test_a_thing_is_what_its_entry_says(question: str, answer: str | None) -> No
 )
 def test_an_option_is_named_by_what_it_does(question: str, answer: str | None) -> None:
     assert named_by_description(question, [GLOSSARY, OPTIONS]).answer == answer
-
-
-def test_a_day_with_one_decision_is_told() -> None:
-    log = unit_of(
-        "Decisions",
-        Piece(BlockKind.ITEM, "D-1 (2024-02-05): Close the slipway in winter. Decided by Bo.", 1),
-        Piece(BlockKind.ITEM, "D-2 (2024-02-06): Buy a crane.", 1),
-        Piece(BlockKind.ITEM, "D-3 (2024-02-06): Sell the boat.", 1),
-    )
-    told = decided("What was decided on 5 February 2024?", [log])
-    assert told.answer == "Close the slipway in winter."
-    assert decided("What was decided on 6 February 2024?", [log]).answer is None
-    assert decided("What was decided about the crane?", [log]).answer is None
 
 
 def test_a_person_is_named_by_what_an_entry_says_of_them() -> None:

@@ -20,7 +20,7 @@ from hoptrail.language.closeness import Similarity, encoder_similarity
 from hoptrail.language.completing import clarify, complete
 from hoptrail.language.entity_finders import RULES, EntityFinder, open_finder
 from hoptrail.language.offline.concluding import conclude, read_by_hops
-from hoptrail.language.offline.definitions import decided, define, named_by_description
+from hoptrail.language.offline.definitions import define, named_by_description
 from hoptrail.language.offline.evidence import EvidencePages, open_evidence
 from hoptrail.language.offline.explanations import explain, explain_by_reading, steps
 from hoptrail.language.offline.extracting import extract, standing_alone
@@ -154,9 +154,9 @@ class OfflineLanguage:
     def _answer(self, question: str, units: Sequence[Unit], least: float) -> Reading:
         """An answer of the kind that the question asks for; a how or why is never answered with a noun."""
         asked = corrected(question[: self._settings.question_characters], units)
-        for by_entry in (define(asked, units), decided(asked, units)):
-            if by_entry.answer is not None:
-                return by_entry
+        defined = define(asked, units)
+        if defined.answer is not None:
+            return defined
         kind, similarity = kind_asked(asked), encoder_similarity(self._encoder) if self._encoder else None
         if kind in _QUOTING:
             return _quote(
