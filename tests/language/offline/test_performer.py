@@ -1,4 +1,4 @@
-"""The small tasks: sampling, entailment, sameness, lists that are counted, and bounds on what is looked at."""
+"""The small tasks: sampling, entailment, sameness, and bounds on what is looked at."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from hoptrail.language.offline.explanations import explain, explain_by_reading, 
 from hoptrail.language.offline.extracting import extract, standing_alone
 from hoptrail.language.offline.hops import make_plan
 from hoptrail.language.offline.link_reading import read_links
-from hoptrail.language.offline.listing import asks_count, count, list_by_reading, listing
+from hoptrail.language.offline.listing import list_by_reading, listing
 from hoptrail.language.offline.membership import claim_by_list
 from hoptrail.language.offline.offered import is_beside_choice, weigh_sides
 from hoptrail.language.offline.page_reading import NoReader, Reader
@@ -162,9 +162,7 @@ class OfflineLanguage:
             return _quote(
                 kind, asked, units, similarity, lambda: self._read(asked, open_evidence(units, self._settings), least)
             )
-        reading = count(asked, units) if asks_count(asked) else Reading(None)
-        if reading.answer is None:
-            reading = _of_kind(self._read(asked, open_evidence(units, self._settings), least), kind)
+        reading = _of_kind(self._read(asked, open_evidence(units, self._settings), least), kind)
         if kind is AnswerKind.YES_NO:
             claims = (reading, claim(asked, units, similarity), claim_by_list(asked, units, similarity))
             return max(claims, key=lambda reading: reading.confidence)
