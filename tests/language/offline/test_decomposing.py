@@ -195,49 +195,6 @@ CHAINS = {
 }
 
 
-INTERSECTIONS = {
-    "Which actor starred in both The Salt Road and Night Ferry?": (
-        "Which actor starred in The Salt Road?",
-        "Which actor starred in Night Ferry?",
-    ),
-    "Which tram stops at both Foss Quay and the Arden Theatre?": (
-        "Which tram stops at Foss Quay?",
-        "Which tram stops at the Arden Theatre?",
-    ),
-    "Which trade do Ada Lunt and Piet Korver share?": (
-        "What is the trade of Ada Lunt?",
-        "What is the trade of Piet Korver?",
-    ),
-    "In which town were Ada Lunt and Piet Korver both born?": (
-        "In which town was Ada Lunt born?",
-        "In which town was Piet Korver born?",
-    ),
-    "Which country borders both Norrland and the land where Lake Orrin lies?": (
-        "What is the land where Lake Orrin lies?",
-        "Which country borders Norrland?",
-        "Which country borders #1?",
-    ),
-}
-
-
-@pytest.mark.parametrize("question", INTERSECTIONS)
-def test_two_conditions_are_asked_apart_and_must_agree(question: str) -> None:
-    plan = make_plan(question, OfflineSettings())
-    assert plan.questions == INTERSECTIONS[question]
-    assert len(plan.agreeing) == 2
-    assert plan.agreeing[-1] == len(plan.questions) - 1
-    answers = ["Foss"] * len(plan.questions)
-    assert plan.conclude(answers) == "Foss"
-    assert plan.conclude([*answers[:-1], "Arden"]) is None
-    assert plan.conclude([*answers[:-1], None]) is None
-
-
-def test_lists_agree_on_what_stands_in_both() -> None:
-    plan = make_plan("Which tram stops at both Foss Quay and the Arden Theatre?", OfflineSettings())
-    assert plan.conclude(["Line 2, Line 5 and Line 7", "Line 9 and Line 5"]) == "Line 5"
-    assert plan.conclude(["Line 2 and Line 7", "Line 9 and Line 5"]) is None
-
-
 @pytest.mark.parametrize(
     "question",
     [
@@ -250,7 +207,7 @@ def test_lists_agree_on_what_stands_in_both() -> None:
         "Where did Ada Lunt live and work?",
     ],
 )
-def test_one_condition_with_an_and_stays_one(question: str) -> None:
+def test_a_question_with_an_and_stays_one(question: str) -> None:
     assert make_plan(question, OfflineSettings()).questions == (question,)
 
 

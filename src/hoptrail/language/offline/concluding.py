@@ -1,6 +1,6 @@
 """Answer whole questions: follow the plan hop by hop, also read the question at once, and take the more probable answer.
 
-Rules settle comparisons, conditions that must agree, and figures that would have to be computed. Findings of earlier hops are
+Rules settle comparisons, and figures that would have to be computed. Findings of earlier hops are
 concluded by the plan too, and a new reading of the evidence checks them.
 """
 
@@ -61,9 +61,7 @@ def study(question: str, evidence: EvidencePages, reader: Reader, settings: Offl
     sides = () if plan.comparison else _sides(question)
     followed = FollowedPlan(plan, (), None) if sides else follow(plan, reader, question)
     at_once = _at_once(question, followed, sides, evidence, reader)
-    conditions = [plan.questions[at] for at in plan.agreeing]
-    strangers = max(share_of_strangers(text, evidence) for text in (question, *conditions))
-    return Study(question, followed, tuple(at_once), strangers)
+    return Study(question, followed, tuple(at_once), share_of_strangers(question, evidence))
 
 
 def _at_once(
@@ -203,7 +201,7 @@ def conclude(
 
 
 def _conclusion_of(plan: Plan, findings: Sequence[Finding]) -> str | None:
-    if plan.comparison is None and not plan.agreeing:
+    if plan.comparison is None:
         return findings[-1].answer if findings else None
     by_question = {finding.question: finding.answer for finding in findings}
     if all(question in by_question for question in plan.questions):
