@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
+from hoptrail.language.offline.offered import find_choice
 from hoptrail.text.lexicon import (
     AGES,
     AUXILIARIES,
@@ -89,8 +90,6 @@ class Comparison:
         return self.sides[order > 0] if order else None
 
 
-_ASKED = re.compile(r"^(?P<ask>[^,:]{6,}?)(?:,|:| between )\s*(?P<sides>.+)$")
-_BARE = re.compile(r"^(?P<ask>\w[a-z' ]{5,}?)\s(?P<sides>(?:the )?[A-Z].*)$")
 _MOST_ANALYSED = 600
 
 
@@ -100,26 +99,22 @@ def find_comparison(question: str) -> Comparison | None:
     if len(text) > _MOST_ANALYSED or not text:
         return None
     first = words(text)[0].lower if words(text) else ""
-    if first in {"which", "who", "what", "between", "whose", "of", "in"}:
+    if first in {"which", "who", "what", "whose", "of", "in"}:
         return _choice(text)
     return _pair(text) if first in AUXILIARIES else None
 
 
 def _choice(text: str) -> Comparison | None:
-    match = _ASKED.match(text) or _BARE.match(text)
-    if match is None:
+    choice = find_choice(text)
+    if choice is None or choice.ordering not in EARLIER | LATER | MORE | LESS:
         return None
-    joiner = " and " if " between " in text or text.lower().startswith("between") else " or "
-    one, _, other = match["sides"].rpartition(joiner)
-    sides = (one.strip(" ,"), other.strip())
-    ask = match["ask"].strip()
-    ordering = next((word.lower for word in words(ask) if word.lower in EARLIER | LATER | MORE | LESS), None)
-    if ordering is None or not all(sides):
+    ask, ordering = choice.ask, choice.ordering
+    if ordering not in {word.lower for word in words(ask)}:
         return None
     role = _role(ask)
     side = "{found}" if role else "{side}"
     asked, by = _attribute(ask, ordering, side, person=bool(role) and is_person_noun(role))
-    return _comparison(sides, role, asked, by)
+    return _comparison(choice.sides, role, asked, by)
 
 
 def _comparison(sides: tuple[str, str], role: str, asked: Sequence[str], by: Rule) -> Comparison | None:

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from hoptrail.language.offline.comparisons import Comparison
 from hoptrail.language.offline.evidence import EvidencePages
 from hoptrail.language.offline.hops import FollowedPlan, Plan, follow, make_plan
 from hoptrail.language.offline.judging import Evidence, cut, stored_judge
+from hoptrail.language.offline.offered import find_choice
 from hoptrail.language.offline.page_reading import ReadAnswer, Reader, log_odds
 from hoptrail.language.offline.ruling_out import asks_twice, is_computed, may_answer, share_of_strangers
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Finding, Reading, Step
-from hoptrail.text.mentions import find_mentions, find_names
+from hoptrail.text.mentions import find_mentions
 from hoptrail.text.normal_forms import folded, stands_in
 from hoptrail.text.questions import Wanted, analyse
 from hoptrail.text.values import same_answer, same_value
@@ -58,7 +58,8 @@ class Study:
 def study(question: str, evidence: EvidencePages, reader: Reader, settings: OfflineSettings) -> Study:
     """Follow the plan, and read the question at once if the plan decomposes it."""
     plan = make_plan(question, settings)
-    sides = () if plan.comparison else _sides(question)
+    choice = find_choice(question)
+    sides = choice.sides if choice and not plan.comparison else ()
     followed = FollowedPlan(plan, (), None) if sides else follow(plan, reader, question)
     at_once = _at_once(question, followed, sides, evidence, reader)
     return Study(question, followed, tuple(at_once), share_of_strangers(question, evidence))
@@ -86,14 +87,6 @@ def _whole_side(answer: str, comparison: Comparison | None) -> str:
     """The whole name of a side of the comparison if the answer is a part of it, else the answer."""
     sides = comparison.sides if comparison else ()
     return next((side for side in sides if content_stems(answer) < content_stems(side)), answer)
-
-
-def _sides(question: str) -> tuple[str, ...]:
-    """The two names that a question offers to choose from: `Which is older, Ida Berg or Bo Marsh?`."""
-    for one, other in pairwise(find_names(question)):
-        if question[one.end : other.start].lower().replace("the ", "").strip(' ,".') == "or":
-            return one.text, other.text
-    return ()
 
 
 def options(studied: Study) -> list[Option]:
