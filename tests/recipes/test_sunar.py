@@ -20,11 +20,9 @@ from hoptrail.language.tasks import (
     Complete,
     Decompose,
     Decomposition,
-    Entail,
     Integrate,
     Read,
     Reading,
-    Relation,
     Sample,
     Samples,
     Task,
@@ -288,15 +286,6 @@ def test_some_samples_may_fail_but_not_all(corpus: Corpus, tmp_path: Path) -> No
             language.perform(Sample("Which?", units, 2))
         assert failure.value.usage is not None
         assert failure.value.usage.calls == fake.bill.calls == 4
-
-
-@pytest.mark.parametrize(
-    ("said", "meant"),
-    [("entailment", Relation.ENTAILMENT), ("Entails.", Relation.ENTAILMENT), ("contradictory", Relation.CONTRADICTION)],
-)
-def test_relations_are_read_leniently(said: str, meant: Relation, tmp_path: Path) -> None:
-    with serving(FakeAI(lambda _: json.dumps({"relation": said}))) as fake:
-        assert open_language("chat", context_at(fake, tmp_path)).perform(Entail("q", "a", "b")).value is meant
 
 
 def test_uncertainty_settings_travel_through_toml() -> None:

@@ -22,7 +22,6 @@ from hoptrail.language.tasks import (
     Complete,
     Decompose,
     Decomposition,
-    Entail,
     Equate,
     Extract,
     Extraction,
@@ -31,7 +30,6 @@ from hoptrail.language.tasks import (
     Read,
     Reading,
     Recall,
-    Relation,
     Reply,
     Sample,
     Samples,
@@ -105,17 +103,7 @@ class Failure:
 
 
 Output = (
-    Extraction
-    | QuotedExtraction
-    | str
-    | Decomposition
-    | Reading
-    | QuotedReading
-    | float
-    | Samples
-    | Relation
-    | bool
-    | Failure
+    Extraction | QuotedExtraction | str | Decomposition | Reading | QuotedReading | float | Samples | bool | Failure
 )
 
 
@@ -141,7 +129,6 @@ _OUTPUTS: dict[type[Task[Any]], tuple[type, ...]] = {
     Integrate: (Reading, QuotedReading),
     Recall: (Reading, QuotedReading),
     Sample: (Samples,),
-    Entail: (Relation,),
     Equate: (bool,),
 }
 _WRITTEN: dict[type[Task[Any]], Any] = {
@@ -156,7 +143,6 @@ _WRITTEN: dict[type[Task[Any]], Any] = {
     Integrate: QuotedReading,
     Recall: QuotedReading,
     Sample: Samples,
-    Entail: Relation,
     Equate: bool,
 }
 """The types of replies in a file."""

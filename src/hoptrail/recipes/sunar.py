@@ -4,7 +4,7 @@
                              stage
     NAR                      a budget of readings shared by first stage and frontier            retrieval/passages/adaptive.py
     LLM feedback (ASU)       answers sampled from a batch; scores divided by the number of      answer_uncertainty.py,
-                             their meanings                                                     tasks sample, entail
+                             their meanings                                                     tasks sample, equate
     question answering       the next sub-question, NAR, an answer from the 10 best             hopwise.py, tasks decompose,
                                                                                                 complete, answer
     MER                      path and evidence of all sub-questions give the final answer       task integrate
@@ -238,9 +238,7 @@ class Sunar(Hopwise):
         return cache(open_entailment)
 
     def _penalty(self, asked: str, meter: Meter) -> Penalty:
-        uncertainty = Uncertainty(
-            asked, meter, self.settings.uncertainty, lambda: self.corpus.encoder, self._open_classifier
-        )
+        uncertainty = Uncertainty(asked, meter, self.settings.uncertainty, self._open_classifier)
         budget = QuestionBudget(meter, self.settings.tasks, self.settings.tokens)
         earlier: list[float] = []
 

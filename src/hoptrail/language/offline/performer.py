@@ -47,7 +47,7 @@ from hoptrail.types import AnswerKind, Unit, Usage
 NAME = "offline"
 
 T = TypeVar("T")
-Output = tasks.Extraction | str | tasks.Decomposition | Reading | float | tasks.Samples | tasks.Relation | bool
+Output = tasks.Extraction | str | tasks.Decomposition | Reading | float | tasks.Samples | bool
 
 _OPEN_REFERENCE = re.compile(r"#\d+\b")
 """A sub-question with an unresolved reference cannot be answered."""
@@ -134,8 +134,8 @@ class OfflineLanguage:
                 return self._integrate(task)
             case tasks.Recall():
                 return Reading(None)
-            case tasks.Sample() | tasks.Entail() | tasks.Equate():
-                return _sample(task, self._reader, self._settings) if isinstance(task, tasks.Sample) else _compare(task)
+            case tasks.Sample() | tasks.Equate():
+                return _sample(task, self._reader, self._settings) if isinstance(task, tasks.Sample) else _is_same(task)
         raise TaskFailed(f"offline cannot perform {type(task).__name__}: it is not a language task")
 
     def _decompose(self, task: tasks.Decompose) -> tasks.Decomposition:
@@ -203,12 +203,9 @@ class OfflineLanguage:
         return _of_kind(concluded, kind_asked(task.question[: self._settings.question_characters]))
 
 
-def _compare(task: tasks.Entail | tasks.Equate) -> tasks.Relation | bool:
+def _is_same(task: tasks.Equate) -> bool:
     """Answers have the same meaning if they have the same words: the rules know no synonyms."""
-    if isinstance(task, tasks.Equate):
-        return same_words(task.one, task.other)
-    same = same_words(task.premise, task.hypothesis)
-    return tasks.Relation.ENTAILMENT if same else tasks.Relation.CONTRADICTION
+    return same_words(task.one, task.other)
 
 
 def _quote(
