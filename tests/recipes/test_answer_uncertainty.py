@@ -22,9 +22,7 @@ from hoptrail.recipes.answer_uncertainty import (
     reference_penalty,
     semantic_sets,
 )
-from tiny_classifier import ENTAILMENT as ENTAILS
-from tiny_classifier import NEUTRAL as OPEN
-from tiny_classifier import table, write_tiny_classifier
+from word_classifier import ENTAILMENT, write_word_classifier
 from world import FACTS, make_document, make_passage
 
 UNITS = [make_passage(make_document(title, text)) for title, text in FACTS.items()]
@@ -96,10 +94,14 @@ def test_meaning_is_one_question_a_pair() -> None:
     assert penalties(script, equivalence="meaning") == ([2, 2], 0)
 
 
+WHERE_IN_OSLO = {"where": ENTAILMENT}, {"where": ENTAILMENT, "bergen": [0.0, 0.0, 9.0]}
+"""Whatever answers `where` follows, but for `bergen`: without the question before the answers nothing would."""
+
+
+@pytest.mark.usefixtures("word_classifiers")
 def test_a_classifier_must_find_entailment_both_ways(tmp_path: Path) -> None:
-    """Whatever answers `where` follows, but for `bergen`: without the question before the answers nothing would."""
-    rows = table({"where": ENTAILS}, {"where": ENTAILS, "bergen": 9 * OPEN})
-    nli: dict[str, Any] = {"equivalence": f"nli:{write_tiny_classifier(tmp_path, rows)}", "question": "Where?"}
+    folder = write_word_classifier(tmp_path, *WHERE_IN_OSLO)
+    nli: dict[str, Any] = {"equivalence": f"nli:{folder}", "question": "Where?"}
     assert penalties([sampled("Oslo", "the city of Oslo")], **nli) == ([1, 1], 0)
     assert penalties([sampled("Oslo", "Bergen")], **nli) == ([2, 2], 0)
     assert penalties([sampled("Oslo", "the city of Oslo", "Bergen", "oslo")], **nli) == ([2, 2], 0)
@@ -107,12 +109,12 @@ def test_a_classifier_must_find_entailment_both_ways(tmp_path: Path) -> None:
     assert penalties([sampled("Oslo", None)], abstentions=True, **nli) == ([2, 2], 0)
 
 
+@pytest.mark.usefixtures("word_classifiers")
 def test_the_papers_classifier_judges_where_it_is_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Where it is not, rules do, and that is told once."""
-    rows = table({"where": ENTAILS}, {"where": ENTAILS, "bergen": 9 * OPEN})
-    folder = write_tiny_classifier(tmp_path, rows)
+    folder = write_word_classifier(tmp_path, *WHERE_IN_OSLO)
     script = [sampled("Oslo", "the city of Oslo")]
     for installed, sets, said in ((folder, 1, 0), (None, 2, 1)):
         monkeypatch.setattr(answer_uncertainty, "installed_entailment", lambda installed=installed: installed)
@@ -124,8 +126,9 @@ def test_the_papers_classifier_judges_where_it_is_installed(
     answer_uncertainty.installed_classifier.cache_clear()
 
 
+@pytest.mark.usefixtures("word_classifiers")
 def test_a_classifier_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ModelUnavailable, match=r"absent is no folder|cannot be loaded"):
+    with pytest.raises(ModelUnavailable, match="absent cannot be loaded"):
         penalties([sampled("a", "b")], equivalence=f"nli:{tmp_path / 'absent'}")
 
 

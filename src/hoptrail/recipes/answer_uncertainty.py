@@ -20,7 +20,7 @@ from typing import Literal
 
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Equate, Sample
-from hoptrail.models.entailment import INSTALLED, EntailmentModel, installed_entailment, open_entailment
+from hoptrail.models.entailment import INSTALLED, EntailmentModel, installed_entailment
 from hoptrail.text.mentions import Shape, figure_shape
 from hoptrail.text.normal_forms import same_words
 from hoptrail.text.values import read_date, read_number
@@ -78,7 +78,7 @@ class Uncertainty:
     question: str
     meter: Meter
     settings: UncertaintySettings
-    open_classifier: Callable[[str], EntailmentModel] = open_entailment
+    open_classifier: Callable[[str], EntailmentModel] = EntailmentModel
 
     def penalties(self, evidence: Sequence[Unit]) -> list[float]:
         """For each unit of a batch (best first), the divisor of its score.

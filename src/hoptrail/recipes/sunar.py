@@ -31,7 +31,7 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain
-from hoptrail.models.entailment import EntailmentModel, open_entailment
+from hoptrail.models.entailment import EntailmentModel
 from hoptrail.recipes.answer_uncertainty import Uncertainty, UncertaintySettings
 from hoptrail.recipes.answering import CitedHop, report_hops
 from hoptrail.recipes.hopwise import Concluded, Hopwise, failed_hop, integrate_packed, next_questions, read_for
@@ -235,7 +235,7 @@ class Sunar(Hopwise):
     @cached_property
     def _open_classifier(self) -> Callable[[str], EntailmentModel]:
         """Opens a classifier once, because the recipe answers many questions."""
-        return cache(open_entailment)
+        return cache(EntailmentModel)
 
     def _penalty(self, asked: str, meter: Meter) -> Penalty:
         uncertainty = Uncertainty(asked, meter, self.settings.uncertainty, self._open_classifier)
