@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import astuple, fields, is_dataclass, replace
 from itertools import chain
 from typing import TypeVar, cast
 
@@ -264,26 +264,10 @@ def _traced(draft: Drafted, origins: tuple[str, ...]) -> Drafted:
 
 
 def _task_texts(task: object) -> list[str]:
-    """The texts of a task that may contain words of earlier replies."""
-    match task:
-        case (
-            Read(question=question) | Recall(question=question) | Sample(question=question) | Assess(question=question)
-        ):
-            return [question]
-        case Verify(question=question, answer=answer):
-            return [question, answer]
-        case Equate(question=question, one=one, other=other):
-            return [question, one, other]
-        case Clarify(question=question, context=context):
-            return [question, context]
-        case (
-            Decompose(question=question, findings=findings)
-            | Complete(question=question, findings=findings)
-            | Integrate(question=question, findings=findings)
-        ):
-            texts = ((finding.question, finding.asked, finding.answer or "") for finding in findings)
-            return [question, *chain.from_iterable(texts)]
-    return []
+    """The texts of a task that may contain words of earlier replies: its own and those of its findings, not its units."""
+    given = [getattr(task, field.name) for field in fields(task)] if is_dataclass(task) else []
+    findings = (astuple(finding) for finding in getattr(task, "findings", ()))
+    return [text for text in chain(given, *findings) if type(text) is str]
 
 
 def _output_texts(value: object) -> list[str]:
