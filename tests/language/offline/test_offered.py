@@ -25,6 +25,9 @@ from hoptrail.types import BlockKind, Document, Unit, content_id
         ),
         ("Who is older than the other, Ada Lunt or Bo Marsh?", ("Ada Lunt", "Bo Marsh")),
         ("Which is older between Foss Light and Arden Light?", ("Foss Light", "Arden Light")),
+        ("the old weir or the sluice, which is older?", ("the old weir", "the sluice")),
+        ("Did Gull or Tern carry more herring this year?", ("Gull", "Tern")),
+        ("Which is longer, Gull or Tern, if the bowsprit counts?", ("Gull", "Tern")),
         ("Did Ada Lunt or Bo Marsh draw the mill?", ("Ada Lunt", "Bo Marsh")),
     ],
 )

@@ -18,7 +18,7 @@ from hoptrail.language.offline.page_reading import ReadAnswer, Reader, log_odds
 from hoptrail.language.offline.ruling_out import asks_twice, is_computed, may_answer, share_of_strangers
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Finding, Reading, Step
-from hoptrail.text.mentions import find_mentions
+from hoptrail.text.mentions import find_mentions, find_names
 from hoptrail.text.normal_forms import folded, stands_in
 from hoptrail.text.questions import Wanted, analyse
 from hoptrail.text.values import same_answer, same_value
@@ -59,7 +59,8 @@ def study(question: str, evidence: EvidencePages, reader: Reader, settings: Offl
     """Follow the plan, and read the question at once if the plan decomposes it."""
     plan = make_plan(question, settings)
     choice = find_choice(question)
-    sides = choice.sides if choice and not plan.comparison else ()
+    is_named = choice is not None and all(map(find_names, choice.sides))
+    sides = choice.sides if choice and is_named and not plan.comparison else ()
     followed = FollowedPlan(plan, (), None) if sides else follow(plan, reader, question)
     at_once = _at_once(question, followed, sides, evidence, reader)
     return Study(question, followed, tuple(at_once), share_of_strangers(question, evidence))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from hoptrail.language.closeness import Similarity, close_statements
@@ -28,6 +28,7 @@ _MORE = MORE | word_set(
 _LESS = LESS | word_set("least cheaper cheapest nearest thinner narrower colder cooler drier darker quieter weaker")
 _SINCE = re.compile(r"\bbeen\b.*\blonger\b")
 _MARK = re.compile(r"[,:]| between ")
+_CLAUSE = re.compile(r"[,:] (?=[a-z])")
 _CAPITAL = re.compile(r"(?<= )(?:the )?[A-Z]")
 _FIRST_YEAR = 1000  # smaller numbers are not years
 _CLOSE = 40
@@ -88,16 +89,22 @@ def find_choice(question: str) -> Choice | None:
     left, joined, other = text.rpartition(" and " if is_between else " or ")
     if not joined or not left.strip() or re.search(rf"\b{ordering} than (?!the other\b)", text.lower()):
         return None
-    start = _first_side(left, other, ordering)
-    sides = _trim(left[start:], ordering), _trim(other, ordering)
-    return Choice(left[:start].rstrip(" ,:").removesuffix(" between"), sides, ordering) if all(sides) else None
+    start, ask = _first_side(left, other, ordering), ""
+    if all(word.lower != ordering for word in words(left)):  # `A or B, which is older?`
+        if mark := _MARK.search(other):
+            start, other, ask = left.rfind(",") + 1, other[: mark.start()], other[mark.end() :].strip()
+        elif named := _names_offered(text):
+            return replace(named, ordering=ordering)
+    sides = _trim(left[start:], ordering), _trim(_CLAUSE.split(other)[0], ordering)
+    ask = ask or left[:start].rstrip(" ,:").removesuffix(" between")
+    return Choice(ask, sides, ordering) if all(sides) else None
 
 
 def _names_offered(text: str) -> Choice | None:
     """The first two names that only `or` stands between."""
     for one, other in pairwise(find_names(text)):
         if text[one.end : other.start].lower().replace("the ", "").strip(' ,".') == "or":
-            return Choice(text[: one.start], (one.text, other.text), "")
+            return Choice(text[: one.start] + text[other.end :].lstrip(), (one.text, other.text), "")
     return None
 
 
