@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from hoptrail.language.closeness import Similarity, close_statements, is_covered
 from hoptrail.language.tasks import Reading, Step
-from hoptrail.text.enumerations import enumerated_in, parts_of
 from hoptrail.text.evidence_groups import Group, groups_of
-from hoptrail.text.lexicon import word_set
+from hoptrail.text.lexicon import FUNCTION_WORDS, word_set
+from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.text.words import content_stems, words
 from hoptrail.types import AnswerKind, BlockKind, Cell, Unit
@@ -59,7 +59,7 @@ def list_by_reading(question: str, units: Sequence[Unit], quoted: Reading, readi
         return replace(quoted, confidence=reading.confidence)
     support = reading.steps[-1].support
     for said in (said for unit in units for said in statements_of(unit) if said.support[:1] == support[:1]):
-        for items in enumerated_in(said.text):
+        for items in _enumerated_in(said.text):
             if len(items) >= _FEWEST and any(given & content_stems(item) for item in items):
                 return replace(
                     list_reading(question, [said], items, AnswerKind.LIST, 1.0), confidence=reading.confidence
@@ -172,7 +172,7 @@ def _of_keyed_lines(question: str, asked: _ListQuestion, units: Sequence[Unit]) 
             if found := _KEYED.match(said.text.strip()):
                 stems = content_stems(f"{said.seen.partition(': ')[0]} {found['key']}")
                 share = len(asked.words & stems) / max(1, len(asked.words))
-                yield share + 0.03, list_reading(question, [said], parts_of(found["values"]), AnswerKind.LIST, share)
+                yield share + 0.03, list_reading(question, [said], _parts_of(found["values"]), AnswerKind.LIST, share)
 
 
 def _of_sentences(
@@ -183,7 +183,7 @@ def _of_sentences(
         said = close.said
         if said.block is not None and (said.block.cells or said.block.kind is BlockKind.CODE):
             continue
-        for items in enumerated_in(said.text):
+        for items in _enumerated_in(said.text):
             stems = content_stems(said.seen)
             conditions = asked.words - asked.noun or asked.words
             share = sum(is_covered(word, stems) for word in conditions) / len(conditions)
@@ -191,3 +191,28 @@ def _of_sentences(
             if new and len(items) >= _FEWEST and all(len(words(item)) <= 5 for item in items):
                 share -= _FREE_TEXT
                 yield share, list_reading(question, [said], items, AnswerKind.LIST, share)
+
+
+_SERIES = re.compile(r"(?:[^,;:.()]{1,80}, )+[^,;:.()]{1,60}?,? (?:and|or) [^,;:.()]{1,60}|[^,;:.() ]+ and [^,;:.() ]+")
+_PARTS = re.compile(r",\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+|;\s*")
+
+
+def _enumerated_in(text: str) -> Iterator[tuple[str, ...]]:
+    """Yield the parts of each enumeration in `text`."""
+    for series in _SERIES.finditer(squeeze(text)):
+        yield _parts_of(_without_lead(series.group()))
+
+
+def _parts_of(values: str) -> tuple[str, ...]:
+    """The parts of `A, B and C`."""
+    return tuple(part for value in _PARTS.split(values) if (part := value.strip(" .")))
+
+
+def _without_lead(series: str) -> str:
+    """Drop the words before the first item: `only possible on Linux, macOS` begins with `Linux`."""
+    first, separator, rest = series.partition(", ") if ", " in series else series.partition(" and ")
+    opening = words(first)
+    last = max((at for at, word in enumerate(opening) if word.lower in FUNCTION_WORDS), default=-1)
+    if last >= 0 and last + 1 < len(opening):
+        first = first[opening[last + 1].start :]
+    return f"{first}{separator}{rest}"

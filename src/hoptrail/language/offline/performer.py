@@ -27,11 +27,10 @@ from hoptrail.language.offline.extracting import extract, standing_alone
 from hoptrail.language.offline.hops import make_plan
 from hoptrail.language.offline.link_reading import read_links
 from hoptrail.language.offline.listing import list_by_reading, listing
-from hoptrail.language.offline.membership import claim_by_list
 from hoptrail.language.offline.offered import is_beside_choice, weigh_sides
 from hoptrail.language.offline.page_reading import NoReader, Reader
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.language.offline.yes_no import claim
+from hoptrail.language.offline.yes_no import claim, claim_by_list
 from hoptrail.language.question_kinds import kind_asked
 from hoptrail.language.spelling import corrected
 from hoptrail.language.tasks import Reading, Reply, Task
