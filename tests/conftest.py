@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import hypothesis
 import pytest
 
+import word_classifier
 from command import Hoptrail
 from hoptrail.types import Document
 from world import FACTS, HashingEncoder, make_document, write_facts
@@ -30,6 +32,12 @@ def documents() -> list[Document]:
 def world(tmp_path: Path) -> Path:
     """The facts as a folder of text files."""
     return write_facts(tmp_path / "world")
+
+
+@pytest.fixture
+def word_classifiers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the package sentence-transformers were installed, with classifiers of words."""
+    monkeypatch.setitem(sys.modules, "sentence_transformers", word_classifier.as_package())
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import pytest
 
 from hoptrail.errors import ModelUnavailable, UsageError
 from hoptrail.models.encoder_factory import check_encoder, open_encoder
+from hoptrail.models.entailment import EntailmentModel
 from hoptrail.models.minilm import MiniLmEncoder
 from hoptrail.models.rerankers import CrossEncoderReranker
 
@@ -51,6 +52,7 @@ def test_a_name_can_be_checked_without_opening_what_is_called_so(
         (lambda: open_encoder("sentence-transformers:some/model"), "sentence-transformers"),
         (lambda: open_encoder("fastembed:some/model"), "fastembed"),
         (lambda: CrossEncoderReranker("some/model"), "sentence-transformers"),
+        (lambda: EntailmentModel("some/model"), "sentence-transformers"),
     ],
 )
 def test_a_missing_package_is_named_with_its_command(

@@ -18,12 +18,10 @@ from hoptrail.language.tasks import (
     Complete,
     Decompose,
     Decomposition,
-    Entail,
     Equate,
     Integrate,
     Read,
     Reading,
-    Relation,
     Reply,
     Sample,
     Samples,
@@ -206,8 +204,6 @@ class Laborious:
                 return 0.0
             case Sample(samples=samples):
                 return Samples(tuple(self._new() for _ in range(samples)))
-            case Entail():
-                return Relation.NEUTRAL
             case Equate():
                 return False
             case Clarify(question=question):

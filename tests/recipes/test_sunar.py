@@ -20,11 +20,9 @@ from hoptrail.language.tasks import (
     Complete,
     Decompose,
     Decomposition,
-    Entail,
     Integrate,
     Read,
     Reading,
-    Relation,
     Sample,
     Samples,
     Task,
@@ -38,8 +36,7 @@ from hoptrail.retrieval.units.keyword import keyword_search
 from hoptrail.types import Hop, Ranking, Verdict
 from recipes.chain_world import ASKED, QUESTION, SAID, RecordingLanguage, Script
 from recipes.test_contract import check_answer
-from tiny_classifier import ENTAILMENT as ENTAILS
-from tiny_classifier import table, write_tiny_classifier
+from word_classifier import ENTAILMENT, write_word_classifier
 
 HOP: Callable[[int], Any] = lambda number: (Read, reading(*SAID[number]))  # noqa: E731
 
@@ -168,9 +165,10 @@ def test_feedback_moves_a_doubtful_batch_down(corpus: Corpus) -> None:
     assert list(calm)[-1] != list(moved)[-1] == first
 
 
+@pytest.mark.usefixtures("word_classifiers")
 def test_a_classifier_of_entailment_is_opened_once(corpus: Corpus, tmp_path: Path) -> None:
     """The second question is asked when its files are gone; nothing is asked of the language but samples."""
-    folder = write_tiny_classifier(tmp_path / "nli", table({}, {"bergen": ENTAILS}))
+    folder = write_word_classifier(tmp_path / "nli", {}, {"bergen": ENTAILMENT})
     samples: Script = [
         (Sample, Samples(("Bergen", "Bergen town", "Oslo"))),
         (Read, Reading(None)),
@@ -288,15 +286,6 @@ def test_some_samples_may_fail_but_not_all(corpus: Corpus, tmp_path: Path) -> No
             language.perform(Sample("Which?", units, 2))
         assert failure.value.usage is not None
         assert failure.value.usage.calls == fake.bill.calls == 4
-
-
-@pytest.mark.parametrize(
-    ("said", "meant"),
-    [("entailment", Relation.ENTAILMENT), ("Entails.", Relation.ENTAILMENT), ("contradictory", Relation.CONTRADICTION)],
-)
-def test_relations_are_read_leniently(said: str, meant: Relation, tmp_path: Path) -> None:
-    with serving(FakeAI(lambda _: json.dumps({"relation": said}))) as fake:
-        assert open_language("chat", context_at(fake, tmp_path)).perform(Entail("q", "a", "b")).value is meant
 
 
 def test_uncertainty_settings_travel_through_toml() -> None:

@@ -19,15 +19,15 @@ from recipes.chain_world import ASKED, QUESTION
 
 
 def model(body: Body) -> str:
-    """Two sub-questions; samples that disagree by their seed; answers that mean the same entail each other."""
+    """Two sub-questions; samples that disagree by their seed; all answers mean the same."""
     task, given = task_of(body), body["messages"][1]["content"]
     if task == "decompose_next":
         asked = [question for question in ASKED[:2] if question not in given]
         return json.dumps({"questions": asked[:1]})
     if task == "sample":
         return json.dumps({"reasoning": "so", "answer": ["Orla Finch", "Finch", None][body["seed"] % 3]})
-    if task == "entail":
-        return json.dumps({"relation": "entailment"})
+    if task == "equate":
+        return json.dumps({"difference": "nothing", "same": "yes"})
     return json.dumps(
         {"steps": [], "answer": "Orla Finch" if f"Question: {ASKED[0]}" in given else "Wrenmouth", "confidence": 0.9}
     )
@@ -36,7 +36,7 @@ def model(body: Body) -> str:
 def test_calls_are_those_that_the_server_billed_and_are_paid_once(corpus: Corpus, tmp_path: Path) -> None:
     settings = replace(
         PAPER,
-        uncertainty=replace(PAPER.uncertainty, samples=4, equivalence="entailment"),
+        uncertainty=replace(PAPER.uncertainty, samples=4, equivalence="meaning"),
         adaptive=AdaptiveSettings(batch=4, budget=6),
     )
     with serving(FakeAI(model)) as fake:
@@ -49,12 +49,12 @@ def test_calls_are_those_that_the_server_billed_and_are_paid_once(corpus: Corpus
         assert {task: asked.count(task) for task in dict.fromkeys(asked)} == {
             "decompose_next": 3,
             "sample": 4 * batches,
-            "entail": asked.count("entail"),
+            "equate": asked.count("equate"),
             "answer": 2,
             "integrate_evidence": 1,
         }
         assert batches == 4, "two sub-questions of two batches each"
-        assert asked.count("entail") == 2 * 2, "the second batch has the same answers"
+        assert asked.count("equate") == 2, "the second batch has the same answers"
         sampled = [entry.body for entry in fake.log if task_of(entry.body) == "sample"]
         assert {body["temperature"] for body in sampled} == {0.3}
         assert sorted(body["seed"] for body in sampled) == sorted([1, 2, 3, 4] * batches)

@@ -29,7 +29,6 @@ def test_items_lines_and_rows_are_entries_with_their_places() -> None:
     for entry in entries_of(unit):
         assert unit.text[entry.start : entry.end].strip().endswith(entry.description)
     assert next(entries_of(unit)).first_sentence == "Make a branch."
-    assert next(entries_of(unit)).label == "-c <new>, --create[=<new>]: "
 
 
 def test_an_option_without_a_colon_is_an_entry() -> None:

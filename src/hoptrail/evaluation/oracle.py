@@ -29,14 +29,12 @@ from hoptrail.language.tasks import (
     Complete,
     Decompose,
     Decomposition,
-    Entail,
     Equate,
     Extract,
     Integrate,
     Read,
     Reading,
     Recall,
-    Relation,
     Reply,
     Sample,
     Samples,
@@ -101,7 +99,7 @@ class _Walk:
         self._position: int | None = None
         self._answered: frozenset[int] = frozenset()
 
-    def perform(self, task: object) -> Decomposition | str | Reading | float | Samples | Relation | bool:
+    def perform(self, task: object) -> Decomposition | str | Reading | float | Samples | bool:
         """The value of the reply to a task.
 
         Raises:
@@ -124,9 +122,6 @@ class _Walk:
                 return Samples(
                     (self._read(question, evidence).answer,)
                 )  # a perfect reader always gives the same answer
-            case Entail(_, premise, hypothesis):
-                same = normalise(premise) == normalise(hypothesis)
-                return Relation.ENTAILMENT if same else Relation.CONTRADICTION
             case Equate(_, one, other):
                 return normalise(one) == normalise(other)
         raise TaskFailed(f"the oracle cannot perform the task {type(task).__name__}.")

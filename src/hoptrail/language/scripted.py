@@ -12,31 +12,22 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, get_args
 
 from hoptrail.errors import TaskFailed, UsageError
 from hoptrail.language.tasks import (
     TASK_NAMES,
     Assess,
-    Clarify,
-    Complete,
-    Decompose,
     Decomposition,
-    Entail,
-    Equate,
     Extract,
     Extraction,
     Fact,
     Integrate,
     Read,
     Reading,
-    Recall,
-    Relation,
     Reply,
-    Sample,
     Samples,
     Step,
-    Summarise,
     Task,
     Verify,
 )
@@ -105,17 +96,7 @@ class Failure:
 
 
 Output = (
-    Extraction
-    | QuotedExtraction
-    | str
-    | Decomposition
-    | Reading
-    | QuotedReading
-    | float
-    | Samples
-    | Relation
-    | bool
-    | Failure
+    Extraction | QuotedExtraction | str | Decomposition | Reading | QuotedReading | float | Samples | bool | Failure
 )
 
 
@@ -129,37 +110,24 @@ class ScriptedReply:
     completion_tokens: int = 0
 
 
-_OUTPUTS: dict[type[Task[Any]], tuple[type, ...]] = {
-    Extract: (Extraction, QuotedExtraction),
-    Summarise: (str,),
-    Decompose: (Decomposition,),
-    Complete: (str,),
-    Clarify: (str,),
-    Read: (Reading, QuotedReading),
-    Assess: (float, int),
-    Verify: (float, int),
-    Integrate: (Reading, QuotedReading),
-    Recall: (Reading, QuotedReading),
-    Sample: (Samples,),
-    Entail: (Relation,),
-    Equate: (bool,),
-}
-_WRITTEN: dict[type[Task[Any]], Any] = {
-    Extract: QuotedExtraction,
-    Summarise: str,
-    Decompose: Decomposition,
-    Complete: str,
-    Clarify: str,
-    Read: QuotedReading,
-    Assess: float,
-    Verify: float,
-    Integrate: QuotedReading,
-    Recall: QuotedReading,
-    Sample: Samples,
-    Entail: Relation,
-    Equate: bool,
-}
-"""The types of replies in a file."""
+_QUOTING: dict[type, type] = {Reading: QuotedReading, Extraction: QuotedExtraction}
+"""Types of outputs, and those that stand for them in a script."""
+
+
+def _output_of(task: type[Task[Any]]) -> type:
+    """The type of a task's output."""
+    (base,) = task.__orig_bases__  # type: ignore[attr-defined]
+    (output,) = get_args(base)
+    return cast("type", output)
+
+
+def _is_reply_to(task: Task[Any], reply: ScriptedReply) -> bool:
+    if type(task) not in TASK_NAMES or reply.task not in {None, type(task)}:
+        return False
+    output = _output_of(type(task))
+    return isinstance(reply.output, (output, _QUOTING.get(output, output), Failure)) or (
+        output is float and isinstance(reply.output, int)
+    )
 
 
 class ScriptedLanguage:
@@ -198,9 +166,7 @@ class ScriptedLanguage:
         if not self._replies:
             raise TaskFailed(f"the script has no reply left, but {asked} was asked for: {task}")
         reply = self._replies[0]
-        if reply.task not in {None, type(task)} or not isinstance(
-            reply.output, (*_OUTPUTS.get(type(task), ()), Failure)
-        ):
+        if not _is_reply_to(task, reply):
             raise TaskFailed(f"the script's next reply is {_describe(reply)}, but {asked} was asked for: {task}")
         self._replies.popleft()
         if isinstance(reply.output, Failure):
@@ -268,10 +234,11 @@ def _parse(line: str, place: str) -> ScriptedReply:
             raise UsageError(f"{place}: no task is called {row.task!r}; the tasks are {', '.join(TASK_NAMES.values())}")
         if (row.fail is None) == (row.reply is None):
             raise UsageError(f"{place}: a line gives either a reply or a reason to fail")
+        given = _output_of(task)
         output = (
             Failure(row.fail)
             if row.fail is not None
-            else TypeAdapter(_WRITTEN[task]).validate_json(json.dumps(row.reply), strict=True)
+            else TypeAdapter(_QUOTING.get(given, given)).validate_json(json.dumps(row.reply), strict=True)
         )
     except ValidationError as error:
         raise UsageError(f"{place}: {error}") from error

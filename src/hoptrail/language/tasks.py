@@ -216,23 +216,6 @@ class Sample(Task[Samples]):
     samples: int
 
 
-class Relation(StrEnum):
-    """How one answer relates to another: the other follows, may or may not hold, or cannot hold."""
-
-    ENTAILMENT = "entailment"
-    NEUTRAL = "neutral"
-    CONTRADICTION = "contradiction"
-
-
-@dataclass(frozen=True, slots=True)
-class Entail(Task[Relation]):
-    """If `premise` is a true answer to `question`, is `hypothesis` one too? In one direction only."""
-
-    question: str
-    premise: str
-    hypothesis: str
-
-
 @dataclass(frozen=True, slots=True)
 class Equate(Task[bool]):
     """Do two answers to `question` mean the same, whatever their wording?"""
@@ -254,7 +237,6 @@ TASK_NAMES: dict[type[Task[object]], str] = {
     Integrate: "integrate",
     Recall: "recall",
     Sample: "sample",
-    Entail: "entail",
     Equate: "equate",
 }
 """The names of tasks in prompts, logs and schemas."""

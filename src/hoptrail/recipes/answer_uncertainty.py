@@ -2,7 +2,7 @@
 
 SUNAR, section "LLM feedback for Neighborhood Aware Retrieval" (ASU): sample several answers from one prompt with the whole batch,
 group them into sets of one meaning (Kuhn et al. 2023), and divide the batch's scores by the number of sets. One penalty for a
-batch reorders batches, never documents within one; the other granularities, which the paper lacks, do.
+batch reorders batches, never documents within one.
 
 Answers are compared, not rationales. Knows nothing of rankings, budgets or where evidence comes from.
 """
@@ -12,16 +12,15 @@ from __future__ import annotations
 import itertools
 import logging
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
 from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Entail, Equate, Relation, Sample
-from hoptrail.models.encoder import Encoder
-from hoptrail.models.entailment import INSTALLED, EntailmentModel, installed_entailment, open_entailment
+from hoptrail.language.tasks import Equate, Sample
+from hoptrail.models.entailment import INSTALLED, EntailmentModel, installed_entailment
 from hoptrail.text.mentions import Shape, figure_shape
 from hoptrail.text.normal_forms import same_words
 from hoptrail.text.values import read_date, read_number
@@ -35,7 +34,7 @@ _log = logging.getLogger(__name__)
 ABSTENTION = ""
 """Stands for an abstention among answers: no answer is empty."""
 
-EQUIVALENCES = ("rules", "installed", "string", "embedding", "meaning", "entailment", "not-contradicted")
+EQUIVALENCES = ("rules", "installed", "string", "meaning")
 """All values of `equivalence` but `nli:MODEL`."""
 
 
@@ -45,28 +44,23 @@ class UncertaintySettings:
 
     `equivalence` without a language: `rules`, the same words or the same date or number; `nli:MODEL`, entailment both ways by a
     classifier (the paper; `models/entailment.py`); `installed`, the paper's classifier if it is in this machine's cache of
-    models, else rules (logged); `string`, equal but for case and articles; `embedding`, a cosine of at least `likeness`. Judged
-    by the language: `meaning`, one task a pair; or, with up to two tasks a pair, `entailment` both ways or `not-contradicted`
-    either way (the released code).
+    models, else rules (logged); `string`, equal but for case and articles. Judged by the language: `meaning`, one task a pair.
 
     `sets`: an answer joins the first set whose first member means the same (`first`), or merges all sets in which a member does
     (`linked`), as entailment is not transitive. `penalty`: the number of `sets`; their `effective` number (the exponential of
     their entropy, milder if one answer prevails); or half the number of pairs that differ, at least half of 1 (`reference`, the
-    released code, which so doubles a score without dissent). `granularity`: one penalty for the `batch`; for each document, how
-    much it adds to the sets of its batch (`leave-one-out`) or its sets alone (`document`).
+    released code, which so doubles a score without dissent).
     """
 
     samples: int = 10
     equivalence: str = "string"
-    likeness: float = 0.85
     sets: Literal["first", "linked"] = "first"
     penalty: Literal["sets", "effective", "reference"] = "sets"
     abstentions: bool = False
-    granularity: Literal["batch", "leave-one-out", "document"] = "batch"
 
     def __post_init__(self) -> None:
-        if self.samples < 1 or not -1 <= self.likeness <= 1:
-            raise ValueError("samples are at least 1, and likeness lies between -1 and 1")
+        if self.samples < 1:
+            raise ValueError("samples are at least 1")
         if self.equivalence not in EQUIVALENCES and not self.entailment_model:
             raise ValueError(f"equivalence is {', '.join(EQUIVALENCES)} or nli:MODEL, not {self.equivalence!r}")
 
@@ -79,15 +73,12 @@ class UncertaintySettings:
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """Penalties on evidence for one question. Only `embedding` needs `open_encoder`; only `nli:MODEL` and `installed` need
-    `open_classifier`.
-    """
+    """Penalties on evidence for one question. Only `nli:MODEL` and `installed` need `open_classifier`."""
 
     question: str
     meter: Meter
     settings: UncertaintySettings
-    open_encoder: Callable[[], Encoder]
-    open_classifier: Callable[[str], EntailmentModel] = open_entailment
+    open_classifier: Callable[[str], EntailmentModel] = EntailmentModel
 
     def penalties(self, evidence: Sequence[Unit]) -> list[float]:
         """For each unit of a batch (best first), the divisor of its score.
@@ -96,32 +87,20 @@ class Uncertainty:
             TaskFailed: from the language.
             ModelUnavailable: the model of `nli:MODEL` cannot be opened or run.
         """
-        if not evidence:
-            return []
-        match self.settings.granularity:
-            case "batch":
-                return [self._penalty_of(evidence)] * len(evidence)
-            case "document":
-                return [self._penalty_of([unit]) for unit in evidence]
-            case "leave-one-out":
-                whole = self._penalty_of(evidence)
-                without = [self._penalty_of([*evidence[:at], *evidence[at + 1 :]]) for at in range(len(evidence))]
-                return [max(1.0, 1.0 + whole - rest) for rest in without]
+        return [self._penalty_of(evidence)] * len(evidence) if evidence else []
 
     def _penalty_of(self, evidence: Sequence[Unit]) -> float:
-        if not evidence:
-            return 1.0
         drawn = self.meter.perform(Sample(self.question, tuple(evidence), self.settings.samples)).answers
         counted = _unify_wording([answer or ABSTENTION for answer in drawn if answer or self.settings.abstentions])
-        same = self._same(counted)
+        same = self._same()
         if self.settings.penalty == "reference":
             return reference_penalty(counted, same)
         sets = semantic_sets(counted, same, linked=self.settings.sets == "linked")
         return effective_number(sets) if self.settings.penalty == "effective" else float(max(1, len(sets)))
 
-    def _same(self, answers: Sequence[str]) -> Same:
+    def _same(self) -> Same:
         """Compare each pair at most once, equal answers without judging. An abstention equals only an abstention."""
-        judge = self._judge(answers)
+        judge = self._judge()
         known: dict[tuple[str, str], bool] = {}
 
         def same(one: str, other: str) -> bool:
@@ -134,7 +113,7 @@ class Uncertainty:
 
         return same
 
-    def _judge(self, answers: Sequence[str]) -> Same:
+    def _judge(self) -> Same:
         match self.settings.equivalence:
             case "rules":
                 return _same_by_rules
@@ -143,16 +122,8 @@ class Uncertainty:
                 return self._entails_both_ways(str(folder)) if folder else _same_by_rules
             case "string":
                 return same_words
-            case "embedding":
-                texts = sorted(set(answers))
-                vectors = dict(zip(texts, self.open_encoder().encode(texts), strict=True)) if texts else {}
-                return lambda one, other: float(vectors[one] @ vectors[other]) >= self.settings.likeness
             case "meaning":
                 return lambda one, other: self.meter.perform(Equate(self.question, one, other))
-            case "entailment":
-                return lambda one, other: all(it is Relation.ENTAILMENT for it in self._relations(one, other))
-            case "not-contradicted":
-                return lambda one, other: all(it is not Relation.CONTRADICTION for it in self._relations(one, other))
             case _:
                 return self._entails_both_ways(self.settings.entailment_model)
 
@@ -165,11 +136,6 @@ class Uncertainty:
             return all(classifier.entails([(first, second), (second, first)]))
 
         return same
-
-    def _relations(self, one: str, other: str) -> Iterator[Relation]:
-        """The relation of `one` to `other`, then of `other` to `one`, lazily."""
-        yield self.meter.perform(Entail(self.question, one, other))
-        yield self.meter.perform(Entail(self.question, other, one))
 
 
 @cache

@@ -4,7 +4,7 @@
                              stage
     NAR                      a budget of readings shared by first stage and frontier            retrieval/passages/adaptive.py
     LLM feedback (ASU)       answers sampled from a batch; scores divided by the number of      answer_uncertainty.py,
-                             their meanings                                                     tasks sample, entail
+                             their meanings                                                     tasks sample, equate
     question answering       the next sub-question, NAR, an answer from the 10 best             hopwise.py, tasks decompose,
                                                                                                 complete, answer
     MER                      path and evidence of all sub-questions give the final answer       task integrate
@@ -31,7 +31,7 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain
-from hoptrail.models.entailment import EntailmentModel, open_entailment
+from hoptrail.models.entailment import EntailmentModel
 from hoptrail.recipes.answer_uncertainty import Uncertainty, UncertaintySettings
 from hoptrail.recipes.answering import CitedHop, report_hops
 from hoptrail.recipes.hopwise import Concluded, Hopwise, failed_hop, integrate_packed, next_questions, read_for
@@ -235,12 +235,10 @@ class Sunar(Hopwise):
     @cached_property
     def _open_classifier(self) -> Callable[[str], EntailmentModel]:
         """Opens a classifier once, because the recipe answers many questions."""
-        return cache(open_entailment)
+        return cache(EntailmentModel)
 
     def _penalty(self, asked: str, meter: Meter) -> Penalty:
-        uncertainty = Uncertainty(
-            asked, meter, self.settings.uncertainty, lambda: self.corpus.encoder, self._open_classifier
-        )
+        uncertainty = Uncertainty(asked, meter, self.settings.uncertainty, self._open_classifier)
         budget = QuestionBudget(meter, self.settings.tasks, self.settings.tokens)
         earlier: list[float] = []
 

@@ -37,11 +37,6 @@ class Entry:
     headers: tuple[str, ...] = ()
 
     @property
-    def label(self) -> str:
-        """All that stands before the description."""
-        return self.said.unit.text[self.start : self.described]
-
-    @property
     def description(self) -> str:
         """What is said of the terms, without white space around it."""
         return self.said.unit.text[self.described : self.end].strip()

@@ -16,7 +16,6 @@ from hoptrail.language.tasks import (
     Complete,
     Decompose,
     Decomposition,
-    Entail,
     Equate,
     Extract,
     Fact,
@@ -25,7 +24,6 @@ from hoptrail.language.tasks import (
     Read,
     Reading,
     Recall,
-    Relation,
     Sample,
     Step,
     Summarise,
@@ -201,12 +199,10 @@ def test_a_judgement_is_a_word_and_no_number(
     assert "probab" not in fake.log[0].prompt
 
 
-def test_equivalence_and_one_direction_are_separate_questions(fake: FakeAI, speaking: Speaking) -> None:
-    replies = {"equate": {"difference": "nothing", "same": "yes"}, "entail": {"reason": "", "relation": "neutral"}}
-    language = speaking(by_task(replies))
+def test_equivalence_is_one_question(fake: FakeAI, speaking: Speaking) -> None:
+    language = speaking(by_task({"equate": {"difference": "nothing", "same": "yes"}}))
     assert language.perform(Equate("Where?", "Wrenmouth", "the town of Wrenmouth")).value is True
-    assert language.perform(Entail("Where?", "in the north", "in Wrenmouth")).value is Relation.NEUTRAL
-    assert [task_of(asked.body) for asked in fake.log] == ["equate", "entail"]
+    assert [task_of(asked.body) for asked in fake.log] == ["equate"]
 
 
 def test_recall_answers_from_memory_or_not(speaking: Speaking) -> None:

@@ -53,7 +53,6 @@ def test_an_answer_stands_after_its_mark_or_is_the_first_sentence(text: str, ans
         ("word " * 100, schemas.ReadingReply),
         ("ENOUGH: perhaps", schemas.AssessReply),
         ("It is hard to say.", schemas.AssessReply),
-        ("RELATION: cousins", schemas.EntailReply),
         ("Rivers rise in hills.", schemas.DecomposeReply),
         ("The Isk and the Marn are rivers.", schemas.ExtractReply),
     ],
@@ -83,8 +82,6 @@ def test_judgements_are_read_in_a_word() -> None:
     assert plain("Nothing is missing.\nENOUGH: Yes, it is.", schemas.AssessReply).enough == 1.0
     assert plain("SUPPORTS: partly", schemas.VerifyReply).supports == 0.25
     assert plain("No, they differ.", schemas.EquateReply).same == "no"
-    relation = plain("It follows.\nRELATION: Entailment.", schemas.EntailReply)
-    assert (relation.relation, relation.reason) == ("entailment", "It follows.")
 
 
 def test_facts_are_about_the_names_that_stand_in_them() -> None:

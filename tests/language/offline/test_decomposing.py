@@ -137,25 +137,6 @@ CHAINS = {
     "In which county is the village of Foss located?": ("In which county is the village of Foss located?",),
     "Where was the glaciologist Ada Lunt born?": ("Where was the glaciologist Ada Lunt born?",),
     "Who is older, Ada Lunt or Piet Korver?": ("When was Ada Lunt born?", "When was Piet Korver born?"),
-    "Was the film Night Ferry released before The Glass Hen?": (
-        "When was Night Ferry released?",
-        "When was The Glass Hen released?",
-    ),
-    "Did the composer of Night Ferry die after the composer of The Glass Hen?": (
-        "Who is the composer of Night Ferry?",
-        "When did #1 die?",
-        "Who is the composer of The Glass Hen?",
-        "When did #3 die?",
-    ),
-    "Is Arden University older than Dun University?": (
-        "When was Arden University founded?",
-        "When was Dun University founded?",
-    ),
-    "Is the Tarn Bridge longer than the Ox Bridge?": ("How long is the Tarn Bridge?", "How long is the Ox Bridge?"),
-    "Does the village of Foss have a larger population than Dunmere?": (
-        "What is the population of Foss?",
-        "What is the population of Dunmere?",
-    ),
     "Are Arden FC and Dun FC both football clubs?": (
         "Is Arden FC one of the football clubs?",
         "Is Dun FC one of the football clubs?",
@@ -195,49 +176,6 @@ CHAINS = {
 }
 
 
-INTERSECTIONS = {
-    "Which actor starred in both The Salt Road and Night Ferry?": (
-        "Which actor starred in The Salt Road?",
-        "Which actor starred in Night Ferry?",
-    ),
-    "Which tram stops at both Foss Quay and the Arden Theatre?": (
-        "Which tram stops at Foss Quay?",
-        "Which tram stops at the Arden Theatre?",
-    ),
-    "Which trade do Ada Lunt and Piet Korver share?": (
-        "What is the trade of Ada Lunt?",
-        "What is the trade of Piet Korver?",
-    ),
-    "In which town were Ada Lunt and Piet Korver both born?": (
-        "In which town was Ada Lunt born?",
-        "In which town was Piet Korver born?",
-    ),
-    "Which country borders both Norrland and the land where Lake Orrin lies?": (
-        "What is the land where Lake Orrin lies?",
-        "Which country borders Norrland?",
-        "Which country borders #1?",
-    ),
-}
-
-
-@pytest.mark.parametrize("question", INTERSECTIONS)
-def test_two_conditions_are_asked_apart_and_must_agree(question: str) -> None:
-    plan = make_plan(question, OfflineSettings())
-    assert plan.questions == INTERSECTIONS[question]
-    assert len(plan.agreeing) == 2
-    assert plan.agreeing[-1] == len(plan.questions) - 1
-    answers = ["Foss"] * len(plan.questions)
-    assert plan.conclude(answers) == "Foss"
-    assert plan.conclude([*answers[:-1], "Arden"]) is None
-    assert plan.conclude([*answers[:-1], None]) is None
-
-
-def test_lists_agree_on_what_stands_in_both() -> None:
-    plan = make_plan("Which tram stops at both Foss Quay and the Arden Theatre?", OfflineSettings())
-    assert plan.conclude(["Line 2, Line 5 and Line 7", "Line 9 and Line 5"]) == "Line 5"
-    assert plan.conclude(["Line 2 and Line 7", "Line 9 and Line 5"]) is None
-
-
 @pytest.mark.parametrize(
     "question",
     [
@@ -250,7 +188,7 @@ def test_lists_agree_on_what_stands_in_both() -> None:
         "Where did Ada Lunt live and work?",
     ],
 )
-def test_one_condition_with_an_and_stays_one(question: str) -> None:
+def test_a_question_with_an_and_stays_one(question: str) -> None:
     assert make_plan(question, OfflineSettings()).questions == (question,)
 
 
@@ -329,9 +267,6 @@ def test_a_side_is_given_by_its_whole_name() -> None:
     [
         ("Does Ada Lunt have the same nationality as Piet Korver?", ("Dutch", "Dutch"), "yes"),
         ("Does Ada Lunt have the same nationality as Piet Korver?", ("Dutch", "Danish"), "no"),
-        ("Is the Tarn Bridge longer than the Ox Bridge?", ("90 m", "40 m"), "yes"),
-        ("Is the Tarn Bridge longer than the Ox Bridge?", ("40 m", "90 m"), "no"),
-        ("Is the Tarn Bridge longer than the Ox Bridge?", ("long", "90 m"), None),
         ("Who is older, Ada Lunt or Piet Korver?", ("1850", "1862"), "Ada Lunt"),
         ("Who is younger, Ada Lunt or Piet Korver?", ("1850", "1862"), "Piet Korver"),
         ("Who lived longer, Ada Lunt or Piet Korver?", ("1850", "1900", "1862", "1952"), "Piet Korver"),

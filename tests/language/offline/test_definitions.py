@@ -6,11 +6,11 @@ import pytest
 
 from hoptrail.documents.blocks import Piece
 from hoptrail.language.offline.cell_answers import best_cell
-from hoptrail.language.offline.definitions import decided, define, named_by_description
+from hoptrail.language.offline.definitions import define, named_by_description
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import Read
 from hoptrail.text.questions import Question, analyse
-from hoptrail.types import AnswerKind, BlockKind, Unit
+from hoptrail.types import AnswerKind, BlockKind
 from pieces import unit_of
 
 GLOSSARY = unit_of(
@@ -73,19 +73,6 @@ def test_an_option_is_named_by_what_it_does(question: str, answer: str | None) -
     assert named_by_description(question, [GLOSSARY, OPTIONS]).answer == answer
 
 
-def test_a_day_with_one_decision_is_told() -> None:
-    log = unit_of(
-        "Decisions",
-        Piece(BlockKind.ITEM, "D-1 (2024-02-05): Close the slipway in winter. Decided by Bo.", 1),
-        Piece(BlockKind.ITEM, "D-2 (2024-02-06): Buy a crane.", 1),
-        Piece(BlockKind.ITEM, "D-3 (2024-02-06): Sell the boat.", 1),
-    )
-    told = decided("What was decided on 5 February 2024?", [log])
-    assert told.answer == "Close the slipway in winter."
-    assert decided("What was decided on 6 February 2024?", [log]).answer is None
-    assert decided("What was decided about the crane?", [log]).answer is None
-
-
 def test_a_person_is_named_by_what_an_entry_says_of_them() -> None:
     crew = unit_of(
         "Crew",
@@ -130,29 +117,13 @@ FAQ = unit_of(
 )
 
 
-BOOK = unit_of(
-    "Harbour book",
-    Piece(BlockKind.HEADING, "7.1. What is a slipway?", 2),
-    Piece(BlockKind.PARAGRAPH, "A ramp on which boats are drawn up."),
-    Piece(BlockKind.PARAGRAPH, "It is greased in May."),
-    Piece(BlockKind.PARAGRAPH, "Q: Why are the lamps red?"),
-    Piece(BlockKind.PARAGRAPH, "Red light spares the eyes of the crew."),
-)
 BOOK_OF_CHANGES = Piece(
     BlockKind.ITEM, "Starting the harbour crane: It is now possible to start the crane from the office", 1
 )
 
 
-def answered(question: str, *units: Unit) -> str | None:
-    return OfflineLanguage().perform(Read(question, units or (FAQ,))).value.answer
-
-
-def test_a_heading_that_is_the_question_is_answered_by_what_follows() -> None:
-    assert answered("what is a slipway", BOOK) == "A ramp on which boats are drawn up."
-
-
-def test_a_statement_that_is_the_question_is_answered_by_the_next() -> None:
-    assert answered("Why are the lamps red?", BOOK) == "Red light spares the eyes of the crew."
+def answered(question: str) -> str | None:
+    return OfflineLanguage().perform(Read(question, (FAQ,))).value.answer
 
 
 def test_a_sentence_is_nobodys_name() -> None:

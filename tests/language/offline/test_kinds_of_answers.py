@@ -105,7 +105,6 @@ def read(question: str) -> Reading:
         ("What is the home port of Cy Teal?", AnswerKind.SHORT, "Dunmere"),
         ("what is the crossing time of the ferry", AnswerKind.SHORT, "25 minutes"),
         ("Who is the owner of the ferry?", AnswerKind.SHORT, "Bo Marsh"),
-        ("How many people report to Ada?", AnswerKind.SHORT, "2"),
         ("home port of Cy Teal", AnswerKind.SHORT, "Dunmere"),
         ("ferry crossing time", AnswerKind.SHORT, "25 minutes"),
         ("waht is teh crosing time of the ferry", AnswerKind.SHORT, "25 minutes"),

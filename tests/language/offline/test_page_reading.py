@@ -125,12 +125,8 @@ HOLMS = {
 @pytest.mark.parametrize(
     ("question", "answer"),
     [
-        ("Was Ada Brun born before Karl Holm?", "yes"),
-        ("Did Ada Brun die before Karl Holm?", "yes"),
-        ("Is Ada Brun younger than Karl Holm?", "no"),
-        ("Was Nils Berg born before Karl Holm?", None),
+        ("Was Ada Brun born before Karl Holm?", None),
         ("Is Petra Holm older than Karl Holm?", None),
-        ("Was Ada Brun born two years before Karl Holm?", None),
         ("Did Ada Brun die before 1899?", None),
         ("Was Ada Brun born in Velm?", "yes"),
         ("Was Ada Brun born in Oslo?", None),
@@ -203,50 +199,6 @@ def test_an_encoder_only_orders_candidates(world: tuple[Unit, ...]) -> None:
     assert language.perform(Read("Who wrote The Glass Hen?", world)).value.answer is None
 
 
-THEATRE = {
-    "Mara Quill": "Mara Quill is an actress from Foss. She starred in The Salt Road and in Night Ferry.",
-    "The Salt Road": "The Salt Road is a play by Ivo Brandt. It starred Oren Pike, Mara Quill and Tess Hale.",
-    "Night Ferry": "Night Ferry is a film directed by Ivo Brandt. It starred Juno Vale and Mara Quill.",
-    "Oren Pike": "Oren Pike is an actor. He starred in The Salt Road.",
-    "Juno Vale": "Juno Vale is an actress. She starred in Night Ferry.",
-    "River Isk": "The River Isk crosses Arden. It is 90 km long.",
-    "River Tarn": "The River Tarn crosses Arden and feeds Lake Foss.",
-    "Lake Foss": "Lake Foss is fed by the River Tarn and the River Oss.",
-}
-
-
-@pytest.mark.parametrize(
-    ("question", "answer"),
-    [
-        ("Which actress starred in both The Salt Road and Night Ferry?", "Mara Quill"),
-    ],
-)
-def test_an_intersection_is_answered_by_what_meets_both_conditions(
-    question: str, answer: str, passage: MakeUnit
-) -> None:
-    theatre = tuple(passage(title, text) for title, text in THEATRE.items())
-    reading = read(question, theatre)
-    assert reading.answer == answer
-    assert reading == read(question, theatre, OfflineLanguage())
-    assert len(reading.steps) == 3
-    assert {step.answer for step in reading.steps} == {answer}
-    assert set(reading.steps[2].support) == {*reading.steps[0].support, *reading.steps[1].support}
-
-
-def test_findings_of_two_conditions_conclude_only_where_they_agree() -> None:
-    question = "Which tram stops at both Foss Quay and the Arden Theatre?"
-    asked = OfflineLanguage().perform(Decompose(question)).value.questions
-
-    def concluded(*answers: str | None) -> str | None:
-        findings = tuple(Finding(one, one, answer) for one, answer in zip(asked, answers, strict=True))
-        return OfflineLanguage().perform(Integrate(question, findings)).value.answer
-
-    assert concluded("Line 5", "Line 5") == "Line 5"
-    assert concluded("Line 2 and Line 5", "Line 5, Line 7") == "Line 5"
-    assert concluded("Line 2", "Line 5") is None
-    assert concluded("Line 5", None) is None
-
-
 def test_what_findings_conclude_cites_the_line_that_says_it_in_whole_words(passage: MakeUnit) -> None:
     arden = passage("Arden", "Arden burnt down in 1912. It burnt for 12 days. The north wind is known to be cold.")
 
@@ -302,13 +254,6 @@ def test_an_answer_stands_in_a_sentence_as_a_whole_word_or_number(answer: str, s
 
 def test_cells_of_a_table_are_names_of_their_own() -> None:
     assert [mention.text for mention in find_mentions("Oslo\tBergen\tPort Arden")] == ["Oslo", "Bergen", "Port Arden"]
-
-
-def test_conditions_that_nothing_meets_are_left(passage: MakeUnit) -> None:
-    theatre = tuple(
-        passage(title, text) for title, text in THEATRE.items() if title not in {"Mara Quill", "Night Ferry"}
-    )
-    assert read("Which actress starred in both The Salt Road and Night Ferry?", theatre).answer is None
 
 
 @pytest.mark.parametrize(

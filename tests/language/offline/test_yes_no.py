@@ -1,12 +1,15 @@
-"""Yes or no by what one statement says: asserted in full, denied in part, or left open."""
+"""Yes or no by what one statement or list says: asserted in full, denied in part, or left open."""
 
 from __future__ import annotations
 
 import pytest
 
+from hoptrail.documents.blocks import Piece
 from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.language.offline.yes_no import claim_by_list
 from hoptrail.language.tasks import Read, Reading
-from hoptrail.types import AnswerKind, Kind, Span, Unit
+from hoptrail.types import AnswerKind, BlockKind, Kind, Span, Unit
+from pieces import unit_of
 
 TEXTS = {
     "Visits": "Dogs on a lead are welcome in the yard and the shop, but not in the mill loft. There is a "
@@ -52,3 +55,38 @@ def test_what_a_statement_says_or_denies(question: str, answer: str | None) -> N
 def test_the_statement_is_cited() -> None:
     (span,) = read("Can I bring a dog into the mill loft?").steps[-1].support
     assert TEXTS[span.document][span.start : span.end].endswith("but not in the mill loft.")
+
+
+CREW = unit_of(
+    "Crew of the Tern",
+    Piece(BlockKind.HEADING, "Lifeguards", 1),
+    Piece(BlockKind.ITEM, "Ada Lunt", 1),
+    Piece(BlockKind.ITEM, "Bo Marsh", 1),
+)
+MINUTES = unit_of(
+    "Budget meeting, 4 May",
+    Piece(BlockKind.PARAGRAPH, "Present: Ada, Bo (by telephone) and Cy"),
+    Piece(BlockKind.PARAGRAPH, "Apologies: Di"),
+    Piece(BlockKind.PARAGRAPH, "Dates: Ed will be asked"),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Is Bo a lifeguard?", "yes"),
+        ("Is Ada Lunt one of the lifeguards?", "yes"),
+        ("Is Di a lifeguard?", None),
+        ("Is Ada Marsh a lifeguard?", None),
+        ("Was Cy at the budget meeting?", "yes"),
+        ("did bo attend the budget meeting", "yes"),
+        ("Was Di at the budget meeting?", "no"),
+        ("Was Ed at the budget meeting?", None),
+        ("Was Di at the harbour meeting?", None),
+        ("Was Di at the meeting?", None),
+    ],
+)
+def test_a_list_says_who_is_in_it(question: str, answer: str | None) -> None:
+    reading = claim_by_list(question, [CREW, MINUTES], None)
+    assert reading.answer == answer
+    assert (answer is None) == (not reading.steps)

@@ -13,7 +13,6 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, WithJsonSchema
 
-from hoptrail.language.tasks import Relation as Relations
 from hoptrail.models.prompt_text import whole_text
 
 SYNONYMS = {
@@ -32,7 +31,6 @@ SYNONYMS = {
     "quote": ("quotation", "quoted sentence"),
     "reason": ("reasoning", "rationale", "explanation"),
     "reasoning": ("reason", "reasons", "rationale", "thought", "thoughts", "explanation"),
-    "relation": ("relationship", "label", "verdict"),
     "same": ("equivalent", "same meaning"),
     "sentence": ("sentence number", "sentences", "source"),
     "summary": ("summarized text", "summarised text"),
@@ -150,12 +148,6 @@ def _first_word(value: Any, words: Iterable[str]) -> str:
     return opening[1].lower()
 
 
-def _relation(value: Any) -> Any:
-    """The relation by its first letters: `Entails`, `entailed`."""
-    word = str(value).strip().lower()
-    return next((relation for relation in Relations if word[:6] == relation[:6]), value)
-
-
 Text = Annotated[str, BeforeValidator(_text)]
 OptionalText = Annotated[str | None, BeforeValidator(_optional_text)]
 Texts = Annotated[list[Text], BeforeValidator(_list)]
@@ -164,4 +156,3 @@ Confidence = Annotated[float, CONFIDENCE_SCALE, BeforeValidator(_confidence), CO
 Enough = Annotated[float, ENOUGH_SCALE, ENOUGH_SCALE.of_word, ENOUGH_SCALE.schema]
 Supported = Annotated[float, SUPPORT_SCALE, SUPPORT_SCALE.of_word, SUPPORT_SCALE.schema]
 YesNo = Annotated[Literal["yes", "no"], BeforeValidator(lambda value: _first_word(value, ("yes", "no")))]
-Relation = Annotated[Relations, BeforeValidator(_relation)]

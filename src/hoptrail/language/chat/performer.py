@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import astuple, fields, is_dataclass, replace
 from itertools import chain
 from typing import TypeVar, cast
 
@@ -35,7 +35,6 @@ from hoptrail.language.tasks import (
     Complete,
     Decompose,
     Decomposition,
-    Entail,
     Equate,
     Extract,
     Extraction,
@@ -43,7 +42,6 @@ from hoptrail.language.tasks import (
     Read,
     Reading,
     Recall,
-    Relation,
     Reply,
     Sample,
     Samples,
@@ -59,7 +57,7 @@ from hoptrail.types import Unit, Usage
 T = TypeVar("T")
 R = TypeVar("R", bound=BaseModel)
 Told = TypeVar("Told", schemas.ConclusionReply, schemas.RecallReply)
-Output = Extraction | str | Decomposition | Reading | float | Samples | Relation | bool
+Output = Extraction | str | Decomposition | Reading | float | Samples | bool
 
 MOST_QUESTIONS = 12
 """Most sub-questions of one decomposition."""
@@ -134,8 +132,8 @@ class _TaskRun:
             case Recall(question):
                 draft = self._drafting.fixed("recall", question=one_line(question))
                 return self._told("recall", draft, schemas.RecallReply)
-            case Sample() | Entail() | Equate():
-                return self._sample(task) if isinstance(task, Sample) else self._compare(task)
+            case Sample() | Equate():
+                return self._sample(task) if isinstance(task, Sample) else self._equate(task)
         raise TaskFailed(f"chat cannot perform {type(task).__name__}: it is not a language task")
 
     def _extract(self, unit: Unit, before: Unit | None) -> Extraction:
@@ -238,15 +236,9 @@ class _TaskRun:
         self.documents = tuple(dict.fromkeys(name for climbed in climbs for name in climbed.draft.documents))
         return Samples(tuple(parse_answer(one.reply.answer, one.draft.units) if one.reply else None for one in climbs))
 
-    def _compare(self, task: Entail | Equate) -> Relation | bool:
-        """How one answer relates to another (in one direction), or whether both mean the same."""
-        question = one_line(task.question)
-        if isinstance(task, Entail):
-            answers = {"premise": one_line(task.premise), "hypothesis": one_line(task.hypothesis)}
-            draft = self._drafting.fixed("entail", question=question, **answers)
-            return self._climb_required("entail", draft, schemas.EntailReply)[0].relation
+    def _equate(self, task: Equate) -> bool:
         answers = {"one": one_line(task.one), "other": one_line(task.other)}
-        draft = self._drafting.fixed("equate", question=question, **answers)
+        draft = self._drafting.fixed("equate", question=one_line(task.question), **answers)
         return self._climb_required("equate", draft, schemas.EquateReply)[0].same == "yes"
 
     def _climb_required(self, task: str, draft: Drafted, reply: type[R]) -> tuple[R, Draft]:
@@ -272,28 +264,10 @@ def _traced(draft: Drafted, origins: tuple[str, ...]) -> Drafted:
 
 
 def _task_texts(task: object) -> list[str]:
-    """The texts of a task that may contain words of earlier replies."""
-    match task:
-        case (
-            Read(question=question) | Recall(question=question) | Sample(question=question) | Assess(question=question)
-        ):
-            return [question]
-        case Verify(question=question, answer=answer):
-            return [question, answer]
-        case Entail(question=question, premise=premise, hypothesis=hypothesis):
-            return [question, premise, hypothesis]
-        case Equate(question=question, one=one, other=other):
-            return [question, one, other]
-        case Clarify(question=question, context=context):
-            return [question, context]
-        case (
-            Decompose(question=question, findings=findings)
-            | Complete(question=question, findings=findings)
-            | Integrate(question=question, findings=findings)
-        ):
-            texts = ((finding.question, finding.asked, finding.answer or "") for finding in findings)
-            return [question, *chain.from_iterable(texts)]
-    return []
+    """The texts of a task that may contain words of earlier replies: its own and those of its findings, not its units."""
+    given = [getattr(task, field.name) for field in fields(task)] if is_dataclass(task) else []
+    findings = (astuple(finding) for finding in getattr(task, "findings", ()))
+    return [text for text in chain(given, *findings) if type(text) is str]
 
 
 def _output_texts(value: object) -> list[str]:
@@ -305,8 +279,6 @@ def _output_texts(value: object) -> list[str]:
             return list(questions)
         case Samples(answers=answers):
             return [answer or "" for answer in answers]
-        case Relation():
-            return []
         case str():
             return [value]
     return []

@@ -5,7 +5,7 @@
 
 The marks are the names of the required fields in capitals. Text before the first mark is the reason and may quote the evidence.
 If a model forgot the mark of its only field, "the answer is …" replaces it, or else its first sentence or its list counts. Text
-after a mark must be valid for the field: yes or no, one of the relations, a question.
+after a mark must be valid for the field: yes or no, a question.
 """
 
 from __future__ import annotations

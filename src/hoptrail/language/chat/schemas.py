@@ -16,7 +16,6 @@ from hoptrail.language.chat.lenient import (
     Enough,
     Numbers,
     OptionalText,
-    Relation,
     Supported,
     Text,
     Texts,
@@ -136,13 +135,6 @@ class SampleReply(BaseModel):
 
     reasoning: OptionalText = None
     answer: OptionalText
-
-
-class EntailReply(BaseModel):
-    """What one answer says about another, with the reason before it."""
-
-    reason: OptionalText = None
-    relation: Relation
 
 
 class EquateReply(BaseModel):

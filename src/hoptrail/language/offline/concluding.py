@@ -1,6 +1,6 @@
 """Answer whole questions: follow the plan hop by hop, also read the question at once, and take the more probable answer.
 
-Rules settle comparisons, conditions that must agree, and figures that would have to be computed. Findings of earlier hops are
+Rules settle comparisons, and figures that would have to be computed. Findings of earlier hops are
 concluded by the plan too, and a new reading of the evidence checks them.
 """
 
@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from hoptrail.language.offline.comparisons import Comparison
 from hoptrail.language.offline.evidence import EvidencePages
 from hoptrail.language.offline.hops import FollowedPlan, Plan, follow, make_plan
 from hoptrail.language.offline.judging import Evidence, cut, stored_judge
+from hoptrail.language.offline.offered import find_choice
 from hoptrail.language.offline.page_reading import ReadAnswer, Reader, log_odds
 from hoptrail.language.offline.ruling_out import asks_twice, is_computed, may_answer, share_of_strangers
 from hoptrail.language.offline.settings import OfflineSettings
@@ -58,12 +58,12 @@ class Study:
 def study(question: str, evidence: EvidencePages, reader: Reader, settings: OfflineSettings) -> Study:
     """Follow the plan, and read the question at once if the plan decomposes it."""
     plan = make_plan(question, settings)
-    sides = () if plan.comparison else _sides(question)
+    choice = find_choice(question)
+    is_named = choice is not None and all(map(find_names, choice.sides))
+    sides = choice.sides if choice and is_named and not plan.comparison else ()
     followed = FollowedPlan(plan, (), None) if sides else follow(plan, reader, question)
     at_once = _at_once(question, followed, sides, evidence, reader)
-    conditions = [plan.questions[at] for at in plan.agreeing]
-    strangers = max(share_of_strangers(text, evidence) for text in (question, *conditions))
-    return Study(question, followed, tuple(at_once), strangers)
+    return Study(question, followed, tuple(at_once), share_of_strangers(question, evidence))
 
 
 def _at_once(
@@ -88,14 +88,6 @@ def _whole_side(answer: str, comparison: Comparison | None) -> str:
     """The whole name of a side of the comparison if the answer is a part of it, else the answer."""
     sides = comparison.sides if comparison else ()
     return next((side for side in sides if content_stems(answer) < content_stems(side)), answer)
-
-
-def _sides(question: str) -> tuple[str, ...]:
-    """The two names that a question offers to choose from: `Which is older, Ida Berg or Bo Marsh?`."""
-    for one, other in pairwise(find_names(question)):
-        if question[one.end : other.start].lower().replace("the ", "").strip(' ,".') == "or":
-            return one.text, other.text
-    return ()
 
 
 def options(studied: Study) -> list[Option]:
@@ -203,7 +195,7 @@ def conclude(
 
 
 def _conclusion_of(plan: Plan, findings: Sequence[Finding]) -> str | None:
-    if plan.comparison is None and not plan.agreeing:
+    if plan.comparison is None:
         return findings[-1].answer if findings else None
     by_question = {finding.question: finding.answer for finding in findings}
     if all(question in by_question for question in plan.questions):

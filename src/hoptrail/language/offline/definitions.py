@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 from hoptrail.language.offline.listing import confidence_of
 from hoptrail.language.tasks import Reading, Step
-from hoptrail.text.dates import dates_asked, dates_said
 from hoptrail.text.entries import Entry, entries_of
 from hoptrail.text.mentions import find_names
 from hoptrail.text.statements import support_of
@@ -31,9 +30,6 @@ _NAMED = re.compile(
 )
 _PERSON = re.compile(r"who (?:is|was|has|are|can|does) (?P<doing>[^?]+?)\s*[?.]*", re.IGNORECASE)
 _NAME = re.compile(r"[A-Z][\w'’.-]*(?: (?:[A-Z][\w'’.-]*|de|van|von|of)){0,3}")
-_DECIDED = re.compile(
-    r"what (?:was|were) (?:decided|agreed|resolved)\b|what did .+ (?:decide|agree|resolve)\b", re.IGNORECASE
-)
 _LIGHT = content_stems(
     "environment variable option flag switch parameter setting directive command field type key value attribute argument word "
     "term set make let do use tell control specify say give turn have"
@@ -46,36 +42,18 @@ _LEAST, _LEAD = 0.7, 0.1
 """Least share of the question's words in a description, and least lead over the description of any other term."""
 
 
-def asks_what_it_is(question: str) -> bool:
-    """Whether a question asks what a thing is, does or means."""
-    return _DEFINED.fullmatch(" ".join(question.split())) is not None
-
-
 def define(question: str, units: Sequence[Unit]) -> Reading:
-    """The definition of the thing that the question asks about; an abstention if no unit has an entry for it."""
+    """The first sentence of the entry of the thing that the question asks about, citing all of it; an abstention without such
+    an entry.
+    """
     match = _DEFINED.fullmatch(" ".join(question.split()))
     thing = next(filter(None, match.groups()), "") if match else ""
     for unit in units if thing else ():
         for entry in entries_of(unit):
             if _defines(entry, thing):
-                return _described(question, entry)
+                step = Step(question, entry.first_sentence, support_of(unit, entry.start, entry.end))
+                return Reading(step.answer, (step,), _CONFIDENCE, AnswerKind.PASSAGE)
     return Reading(None)
-
-
-def decided(question: str, units: Sequence[Unit]) -> Reading:
-    """The decision of a day (`What was decided on 5 May?`); an abstention if there are several of that day, or none."""
-    dates = {iso for _, iso in dates_asked(question)} if _DECIDED.match(question.lstrip()) else set[str]()
-    if not dates:
-        return Reading(None)
-    found = [entry for unit in units for entry in entries_of(unit) if dates <= dates_said(entry.label)]
-    others = {entry.description for entry in found}
-    return _described(question, found[0]) if len(others) == 1 else Reading(None)
-
-
-def _described(question: str, entry: Entry) -> Reading:
-    """The first sentence of an entry, citing all of it."""
-    step = Step(question, entry.first_sentence, support_of(entry.said.unit, entry.start, entry.end))
-    return Reading(step.answer, (step,), _CONFIDENCE, AnswerKind.PASSAGE)
 
 
 def _defines(entry: Entry, thing: str) -> bool:

@@ -1,23 +1,21 @@
 """Plan a question's hops, and follow the plan with a beam search over the likeliest answers of each hop.
 
-`comparisons`, `intersecting` or `decomposing` makes the plan; a question that none of them decomposes is its own plan.
+`comparisons` or `decomposing` makes the plan; a question that neither decomposes is its own plan.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hoptrail.language.completing import complete, unresolved
 from hoptrail.language.indirect_questions import direct
 from hoptrail.language.offline.comparisons import YES_OR_NO, Comparison, find_comparison
 from hoptrail.language.offline.decomposing import chain
-from hoptrail.language.offline.intersecting import agreed, find_conditions
 from hoptrail.language.offline.page_reading import ReadAnswer, Reader
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Finding, Step
 from hoptrail.text.mentions import find_mentions
-from hoptrail.text.values import same_answer
 
 _BEAM, _UNLIKELY = 3, 0.05
 """Width of the beam, and the share of the best way's probability below which a way is dropped."""
@@ -25,21 +23,15 @@ _BEAM, _UNLIKELY = 3, 0.05
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The sub-questions of a question, concluded by a comparison, by agreement, or by the last answer.
-
-    `agreeing` are the places of the questions whose answers must agree (an intersection); else empty.
-    """
+    """The sub-questions of a question, concluded by a comparison or by the last answer."""
 
     questions: tuple[str, ...]
     comparison: Comparison | None = None
-    agreeing: tuple[int, ...] = ()
 
     def conclude(self, answers: Sequence[str | None]) -> str | None:
         """The answer from the answers to `questions`; None if one is missing or they do not conclude."""
         if len(answers) < len(self.questions):
             return None
-        if self.agreeing:
-            return agreed([answers[at] for at in self.agreeing])
         return self.comparison.verdict(answers) if self.comparison else answers[-1]
 
 
@@ -53,21 +45,7 @@ def make_plan(question: str, settings: OfflineSettings) -> Plan:
         asked = comparison.asked()
         if len(asked) <= settings.most_hops:
             return Plan(asked, comparison)
-    return _intersection(question, settings.most_hops) or Plan(chain(question, settings.most_hops))
-
-
-def _intersection(question: str, most: int) -> Plan | None:
-    """The chains of all conditions, one after the other. Conditions may appear only after decomposing the question."""
-    steps: tuple[str, ...] = ()
-    conditions = find_conditions(question)
-    if not conditions:
-        *before, rest = chain(question, most)
-        steps, conditions = tuple(before), find_conditions(rest)
-    ends: list[int] = []
-    for condition in conditions:
-        steps += chain(condition, most, len(steps))
-        ends.append(len(steps) - 1)
-    return Plan(steps, agreeing=tuple(ends)) if ends and len(steps) <= most else None
+    return Plan(chain(question, settings.most_hops))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +64,7 @@ class FollowedPlan:
     @property
     def concludes(self) -> bool:
         """Whether the answer is concluded from several hops instead of being a hop's answer."""
-        return self.plan.comparison is not None or bool(self.plan.agreeing)
+        return self.plan.comparison is not None
 
     @property
     def weakest(self) -> ReadAnswer:
@@ -101,16 +79,14 @@ class FollowedPlan:
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """A path of the beam search: its hops, and for each the alternatives that were found."""
+    """A path of the beam search."""
 
     hops: tuple[tuple[str, ReadAnswer], ...] = ()
-    alternatives: tuple[Sequence[ReadAnswer], ...] = ()
     probability: float = 1.0
 
-    def then(self, asked: str, hop: ReadAnswer, alternatives: Sequence[ReadAnswer]) -> _Way:
+    def then(self, asked: str, hop: ReadAnswer) -> _Way:
         """The way with one more hop."""
-        hops, alternatives_of = (*self.hops, (asked, hop)), (*self.alternatives, alternatives)
-        return _Way(hops, alternatives_of, self.probability * hop.confidence)
+        return _Way((*self.hops, (asked, hop)), self.probability * hop.confidence)
 
 
 def follow(plan: Plan, reader: Reader, question: str) -> FollowedPlan:
@@ -127,8 +103,6 @@ def follow(plan: Plan, reader: Reader, question: str) -> FollowedPlan:
             break
         reached = ways[0]
     hops = reached.hops
-    if plan.agreeing and len(hops) == len(plan.questions):
-        hops = _agree_on_one(hops, plan.agreeing, reached.alternatives)
     ambiguous = plan.comparison is not None and _share_a_sentence(plan.comparison, [hop for _, hop in hops])
     return FollowedPlan(plan, hops, None if ambiguous else plan.conclude([hop.answer for _, hop in hops]))
 
@@ -141,28 +115,8 @@ def _onward(ways: Sequence[_Way], planned: str, reader: Reader, named: Sequence[
         if unresolved(asked):
             continue
         used = [hop.answer for number, (_, hop) in enumerate(way.hops, 1) if f"#{number}" in planned]
-        ranked = reader.ranked(asked, [*named, *used])
-        longer += (way.then(asked, hop, ranked) for hop in ranked[:_BEAM])
+        longer += (way.then(asked, hop) for hop in reader.ranked(asked, [*named, *used])[:_BEAM])
     return longer
-
-
-def _agree_on_one(
-    hops: tuple[tuple[str, ReadAnswer], ...], places: Sequence[int], alternatives: Sequence[Sequence[ReadAnswer]]
-) -> tuple[tuple[str, ReadAnswer], ...]:
-    """Replace each condition's best answer by the answer that meets all conditions best, if there is one."""
-    first, *others = places
-    agreeing: list[list[ReadAnswer]] = []
-    for one in alternatives[first]:
-        matches = [[other for other in alternatives[at] if same_answer(one.answer, other.answer)] for at in others]
-        if all(matches):
-            agreeing.append([one, *(same[0] for same in matches)])
-    if not agreeing:
-        return hops
-    best = max(agreeing, key=lambda row: min(hop.odds for hop in row))
-    changed = list(hops)
-    for at, hop in zip(places, best, strict=True):
-        changed[at] = (hops[at][0], replace(hop, answer=best[0].answer))
-    return tuple(changed)
 
 
 def _share_a_sentence(comparison: Comparison, found: Sequence[ReadAnswer]) -> bool:

@@ -1,4 +1,4 @@
-"""Lists as answers, quoted from the evidence: matching rows or items, the parts of an enumeration, and their number.
+"""Lists as answers, quoted from the evidence: matching rows or items, the parts of an enumeration.
 
 The confidence in a list is the share of the question's words in its headings, its headers and the chosen rows.
 """
@@ -11,44 +11,28 @@ from dataclasses import dataclass, replace
 
 from hoptrail.language.closeness import Similarity, close_statements, is_covered
 from hoptrail.language.tasks import Reading, Step
-from hoptrail.text.enumerations import enumerated_in, parts_of
 from hoptrail.text.evidence_groups import Group, groups_of
-from hoptrail.text.lexicon import word_set
+from hoptrail.text.lexicon import FUNCTION_WORDS, word_set
+from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.text.words import content_stems, words
 from hoptrail.types import AnswerKind, BlockKind, Cell, Unit
 
 _LEAST = 0.6
-_FEWEST_COUNTED = 2
-_COUNTING = 0.7  # factor on the confidence in a count: one row too many makes it wrong
+_FEWEST = 2  # items of a list
 _LONGEST_ITEM = 160  # characters of the longest paragraph or part of a sentence that is an item
 _FREE_TEXT = 0.15  # penalty on paragraphs and enumerations in sentences, compared with rows and items
 _CLOSE = 5  # number of closest statements that are searched for an enumeration
 
 _COMMAND = re.compile(
-    r"^\s*(?:please )?(?:list|name|show me|show|give me|enumerate|tell me|which|what|how many)?\s*"
+    r"^\s*(?:please )?(?:list|name|show me|show|give me|enumerate|tell me|which|what)?\s*"
     r"(?:a list of|all of|all|every|each|of)?\s*(?:the |our |my )?",
     re.IGNORECASE,
 )
 _LIGHT = content_stems("take part involve accord according belong exist include kind type sort overall")
 """Words of a question that say little about the listed things."""
 _PLURALS = word_set("people men women children staff")
-_COUNTED = re.compile(r"^\s*how many\b", re.IGNORECASE)
 _KEYED = re.compile(r"^(?P<key>[^:\n]{2,60}):\s*(?P<values>[^:;]+[,;][^:]+?)\.?$")
-
-
-def asks_count(question: str) -> bool:
-    """Whether a question begins with `how many`."""
-    return _COUNTED.match(question) is not None
-
-
-def count(question: str, units: Sequence[Unit]) -> Reading:
-    """The number of matching rows or items of one table or list; an abstention if no list matches."""
-    best = _best(_of_groups(question, _ListQuestion.of(question), units))
-    if best.answer is None or len(best.items) < _FEWEST_COUNTED:
-        return Reading(None)
-    number = str(len(best.items))
-    return Reading(number, (Step(question, number, best.steps[0].support),), round(_COUNTING * best.confidence, 4))
 
 
 def listing(question: str, units: Sequence[Unit], similarity: Similarity | None) -> Reading:
@@ -71,12 +55,12 @@ def list_by_reading(question: str, units: Sequence[Unit], quoted: Reading, readi
     given = content_stems(reading.answer or "")
     if not given or reading.confidence <= quoted.confidence:
         return replace(quoted, leads=reading.leads)
-    if len(quoted.items) >= _FEWEST_COUNTED and any(given == content_stems(item) for item in quoted.items):
+    if len(quoted.items) >= _FEWEST and any(given == content_stems(item) for item in quoted.items):
         return replace(quoted, confidence=reading.confidence)
     support = reading.steps[-1].support
     for said in (said for unit in units for said in statements_of(unit) if said.support[:1] == support[:1]):
-        for items in enumerated_in(said.text):
-            if len(items) >= _FEWEST_COUNTED and any(given & content_stems(item) for item in items):
+        for items in _enumerated_in(said.text):
+            if len(items) >= _FEWEST and any(given & content_stems(item) for item in items):
                 return replace(
                     list_reading(question, [said], items, AnswerKind.LIST, 1.0), confidence=reading.confidence
                 )
@@ -188,7 +172,7 @@ def _of_keyed_lines(question: str, asked: _ListQuestion, units: Sequence[Unit]) 
             if found := _KEYED.match(said.text.strip()):
                 stems = content_stems(f"{said.seen.partition(': ')[0]} {found['key']}")
                 share = len(asked.words & stems) / max(1, len(asked.words))
-                yield share + 0.03, list_reading(question, [said], parts_of(found["values"]), AnswerKind.LIST, share)
+                yield share + 0.03, list_reading(question, [said], _parts_of(found["values"]), AnswerKind.LIST, share)
 
 
 def _of_sentences(
@@ -199,11 +183,36 @@ def _of_sentences(
         said = close.said
         if said.block is not None and (said.block.cells or said.block.kind is BlockKind.CODE):
             continue
-        for items in enumerated_in(said.text):
+        for items in _enumerated_in(said.text):
             stems = content_stems(said.seen)
             conditions = asked.words - asked.noun or asked.words
             share = sum(is_covered(word, stems) for word in conditions) / len(conditions)
             new = all(item and not content_stems(item) <= asked.words for item in items)
-            if new and len(items) >= _FEWEST_COUNTED and all(len(words(item)) <= 5 for item in items):
+            if new and len(items) >= _FEWEST and all(len(words(item)) <= 5 for item in items):
                 share -= _FREE_TEXT
                 yield share, list_reading(question, [said], items, AnswerKind.LIST, share)
+
+
+_SERIES = re.compile(r"(?:[^,;:.()]{1,80}, )+[^,;:.()]{1,60}?,? (?:and|or) [^,;:.()]{1,60}|[^,;:.() ]+ and [^,;:.() ]+")
+_PARTS = re.compile(r",\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+|;\s*")
+
+
+def _enumerated_in(text: str) -> Iterator[tuple[str, ...]]:
+    """Yield the parts of each enumeration in `text`."""
+    for series in _SERIES.finditer(squeeze(text)):
+        yield _parts_of(_without_lead(series.group()))
+
+
+def _parts_of(values: str) -> tuple[str, ...]:
+    """The parts of `A, B and C`."""
+    return tuple(part for value in _PARTS.split(values) if (part := value.strip(" .")))
+
+
+def _without_lead(series: str) -> str:
+    """Drop the words before the first item: `only possible on Linux, macOS` begins with `Linux`."""
+    first, separator, rest = series.partition(", ") if ", " in series else series.partition(" and ")
+    opening = words(first)
+    last = max((at for at, word in enumerate(opening) if word.lower in FUNCTION_WORDS), default=-1)
+    if last >= 0 and last + 1 < len(opening):
+        first = first[opening[last + 1].start :]
+    return f"{first}{separator}{rest}"

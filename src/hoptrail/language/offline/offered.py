@@ -1,4 +1,4 @@
-"""Questions that offer two sides and ask which is more or less: `Which takes longer, the quiz or the workshop?`
+"""Questions that offer two sides, and which of them is more or less: `Which takes longer, the quiz or the workshop?`
 
 Each side's value is read from a statement that names it: from its table row, or directly after its name in a sentence. Both
 values must be dates or numbers of the same unit. Sides need no capital letters.
@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from hoptrail.language.closeness import Similarity, close_statements
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.lexicon import AGES, EARLIER, FUNCTION_WORDS, LATER, LESS, MORE, PREPOSITIONS, word_set
+from hoptrail.text.mentions import find_names
 from hoptrail.text.statements import UnitStatement
 from hoptrail.text.values import date_order, quantities_in, read_date
 from hoptrail.text.words import content_stems, words
@@ -25,7 +27,9 @@ _MORE = MORE | word_set(
 )
 _LESS = LESS | word_set("least cheaper cheapest nearest thinner narrower colder cooler drier darker quieter weaker")
 _SINCE = re.compile(r"\bbeen\b.*\blonger\b")
-"""The side that has been somewhere longer came earlier."""
+_MARK = re.compile(r"[,:]| between ")
+_CLAUSE = re.compile(r"[,:] (?=[a-z])")
+_CAPITAL = re.compile(r"(?<= )(?:the )?[A-Z]")
 _FIRST_YEAR = 1000  # smaller numbers are not years
 _CLOSE = 40
 _CONFIDENCE = 0.55  # confidence that both values are of the compared kind
@@ -35,12 +39,33 @@ _REACH = 60  # characters after a name in which its value may be
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Two sides as written, and the stems of the rest; `dates`: compare dates; `greatest`: the greater side is the answer."""
+    """What a question asks of two sides, the sides as written, and its ordering word (empty: it has none)."""
 
+    ask: str
     sides: tuple[str, str]
-    rest: frozenset[str]
-    dates: bool
-    greatest: bool
+    ordering: str
+
+    @property
+    def rest(self) -> frozenset[str]:
+        """The stems of what is asked, without the ordering word."""
+        rest = content_stems(self.ask) - content_stems(self.ordering)
+        is_of_persons = self.ordering in AGES and self.ask.lower().startswith("who ")
+        return rest | content_stems("born") if is_of_persons else rest
+
+    @property
+    def dates(self) -> bool:
+        """Whether dates are compared."""
+        return self._since or self.ordering in _EARLY | _LATE
+
+    @property
+    def greatest(self) -> bool:
+        """Whether the greater side is the answer."""
+        return not self._since and self.ordering in _LATE | _MORE
+
+    @property
+    def _since(self) -> bool:
+        """Whether the side is asked for that has been somewhere longer: it came earlier."""
+        return _SINCE.search(self.ask.lower()) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,22 +79,33 @@ class _Value:
 
 
 def find_choice(question: str) -> Choice | None:
-    """The sides and the order that a question asks for; None if it offers no choice or has no ordering word."""
+    """The two sides that a question offers: `..., A or B`, `... between A and B`, or two names with `or` between them."""
     text = " ".join(question.split()).rstrip(" ?.!")
-    left, joined, other = text.rpartition(" or ")
     ordering = next((word.lower for word in words(text) if word.lower in _EARLY | _LATE | _MORE | _LESS), "")
-    if not joined or not ordering or not left.strip() or f"{ordering} than " in text.lower():
+    if not ordering:
+        return _names_offered(text)
+    lead, between, _ = text.partition(" between ")
+    is_between = " or " not in text and between and ordering in lead.lower().split()
+    left, joined, other = text.rpartition(" and " if is_between else " or ")
+    if not joined or not left.strip() or re.search(rf"\b{ordering} than (?!the other\b)", text.lower()):
         return None
-    start = _first_side(left, other, ordering)
-    one, other = _trim(left[start:], ordering), _trim(other, ordering)
-    if not one or not other:
-        return None
-    since = _SINCE.search(text.lower()) is not None
-    dates = since or ordering in _EARLY | _LATE
-    rest = content_stems(left[:start]) - content_stems(ordering)
-    if ordering in AGES and words(text)[0].lower == "who":
-        rest |= content_stems("born")
-    return Choice((one, other), rest, dates, not since and ordering in _LATE | _MORE)
+    start, ask = _first_side(left, other, ordering), ""
+    if all(word.lower != ordering for word in words(left)):  # `A or B, which is older?`
+        if mark := _MARK.search(other):
+            start, other, ask = left.rfind(",") + 1, other[: mark.start()], other[mark.end() :].strip()
+        elif named := _names_offered(text):
+            return replace(named, ordering=ordering)
+    sides = _trim(left[start:], ordering), _trim(_CLAUSE.split(other)[0], ordering)
+    ask = ask or left[:start].rstrip(" ,:").removesuffix(" between")
+    return Choice(ask, sides, ordering) if all(sides) else None
+
+
+def _names_offered(text: str) -> Choice | None:
+    """The first two names that only `or` stands between."""
+    for one, other in pairwise(find_names(text)):
+        if text[one.end : other.start].lower().replace("the ", "").strip(' ,".') == "or":
+            return Choice(text[: one.start] + text[other.end :].lstrip(), (one.text, other.text), "")
+    return None
 
 
 def is_beside_choice(question: str, answer: str) -> bool:
@@ -79,30 +115,37 @@ def is_beside_choice(question: str, answer: str) -> bool:
 
 
 def _first_side(left: str, other: str, ordering: str) -> int:
-    """Where the first side begins: after a comma, at the word that also opens the other side, or after the ordering word."""
-    mark = max(left.rfind(","), left.rfind(":"))
-    if mark >= 0:
-        return mark + 1
+    """Where the first side begins: after `between`, after a comma or colon, at the word that also opens the other side, at a
+    capital letter after the ordering word, or after this word.
+    """
+    said = words(left)
+    ordered = next((word.end for word in reversed(said) if word.lower == ordering), 0)
+    if mark := _MARK.search(left, ordered) or _MARK.search(left):
+        return mark.end()
     opening = words(other)[0].lower if words(other) else ""
-    same = [word.start for word in words(left) if word.lower == opening]
+    same = [word.start for word in said if word.lower == opening]
     if same and opening in FUNCTION_WORDS | PREPOSITIONS:
         return same[-1]
-    ordered = [word.end for word in words(left) if word.lower == ordering]
-    return ordered[-1] if ordered else len(left.rstrip()) - len(left.rsplit(maxsplit=1)[-1])
+    capital = _CAPITAL.search(left, ordered)
+    if ordered:
+        return capital.start() if capital else ordered
+    return len(left.rstrip()) - len(left.rsplit(maxsplit=1)[-1])
 
 
 def _trim(side: str, ordering: str) -> str:
-    """A side without prepositions before it and without the ordering word."""
-    rest = [word for word in words(side) if word.lower != ordering]
-    while rest and rest[0].lower in PREPOSITIONS:
-        rest.pop(0)
-    return side[rest[0].start : rest[-1].end] if rest else ""
+    """A side without prepositions before it and without the ordering word before or after it."""
+    rest = words(side)
+    while rest and (rest[0].text in PREPOSITIONS or rest[0].text == ordering):
+        rest = rest[1:]
+    if not rest:
+        return ""
+    return side[rest[0].start : rest[-2].end if rest[-1].text == ordering and rest[1:] else None].strip(" ,")
 
 
 def weigh_sides(question: str, units: Sequence[Unit], similarity: Similarity | None) -> Reading:
     """The side with the value that the question asks for, citing both values; an abstention if the values do not decide."""
     choice = find_choice(question)
-    if choice is None:
+    if choice is None or not choice.ordering:
         return Reading(None)
     statements = [close.said for close in close_statements(question, units, similarity)[:_CLOSE]]
     names = _names(choice.sides)

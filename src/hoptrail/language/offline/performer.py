@@ -20,18 +20,17 @@ from hoptrail.language.closeness import Similarity, encoder_similarity
 from hoptrail.language.completing import clarify, complete
 from hoptrail.language.entity_finders import RULES, EntityFinder, open_finder
 from hoptrail.language.offline.concluding import conclude, read_by_hops
-from hoptrail.language.offline.definitions import asks_what_it_is, decided, define, named_by_description
+from hoptrail.language.offline.definitions import define, named_by_description
 from hoptrail.language.offline.evidence import EvidencePages, open_evidence
-from hoptrail.language.offline.explanations import answer_frequent_question, explain, explain_by_reading, steps
+from hoptrail.language.offline.explanations import explain, explain_by_reading, steps
 from hoptrail.language.offline.extracting import extract, standing_alone
 from hoptrail.language.offline.hops import make_plan
 from hoptrail.language.offline.link_reading import read_links
-from hoptrail.language.offline.listing import asks_count, count, list_by_reading, listing
-from hoptrail.language.offline.membership import claim_by_list
+from hoptrail.language.offline.listing import list_by_reading, listing
 from hoptrail.language.offline.offered import is_beside_choice, weigh_sides
 from hoptrail.language.offline.page_reading import NoReader, Reader
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.language.offline.yes_no import claim
+from hoptrail.language.offline.yes_no import claim, claim_by_list
 from hoptrail.language.question_kinds import kind_asked
 from hoptrail.language.spelling import corrected
 from hoptrail.language.tasks import Reading, Reply, Task
@@ -47,7 +46,7 @@ from hoptrail.types import AnswerKind, Unit, Usage
 NAME = "offline"
 
 T = TypeVar("T")
-Output = tasks.Extraction | str | tasks.Decomposition | Reading | float | tasks.Samples | tasks.Relation | bool
+Output = tasks.Extraction | str | tasks.Decomposition | Reading | float | tasks.Samples | bool
 
 _OPEN_REFERENCE = re.compile(r"#\d+\b")
 """A sub-question with an unresolved reference cannot be answered."""
@@ -134,8 +133,8 @@ class OfflineLanguage:
                 return self._integrate(task)
             case tasks.Recall():
                 return Reading(None)
-            case tasks.Sample() | tasks.Entail() | tasks.Equate():
-                return _sample(task, self._reader, self._settings) if isinstance(task, tasks.Sample) else _compare(task)
+            case tasks.Sample() | tasks.Equate():
+                return _sample(task, self._reader, self._settings) if isinstance(task, tasks.Sample) else _is_same(task)
         raise TaskFailed(f"offline cannot perform {type(task).__name__}: it is not a language task")
 
     def _decompose(self, task: tasks.Decompose) -> tasks.Decomposition:
@@ -154,21 +153,15 @@ class OfflineLanguage:
     def _answer(self, question: str, units: Sequence[Unit], least: float) -> Reading:
         """An answer of the kind that the question asks for; a how or why is never answered with a noun."""
         asked = corrected(question[: self._settings.question_characters], units)
-        for by_entry in (define(asked, units), decided(asked, units)):
-            if by_entry.answer is not None:
-                return by_entry
+        defined = define(asked, units)
+        if defined.answer is not None:
+            return defined
         kind, similarity = kind_asked(asked), encoder_similarity(self._encoder) if self._encoder else None
-        if kind in {AnswerKind.PASSAGE, AnswerKind.STEPS} or asks_what_it_is(asked):
-            frequent = answer_frequent_question(asked, units)
-            if frequent.answer is not None:
-                return frequent
         if kind in _QUOTING:
             return _quote(
                 kind, asked, units, similarity, lambda: self._read(asked, open_evidence(units, self._settings), least)
             )
-        reading = count(asked, units) if asks_count(asked) else Reading(None)
-        if reading.answer is None:
-            reading = _of_kind(self._read(asked, open_evidence(units, self._settings), least), kind)
+        reading = _of_kind(self._read(asked, open_evidence(units, self._settings), least), kind)
         if kind is AnswerKind.YES_NO:
             claims = (reading, claim(asked, units, similarity), claim_by_list(asked, units, similarity))
             return max(claims, key=lambda reading: reading.confidence)
@@ -209,12 +202,9 @@ class OfflineLanguage:
         return _of_kind(concluded, kind_asked(task.question[: self._settings.question_characters]))
 
 
-def _compare(task: tasks.Entail | tasks.Equate) -> tasks.Relation | bool:
+def _is_same(task: tasks.Equate) -> bool:
     """Answers have the same meaning if they have the same words: the rules know no synonyms."""
-    if isinstance(task, tasks.Equate):
-        return same_words(task.one, task.other)
-    same = same_words(task.premise, task.hypothesis)
-    return tasks.Relation.ENTAILMENT if same else tasks.Relation.CONTRADICTION
+    return same_words(task.one, task.other)
 
 
 def _quote(

@@ -3,7 +3,7 @@
 `Can I bring a dog into the galleries?` gets a no from a statement about dogs and galleries with `not in the galleries`: a word of
 denial precedes a word of the question in the same clause. A yes needs a statement with every word of the question and no
 reservation; for `Was Ada Lunt a painter?`, one about her. If no single statement decides, the question stays open: silence is
-not a no.
+not a no. Lists and minutes say who belongs to something (`claim_by_list`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from itertools import pairwise
 
 from hoptrail.language.closeness import Similarity, close_statements, is_covered
 from hoptrail.language.offline.contradicting import Assertion, replaced, which_holds
+from hoptrail.language.offline.listing import listing
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.lexicon import COPULAS, FUNCTION_WORDS, KIN_WORDS, NAMED_AFTER, word_set
 from hoptrail.text.mentions import find_names
@@ -176,3 +177,48 @@ def _owned(text: str) -> frozenset[str]:
     verb = next((word.start for word in words(text) if word.lower in COPULAS), len(text))
     found = _OWNED.finditer(squeeze(_PARENTHESIS.sub("", text[:verb])))
     return content_stems(" ".join(match["owned"] or match["kin"] for match in found))
+
+
+_IS_A = re.compile(
+    r"(?:is|are|was|were) (?P<name>[^?]+?) (?:an?|one of (?:the|our)) (?P<kind>[\w -]+?)s?\s*[?.]*", re.IGNORECASE
+)
+_ATTENDED = re.compile(
+    r"(?:was|were|is|did|has) (?P<name>[^?]+?) (?:(?:present )?at|attend(?:ed)?|join(?:ed)?|come to|tak(?:e|en) part in) "
+    r"(?P<event>[^?]+?)\s*[?.]*",
+    re.IGNORECASE,
+)
+_ATTENDANCE = re.compile(r"\s*(?P<key>[A-Za-z ]{4,30}):\s*(?P<names>\S.*)", re.DOTALL)
+_PRESENT = word_set("present attending attendees attended participants")
+_ABSENT = word_set("apologies absent excused regrets")
+_MEETING = content_stems("meeting meet session call")
+_LISTED = 0.7  # confidence in what a list says
+
+
+def claim_by_list(question: str, units: Sequence[Unit], similarity: Similarity | None) -> Reading:
+    """Yes or no by a list, citing it: `Is Lucy a first aider?`, `Was Callum at the budget meeting?`
+
+    Yes if the name is among the items, rows or values of the kind asked for, no if it is among the apologies. A name that is
+    missing from a list gives no answer, because the list may be incomplete.
+    """
+    line = " ".join(question.split())
+    if match := _IS_A.fullmatch(line):
+        found = listing(f"List all {match['kind']}s", units, similarity)
+        name = content_stems(match["name"])
+        if name and any(name <= content_stems(item) for item in found.items):
+            return Reading("yes", (Step(question, "yes", found.steps[0].support),), _LISTED, AnswerKind.YES_NO)
+    if match := _ATTENDED.fullmatch(line):
+        name, event = content_stems(match["name"]), content_stems(match["event"]) - _MEETING
+        for said in (said for unit in units for said in statements_of(unit)):
+            if answer := _attended(said, name, event):
+                return Reading(answer, (Step(question, answer, said.support),), _LISTED, AnswerKind.YES_NO)
+    return Reading(None, kind=AnswerKind.YES_NO)
+
+
+def _attended(said: UnitStatement, name: frozenset[str], event: frozenset[str]) -> str:
+    """`yes` or `no` if the statement is a line of the event's minutes that says who was present or absent, else empty."""
+    line = _ATTENDANCE.fullmatch(said.text.strip())
+    above = content_stems(" ".join((said.unit.title, *said.path)))
+    if line is None or not name or not name <= content_stems(line["names"]) or not event or not event <= above:
+        return ""
+    key = line["key"].strip().lower()
+    return "yes" if key in _PRESENT else "no" if key in _ABSENT else ""
