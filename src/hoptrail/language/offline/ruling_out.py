@@ -80,7 +80,7 @@ def asks_twice(question: str) -> bool:
 
 def may_answer(answer: str, asked: Question | None, comparison: Comparison | None) -> bool:
     """Whether an answer is of the right type: a side of the comparison, a figure or a sum of money, a person without digits."""
-    if comparison is not None and comparison.by not in YES_OR_NO:
+    if comparison is not None and not comparison.claimed and comparison.by not in YES_OR_NO:
         said = content_stems(answer)
         return any(said <= side or side <= said for side in map(content_stems, comparison.sides))
     if asked is None:
