@@ -29,6 +29,8 @@ _REASON_BONUS = 0.25
 _ASKS_REASON = re.compile(r"^\s*why\b|\b(?:reason|cause)\b", re.IGNORECASE)
 _LEAST_SHARE, _LEAST_CLOSENESS = 0.45, 0.9
 """Least share of the question's words, and least closeness, of a statement that is an answer."""
+_NUMBERED = re.compile(r"^\s*(?:[-*•]|\(?[\dA-Z]{1,2}(?:\.\d+)*[.)])\s+|^\s*Q:\s*")
+_SAME_CONFIDENCE = 0.85  # in the answer of a list of frequent questions to the very question
 _LEAST_STEPS = 2
 _CLOSE = 8  # number of closest statements that are considered
 _REFERENCE = re.compile(r"\s*\W?(?:see|refer to|cf\.)\s", re.IGNORECASE)
@@ -67,6 +69,33 @@ def explain_by_reading(question: str, units: Sequence[Unit], reading: Reading) -
     text, start, end = _quoted_text(said)
     step = Step(question, text, support_of(said.unit, start, end))
     return Reading(text, (step,), reading.confidence, AnswerKind.PASSAGE)
+
+
+def answer_frequent_question(question: str, units: Sequence[Unit]) -> Reading:
+    """The answer of a document that asks the same question, as a heading or in a statement; an abstention if none does."""
+    for unit in units:
+        before: UnitStatement | None = None
+        for said in statements_of(unit):
+            headed = bool(said.path) and _is_same_question(said.path[-1], question)
+            after = before is not None and _is_same_question(before.text, question)
+            if (headed or after) and not said.text.rstrip().endswith("?"):
+                text, start, end = _quoted_text(said)
+                step = Step(question, text, support_of(unit, start, end))
+                return Reading(text, (step,), _SAME_CONFIDENCE, AnswerKind.PASSAGE)
+            before = said
+    return Reading(None)
+
+
+def _is_same_question(text: str, question: str) -> bool:
+    """Whether a text asks the question: the same content words and the same first word, after a number or mark."""
+    bare = _NUMBERED.sub("", text)
+    asked = content_stems(question)
+    return (
+        bare.rstrip().endswith("?")
+        and bool(asked)
+        and bare.split()[0].lower() == question.split(maxsplit=1)[0].lower()
+        and content_stems(bare) == asked
+    )
 
 
 def _is_explanation(said: UnitStatement) -> bool:

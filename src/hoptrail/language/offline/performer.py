@@ -20,9 +20,9 @@ from hoptrail.language.closeness import Similarity, encoder_similarity
 from hoptrail.language.completing import clarify, complete
 from hoptrail.language.entity_finders import RULES, EntityFinder, open_finder
 from hoptrail.language.offline.concluding import conclude, read_by_hops
-from hoptrail.language.offline.definitions import define, named_by_description
+from hoptrail.language.offline.definitions import asks_what_it_is, define, named_by_description
 from hoptrail.language.offline.evidence import EvidencePages, open_evidence
-from hoptrail.language.offline.explanations import explain, explain_by_reading, steps
+from hoptrail.language.offline.explanations import answer_frequent_question, explain, explain_by_reading, steps
 from hoptrail.language.offline.extracting import extract, standing_alone
 from hoptrail.language.offline.hops import make_plan
 from hoptrail.language.offline.link_reading import read_links
@@ -157,6 +157,10 @@ class OfflineLanguage:
         if defined.answer is not None:
             return defined
         kind, similarity = kind_asked(asked), encoder_similarity(self._encoder) if self._encoder else None
+        if kind in {AnswerKind.PASSAGE, AnswerKind.STEPS} or asks_what_it_is(asked):
+            frequent = answer_frequent_question(asked, units)
+            if frequent.answer is not None:
+                return frequent
         if kind in _QUOTING:
             return _quote(
                 kind, asked, units, similarity, lambda: self._read(asked, open_evidence(units, self._settings), least)
