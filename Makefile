@@ -9,13 +9,13 @@ QUIETLY := --quiet --disable-pip-version-check --no-compile
 unexport PYTHONDONTWRITEBYTECODE
 
 # Test processes share the cores: threads of one that wait for work keep others from theirs.
-check: export OPENBLAS_NUM_THREADS := 1
+check pytest: export OPENBLAS_NUM_THREADS := 1
 
 # Tests write thousands of small files that are to be on disk before anything goes on: in memory that takes no time. (Where
 # memory has less than 3 GiB for files, as in many containers, they go to the disk.)
 IN_MEMORY := $(shell [ "$$(df -Pk /dev/shm 2>/dev/null | awk 'END {print $$4}')" -gt 3145728 ] 2>/dev/null && echo TMPDIR=/dev/shm)
 
-.PHONY: demo test check types tests wheel ray real-model format clean
+.PHONY: demo test check types pytest wheel ray real-model format clean
 
 demo: .venv/installed
 	$(BIN)/hoptrail index examples/harbour --index .demo
@@ -26,13 +26,13 @@ test: check
 check: .venv/developed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(MAKE) --no-print-directory --jobs 2 types tests
+	$(MAKE) --no-print-directory --jobs 2 types pytest
 
-# Types are checked while tests wait: at the lowest priority this takes no time from tests, whose own waits are measured.
+# Types are checked beside the tests, which often wait. The lowest priority keeps this from disturbing tests that measure time.
 types: .venv/developed
 	nice -n 19 $(BIN)/mypy
 
-tests: .venv/developed
+pytest: .venv/developed
 	$(IN_MEMORY) $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 # The wheel, built and installed in a clean environment.

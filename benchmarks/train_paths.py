@@ -2,22 +2,21 @@
 
     python -m benchmarks.train_paths [--work DIR] [--seed N] [--folds-only] [--judge A,B]
 
-Learns from the questions of musique_train and hotpotqa_train, over the merged corpora of all training sets (13,967 passages), and
-from questions about the folders in `training/written`, each over its own documents; docs/decisions/paths.md says why. `--judge`
-names data sets on whose development questions, each over its own corpus, the finished scorer is measured. The first stage
-predicts for every candidate whether it is gold, the second for every pair of the best whether both are; the third is the first
-with features from the pairs. A later stage learns from predictions of the earlier ones on held-out questions, in FOLDS folds; the
-recall printed for the training questions comes from the same folds. Each stage is the mean of ENSEMBLE runs with different seeds.
+Reads only the questions of musique_train and hotpotqa_train, over the merged corpora of all training sets (13,967 passages): what
+is learned over a set's own corpus fails over a larger one (docs/decisions/paths.md). `--judge` names data sets on whose
+development questions, each over its own corpus, the finished scorer is measured. The first stage predicts for every candidate
+whether it is gold, the second for every pair of the best whether both are; the third is the first with features from the pairs. A
+later stage learns from predictions of the earlier ones on held-out questions, in FOLDS folds; the recall printed for the
+training sets comes from the same folds. Each stage is the mean of ENSEMBLE runs with different seeds.
 
 Needs lightgbm. The vectors are those of the index, so another encoder needs another training; the same data, encoder and seed
-give the same trees. `--work DIR` keeps the merged corpus and the indexes (DIR/pool/index, DIR/NAME/index, DIR/written/NAME).
+give the same trees. `--work DIR` keeps the merged corpus and the indexes (DIR/pool/index, DIR/NAME/index).
 """
 
 from __future__ import annotations
 
 import argparse
 import io
-import random
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,19 +25,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.common import ROOT, data_folder, print_table
+from benchmarks.common import data_folder, print_table
 from benchmarks.larger_pool import POOL, merge_corpora
 from numpy.typing import NDArray
-from training.written import Question as Written
 
 from hoptrail import Watcher
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.read_sources import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.evaluation.corpus_sources import corpus_ids_by_document
-from hoptrail.evaluation.datasets import CORPUS_FILES, QUESTION_FILES, Dataset, Question, first_file, load_dataset
-from hoptrail.evaluation.lines import read_lines
-from hoptrail.evaluation.outcomes import settles
+from hoptrail.evaluation.datasets import CORPUS_FILES, QUESTION_FILES, Dataset, first_file, load_dataset
 from hoptrail.evaluation.question_run import corpus_ids
 from hoptrail.evaluation.retrieval_measures import JudgedRanking, summarise_retrieval
 from hoptrail.evaluation.runner import INDEX_FOLDER
@@ -66,14 +62,9 @@ from hoptrail.structures.catalogue import structures_by_name, with_foundations
 TRAINING = ("musique_train", "hotpotqa_train")
 DISTRACTING = ("2wiki_train",)
 """Data sets whose passages are only searched."""
-FOLDERS = "folders"
-WRITTEN = ROOT / "training" / "written"
-PER_FOLDER = 120
-MOST_STATING = 4
-"""A quote that more candidates state is no evidence for a question."""
 FOLDS = 4
 ENSEMBLE = 3
-ROUNDS = 240
+ROUNDS = 120
 PARAMETERS = {
     "objective": "binary",
     "num_leaves": MOST_LEAVES,
@@ -88,7 +79,6 @@ PARAMETERS = {
 }
 LEAST_IN_LEAF = {"passage": 20, "pair": 50, "linked": 20}
 Booleans = NDArray[np.bool_]
-Fitted = Callable[[FloatMatrix], FloatMatrix]
 
 
 @dataclass(frozen=True)
@@ -112,14 +102,12 @@ def training_examples(work: Path, seed: int) -> list[Example]:
     for name in TRAINING:
         dataset = load_dataset(work / POOL, first_file(data_folder(name), QUESTION_FILES))
         found += examples(name, dataset, work / POOL / INDEX_FOLDER, seed)
-    for folder in sorted(path for path in WRITTEN.iterdir() if path.is_dir()):
-        found += folder_examples(folder, work / WRITTEN.name / folder.name, seed)
     return found
 
 
 def examples(name: str, dataset: Dataset, folder: Path, seed: int) -> list[Example]:
     """All questions of a data set that have gold passages; `folder` is the index of its corpus."""
-    corpus = opened_corpus(dataset.corpus, folder)
+    corpus = opened_corpus(dataset, folder)
     ids = corpus_ids_by_document(corpus.snapshot, dataset)
     folds = np.random.default_rng(seed).integers(FOLDS, size=len(dataset.questions))
     found = []
@@ -135,35 +123,12 @@ def examples(name: str, dataset: Dataset, folder: Path, seed: int) -> list[Examp
     return found
 
 
-def folder_examples(folder: Path, index: Path, seed: int) -> list[Example]:
-    """`PER_FOLDER` random questions of a written folder that it answers; the candidates that state the quote are gold."""
-    corpus = opened_corpus(folder / "documents", index)
-    draw = random.Random(seed)
-    asked = [Written(**line.content) for line in read_lines(folder / "questions.jsonl")]
-    draw.shuffle(asked)
-    found: list[Example] = []
-    for question in asked:
-        described = describe(corpus, question.question, CandidateSettings())
-        if question.kind == "none" or described is None:
-            continue
-        shown = Question("", question.question, (), shows=(question.quote,))
-        units = [described.scores.graph.passages[row] for row in described.candidates.rows]
-        gold = np.array([settles(shown, [unit.text]) for unit in units])
-        if 0 < gold.sum() <= MOST_STATING:
-            passages = tuple((unit.id,) for unit in units)
-            supporting = frozenset(unit.id for unit, is_gold in zip(units, gold, strict=True) if is_gold)
-            found.append(Example(FOLDERS, described, gold, draw.randrange(FOLDS), passages, supporting, 1))
-        if len(found) == PER_FOLDER:
-            break
-    return found
-
-
-def opened_corpus(source: Path, folder: Path) -> Corpus:
-    """The corpus of a file or folder with the structures that path search needs, built by rules."""
+def opened_corpus(dataset: Dataset, folder: Path) -> Corpus:
+    """The data set's corpus with the structures that path search needs, built by rules."""
     encoder = open_encoder("minilm")
     structures = with_foundations(STRUCTURES, structures_by_name(PassageLimits()))
     performer = Performer(OfflineLanguage(), rebuild=True)
-    update_index(folder, [source], encoder, structures, ReadingLimits(), Watcher(), performer)
+    update_index(folder, [dataset.corpus], encoder, structures, ReadingLimits(), Watcher(), performer)
     return Corpus(Snapshot.open(folder), lambda: encoder)
 
 
@@ -327,9 +292,7 @@ def main() -> None:
         work = options.work or Path(temporary)
         trained = training_examples(work, options.seed)
         scorer, scores = train(trained, options.seed)
-        rows = [
-            row for name in (*TRAINING, FOLDERS) for row in measured(name, trained, [_by_score(one) for one in scores])
-        ]
+        rows = [row for name in TRAINING for row in measured(name, trained, [_by_score(one) for one in scores])]
         for name in filter(None, options.judge.split(",")):
             judged = examples(name, load_dataset(data_folder(name)), work / name / INDEX_FOLDER, options.seed)
             orders = [in_order(one.described, scorer.judge(one.described), PathSettings().sure) for one in judged]

@@ -182,8 +182,8 @@ def build(
 
 
 def _removing_leftovers(structures: Iterable[Structure], writer: Writer) -> Iterator[Structure]:
-    """The structures in order. Removes the rows of structures that no longer exist, and documents without a source as soon as
-    the documents that replace them have passages.
+    """The structures in order. First removes what earlier versions have left; removes documents without a source as soon as the
+    documents that replace them have passages.
     """
     discard_unknown(writer)
     waiting = True

@@ -10,7 +10,7 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.indexing import Watcher, update_index
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.structures.catalogue import structures_by_name
-from once import INSTALLED_READER, reads_once
+from shared_models import INSTALLED_READER, reads_once
 from world import HashingEncoder, write_facts
 
 

@@ -71,7 +71,7 @@ def test_an_answer_is_cited_and_its_ranking_is_what_retrieve_gives(name: str, co
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_the_same_question_gives_the_same_answer(name: str, corpus: Corpus) -> None:
-    """Of what was read before and of what is read anew."""
+    """Whether the reader remembers its readings or reads anew."""
     languages = (OfflineLanguage(), OfflineLanguage(reader=installed_reader()))
     answers = [open_recipe(name, corpus, language, RecipeSettings()).answer(QUESTION) for language in languages]
     first, second = (replace(answer, usage=replace(answer.usage, seconds=0)) for answer in answers)

@@ -10,7 +10,7 @@ from filelock import FileLock
 
 from hoptrail import Index
 from hoptrail.recipes.registry import RECIPES
-from once import INSTALLED_READER, OPEN_ENCODER, open_once, reads_once
+from shared_models import INSTALLED_READER, OPEN_ENCODER, open_once, reads_once
 from tiny_bert import write_tiny_folder
 
 

@@ -31,6 +31,8 @@ _NAMES_TOO = frozenset({"yes", "no", "x"})
 """Values that may be headers."""
 _CURRENCIES = frozenset("$€£¥")
 """Signs that are values by themselves, and headers above amounts."""
+_AMOUNT = re.compile(r"[\d\s.,'’–-]*\d[\d\s.,'’–-]*|[–-]")
+"""A number without a currency sign, or a dash in its place."""
 _YEAR = re.compile(r"(?:19|20)\d\d|[QH][1-4](?: ?(?:19|20)\d\d)?|(?:FY ?)?(?:19|20)?\d\d/\d\d")
 """Years, quarters and financial years: numbers that may be column headers."""
 
@@ -42,9 +44,9 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first of these rows (a table, or its first `SAMPLE` rows) names the columns.
 
     It does unless one of its cells is a value (number, date, address), is a sentence, occurs twice, recurs in its column, or ends
-    in a colon; or too many are empty; or there are two columns of keys and mixed values. Several years, or one beside another
-    column of values, name columns of other values. A word such as `no` is a value if its column has another such word; else it is
-    a name, as in `no, customer, town`.
+    in a colon; or too many are empty; or there are two columns of keys and mixed values. Several years, or one above numbers
+    beside another column of values, name columns of other values. A word such as `no` is a value if its column has another such
+    word; else it is a name, as in `no, customer, town`.
     """
     if len(rows) < 2 or len(rows[0]) < 2:
         return False
@@ -54,7 +56,8 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
     enough = len(named) >= _NAMED_SHARE * len(heads) or all(name for name, _ in heads[1:])
     years = {name for name in named if _YEAR.fullmatch(name)}
     below = [cell for name, cells in heads if name in years for cell in cells]
-    of_years = len(years) > 1 or (bool(years) and _heads_values(rows))
+    has_numbers = all(any(map(str.isdigit, cell)) for cell in below)
+    of_years = len(years) > 1 or (bool(years) and has_numbers and _heads_values(rows))
     by_year = of_years and 2 * sum(_YEAR.fullmatch(cell) is not None for cell in below) < len(below)
     good = bool(named) and all(
         (by_year and name in years) or _names_a_column(name, cells) for name, cells in heads if name
@@ -71,7 +74,7 @@ def _names_a_column(cell: str, column: Set[str] = frozenset()) -> bool:
     if cell.lower() in _NAMES_TOO:
         return bool(column) and _NAMES_TOO.isdisjoint(map(str.lower, column))
     if cell in _CURRENCIES:
-        return bool(column) and all(any(map(str.isdigit, other)) for other in column)
+        return bool(column) and all(_AMOUNT.fullmatch(other) for other in column)
     return not _VALUE.fullmatch(cell)
 
 

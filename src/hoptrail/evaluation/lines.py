@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,8 +21,6 @@ from hoptrail.json_object import JsonObject
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
-
-import os
 
 T = TypeVar("T")
 

@@ -21,8 +21,6 @@ from hoptrail.text.sentences import sentence_spans
 from hoptrail.types import Document, Kind, Ranking, Unit
 
 TOKEN_BUDGETS = (2000, 4000)
-
-
 MOST_SENTENCES = 100
 """Sentences of a summary that are searched for: far more than a summary has."""
 LEAST_WORDS = 4

@@ -53,7 +53,7 @@ class QuickEncoder(Encoder, Protocol):
 
     @property
     def quick(self) -> Encoder:
-        """The variant."""
+        """The faster variant of this encoder."""
 
 
 @runtime_checkable

@@ -46,7 +46,7 @@ def _can_be_opened(folder: Path) -> bool:
 
 
 class EntailmentModel:
-    """A classifier by name or folder; the package may download a name.
+    """A classifier, given by folder or name; a name may be downloaded.
 
     Raises:
         ModelUnavailable: the package is missing, the model cannot be loaded, or has no label `entailment`.

@@ -99,3 +99,7 @@ def test_the_values_of_both_sides_decide(question: str, answer: str) -> None:
 def test_values_that_cannot_be_compared_decide_nothing() -> None:
     assert read("which is heavier, the cart or the barge").answer is None, "tonnes and metres"
     assert read("Who is older, Ada Lunt or Bo Marsh?").answer is None, "when Ada was born is not said"
+
+
+def test_a_clause_about_the_first_side_is_no_side() -> None:
+    assert find_choice("Is the Tern, built in 1901, or the Gull older?") is None

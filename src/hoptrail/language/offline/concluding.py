@@ -1,6 +1,6 @@
 """Answer whole questions: follow the plan hop by hop, also read the question at once, and take the more probable answer.
 
-Rules settle comparisons, and figures that would have to be computed. Findings of earlier hops are
+Rules settle comparisons, and leave questions unanswered whose figures would have to be computed. Findings of earlier hops are
 concluded by the plan too, and a new reading of the evidence checks them.
 """
 

@@ -1,4 +1,4 @@
-"""Lists as answers, quoted from the evidence: matching rows or items, the parts of an enumeration.
+"""Lists as answers, quoted from the evidence: matching rows or items, or the parts of an enumeration.
 
 The confidence in a list is the share of the question's words in its headings, its headers and the chosen rows.
 """

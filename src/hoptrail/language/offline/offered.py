@@ -1,4 +1,5 @@
-"""Questions that offer two sides, and which of them is more or less: `Which takes longer, the quiz or the workshop?`
+"""Questions that offer two sides, and the answer to those that ask which is more or less, as in `Which takes longer, the quiz or
+the workshop?`
 
 Each side's value is read from a statement that names it: from its table row, or directly after its name in a sentence. Both
 values must be dates or numbers of the same unit. Sides need no capital letters.
@@ -64,7 +65,7 @@ class Choice:
 
     @property
     def _since(self) -> bool:
-        """Whether the side is asked for that has been somewhere longer: it came earlier."""
+        """Whether it asks which side has been somewhere longer: that side came earlier."""
         return _SINCE.search(self.ask.lower()) is not None
 
 
@@ -95,13 +96,17 @@ def find_choice(question: str) -> Choice | None:
             start, other, ask = left.rfind(",") + 1, other[: mark.start()], other[mark.end() :].strip()
         elif named := _names_offered(text):
             return replace(named, ordering=ordering)
+        elif left.rstrip().endswith(
+            ","
+        ):  # a clause about the first side: `Is the Tern, built in 1901, or the Gull older?`
+            return None
     sides = _trim(left[start:], ordering), _trim(_CLAUSE.split(other)[0], ordering)
     ask = ask or left[:start].rstrip(" ,:").removesuffix(" between")
     return Choice(ask, sides, ordering) if all(sides) else None
 
 
 def _names_offered(text: str) -> Choice | None:
-    """The first two names that only `or` stands between."""
+    """The first two names with only `or` between them."""
     for one, other in pairwise(find_names(text)):
         if text[one.end : other.start].lower().replace("the ", "").strip(' ,".') == "or":
             return Choice(text[: one.start] + text[other.end :].lstrip(), (one.text, other.text), "")

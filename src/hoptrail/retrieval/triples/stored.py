@@ -21,7 +21,7 @@ from hoptrail.types import Kind, Span
 class StoredTriples:
     """Triples by rising id: `slots` are their texts, `passages` rows in `passage_ids`, -1 if no passage states it.
 
-    A triple's passage is the one in which its place begins.
+    A triple's passage is the one that covers its place.
     """
 
     ids: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Models that a process loads once and asks once: encoding or reading the same text again takes longer than what is tested."""
+"""Shares an encoder and a reader among the tests of a process, and keeps what they compute."""
 
 from __future__ import annotations
 
