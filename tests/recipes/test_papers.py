@@ -98,7 +98,6 @@ PRINTED: dict[str, dict[str, object]] = {
         "uncertainty.samples": 10,
         "uncertainty.equivalence": "installed",
         "uncertainty.penalty": "sets",
-        "uncertainty.granularity": "batch",
     },
 }
 """What the main rows have from the papers, or, where these are silent, from their code."""
