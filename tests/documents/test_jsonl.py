@@ -6,11 +6,11 @@ import gzip
 import json
 import os
 import tracemalloc
-from itertools import islice
 from pathlib import Path
 
 import pytest
 
+from documents.streaming import traced_peaks
 from hoptrail.documents.jsonl import BadLine, Line, read_lines, tiling_ends
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 from hoptrail.documents.read_sources import read_sources
@@ -108,23 +108,12 @@ def test_c5_a_gzip_bomb_is_stopped(tmp_path: Path) -> None:
 
 
 def test_c3_a_large_file_is_streamed(tmp_path: Path) -> None:
-    """What is kept shows among the first documents and among the last: tracing the memory of all takes longer."""
     path = tmp_path / "large.jsonl"
     with path.open("w", encoding="utf-8") as lines:
         for number in range(2500):
             lines.write(json.dumps({"id": str(number), "text": f"Sentence {number} never ends and " * 125}) + "\n")
     assert path.stat().st_size > 8_000_000
-    items = read_sources([path])
-    peaks = []
-    for documents, traced in ((400, True), (1700, False), (400, True)):
-        if traced:
-            tracemalloc.start()
-        assert sum(isinstance(item, Document) for item in islice(items, documents)) == documents
-        if traced:
-            peaks.append(tracemalloc.get_traced_memory()[1])
-            tracemalloc.stop()
-    assert next(items, None) is None
-    assert max(peaks) < 700_000, "1.4 MB of text went by each time"
+    assert max(traced_peaks(read_sources([path]), ends=400, between=1700)) < 700_000, "1.4 MB of text went by each time"
 
 
 def test_c3_the_first_document_comes_before_the_last_is_read(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import tracemalloc
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from documents.file_makers import text_pdf, word_file
+from documents.streaming import traced_peaks
 from hoptrail.documents import child_parsing, file_contents
 from hoptrail.documents.blocks import pack
 from hoptrail.documents.decoding import Unreadable
@@ -145,21 +145,11 @@ def test_c2_one_and_two_documents(tmp_path: Path, count: int) -> None:
 
 
 def test_c3_many_files_are_streamed(tmp_path: Path) -> None:
-    """What is kept shows among the first files and among the last: tracing the memory of all takes several times as long."""
     for number in range(1500):
         (tmp_path / f"{number:04}.txt").write_bytes(b"Some words here, and no stop " * 350)
-    items = read_sources([tmp_path])
-    peaks = []
-    for files, traced in ((100, True), (1300, False), (100, True)):
-        if traced:
-            tracemalloc.start()
-        assert sum(isinstance(item, Document) for item in islice(items, files)) == files
-        if traced:
-            peaks.append(tracemalloc.get_traced_memory()[1])
-            tracemalloc.stop()
-    assert next(items, None) is None
-    assert peaks[0] < 1_200_000, "beside the names of all files, 1 MB of text went by"
-    assert peaks[1] < 600_000, "1 MB of text went by"
+    first, last = traced_peaks(read_sources([tmp_path]), ends=100, between=1300)
+    assert first < 1_200_000, "beside the names of all files, 1 MB of text went by"
+    assert last < 600_000, "1 MB of text went by"
 
 
 def test_folders_are_walked_in_order_without_hidden_files(tmp_path: Path) -> None:

@@ -58,9 +58,8 @@ class Study:
 def study(question: str, evidence: EvidencePages, reader: Reader, settings: OfflineSettings) -> Study:
     """Follow the plan, and read the question at once if the plan decomposes it."""
     plan = make_plan(question, settings)
-    choice = find_choice(question)
-    is_named = choice is not None and all(map(find_names, choice.sides))
-    sides = choice.sides if choice and is_named and not plan.comparison else ()
+    choice = None if plan.comparison else find_choice(question)
+    sides = choice.sides if choice and all(map(find_names, choice.sides)) else ()
     followed = FollowedPlan(plan, (), None) if sides else follow(plan, reader, question)
     at_once = _at_once(question, followed, sides, evidence, reader)
     return Study(question, followed, tuple(at_once), share_of_strangers(question, evidence))

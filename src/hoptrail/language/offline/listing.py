@@ -33,6 +33,8 @@ _LIGHT = content_stems("take part involve accord according belong exist include 
 """Words of a question that say little about the listed things."""
 _PLURALS = word_set("people men women children staff")
 _KEYED = re.compile(r"^(?P<key>[^:\n]{2,60}):\s*(?P<values>[^:;]+[,;][^:]+?)\.?$")
+_SERIES = re.compile(r"(?:[^,;:.()]{1,80}, )+[^,;:.()]{1,60}?,? (?:and|or) [^,;:.()]{1,60}|[^,;:.() ]+ and [^,;:.() ]+")
+_PARTS = re.compile(r",\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+|;\s*")
 
 
 def listing(question: str, units: Sequence[Unit], similarity: Similarity | None) -> Reading:
@@ -191,10 +193,6 @@ def _of_sentences(
             if new and len(items) >= _FEWEST and all(len(words(item)) <= 5 for item in items):
                 share -= _FREE_TEXT
                 yield share, list_reading(question, [said], items, AnswerKind.LIST, share)
-
-
-_SERIES = re.compile(r"(?:[^,;:.()]{1,80}, )+[^,;:.()]{1,60}?,? (?:and|or) [^,;:.()]{1,60}|[^,;:.() ]+ and [^,;:.() ]+")
-_PARTS = re.compile(r",\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+|;\s*")
 
 
 def _enumerated_in(text: str) -> Iterator[tuple[str, ...]]:

@@ -96,10 +96,8 @@ def find_choice(question: str) -> Choice | None:
             start, other, ask = left.rfind(",") + 1, other[: mark.start()], other[mark.end() :].strip()
         elif named := _names_offered(text):
             return replace(named, ordering=ordering)
-        elif left.rstrip().endswith(
-            ","
-        ):  # a clause about the first side: `Is the Tern, built in 1901, or the Gull older?`
-            return None
+        elif left.rstrip().endswith(","):
+            return None  # a clause about the first side: `Is the Tern, built in 1901, or the Gull older?`
     sides = _trim(left[start:], ordering), _trim(_CLAUSE.split(other)[0], ordering)
     ask = ask or left[:start].rstrip(" ,:").removesuffix(" between")
     return Choice(ask, sides, ordering) if all(sides) else None

@@ -49,6 +49,19 @@ _OWNED = re.compile(
     re.IGNORECASE,
 )
 """The thing that a statement is about instead of its owner: `brother` in `Her brother Karl was ...`."""
+_IS_A = re.compile(
+    r"(?:is|are|was|were) (?P<name>[^?]+?) (?:an?|one of (?:the|our)) (?P<kind>[\w -]+?)s?\s*[?.]*", re.IGNORECASE
+)
+_ATTENDED = re.compile(
+    r"(?:was|were|is|did|has) (?P<name>[^?]+?) (?:(?:present )?at|attend(?:ed)?|join(?:ed)?|come to|tak(?:e|en) part in) "
+    r"(?P<event>[^?]+?)\s*[?.]*",
+    re.IGNORECASE,
+)
+_ATTENDANCE = re.compile(r"\s*(?P<key>[A-Za-z ]{4,30}):\s*(?P<names>\S.*)", re.DOTALL)
+_PRESENT = word_set("present attending attendees attended participants")
+_ABSENT = word_set("apologies absent excused regrets")
+_MEETING = content_stems("meeting meet session call")
+_LISTED = 0.7  # confidence in what a list says
 
 
 def claim(question: str, units: Sequence[Unit], similarity: Similarity | None) -> Reading:
@@ -177,21 +190,6 @@ def _owned(text: str) -> frozenset[str]:
     verb = next((word.start for word in words(text) if word.lower in COPULAS), len(text))
     found = _OWNED.finditer(squeeze(_PARENTHESIS.sub("", text[:verb])))
     return content_stems(" ".join(match["owned"] or match["kin"] for match in found))
-
-
-_IS_A = re.compile(
-    r"(?:is|are|was|were) (?P<name>[^?]+?) (?:an?|one of (?:the|our)) (?P<kind>[\w -]+?)s?\s*[?.]*", re.IGNORECASE
-)
-_ATTENDED = re.compile(
-    r"(?:was|were|is|did|has) (?P<name>[^?]+?) (?:(?:present )?at|attend(?:ed)?|join(?:ed)?|come to|tak(?:e|en) part in) "
-    r"(?P<event>[^?]+?)\s*[?.]*",
-    re.IGNORECASE,
-)
-_ATTENDANCE = re.compile(r"\s*(?P<key>[A-Za-z ]{4,30}):\s*(?P<names>\S.*)", re.DOTALL)
-_PRESENT = word_set("present attending attendees attended participants")
-_ABSENT = word_set("apologies absent excused regrets")
-_MEETING = content_stems("meeting meet session call")
-_LISTED = 0.7  # confidence in what a list says
 
 
 def claim_by_list(question: str, units: Sequence[Unit], similarity: Similarity | None) -> Reading:
