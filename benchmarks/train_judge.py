@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -24,10 +24,9 @@ from hoptrail import Index, Unit
 from hoptrail.evaluation.answer_scores import Rule, score_answer
 from hoptrail.evaluation.datasets import ANSWER_RULES, Question, load_data
 from hoptrail.evaluation.outcomes import is_right, settles
-from hoptrail.language.offline import judging
-from hoptrail.language.offline.concluding import Option, options, study
+from hoptrail.language.offline import concluding
+from hoptrail.language.offline.concluding import NAMES, Judge, Option, options, study, write_judge
 from hoptrail.language.offline.evidence import open_evidence
-from hoptrail.language.offline.judging import NAMES, Judge, write_judge
 from hoptrail.language.offline.page_reading import Reader
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.question_kinds import kind_asked
@@ -94,7 +93,7 @@ def unsettled(question: Question, units: Sequence[Unit]) -> list[Unit]:
 
 def fit(found: Sequence[Example]) -> Judge:
     """Logistic regression with a ridge on standardised values, by Newton's method; returns weights for the raw values."""
-    values = np.array([option.evidence.values for one in found for option in one.options])
+    values = np.array([astuple(option.evidence) for one in found for option in one.options])
     right = np.array([right for one in found for right in one.right], dtype=np.float64)
     given = np.array([FIXED.get(name, 0.0) for name in NAMES])
     values_fitted = np.where([name in FIXED for name in NAMES], 0.0, values)
@@ -193,7 +192,7 @@ def main() -> None:
     judge = fit(found)
     print_table(("value", "weight"), zip(NAMES, judge.weights, strict=True))
     if not options.folds_only:
-        path = Path(judging.__file__).parent / "weights" / "judge.json"
+        path = Path(concluding.__file__).parent / "weights" / "judge.json"
         path.write_text(write_judge(judge.weights, judge.constant), encoding="utf-8")
 
 

@@ -2,19 +2,25 @@
 
 Rules settle comparisons, and leave questions unanswered whose figures would have to be computed. Findings of earlier hops are
 concluded by the plan too, and a new reading of the evidence checks them.
+
+The reader ranks answers within one question; a logistic model over features of how an answer was found compares them between
+questions and between ways of reading. Its weights are in `weights/judge.json`, fitted by `benchmarks/train_judge.py` on questions
+with known answers.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, fields, replace
+from functools import cache
+from importlib.resources import files
 
 from hoptrail.language.offline.comparisons import Comparison
 from hoptrail.language.offline.evidence import EvidencePages
 from hoptrail.language.offline.hops import FollowedPlan, Plan, follow, make_plan
-from hoptrail.language.offline.judging import Evidence, cut, stored_judge
 from hoptrail.language.offline.offered import find_choice
-from hoptrail.language.offline.page_reading import ReadAnswer, Reader, log_odds
+from hoptrail.language.offline.page_reading import ReadAnswer, Reader, log_odds, logistic
 from hoptrail.language.offline.ruling_out import asks_twice, is_computed, may_answer, share_of_strangers
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Finding, Reading, Step
@@ -32,6 +38,79 @@ _VERDICT = 0.25
 _LEAST_COMPARED = -3.0  # log odds below which the value of a side is a guess
 _UNCHECKED = 0.6  # confidence in a conclusion from findings if reading the evidence gives no answer
 _CONTRADICTED = 0.35  # confidence in a conclusion from findings if reading the evidence gives another answer
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The features of an answer; odds are log odds, cut at `MOST`. Features that do not apply are 0.
+
+    `odds`, `lead`, `helps` (in log odds) and `said` are those of the weakest hop. `agreed`: reading at once and hop by
+    hop gave the same answer; `against`: different ones. `hops`: number of hops beyond the first. `strangers`: share of the
+    question's names that the evidence does not have.
+    """
+
+    at_once: float = 0.0
+    by_hops: float = 0.0
+    compared: float = 0.0
+    cell: float = 0.0
+    verdict: float = 0.0
+    verdict_odds: float = 0.0
+    odds: float = 0.0
+    lead: float = 0.0
+    helps: float = 0.0
+    agreed: float = 0.0
+    against: float = 0.0
+    hops: float = 0.0
+    broken_off: float = 0.0
+    strangers: float = 0.0
+    said: float = 0.0
+
+
+NAMES = tuple(field.name for field in fields(Evidence))
+MOST = 8.0
+"""Bound on log odds: higher ones carry no more information."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """The weights of the features of `Evidence`, and the constant."""
+
+    weights: tuple[float, ...]
+    constant: float
+
+    def probability(self, evidence: Evidence) -> float:
+        """The probability that the answer is right."""
+        weighted = (weight * value for weight, value in zip(self.weights, astuple(evidence), strict=True))
+        return logistic(self.constant + sum(weighted))
+
+
+def cut(odds: float) -> float:
+    """Log odds, cut at `MOST`."""
+    return max(-MOST, min(MOST, odds))
+
+
+@cache
+def stored_judge() -> Judge:
+    """The judge shipped with the package."""
+    return read_judge((files("hoptrail.language.offline") / "weights" / "judge.json").read_text(encoding="utf-8"))
+
+
+def read_judge(text: str) -> Judge:
+    """The judge written by `write_judge`.
+
+    Raises:
+        ValueError: it was fitted to other features.
+    """
+    stored = json.loads(text)
+    if tuple(stored["names"]) != NAMES:
+        raise ValueError("the judge was fitted to other values: run benchmarks/train_judge.py again")
+    return Judge(tuple(stored["weights"]), stored["constant"])
+
+
+def write_judge(weights: Sequence[float], constant: float) -> str:
+    """A judge as JSON, rounded to four digits."""
+    rounded = {"names": NAMES, "weights": [round(weight, 4) for weight in weights], "constant": round(constant, 4)}
+    return json.dumps(rounded, indent=1) + "\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,70 +173,70 @@ def options(studied: Study) -> list[Option]:
     possible: list[Option] = []
     if studied.strangers == 1.0:
         return possible
-    followed = studied.followed
-    is_guess = followed.plan.comparison is not None and bool(followed.hops) and followed.weakest.odds < _LEAST_COMPARED
+    followed, compared = studied.followed, studied.followed.plan.comparison is not None
+    is_guess = compared and bool(followed.hops) and followed.weakest.odds < _LEAST_COMPARED
     if followed.answer is not None and not is_guess:
         possible.append(_option_by_plan(followed.answer, studied))
-    if studied.at_once and not (
-        possible and followed.concludes and same_answer(possible[0].answer, studied.at_once[0].answer)
-    ):
-        possible.append(_option_at_once(studied.at_once[0], studied))
+    for best in studied.at_once[:1]:
+        if not (possible and compared and same_answer(possible[0].answer, best.answer)):
+            possible.append(_option_at_once(best, studied))
     return possible
 
 
 def _option_by_plan(answer: str, studied: Study) -> Option:
-    followed, weakest = studied.followed, studied.followed.weakest
-    several = len(followed.hops) > 1
-    verdict = float(any(hop.is_verdict for _, hop in followed.hops))
+    hops, weakest = [hop for _, hop in studied.followed.hops], studied.followed.weakest
+    agreed = [same_answer(answer, one.answer) for one in studied.at_once[:1]]
     evidence = Evidence(
-        by_hops=float(several),
-        compared=float(followed.plan.comparison is not None),
-        cell=sum(hop.is_cell for _, hop in followed.hops) / len(followed.hops),
-        verdict=verdict,
-        verdict_odds=verdict * cut(weakest.odds),
-        odds=cut(weakest.odds),
-        lead=cut(weakest.lead),
-        helps=cut(log_odds(weakest.helps)),
-        agreed=float(any(same_answer(answer, one.answer) for one in studied.at_once[:1])),
-        against=float(bool(studied.at_once) and not same_answer(answer, studied.at_once[0].answer)),
-        hops=float(len(followed.hops) - 1),
-        strangers=studied.strangers,
-        said=weakest.said,
+        by_hops=len(hops) > 1,
+        compared=studied.followed.plan.comparison is not None,
+        cell=sum(hop.is_cell for hop in hops) / len(hops),
+        agreed=agreed == [True],
+        against=agreed == [False],
+        hops=len(hops) - 1,
     )
-    ruled = weakest.confidence if answer in {"yes", "no"} and not several and not weakest.is_verdict else 0.0
-    return Option(answer, _steps_of_plan(studied, answer), evidence, ruled)
+    evidence = _with_reading(evidence, weakest, studied, is_verdict=any(hop.is_verdict for hop in hops))
+    is_ruled = answer in {"yes", "no"} and len(hops) == 1 and not weakest.is_verdict
+    return Option(answer, _steps_of_plan(studied, answer), evidence, weakest.confidence if is_ruled else 0.0)
 
 
 def _steps_of_plan(studied: Study, answer: str) -> tuple[Step, ...]:
     """The plan's hops as steps to `answer`, with a step for what they conclude."""
     steps = studied.followed.steps
-    if not studied.followed.concludes:
+    if studied.followed.plan.comparison is None:
         return (*steps[:-1], replace(steps[-1], answer=answer))
     spans = dict.fromkeys(span for step in steps for span in step.support)
     return (*steps, Step(studied.question, answer, tuple(spans)))
 
 
 def _option_at_once(best: ReadAnswer, studied: Study) -> Option:
-    followed = studied.followed
+    followed, planned = studied.followed, len(studied.followed.plan.questions)
     agreed = followed.answer is not None and same_answer(followed.answer, best.answer)
-    verdict = float(best.is_verdict)
     evidence = Evidence(
         at_once=1.0,
-        cell=float(best.is_cell),
-        verdict=verdict,
-        verdict_odds=verdict * cut(best.odds),
-        odds=cut(best.odds),
-        lead=cut(best.lead),
-        helps=cut(log_odds(best.helps)),
-        agreed=float(agreed),
-        against=float(followed.answer is not None and not agreed),
-        hops=float(len(followed.plan.questions) - 1),
-        broken_off=float(not followed.is_complete and bool(followed.hops)),
-        strangers=studied.strangers,
-        said=best.said,
+        cell=best.is_cell,
+        agreed=agreed,
+        against=followed.answer is not None and not agreed,
+        hops=planned - 1,
+        broken_off=0 < len(followed.hops) < planned,
     )
     alone = (Step(studied.question, best.answer, best.support),)
-    return Option(best.answer, _steps_of_plan(studied, best.answer) if agreed else alone, evidence)
+    steps = _steps_of_plan(studied, best.answer) if agreed else alone
+    return Option(best.answer, steps, _with_reading(evidence, best, studied, is_verdict=best.is_verdict))
+
+
+def _with_reading(evidence: Evidence, weakest: ReadAnswer, studied: Study, *, is_verdict: bool) -> Evidence:
+    """The evidence with the features of the weakest hop."""
+    odds, helps = cut(weakest.odds), cut(log_odds(weakest.helps))
+    return replace(
+        evidence,
+        verdict=is_verdict,
+        verdict_odds=is_verdict * odds,
+        odds=odds,
+        lead=cut(weakest.lead),
+        helps=helps,
+        strangers=studied.strangers,
+        said=weakest.said,
+    )
 
 
 def _confidence(option: Option) -> float:

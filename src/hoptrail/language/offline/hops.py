@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -48,23 +49,17 @@ def make_plan(question: str, settings: OfflineSettings) -> Plan:
     return Plan(chain(question, settings.most_hops))
 
 
+Hops = tuple[tuple[str, ReadAnswer], ...]
+"""Completed sub-questions with their answers."""
+
+
 @dataclass(frozen=True, slots=True)
 class FollowedPlan:
     """A plan, its hops as far as they have answers, and the answer they conclude, if any."""
 
     plan: Plan
-    hops: tuple[tuple[str, ReadAnswer], ...]
+    hops: Hops
     answer: str | None
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether every hop has an answer."""
-        return len(self.hops) == len(self.plan.questions)
-
-    @property
-    def concludes(self) -> bool:
-        """Whether the answer is concluded from several hops instead of being a hop's answer."""
-        return self.plan.comparison is not None
 
     @property
     def weakest(self) -> ReadAnswer:
@@ -77,45 +72,38 @@ class FollowedPlan:
         return tuple(Step(asked, hop.answer, hop.support) for asked, hop in self.hops)
 
 
-@dataclass(frozen=True, slots=True)
-class _Way:
-    """A path of the beam search."""
-
-    hops: tuple[tuple[str, ReadAnswer], ...] = ()
-    probability: float = 1.0
-
-    def then(self, asked: str, hop: ReadAnswer) -> _Way:
-        """The way with one more hop."""
-        return _Way((*self.hops, (asked, hop)), self.probability * hop.confidence)
-
-
 def follow(plan: Plan, reader: Reader, question: str) -> FollowedPlan:
     """Follow the plan along the likeliest way, up to the first hop without an answer. Names in the question are no answers."""
     named = [mention.text for mention in find_mentions(question, question=True)]
-    ways, reached = [_Way()], _Way()
+    ways: list[Hops] = [()]
+    hops: Hops = ()
     for at, planned in enumerate(plan.questions):
-        ways = sorted(_onward(ways, planned, reader, named), key=lambda way: -way.probability)
+        ways = sorted(_onward(ways, planned, reader, named), key=_probability, reverse=True)
         # If no later hop needs the answer, alternatives would only crowd out the others.
         is_needed = any(f"#{at + 1}" in later for later in plan.questions[at + 1 :])
-        likely = [way for way in ways if way.probability >= _UNLIKELY * ways[0].probability]
+        likely = [way for way in ways if _probability(way) >= _UNLIKELY * _probability(ways[0])]
         ways = likely[: _BEAM if is_needed else 1]
         if not ways:
             break
-        reached = ways[0]
-    hops = reached.hops
-    ambiguous = plan.comparison is not None and _share_a_sentence(plan.comparison, [hop for _, hop in hops])
-    return FollowedPlan(plan, hops, None if ambiguous else plan.conclude([hop.answer for _, hop in hops]))
+        hops = ways[0]
+    found = [hop for _, hop in hops]
+    ambiguous = plan.comparison is not None and _share_a_sentence(plan.comparison, found)
+    return FollowedPlan(plan, hops, None if ambiguous else plan.conclude([hop.answer for hop in found]))
 
 
-def _onward(ways: Sequence[_Way], planned: str, reader: Reader, named: Sequence[str]) -> list[_Way]:
+def _probability(way: Hops) -> float:
+    return math.prod(hop.confidence for _, hop in way)
+
+
+def _onward(ways: Sequence[Hops], planned: str, reader: Reader, named: Sequence[str]) -> list[Hops]:
     """The ways with one more hop, by up to `_BEAM` answers each."""
-    longer: list[_Way] = []
+    longer: list[Hops] = []
     for way in ways:
-        asked = complete(planned, [Finding(before, before, hop.answer) for before, hop in way.hops])
+        asked = complete(planned, [Finding(before, before, hop.answer) for before, hop in way])
         if unresolved(asked):
             continue
-        used = [hop.answer for number, (_, hop) in enumerate(way.hops, 1) if f"#{number}" in planned]
-        longer += (way.then(asked, hop) for hop in reader.ranked(asked, [*named, *used])[:_BEAM])
+        used = [hop.answer for number, (_, hop) in enumerate(way, 1) if f"#{number}" in planned]
+        longer += ((*way, (asked, hop)) for hop in reader.ranked(asked, [*named, *used])[:_BEAM])
     return longer
 
 

@@ -1,7 +1,7 @@
 """Answer plain questions from evidence: from the table cell that answers exactly, else by the trained reader, page by page.
 
 A plain question asks one thing; nested ones are decomposed before. Names in the question are no answers. Here answers are only
-ranked; `judging` computes how likely one is right.
+ranked; `concluding` computes how likely one is right.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class ReadAnswer:
     @property
     def confidence(self) -> float:
         """The probability of `odds`."""
-        return 1 / (1 + math.exp(-max(-30.0, min(30.0, self.odds))))
+        return logistic(self.odds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,3 +312,8 @@ def log_odds(share: float) -> float:
     """The log odds of a probability, kept away from 0 and 1."""
     share = min(1 - 1e-6, max(1e-6, share))
     return math.log(share / (1 - share))
+
+
+def logistic(odds: float) -> float:
+    """The probability of log odds."""
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, odds))))

@@ -19,13 +19,13 @@ from hoptrail.language import tasks
 from hoptrail.language.closeness import Similarity, encoder_similarity
 from hoptrail.language.completing import clarify, complete
 from hoptrail.language.entity_finders import RULES, EntityFinder, open_finder
+from hoptrail.language.link_reading import read_links
 from hoptrail.language.offline.concluding import conclude, read_by_hops
 from hoptrail.language.offline.definitions import asks_what_it_is, define, named_by_description
 from hoptrail.language.offline.evidence import EvidencePages, open_evidence
 from hoptrail.language.offline.explanations import answer_frequent_question, explain, explain_by_reading, steps
 from hoptrail.language.offline.extracting import extract, standing_alone
 from hoptrail.language.offline.hops import make_plan
-from hoptrail.language.offline.link_reading import read_links
 from hoptrail.language.offline.listing import list_by_reading, listing
 from hoptrail.language.offline.offered import is_beside_choice, weigh_sides
 from hoptrail.language.offline.page_reading import NoReader, Reader

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from hoptrail.language.offline.judging import MOST, NAMES, Evidence, cut, read_judge, stored_judge, write_judge
+from hoptrail.language.offline.concluding import MOST, NAMES, Evidence, cut, read_judge, stored_judge, write_judge
 
 
 def test_what_speaks_for_an_answer_makes_it_more_probable() -> None:
