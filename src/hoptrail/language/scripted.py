@@ -15,22 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, get_args
 
 from hoptrail.errors import TaskFailed, UsageError
-from hoptrail.language.tasks import (
-    TASK_NAMES,
-    Assess,
-    Decomposition,
-    Extract,
-    Extraction,
-    Fact,
-    Integrate,
-    Read,
-    Reading,
-    Reply,
-    Samples,
-    Step,
-    Task,
-    Verify,
-)
+from hoptrail.language import tasks
+from hoptrail.language.tasks import TASK_NAMES, Decomposition, Extraction, Reading, Reply, Samples, Task
 from hoptrail.types import Kind, Span, Unit, Usage
 
 if TYPE_CHECKING:
@@ -189,21 +175,18 @@ def _describe(reply: ScriptedReply) -> str:
 def _resolve_quotes(output: Output, task: Task[Any]) -> object:
     """`output` with spans of the task's text in place of quotes."""
     units: Sequence[Unit] = ()
-    if isinstance(task, Read | Integrate):
+    if isinstance(task, tasks.Read | tasks.Integrate):
         units = task.evidence
-    elif isinstance(task, Extract):
+    elif isinstance(task, tasks.Extract):
         units = (task.unit,)
     if isinstance(output, QuotedReading):
-        steps = tuple(
-            Step(step.question, step.answer, tuple(_span(span, units) for span in step.support))
-            for step in output.steps
-        )
-        return Reading(output.answer, steps, output.confidence)
+        supports = [tuple(_span(span, units) for span in step.support) for step in output.steps]
+        steps = (tasks.Step(one.question, one.answer, said) for one, said in zip(output.steps, supports, strict=True))
+        return Reading(output.answer, tuple(steps), output.confidence)
     if isinstance(output, QuotedExtraction):
-        return Extraction(
-            output.entities, tuple(Fact(fact.text, fact.entities, _span(fact.source, units)) for fact in output.facts)
-        )
-    return float(output) if isinstance(task, Assess | Verify) and isinstance(output, int) else output
+        facts = (tasks.Fact(fact.text, fact.entities, _span(fact.source, units)) for fact in output.facts)
+        return Extraction(output.entities, tuple(facts))
+    return float(output) if isinstance(task, tasks.Assess | tasks.Verify) and isinstance(output, int) else output
 
 
 def _span(given: Quote | Span, units: Sequence[Unit]) -> Span:

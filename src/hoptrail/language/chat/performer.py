@@ -16,6 +16,7 @@ from typing import TypeVar, cast
 from pydantic import BaseModel
 
 from hoptrail.errors import TaskFailed
+from hoptrail.language import tasks
 from hoptrail.language.anaphora import is_completion, points_back
 from hoptrail.language.chat import schemas
 from hoptrail.language.chat.citing import parse_answer, reading_from
@@ -28,28 +29,7 @@ from hoptrail.language.chat.prompting import check_prompts
 from hoptrail.language.chat.sampling import climb_often
 from hoptrail.language.chat.summarising import summarise_all
 from hoptrail.language.completing import resolve_references, unresolved
-from hoptrail.language.tasks import (
-    Abstain,
-    Assess,
-    Clarify,
-    Complete,
-    Decompose,
-    Decomposition,
-    Equate,
-    Extract,
-    Extraction,
-    Integrate,
-    Read,
-    Reading,
-    Recall,
-    Reply,
-    Sample,
-    Samples,
-    Step,
-    Summarise,
-    Task,
-    Verify,
-)
+from hoptrail.language.tasks import Decomposition, Extraction, Reading, Reply, Samples, Step, Task
 from hoptrail.models.billing import Chat
 from hoptrail.models.chat import ChatSettings
 from hoptrail.types import Unit, Usage
@@ -98,7 +78,7 @@ class ChatLanguage:
         except TaskFailed as failure:
             _log.warning("a language task failed. %s", failure)
             raise
-        if not isinstance(task, Summarise):  # a summary becomes a unit, which has its documents
+        if not isinstance(task, tasks.Summarise):  # a summary becomes a unit, which has its documents
             self._origins.note(_output_texts(value), asked.documents)
         return Reply(cast("T", value), replace(asked.usage, seconds=time.perf_counter() - started))
 
@@ -115,25 +95,25 @@ class _TaskRun:
 
     def output(self, task: object) -> Output:
         match task:
-            case Extract(unit, before):
+            case tasks.Extract(unit, before):
                 return self._extract(unit, before)
-            case Summarise(units, words):
+            case tasks.Summarise(units, words):
                 return self._summarise(units, words)
-            case Decompose():
+            case tasks.Decompose():
                 return self._decompose(task)
-            case Complete() | Clarify():
-                return self._complete(task) if isinstance(task, Complete) else self._clarify(task)
-            case Read(question, evidence, abstain):
+            case tasks.Complete() | tasks.Clarify():
+                return self._complete(task) if isinstance(task, tasks.Complete) else self._clarify(task)
+            case tasks.Read(question, evidence, abstain):
                 return self._read(question, evidence, abstain)
-            case Assess() | Verify():
+            case tasks.Assess() | tasks.Verify():
                 return self._judge(task) if task.evidence else 0.0
-            case Integrate():
+            case tasks.Integrate():
                 return self._integrate(task)
-            case Recall(question):
+            case tasks.Recall(question):
                 draft = self._drafting.fixed("recall", question=one_line(question))
                 return self._told("recall", draft, schemas.RecallReply)
-            case Sample() | Equate():
-                return self._sample(task) if isinstance(task, Sample) else self._equate(task)
+            case tasks.Sample() | tasks.Equate():
+                return self._sample(task) if isinstance(task, tasks.Sample) else self._equate(task)
         raise TaskFailed(f"chat cannot perform {type(task).__name__}: it is not a language task")
 
     def _extract(self, unit: Unit, before: Unit | None) -> Extraction:
@@ -155,7 +135,7 @@ class _TaskRun:
 
         return summarise_all(units, words, tokens, summarised)
 
-    def _decompose(self, task: Decompose) -> Decomposition:
+    def _decompose(self, task: tasks.Decompose) -> Decomposition:
         values = {"question": one_line(task.question), "findings": show_findings(task.findings)}
         one = task.one_at_a_time
         prompt = "decompose_next" if one else "decompose"
@@ -164,7 +144,7 @@ class _TaskRun:
         questions = tuple(dict.fromkeys(one_line(question) for question in reply.questions if question.strip()))
         return Decomposition(questions[: 1 if one else MOST_QUESTIONS])
 
-    def _complete(self, task: Complete) -> str:
+    def _complete(self, task: tasks.Complete) -> str:
         """Resolve numbers by rule; ask the model only if words point back to an existing answer."""
         question = resolve_references(task.question, task.findings)
         answered = tuple(finding for finding in task.findings if finding.answer is not None)
@@ -175,22 +155,22 @@ class _TaskRun:
         completed = one_line(reply.question)
         return completed if is_completion(question, completed, answered) else question
 
-    def _clarify(self, task: Clarify) -> str:
+    def _clarify(self, task: tasks.Clarify) -> str:
         values = {"question": one_line(task.question), "name": one_line(task.name), "context": one_line(task.context)}
         reply, _ = self._climb_required("clarify", self._drafting.fixed("clarify", **values), schemas.CompleteReply)
         return one_line(reply.question)
 
-    def _read(self, question: str, evidence: Sequence[Unit], abstain: Abstain) -> Reading:
+    def _read(self, question: str, evidence: Sequence[Unit], abstain: tasks.Abstain) -> Reading:
         if not evidence:
             return Reading(None)
         values = {"question": one_line(question), "abstain": self._drafting.phrase("answer", abstain)}
         draft = self._drafting.with_units("answer", "evidence", evidence, **values)
         return self._reading("answer", draft, question)
 
-    def _judge(self, task: Assess | Verify) -> float:
+    def _judge(self, task: tasks.Assess | tasks.Verify) -> float:
         """The probability of the word with which the model says whether evidence is enough or supports an answer."""
         question = one_line(task.question)
-        if isinstance(task, Assess):
+        if isinstance(task, tasks.Assess):
             draft = self._drafting.with_units("assess", "evidence", task.evidence, question=question)
             judged, _ = self._climb_required("assess", draft, schemas.AssessReply)
             return judged.enough
@@ -199,7 +179,7 @@ class _TaskRun:
         checked, _ = self._climb_required("verify", draft, schemas.VerifyReply)
         return checked.supports
 
-    def _integrate(self, task: Integrate) -> Reading:
+    def _integrate(self, task: tasks.Integrate) -> Reading:
         """Conclude from answers, or from answers and evidence; without any answer, read."""
         if all(finding.answer is None for finding in task.findings):
             return self._read(task.question, task.evidence, task.abstain)
@@ -226,7 +206,7 @@ class _TaskRun:
         answer = parse_answer(reply.answer) if reply else None
         return Reading(None) if reply is None or answer is None else Reading(answer, (), reply.confidence)
 
-    def _sample(self, task: Sample) -> Samples:
+    def _sample(self, task: tasks.Sample) -> Samples:
         if not task.evidence:
             return Samples((None,))
         draft = self._drafting.with_units("sample", "evidence", task.evidence, question=one_line(task.question))
@@ -236,7 +216,7 @@ class _TaskRun:
         self.documents = tuple(dict.fromkeys(name for climbed in climbs for name in climbed.draft.documents))
         return Samples(tuple(parse_answer(one.reply.answer, one.draft.units) if one.reply else None for one in climbs))
 
-    def _equate(self, task: Equate) -> bool:
+    def _equate(self, task: tasks.Equate) -> bool:
         answers = {"one": one_line(task.one), "other": one_line(task.other)}
         draft = self._drafting.fixed("equate", question=one_line(task.question), **answers)
         return self._climb_required("equate", draft, schemas.EquateReply)[0].same == "yes"

@@ -10,20 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hoptrail.text.lexicon import (
-    ARTICLES,
-    AUXILIARIES,
-    BASE_VERBS,
-    COPULAS,
-    DATE_NOUNS,
-    PREPOSITIONS,
-    QUESTION_WORDS,
-    word_set,
-)
+from hoptrail.text import lexicon
+from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, COPULAS, PREPOSITIONS, word_set
 from hoptrail.text.phrases import CLAUSE_WORDS, Token, group_start, own_verb, tokens_of
 from hoptrail.text.questions import is_person_noun
 
-_TIMES = DATE_NOUNS | word_set(
+_TIMES = lexicon.DATE_NOUNS | word_set(
     "night evening morning afternoon weekend season summer winter spring autumn event occasion period era"
 )
 _WITH_COMMA = 2
@@ -31,9 +23,8 @@ _WITH_COMMA = 2
 _DO = word_set("did do does")
 _BE = word_set("is was are were")
 _HAVE = word_set("has have had")
-_NO_PREDICATE_AFTER = (
-    ARTICLES | CLAUSE_WORDS | AUXILIARIES | COPULAS | word_set("to by as and or would will can could s not")
-)
+_NO_PREDICATE_AFTER = ARTICLES | CLAUSE_WORDS | AUXILIARIES | COPULAS
+_NO_PREDICATE_AFTER |= word_set("to by as and or would will can could s not")
 _STRANDABLE = word_set("in from of for on at with to after under by into through about")
 _LED_BY_PARTICIPLES = PREPOSITIONS - {"to"}
 _NOT_PARTICIPLES = word_set(
@@ -89,7 +80,9 @@ def _is_relative(tokens: Sequence[Token], at: int) -> bool:
 
 def _asks(tokens: Sequence[Token], at: int) -> bool:
     """Whether the question starts here: `in the list of people, which room has Ada?`."""
-    fronted = tokens[0].lower in PREPOSITIONS and not any(token.lower in QUESTION_WORDS for token in tokens[:at])
+    fronted = tokens[0].lower in PREPOSITIONS and not any(
+        token.lower in lexicon.QUESTION_WORDS for token in tokens[:at]
+    )
     return fronted and tokens[at].start - tokens[at - 1].end == _WITH_COMMA
 
 
@@ -189,7 +182,7 @@ def _predicate(tokens: Sequence[Token], frame: frozenset[str], own: int) -> int 
         has_object = token.content and at + 1 < len(tokens) and tokens[at + 1].subject  # `reinstate the toll`
         if frame is _DO and at == own + 2 and before.lower in _STRANDABLE and has_object:
             return at
-        fits = token.lower in BASE_VERBS | {"do", "have"} if frame is _DO else token.participle
+        fits = token.lower in lexicon.BASE_VERBS | {"do", "have"} if frame is _DO else token.participle
         if not fits or before.lower in _NO_PREDICATE_AFTER:
             continue
         # A preposition is stranded if its noun is in front: `the team Ada played for`, `the union Foss is part of`.

@@ -15,26 +15,7 @@ from enum import StrEnum
 from itertools import pairwise
 
 from hoptrail.language.offline.offered import find_choice
-from hoptrail.text.lexicon import (
-    AGES,
-    ARTICLES,
-    AUXILIARIES,
-    COPULAS,
-    EARLIER,
-    FUNCTION_WORDS,
-    IRREGULAR_PASTS,
-    LATER,
-    LESS,
-    MORE,
-    NAMED_AFTER,
-    NAMED_AFTER_OF,
-    ORDERINGS,
-    ORGANISATION_NOUNS,
-    PLACE_NOUNS,
-    POSITIVES,
-    PREPOSITIONS,
-    word_set,
-)
+from hoptrail.text import lexicon
 from hoptrail.text.mentions import Mention, find_names
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.questions import is_person_noun
@@ -111,12 +92,12 @@ def find_comparison(question: str) -> Comparison | None:
     first = words(text)[0].lower if words(text) else ""
     if first in {"which", "who", "what", "whose", "of", "in"}:
         return _choice(text)
-    return (_claim(text) or _pair(text)) if first in AUXILIARIES else None
+    return (_claim(text) or _pair(text)) if first in lexicon.AUXILIARIES else None
 
 
 def _choice(text: str) -> Comparison | None:
     choice = find_choice(text)
-    if choice is None or choice.ordering not in EARLIER | LATER | MORE | LESS:
+    if choice is None or choice.ordering not in lexicon.EARLIER | lexicon.LATER | lexicon.MORE | lexicon.LESS:
         return None
     ask, ordering = choice.ask, choice.ordering
     if ordering not in {word.lower for word in words(ask)}:
@@ -145,7 +126,7 @@ def _role(ask: str) -> str:
     """The noun that leads from a side to the compared thing: `whose director was born first`."""
     match = _ROLE.search(ask.lower())
     role = match["whose"] or match["had"] if match else ""
-    return "" if role in ORDERINGS | MORE | LESS else role
+    return "" if role in lexicon.ORDERINGS | lexicon.MORE | lexicon.LESS else role
 
 
 _BEEN = re.compile(r"\bha(?:s|ve) been (?P<rest>.+)$")
@@ -161,21 +142,21 @@ def _attribute(ask: str, ordering: str, side: str, *, person: bool) -> tuple[tup
     if ordering in _LONGER and (been := _BEEN.search(ask)):
         rest = " ".join(word.text for word in words(been["rest"]) if word.lower not in _LONGER)
         return (f"Since when has {side} been {rest}?",), Rule.EARLIER
-    recent = ordering in LATER or (ordering in {"more", "most"} and "recent" in ask)
-    if recent or ordering in EARLIER:
+    recent = ordering in lexicon.LATER or (ordering in {"more", "most"} and "recent" in ask)
+    if recent or ordering in lexicon.EARLIER:
         by = Rule.LATER if recent else Rule.EARLIER
         return (_date_question(ask, stems, ordering, side, person=person),), by
     number = _number_question(ask, ordering, side)
-    return ((number,) if number else ()), Rule.MORE if ordering in MORE else Rule.LESS
+    return ((number,) if number else ()), Rule.MORE if ordering in lexicon.MORE else Rule.LESS
 
 
 def _date_question(ask: str, stems: Set[str], ordering: str, side: str, *, person: bool) -> str:
     person = person or ask.lower().startswith("who") or any(is_person_noun(word.text) for word in words(ask)[1:3])
-    if "birth" in stems or (ordering in AGES and person):
+    if "birth" in stems or (ordering in lexicon.AGES and person):
         return f"When was {side} born?"
     if "death" in stems:
         return f"When did {side} die?"
-    event = "founded" if ordering in AGES else _event(ask)
+    event = "founded" if ordering in lexicon.AGES else _event(ask)
     if event:
         return f"When was {side} {event}?"
     did = _past_of(ask)
@@ -184,8 +165,8 @@ def _date_question(ask: str, stems: Set[str], ordering: str, side: str, *, perso
 
 def _past_of(ask: str) -> str:
     """What the sides did, without the ordering word: `joined the club` in `Who joined the club first`."""
-    said = [word for word in words(ask) if word.lower not in ORDERINGS]
-    pasts = (at for at, word in enumerate(said) if word.lower.endswith("ed") or word.lower in IRREGULAR_PASTS)
+    said = [word for word in words(ask) if word.lower not in lexicon.ORDERINGS]
+    pasts = (at for at, word in enumerate(said) if word.lower.endswith("ed") or word.lower in lexicon.IRREGULAR_PASTS)
     at = next(pasts, len(said))
     passive = at > 0 and said[at - 1].lower in {"was", "were"}
     return " ".join(("been", *(word.text for word in said[at:])) if passive else (word.text for word in said[at:]))
@@ -194,21 +175,21 @@ def _past_of(ask: str) -> str:
 def _event(ask: str) -> str:
     """The event in `... was published earlier`: the words after the auxiliary, without the ordering word."""
     event = re.split(r"\b(?:was|were|is|been) ", ask)[1:]
-    return " ".join(word.text for word in words(" ".join(event[-1:])) if word.lower not in ORDERINGS)
+    return " ".join(word.text for word in words(" ".join(event[-1:])) if word.lower not in lexicon.ORDERINGS)
 
 
-_PRICED = word_set("expensive cheap costly dear")
+_PRICED = lexicon.word_set("expensive cheap costly dear")
 _LISTED_NOUN = "(?P<noun>(?:[a-z-]+ ){0,2}[a-z-]+)$"
 
 
 def _number_question(ask: str, ordering: str, side: str) -> str:
     """The question for a side's number; empty if the words name no number."""
     lowered = ask.lower()
-    if ordering in POSITIVES:
+    if ordering in lexicon.POSITIVES:
         noun = re.search(rf"\b{ordering} {_LISTED_NOUN}", lowered)
         if noun is None and any(word.stem == "tak" for word in words(ask)):
-            return f"How {POSITIVES[ordering]} does {side} take?"
-        return f"What is the {noun['noun']} of {side}?" if noun else f"How {POSITIVES[ordering]} is {side}?"
+            return f"How {lexicon.POSITIVES[ordering]} does {side} take?"
+        return f"What is the {noun['noun']} of {side}?" if noun else f"How {lexicon.POSITIVES[ordering]} is {side}?"
     counted = lowered.partition(f" {ordering} ")[2].strip()
     if counted in _PRICED:
         return f"What is the price of {side}?"
@@ -222,12 +203,12 @@ def _number_question(ask: str, ordering: str, side: str) -> str:
 
 def _counts(counted: str) -> bool:
     """Whether the words name countable things: `seats`, not `accurate with gpsd`."""
-    counted = re.split(rf" (?:{'|'.join(sorted(PREPOSITIONS))}) ", counted)[0]
+    counted = re.split(rf" (?:{'|'.join(sorted(lexicon.PREPOSITIONS))}) ", counted)[0]
     return any(word.endswith("s") or word in {"people", "men", "women", "children"} for word in counted.split()[:3])
 
 
 _NOW_OR_THEN = "is|are|was|were|do|does|did|has|have|had"
-_COMPARATIVES = "|".join(sorted(EARLIER | LATER | MORE | LESS))
+_COMPARATIVES = "|".join(sorted(lexicon.EARLIER | lexicon.LATER | lexicon.MORE | lexicon.LESS))
 _CLAIM = re.compile(
     rf"(?P<auxiliary>(?i:{_NOW_OR_THEN})) (?P<first>[a-z ]*)# (?:(?P<said>[a-z ]+?) )?"
     rf"(?:(?P<order>before|after)|(?P<more>{_COMPARATIVES})(?: (?P<noun>[a-z]+))? than) "
@@ -247,7 +228,7 @@ def _claim(text: str) -> Comparison | None:
     match = _CLAIM.fullmatch(re.sub('["“”]', "", masked))
     if match is None:
         return None
-    leads = [NAMED_AFTER_OF.sub("", match[side]) for side in ("first", "second")]
+    leads = [lexicon.NAMED_AFTER_OF.sub("", match[side]) for side in ("first", "second")]
     roles = {_pair_role(lead, "") for lead in leads}
     role = roles.pop()
     if roles or not (role or all(map(_BARE_LEAD.fullmatch, leads))):
@@ -261,12 +242,12 @@ def _claimed_attribute(match: re.Match[str], side: str, *, person: bool) -> tupl
     """The questions that give a side's value (none if the claim is not about one value), and how the values decide."""
     said, more, noun = match["said"] or "", match["more"] or "", match["noun"] or ""
     recently = (more, noun) == ("more", "recently")
-    if match["order"] or recently or (more in EARLIER | LATER and said and not noun):
-        later = match["order"] == "after" or recently or more in LATER
-        plain = _EVENT.fullmatch(said) and not (later and said in NAMED_AFTER)
+    if match["order"] or recently or (more in lexicon.EARLIER | lexicon.LATER and said and not noun):
+        later = match["order"] == "after" or recently or more in lexicon.LATER
+        plain = _EVENT.fullmatch(said) and not (later and said in lexicon.NAMED_AFTER)
         asked = (f"When {match['auxiliary'].lower()} {side} {said}?",)
         return asked if plain else (), Rule.LATER if later else Rule.EARLIER
-    known = {"": not noun and more in AGES | POSITIVES.keys(), "live": more in {"longer", "shorter"}}
+    known = {"": not noun and more in lexicon.AGES | lexicon.POSITIVES.keys(), "live": more in {"longer", "shorter"}}
     if not known.get(said, said in {"have", "have a"} and noun):
         return (), Rule.SAME
     return _attribute(f"{said} {more} {noun}".strip(), more, side, person=person)
@@ -277,7 +258,7 @@ def _are_persons(role: str, leads: Sequence[str], sides: Sequence[str]) -> bool:
     noun = role or next((lead.split()[-1] for lead in leads if lead not in {"", "the "}), "")
     if noun:
         return is_person_noun(noun)
-    things = PLACE_NOUNS | ORGANISATION_NOUNS | ARTICLES
+    things = lexicon.PLACE_NOUNS | lexicon.ORGANISATION_NOUNS | lexicon.ARTICLES
     return not any(word.lower in things for side in sides for word in words(side))
 
 
@@ -299,7 +280,7 @@ def _pair(text: str) -> Comparison | None:
     if same is not None:
         return _comparison(names, role, [_same_question(same.group(1).lower(), rest, side)], Rule.SAME)
     kind = _kind(rest)
-    one_of = "one of the " if words(lead)[0].lower in COPULAS and _are_many(kind) else ""
+    one_of = "one of the " if words(lead)[0].lower in lexicon.COPULAS and _are_many(kind) else ""
     return _comparison(names, role, [f"Is {side} {one_of}{kind}?"] if kind else [], Rule.BOTH)
 
 
@@ -354,7 +335,7 @@ def _are_many(kind: str) -> bool:
     """Whether a kind is a plural noun, perhaps after words that describe it: `football clubs`."""
     if kind.startswith(("types of ", "kinds of ", "sorts of ")):
         return True
-    plain = not any(word.lower in FUNCTION_WORDS for word in words(kind))
+    plain = not any(word.lower in lexicon.FUNCTION_WORDS for word in words(kind))
     return plain and kind.endswith("s") and not kind.endswith("ss")
 
 

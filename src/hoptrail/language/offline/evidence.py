@@ -10,7 +10,7 @@ from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.text.normal_forms import base_title, squeeze
 from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.text.words import content_stems
-from hoptrail.types import Unit
+from hoptrail.types import Block, Cell, Unit
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,12 @@ def open_evidence(units: Sequence[Unit], settings: OfflineSettings) -> EvidenceP
     """Cut distinct units into statements, within the bounds of the settings."""
     unique = {unit.id: unit for unit in units[: settings.evidence_units]}
     return EvidencePages(tuple(_page(unit, settings) for unit in unique.values()))
+
+
+def text_of(said: UnitStatement, part: Block | Cell) -> str:
+    """The text of a statement's block, or of one of its cells."""
+    first = said.unit.sources[0].start
+    return said.unit.text[max(0, part.start - first) : max(0, part.end - first)]
 
 
 @lru_cache(maxsize=256)

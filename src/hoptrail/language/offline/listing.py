@@ -6,10 +6,11 @@ The confidence in a list is the share of the question's words in its headings, i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from hoptrail.language.closeness import Similarity, close_statements, is_covered
+from hoptrail.language.offline.evidence import text_of
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.evidence_groups import Group, groups_of
 from hoptrail.text.lexicon import FUNCTION_WORDS, word_set
@@ -39,14 +40,11 @@ _PARTS = re.compile(r",\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+|;\s*")
 
 def listing(question: str, units: Sequence[Unit], similarity: Similarity | None) -> Reading:
     """The items, rows or enumerated values that the question asks for; an abstention if no list matches."""
-    asked = _ListQuestion.of(question)
-    return _best(
-        [
-            *_of_groups(question, asked, units),
-            *_of_keyed_lines(question, asked, units),
-            *_of_sentences(question, asked, units, similarity),
-        ]
-    )
+    asked = _list_question(question)
+    by_group, by_line = _of_groups(question, asked, units), _of_keyed_lines(question, asked, units)
+    found = [*by_group, *by_line, *_of_sentences(question, asked, units, similarity)]
+    score, reading = max(found, key=lambda pair: pair[0], default=(0.0, Reading(None)))
+    return reading if score >= _LEAST else Reading(None, kind=AnswerKind.LIST)
 
 
 def list_by_reading(question: str, units: Sequence[Unit], quoted: Reading, reading: Reading) -> Reading:
@@ -63,9 +61,8 @@ def list_by_reading(question: str, units: Sequence[Unit], quoted: Reading, readi
     for said in (said for unit in units for said in statements_of(unit) if said.support[:1] == support[:1]):
         for items in _enumerated_in(said.text):
             if len(items) >= _FEWEST and any(given & content_stems(item) for item in items):
-                return replace(
-                    list_reading(question, [said], items, AnswerKind.LIST, 1.0), confidence=reading.confidence
-                )
+                listed = list_reading(question, [said], items, AnswerKind.LIST, 1.0)
+                return replace(listed, confidence=reading.confidence)
     return replace(quoted, leads=reading.leads)
 
 
@@ -91,9 +88,8 @@ def item_of(said: UnitStatement, listed_noun: frozenset[str] = frozenset()) -> s
     block = said.block
     if block is None or not block.cells:
         return _MARK.sub("", " ".join(said.text.split()))
-    start = said.unit.sources[0].start
     cell = next((cell for cell in block.cells if _is_of(cell, listed_noun)), block.cells[0])
-    return said.unit.text[max(0, cell.start - start) : max(0, cell.end - start)] or said.said
+    return text_of(said, cell) or said.said
 
 
 def _is_of(cell: Cell, noun: frozenset[str]) -> bool:
@@ -108,18 +104,12 @@ class _ListQuestion:
     words: frozenset[str]
     noun: frozenset[str]
 
-    @classmethod
-    def of(cls, question: str) -> _ListQuestion:
-        rest = _COMMAND.sub("", question)
-        asked = content_stems(rest)
-        first = words(rest)[:2]
-        noun = first[:1] if first and (first[0].lower in _PLURALS or first[0].lower.endswith("s")) else first
-        return cls(asked - _LIGHT or asked, frozenset(word.stem for word in noun))
 
-
-def _best(scored: Iterable[tuple[float, Reading]]) -> Reading:
-    score, reading = max(scored, key=lambda pair: pair[0], default=(0.0, Reading(None)))
-    return reading if score >= _LEAST else Reading(None, kind=AnswerKind.LIST)
+def _list_question(question: str) -> _ListQuestion:
+    rest = _COMMAND.sub("", question)
+    asked, first = content_stems(rest), words(rest)[:2]
+    noun = first[:1] if first and (first[0].lower in _PLURALS or first[0].lower.endswith("s")) else first
+    return _ListQuestion(asked - _LIGHT or asked, frozenset(word.stem for word in noun))
 
 
 def _of_groups(question: str, asked: _ListQuestion, units: Sequence[Unit]) -> Iterator[tuple[float, Reading]]:
@@ -159,12 +149,11 @@ def _matching_members(
 
 def _conditions(said: UnitStatement, asked: _ListQuestion) -> frozenset[str]:
     """The stems in the columns whose headers the question names (`who reports to`), else in the whole statement."""
-    block, first = said.block, said.unit.sources[0].start
+    block = said.block
     if block is None:
         return content_stems(said.said)
     named = [cell for cell in block.cells if asked.words & content_stems(cell.header) and not _is_of(cell, asked.noun)]
-    spans = [(cell.start, cell.end) for cell in named] or [(block.start, block.end)]
-    return content_stems(" ".join(said.unit.text[max(0, start - first) : max(0, end - first)] for start, end in spans))
+    return content_stems(" ".join(text_of(said, part) for part in named or [block]))
 
 
 def _of_keyed_lines(question: str, asked: _ListQuestion, units: Sequence[Unit]) -> Iterator[tuple[float, Reading]]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from hoptrail.language.closeness import Similarity, close_statements
+from hoptrail.language.offline.evidence import text_of
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.lexicon import AGES, EARLIER, FUNCTION_WORDS, LATER, LESS, MORE, PREPOSITIONS, word_set
 from hoptrail.text.mentions import find_names
@@ -34,7 +35,7 @@ _CAPITAL = re.compile(r"(?<= )(?:the )?[A-Z]")
 _FIRST_YEAR = 1000  # smaller numbers are not years
 _CLOSE = 40
 _CONFIDENCE = 0.55  # confidence that both values are of the compared kind
-_BEFORE = 40  # characters before a number that may say what it measures
+_BEFORE = 40  # characters before a number; a number with a word of the question there comes first
 _REACH = 60  # characters after a name in which its value may be
 
 
@@ -45,28 +46,6 @@ class Choice:
     ask: str
     sides: tuple[str, str]
     ordering: str
-
-    @property
-    def rest(self) -> frozenset[str]:
-        """The stems of what is asked, without the ordering word."""
-        rest = content_stems(self.ask) - content_stems(self.ordering)
-        is_of_persons = self.ordering in AGES and self.ask.lower().startswith("who ")
-        return rest | content_stems("born") if is_of_persons else rest
-
-    @property
-    def dates(self) -> bool:
-        """Whether dates are compared."""
-        return self._since or self.ordering in _EARLY | _LATE
-
-    @property
-    def greatest(self) -> bool:
-        """Whether the greater side is the answer."""
-        return not self._since and self.ordering in _LATE | _MORE
-
-    @property
-    def _since(self) -> bool:
-        """Whether it asks which side has been somewhere longer: that side came earlier."""
-        return _SINCE.search(self.ask.lower()) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +108,8 @@ def _first_side(left: str, other: str, ordering: str) -> int:
     same = [word.start for word in said if word.lower == opening]
     if same and opening in FUNCTION_WORDS | PREPOSITIONS:
         return same[-1]
-    capital = _CAPITAL.search(left, ordered)
     if ordered:
+        capital = _CAPITAL.search(left, ordered)
         return capital.start() if capital else ordered
     return len(left.rstrip()) - len(left.rsplit(maxsplit=1)[-1])
 
@@ -150,15 +129,20 @@ def weigh_sides(question: str, units: Sequence[Unit], similarity: Similarity | N
     choice = find_choice(question)
     if choice is None or not choice.ordering:
         return Reading(None)
+    asked, ordering = choice.ask.lower(), choice.ordering
+    is_since = _SINCE.search(asked) is not None  # the side that has been somewhere longer came earlier
+    dates, greatest = is_since or ordering in _EARLY | _LATE, not is_since and ordering in _LATE | _MORE
+    born = content_stems("born") if ordering in AGES and asked.startswith("who ") else frozenset[str]()
+    rest = content_stems(choice.ask) - content_stems(ordering) | born
     statements = [close.said for close in close_statements(question, units, similarity)[:_CLOSE]]
     names = _names(choice.sides)
-    first, second = (list(_values(names[at], names[1 - at], choice, statements)) for at in range(2))
-    orders = ((one, other, _order(one, other, dates=choice.dates)) for one in first for other in second)
-    ordered = [(one.fit + other.fit, order, one, other) for one, other, order in orders if order]
+    first, second = (list(_values(names[at], names[1 - at], rest, statements, dates=dates)) for at in range(2))
+    pairs = [(one, other, _order(one, other, dates=dates)) for one in first for other in second]
+    ordered = [(one.fit + other.fit, order, one, other) for one, other, order in pairs if order]
     if not ordered:
         return Reading(None)
     _, order, one, other = max(ordered, key=lambda pair: pair[0])
-    answer = choice.sides[(order > 0) is not choice.greatest]
+    answer = choice.sides[(order > 0) is not greatest]
     spans = dict.fromkeys(span for value in (one, other) for span in value.said.support)
     return Reading(answer, (Step(question, answer, tuple(spans)),), _CONFIDENCE)
 
@@ -181,40 +165,36 @@ def _order(one: _Value, other: _Value, *, dates: bool) -> int:
 
 
 def _values(
-    name: frozenset[str], rival: frozenset[str], choice: Choice, statements: Sequence[UnitStatement]
+    name: frozenset[str],
+    rival: frozenset[str],
+    rest: frozenset[str],
+    statements: Sequence[UnitStatement],
+    *,
+    dates: bool,
 ) -> Iterator[_Value]:
-    """The values of a side, at most one from each statement that names it."""
+    """The values of a side, at most one from each statement that names it. `rest`: the stems of what is asked."""
     for place, statement in enumerate(statements):
         is_row = statement.block is not None and bool(statement.block.cells)
         text = statement.said if is_row else statement.text
-        column = _columns_of(name, statement) if not name & choice.rest else ""
+        column = _columns_of(name, statement) if not name & rest else ""
         if not name or not name <= content_stems(text):
             continue
-        met = choice.rest & content_stems(" ".join((statement.unit.title, *statement.path, text)))
-        if not is_row and (met != choice.rest if choice.dates else bool(choice.rest) and not met):
+        met = rest & content_stems(" ".join((statement.unit.title, *statement.path, text)))
+        if not is_row and (met != rest if dates else rest and not met):
             continue  # a sentence must say whether its date is of a birth or a death
         fit = len(met) - place / len(statements)
         text = column or (text if is_row else _after(text, name, rival))
-        if choice.dates:
-            date = read_date(text)
-            found = [_Value(date, "", fit, statement)] if date and date[0] >= _FIRST_YEAR else []
-        else:
-            numbers = sorted((not _is_asked(choice, text, number.start), number) for number in quantities_in(text))
-            found = [_Value((number.number,), number.unit, fit, statement) for _, number in numbers]
-        yield from found[:1]
+        if not dates:
+            numbers = [(not rest & content_stems(text[: one.start][-_BEFORE:]), one) for one in quantities_in(text)]
+            yield from (_Value((number.number,), number.unit, fit, statement) for _, number in sorted(numbers)[:1])
+        elif (date := read_date(text)) and date[0] >= _FIRST_YEAR:
+            yield _Value(date, "", fit, statement)
 
 
 def _columns_of(name: frozenset[str], statement: UnitStatement) -> str:
     """The cells of a row whose headers name a side: `2023` and `2024` as columns; empty if there are none."""
     cells = statement.block.cells if statement.block is not None else ()
-    start = statement.unit.sources[0].start
-    named = [cell for cell in cells if name <= content_stems(cell.header)]
-    return " ".join(statement.unit.text[max(0, cell.start - start) : max(0, cell.end - start)] for cell in named)
-
-
-def _is_asked(choice: Choice, text: str, start: int) -> bool:
-    """Whether a word of the question comes shortly before a number."""
-    return bool(choice.rest & content_stems(text[max(0, start - _BEFORE) : start]))
+    return " ".join(text_of(statement, cell) for cell in cells if name <= content_stems(cell.header))
 
 
 def _after(text: str, name: frozenset[str], rival: frozenset[str]) -> str:

@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from typing import TypeVar, cast
 
 from hoptrail.errors import TaskFailed
 from hoptrail.execution.executor import is_remote_safe
 from hoptrail.language import tasks
-from hoptrail.language.closeness import Similarity, encoder_similarity
+from hoptrail.language.closeness import encoder_similarity
 from hoptrail.language.completing import clarify, complete
 from hoptrail.language.entity_finders import RULES, EntityFinder, open_finder
 from hoptrail.language.link_reading import read_links
 from hoptrail.language.offline.concluding import conclude, read_by_hops
 from hoptrail.language.offline.definitions import asks_what_it_is, define, named_by_description
-from hoptrail.language.offline.evidence import EvidencePages, open_evidence
+from hoptrail.language.offline.evidence import EvidencePages, Page, open_evidence
 from hoptrail.language.offline.explanations import answer_frequent_question, explain, explain_by_reading, steps
-from hoptrail.language.offline.extracting import extract, standing_alone
 from hoptrail.language.offline.hops import make_plan
 from hoptrail.language.offline.listing import list_by_reading, listing
 from hoptrail.language.offline.offered import is_beside_choice, weigh_sides
@@ -33,24 +33,27 @@ from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.yes_no import claim, claim_by_list
 from hoptrail.language.question_kinds import kind_asked
 from hoptrail.language.spelling import corrected
-from hoptrail.language.tasks import Reading, Reply, Task
+from hoptrail.language.tasks import Extraction, Fact, Reading, Reply, Task
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.reader import installed_reader
 from hoptrail.models.remembered_readings import Remembered, TextReader
-from hoptrail.text.normal_forms import same_words
+from hoptrail.text.lexicon import DEMONYMS
+from hoptrail.text.mentions import Mention, Shape
+from hoptrail.text.normal_forms import same_words, squeeze
 from hoptrail.text.summaries import summarise
 from hoptrail.text.values import same_value
-from hoptrail.text.words import content_stems
+from hoptrail.text.words import content_stems, words
 from hoptrail.types import AnswerKind, Unit, Usage
 
 NAME = "offline"
 
 T = TypeVar("T")
-Output = tasks.Extraction | str | tasks.Decomposition | Reading | float | tasks.Samples | bool
+Output = Extraction | str | tasks.Decomposition | Reading | float | tasks.Samples | bool
 
 _OPEN_REFERENCE = re.compile(r"#\d+\b")
 """A sub-question with an unresolved reference cannot be answered."""
 
+_LEADING_PRONOUN = re.compile(r"(?:(?P<owner>his|her|its|their)|he|she|it|they)\b(?=\s+[a-z])", re.IGNORECASE)
 _BEFORE_SIGN = re.compile(r"(?:the|an?) (?=[-/~$.<{])", re.IGNORECASE)
 _QUOTING = {AnswerKind.PASSAGE: explain, AnswerKind.STEPS: steps, AnswerKind.LIST: listing}
 _SIDES = 2
@@ -115,27 +118,23 @@ class OfflineLanguage:
 
     def _output(self, task: object) -> Output:
         match task:
-            case tasks.Extract(unit):  # its title and its document's names resolve references
-                return extract(open_evidence((unit,), self._settings).pages[0], self._finder)
+            case tasks.Extract(unit):
+                return _extract(open_evidence((unit,), self._settings).pages[0], self._finder)
             case tasks.Summarise(units, words):
                 pages = open_evidence(units, self._settings).pages
-                lines = [standing_alone(line.alone, page.title) for page in pages for line in page.lines]
+                lines = [_standing_alone(line.alone, page.title) for page in pages for line in page.lines]
                 return summarise(lines, words)
             case tasks.Decompose():
                 return self._decompose(task)
-            case tasks.Complete() | tasks.Clarify():
-                return _rewritten(task)
             case tasks.Read(question, evidence, abstain):
                 return self._answer(question, evidence, self._least(abstain))
             case tasks.Assess() | tasks.Verify():
                 return self._assess(task)
             case tasks.Integrate():
                 return self._integrate(task)
-            case tasks.Recall():
-                return Reading(None)
-            case tasks.Sample() | tasks.Equate():
-                return _sample(task, self._reader, self._settings) if isinstance(task, tasks.Sample) else _is_same(task)
-        raise TaskFailed(f"offline cannot perform {type(task).__name__}: it is not a language task")
+            case tasks.Sample():
+                return _sample(task, self._reader, self._settings)
+        return _without_evidence(task)
 
     def _decompose(self, task: tasks.Decompose) -> tasks.Decomposition:
         questions = make_plan(task.question, self._settings).questions
@@ -161,11 +160,16 @@ class OfflineLanguage:
             frequent = answer_frequent_question(asked, units)
             if frequent.answer is not None:
                 return frequent
+        evidence = open_evidence(units, self._settings)
         if kind in _QUOTING:
-            return _quote(
-                kind, asked, units, similarity, lambda: self._read(asked, open_evidence(units, self._settings), least)
-            )
-        reading = _of_kind(self._read(asked, open_evidence(units, self._settings), least), kind)
+            quoted = _QUOTING[kind](asked, units, similarity)
+            if quoted.kind is AnswerKind.STEPS:
+                return quoted
+            read = self._read(asked, evidence, least)
+            if kind is AnswerKind.LIST:
+                return list_by_reading(asked, units, quoted, read)
+            return max(explain_by_reading(asked, units, read), quoted, key=lambda reading: reading.confidence)
+        reading = _of_kind(self._read(asked, evidence, least), kind)
         if kind is AnswerKind.YES_NO:
             claims = (reading, claim(asked, units, similarity), claim_by_list(asked, units, similarity))
             return max(claims, key=lambda reading: reading.confidence)
@@ -206,27 +210,17 @@ class OfflineLanguage:
         return _of_kind(concluded, kind_asked(task.question[: self._settings.question_characters]))
 
 
-def _is_same(task: tasks.Equate) -> bool:
-    """Answers have the same meaning if they have the same words: the rules know no synonyms."""
-    return same_words(task.one, task.other)
-
-
-def _quote(
-    kind: AnswerKind, asked: str, units: Sequence[Unit], similarity: Similarity | None, read: Callable[[], Reading]
-) -> Reading:
-    """A quoted answer, selected by its words, or what explains according to the reader, if that is surer."""
-    quoted = _QUOTING[kind](asked, units, similarity)
-    if quoted.kind is AnswerKind.STEPS:
-        return quoted
-    if kind is AnswerKind.LIST:
-        return list_by_reading(asked, units, quoted, read())
-    return max(explain_by_reading(asked, units, read()), quoted, key=lambda reading: reading.confidence)
-
-
-def _rewritten(task: tasks.Complete | tasks.Clarify) -> str:
-    if isinstance(task, tasks.Complete):
-        return complete(task.question, task.findings)
-    return clarify(task.question, task.context)
+def _without_evidence(task: object) -> Output:
+    match task:
+        case tasks.Complete(question, findings):
+            return complete(question, findings)
+        case tasks.Clarify(question, _, context):
+            return clarify(question, context)
+        case tasks.Equate(_, one, other):  # the same words: the rules know no synonyms
+            return same_words(one, other)
+        case tasks.Recall():
+            return Reading(None)
+    raise TaskFailed(f"offline cannot perform {type(task).__name__}: it is not a language task")
 
 
 def _sample(task: tasks.Sample, model: TextReader, settings: OfflineSettings) -> tasks.Samples:
@@ -264,3 +258,34 @@ def _coverage(question: str, units: Sequence[Unit]) -> float:
     asked = content_stems(question)
     said = frozenset[str]().union(*(content_stems(unit.searchable[:20_000]) for unit in units[:200]))
     return len(asked & said) / len(asked) if asked else 0.0
+
+
+def _extract(page: Page, finder: EntityFinder) -> Extraction:
+    """Entities: the unit's title, then the names, quoted titles, dates and digits that `finder` finds. Facts: the sentences."""
+    heading = [word.lower for word in words(page.title)]
+    lines = [line for line in page.lines if not page.title or [word.lower for word in words(line.alone)] != heading]
+    texts = [line.said if line.block and line.block.cells else line.text for line in lines]
+    named = [[mention.text for mention in finder.find(text) if _is_entity(mention)] for text in texts]
+    title = [page.title] if page.title else []
+    facts = []
+    for line, names in zip(lines, named, strict=True):
+        text = _standing_alone(line.alone, page.title)
+        about = names if text == line.alone else [page.title, *names]
+        facts.append(Fact(text, tuple(dict.fromkeys(about)), line.support[0]))
+    return Extraction(tuple(dict.fromkeys(chain(title, *named))), tuple(facts))
+
+
+def _is_entity(mention: Mention) -> bool:
+    """No number in words, and no nationality alone: everything from a country would be about it."""
+    if mention.shape is Shape.NUMBER:
+        return mention.text[0].isdigit()
+    return mention.text.lower() not in DEMONYMS
+
+
+def _standing_alone(sentence: str, title: str) -> str:
+    """The sentence on one line, with a pronoun at its start replaced by the title."""
+    text = squeeze(sentence)
+    pronoun = _LEADING_PRONOUN.match(text) if title else None
+    if pronoun is None:
+        return text
+    return (f"{title}'s" if pronoun["owner"] else title) + text[pronoun.end() :]
