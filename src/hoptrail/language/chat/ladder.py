@@ -23,10 +23,9 @@ from pydantic import BaseModel
 from hoptrail.errors import EndpointUnreached, TaskFailed
 from hoptrail.language.chat.context import Room
 from hoptrail.language.chat.prompting import load_prompt
-from hoptrail.language.chat.replies import OutOfRoom, Repeated, Silent, read_reply
+from hoptrail.language.chat.replies import OutOfRoom, Repeated, Silent, read_reply, scales_of
 from hoptrail.language.chat.reply_parsing import InvalidReply
 from hoptrail.language.chat.schemas import limited_schema_of, schema_of
-from hoptrail.language.chat.weighing import scales_of
 from hoptrail.models.billing import Chat
 from hoptrail.models.chat import ChatRequest, ChatSettings, Message, Rung
 from hoptrail.models.completion import ChatReply

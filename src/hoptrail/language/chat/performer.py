@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, fields, is_dataclass, replace
 from itertools import chain
 from typing import TypeVar, cast
@@ -23,10 +24,9 @@ from hoptrail.language.chat.citing import parse_answer, reading_from
 from hoptrail.language.chat.context import one_line, sentences_of, show_findings
 from hoptrail.language.chat.drafting import Drafted, Drafting
 from hoptrail.language.chat.grounding import extraction_from, shortened
-from hoptrail.language.chat.ladder import Climbed, Draft, Ladder
+from hoptrail.language.chat.ladder import Climbed, Draft, Draw, Ladder
 from hoptrail.language.chat.origins import Origins
 from hoptrail.language.chat.prompting import check_prompts
-from hoptrail.language.chat.sampling import climb_often
 from hoptrail.language.chat.summarising import summarise_all
 from hoptrail.language.completing import resolve_references, unresolved
 from hoptrail.language.tasks import Decomposition, Extraction, Reading, Reply, Samples, Step, Task
@@ -41,6 +41,8 @@ Output = Extraction | str | Decomposition | Reading | float | Samples | bool
 
 MOST_QUESTIONS = 12
 """Most sub-questions of one decomposition."""
+TEMPERATURE = 0.3
+"""The temperature of SUNAR's released code, with 10 draws. Its repetition penalties are not sent: few endpoints support them."""
 
 _log = logging.getLogger(__name__)
 
@@ -207,12 +209,34 @@ class _TaskRun:
         return Reading(None) if reply is None or answer is None else Reading(answer, (), reply.confidence)
 
     def _sample(self, task: tasks.Sample) -> Samples:
+        """The answers of the successful draws in the order of their seeds, drawn in one call if the endpoint supports `n`, else in
+        a call each, several at a time. Draws are remembered like any other reply: the seed is part of the key.
+
+        Raises:
+            TaskFailed: no draw succeeded; has the first one's reason.
+        """
         if not task.evidence:
             return Samples((None,))
-        draft = self._drafting.with_units("sample", "evidence", task.evidence, question=one_line(task.question))
-        traced = _traced(draft, self._origins)
-        climbs, usage = climb_often(self._ladder, "sample", traced, schemas.SampleReply, task.samples)
-        self.usage += usage
+        units = self._drafting.with_units("sample", "evidence", task.evidence, question=one_line(task.question))
+        draft, form, ladder = _traced(units, self._origins), schemas.SampleReply, self._ladder
+
+        def climb(draw: Draw) -> Climbed[schemas.SampleReply] | TaskFailed:
+            try:
+                return ladder.climb("sample", draft, form, draw)
+            except TaskFailed as failure:
+                return failure
+
+        draws = [Draw(seed, TEMPERATURE) for seed in range(1, task.samples + 1)]
+        fetched = ladder.fetch("sample", draft, form, draws)
+        first = climb(draws[0])  # alone, to find the working rung for the others
+        if fetched is None:
+            fetched = ladder.fetch("sample", draft, form, draws[1:])
+        with ThreadPoolExecutor(ladder.workers) as pool:
+            drawn = [first, *pool.map(climb, draws[1:])]
+        self.usage = sum((one.usage or Usage() for one in drawn), fetched or Usage())
+        climbs = [one for one in drawn if isinstance(one, Climbed)]
+        if not climbs:
+            raise TaskFailed(str(first), self.usage)
         self.documents = tuple(dict.fromkeys(name for climbed in climbs for name in climbed.draft.documents))
         return Samples(tuple(parse_answer(one.reply.answer, one.draft.units) if one.reply else None for one in climbs))
 

@@ -11,12 +11,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import accumulate
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from hoptrail.json_object import JsonObject
-from hoptrail.language.chat.lenient import rename_fields
 from hoptrail.models.repetition import is_endless
 
 R = TypeVar("R", bound=BaseModel)
@@ -52,7 +51,7 @@ def parse_reply(text: str, reply: type[R]) -> R:
             fault = content
             continue
         try:
-            return reply.model_validate(rename_fields(_unwrapped(content, reply), reply))
+            return reply.model_validate(_rename_fields(_unwrapped(content, reply), reply))
         except ValidationError as error:
             faults = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
             fault = f"wrong form: {'; '.join(faults)}"
@@ -234,7 +233,7 @@ def _parse_bare_list(text: str, reply: type[R]) -> R | None:
     found = []
     for name in lists:
         try:
-            found.append(reply.model_validate(rename_fields({**{key: [] for key in lists}, name: content}, reply)))
+            found.append(reply.model_validate(_rename_fields({**{key: [] for key in lists}, name: content}, reply)))
         except ValidationError:
             continue
     return found[0] if len(found) == 1 else None
@@ -271,3 +270,51 @@ def _unwrapped(content: JsonObject, reply: type[BaseModel]) -> JsonObject:
         except (ValueError, RecursionError):
             return content
     return inner if isinstance(inner, dict) else content
+
+
+SYNONYMS = {
+    "answer": ("final answer", "short answer", "result", "response"),
+    "confidence": ("certainty", "probability", "score"),
+    "difference": ("differences", "reason"),
+    "enough": ("sufficient", "is enough"),
+    "entities": ("entity", "named entities", "names"),
+    "evidence": ("evidence numbers", "sources", "source", "citations", "passages", "passage"),
+    "facts": ("fact", "propositions", "statements"),
+    "name": ("entity", "entity name"),
+    "missing": ("what is missing", "reason"),
+    "plan": ("reasoning", "thought"),
+    "question": ("rewritten question", "standalone question", "sub question", "query"),
+    "questions": ("question", "sub questions", "next question", "queries"),
+    "quote": ("quotation", "quoted sentence"),
+    "reason": ("reasoning", "rationale", "explanation"),
+    "reasoning": ("reason", "reasons", "rationale", "thought", "thoughts", "explanation"),
+    "same": ("equivalent", "same meaning"),
+    "sentence": ("sentence number", "sentences", "source"),
+    "summary": ("summarized text", "summarised text"),
+    "supports": ("supported", "support", "verdict"),
+    "text": ("fact", "statement", "proposition"),
+}
+"""Field -> names that models use instead, in lower case with spaces between words. A field with two candidates stays missing."""
+
+
+def _rename_fields(content: Any, reply: type[BaseModel]) -> Any:
+    """`content` with its fields under the names of `reply`, recursively; unknown fields are dropped."""
+    if not isinstance(content, dict):
+        return content
+    fields = reply.model_fields
+    named = {_words(key): value for key, value in content.items() if isinstance(key, str) and key not in fields}
+    found = {key: value for key, value in content.items() if key in fields}
+    for field in fields.keys() - found.keys():
+        meant = [named[name] for name in (_words(field), *SYNONYMS.get(field, ())) if name in named]
+        if len(meant) == 1:
+            found[field] = meant[0]
+    for field, value in found.items():
+        part = next((kind for kind in get_args(fields[field].annotation) if isinstance(kind, type)), None)
+        if part is not None and issubclass(part, BaseModel) and isinstance(value, list):
+            found[field] = [_rename_fields(one, part) for one in value]
+    return found
+
+
+def _words(key: str) -> str:
+    """`finalAnswer`, `final_answer` and `Final-Answer` become `final answer`."""
+    return " ".join(re.sub(r"(?<=[a-z])(?=[A-Z])|[\W_]+", " ", key).split()).lower()

@@ -1,27 +1,22 @@
 """The replies of a model, one class for each task, and the JSON schemas that are sent.
 
 Fields are in the order in which a model should write them, reasons first: strict decoders keep to it. Fields with a default may
-be missing in a reply, but the schema requires them.
+be missing in a reply, but the schema requires them. Their types are lenient: a number as text, a single item for a list, `[2]`
+for 2. Nothing is guessed.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator
+from pydantic import BaseModel, BeforeValidator, WithJsonSchema
 
-from hoptrail.language.chat.lenient import (
-    Confidence,
-    Enough,
-    Numbers,
-    OptionalText,
-    Supported,
-    Text,
-    Texts,
-    YesNo,
-    as_records,
-)
+from hoptrail.models.prompt_text import whole_text
 
 UNSURE = 0.5
 """The confidence of a reply that gives none."""
@@ -33,6 +28,101 @@ LIST_LIMIT, RECORDS_LIMIT = 8, 40
 """Most items of a list of texts or numbers, and of a list of records. A reply about one question at all limits still fits the
 default room.
 """
+
+
+def _text(value: Any) -> Any:
+    """Numbers and booleans as text; the only item of a list."""
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return whole_text(value)  # escapes in the JSON can contain half a surrogate pair
+    return str(value) if isinstance(value, int | float) else value
+
+
+def _optional_text(value: Any) -> Any:
+    return None if value in (None, [], {}) else _text(value)
+
+
+def _list(value: Any) -> Any:
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def _as_records(value: Any) -> Any:
+    """A list of records; a bare text becomes a record with that name."""
+    return [one if isinstance(one, dict | BaseModel) else {"name": one} for one in _list(value)]
+
+
+def _numbers(value: Any) -> Any:
+    """The integers in 1, "1", "[1]", "1, 2" or [1, "2"]."""
+    found: list[int] = []
+    for item in _list(value):
+        if isinstance(item, str):
+            found += [int(digits) for digits in re.findall(r"\d{1,6}", item)]
+        elif isinstance(item, int | float) and not isinstance(item, bool) and math.isfinite(item):
+            found.append(int(item))
+    return found
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Words that a model uses for probabilities, with their numbers. Small models repeat whatever number they are shown, so they
+    get words.
+    """
+
+    words: Mapping[str, float]
+
+    @property
+    def schema(self) -> WithJsonSchema:
+        """The JSON schema of a reply: one of the words, never a number."""
+        return WithJsonSchema({"type": "string", "enum": list(self.words)})
+
+    @property
+    def of_word(self) -> BeforeValidator:
+        """Reads the first word of a text: "Yes, it does." is a yes."""
+        return BeforeValidator(lambda value: self.words[_first_word(value, self.words)])
+
+
+CONFIDENCES = {"high": 0.9, "medium": 0.6, "low": 0.3}
+"""The confidence that a model states."""
+ENOUGH = {"yes": 1.0, "no": 0.0}
+"""Whether evidence is enough."""
+SUPPORTS = {"yes": 1.0, "partly": 0.25, "no": 0.0}
+"""Whether evidence supports an answer; partial support is not enough by itself."""
+CONFIDENCE_SCALE, ENOUGH_SCALE, SUPPORT_SCALE = Scale(CONFIDENCES), Scale(ENOUGH), Scale(SUPPORTS)
+
+
+def _confidence(value: Any) -> Any:
+    """The number of one of the words, or of 0.8, "0.8", "80%" or 80."""
+    if isinstance(value, str) and value.strip().lower() in CONFIDENCES:
+        return CONFIDENCES[value.strip().lower()]
+    if isinstance(value, str) and (matched := re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(%?)\s*", value)):
+        value = float(matched[1]) / (100 if matched[2] else 1)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 100:
+        raise ValueError(f"must be {', '.join(CONFIDENCES)} or a number from 0 to 1")
+    return value / 100 if value > 1 else float(value)
+
+
+def _first_word(value: Any, words: Iterable[str]) -> str:
+    """The first word of a text, which must be one of `words`."""
+    said = _text(value)
+    opening = re.match(r"\W*(\w+)", said) if isinstance(said, str) else None
+    if opening is None or opening[1].lower() not in words:
+        raise ValueError(f"must be {' or '.join(words)}")
+    return opening[1].lower()
+
+
+Text = Annotated[str, BeforeValidator(_text)]
+OptionalText = Annotated[str | None, BeforeValidator(_optional_text)]
+Texts = Annotated[list[Text], BeforeValidator(_list)]
+Numbers = Annotated[list[int], BeforeValidator(_numbers)]
+Confidence = Annotated[float, CONFIDENCE_SCALE, BeforeValidator(_confidence), CONFIDENCE_SCALE.schema]
+Enough = Annotated[float, ENOUGH_SCALE, ENOUGH_SCALE.of_word, ENOUGH_SCALE.schema]
+Supported = Annotated[float, SUPPORT_SCALE, SUPPORT_SCALE.of_word, SUPPORT_SCALE.schema]
+YesNo = Annotated[Literal["yes", "no"], BeforeValidator(lambda value: _first_word(value, ("yes", "no")))]
 
 
 class EntityReply(BaseModel):
@@ -54,7 +144,7 @@ class FactReply(BaseModel):
 class ExtractReply(BaseModel):
     """Entities and facts of a text."""
 
-    entities: Annotated[list[EntityReply], BeforeValidator(as_records)]
+    entities: Annotated[list[EntityReply], BeforeValidator(_as_records)]
     facts: list[FactReply]
 
 

@@ -14,9 +14,8 @@ import pytest
 from fakeai.brains import by_task
 from fakeai.faults import FAULTS, status
 from fakeai.server import Body, FakeAI
-from hoptrail.language.chat.replies import read_reply
+from hoptrail.language.chat.replies import apply_logprobs, read_reply
 from hoptrail.language.chat.schemas import AssessReply, RecallReply
-from hoptrail.language.chat.weighing import apply_logprobs
 from hoptrail.language.tasks import Assess, Decompose, Equate, Extract, Read, Sample, Summarise, Task, Verify
 from hoptrail.models.chat import ChatRequest, Rung
 from hoptrail.models.completion import read_choices
