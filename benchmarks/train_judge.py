@@ -31,8 +31,7 @@ from hoptrail.language.offline.page_reading import Reader
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.question_kinds import kind_asked
 from hoptrail.language.spelling import corrected
-from hoptrail.models.reader import installed_reader
-from hoptrail.models.remembered_readings import Remembered, TextReader
+from hoptrail.models.reader import Remembered, TextReader, installed_reader
 from hoptrail.types import AnswerKind
 
 FOUND, READ = 20, 5

@@ -11,8 +11,7 @@ from hoptrail.models.encoder import Encoder, FloatMatrix, Progress
 from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.models.local import LocalSettings
 from hoptrail.models.minilm import MiniLmEncoder
-from hoptrail.models.reader import installed_reader
-from hoptrail.models.remembered_readings import Remembered
+from hoptrail.models.reader import Remembered, installed_reader
 
 OPEN_ENCODER = "hoptrail.models.encoder_factory.open_encoder"
 INSTALLED_READER = "hoptrail.language.offline.performer.installed_reader"

@@ -10,12 +10,11 @@ import pytest
 
 from fakeai.server import FakeAI
 from hoptrail.language.factory import LanguageContext
-from hoptrail.models.billing import PaidChat
+from hoptrail.models.billing import KnownServers, PaidChat
 from hoptrail.models.chat import ChatRequest, ChatSettings, Message, Rung
 from hoptrail.models.chat_endpoint import ChatEndpoint
 from hoptrail.models.completion import ChatReply
 from hoptrail.models.environment import Address
-from hoptrail.models.known_servers import KnownServers
 from hoptrail.models.remembered import FILE, RememberedReplies
 
 KEY = "sk-test-0123456789-do-not-show"

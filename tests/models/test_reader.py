@@ -16,8 +16,9 @@ from training.storage import in_eight_bits
 from hoptrail.errors import ModelUnavailable
 from hoptrail.models import reader as reader_module
 from hoptrail.models.minilm import packaged_folder
-from hoptrail.models.reader import Reader, ToRead, read_reader_weights, reader_folder
+from hoptrail.models.reader import Reader, Remembered, ToRead, read_reader_weights, reader_folder
 from hoptrail.models.weights import read_weights
+from language.offline.scripted_reader import ScriptedReader
 from tiny_bert import plain_bert
 
 WORDS = "embeddings.word_embeddings.weight"
@@ -107,3 +108,23 @@ def test_weights_that_are_missing_or_unusable_are_named(tmp_path: Path, monkeypa
     monkeypatch.setattr(reader_module, "find_spec", lambda _: None)
     with pytest.raises(ModelUnavailable, match=r"`pip install \.` in its repository"):
         reader_folder()
+
+
+PAIRS = [ToRead("Who?", text) for text in ("Ida Berg.", "Bo Marsh.", "Cy Teal.")]
+
+
+def test_nothing_is_read_twice() -> None:
+    reader = ScriptedReader({"Who?": {"Ida Berg": 2.0, "Bo Marsh": 1.0}})
+    kept = Remembered(reader)
+    first = kept.read([PAIRS[0], PAIRS[1], PAIRS[0]])
+    assert kept.read([PAIRS[1], PAIRS[0]]) == [first[1], first[0]]
+    assert reader.asked == PAIRS[:2]
+
+
+def test_the_oldest_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader_module, "_KEPT", 2)
+    reader = ScriptedReader({})
+    kept = Remembered(reader)
+    for pair in (PAIRS[0], PAIRS[1], PAIRS[0], PAIRS[2], PAIRS[0], PAIRS[1]):
+        kept.read([pair])
+    assert reader.asked == [*PAIRS, PAIRS[1]]

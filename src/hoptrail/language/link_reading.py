@@ -16,8 +16,7 @@ from dataclasses import dataclass
 
 from hoptrail.language import tasks
 from hoptrail.language.closeness import Close, Wording, close_statements, distinct_statements, place_of
-from hoptrail.models.reader import Reading, ToRead
-from hoptrail.models.remembered_readings import TextReader
+from hoptrail.models.reader import Reading, TextReader, ToRead
 from hoptrail.text.mentions import Shape, find_mentions
 from hoptrail.text.statements import UnitStatement
 from hoptrail.text.words import words

@@ -6,11 +6,13 @@ tasks use the `Chat` protocol, which a recording satisfies too (`recording.py`).
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
+from weakref import WeakValueDictionary
 
 from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
 from hoptrail.models.chat_endpoint import ChatEndpoint
@@ -18,12 +20,13 @@ from hoptrail.models.completion import TOO_LONG, ChatReply
 from hoptrail.models.dialect import Accepted
 from hoptrail.models.environment import Address
 from hoptrail.models.failures import CallFailed, FailureKind
-from hoptrail.models.known_servers import KnownServers
 from hoptrail.models.limiter import Limiter
 from hoptrail.models.remembered import RememberedReplies
-from hoptrail.models.shared import Shared
 from hoptrail.models.spending import Limits, cost_of
 from hoptrail.types import Usage
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,68 @@ class Chat(Protocol):
             EndpointRefused, EndpointBusy, BudgetExhausted: no call will get a reply, for now.
         """
         ...
+
+
+class Shared(Generic[K, V]):
+    """A process-wide registry of objects by key, held by weak references. Thread-safe. A forked child starts with an empty one:
+    locks held by a thread of the parent would never be released there.
+    """
+
+    def __init__(self) -> None:
+        self._start_anew()
+        if hasattr(os, "register_at_fork"):  # not on Windows
+            os.register_at_fork(after_in_child=self._start_anew)
+
+    def of(self, key: K, make: Callable[[], V]) -> V:
+        """The object of `key`, made if there is none."""
+        with self._guard:
+            value = self._objects.get(key)
+            if value is None:
+                value = self._objects[key] = make()
+            return value
+
+    def _start_anew(self) -> None:
+        self._guard = threading.Lock()
+        self._objects: WeakValueDictionary[K, V] = WeakValueDictionary()
+
+
+class KnownServers:
+    """What is known about servers and their models, in the file of replies: the working rung of the ladder, and the dialect.
+
+    Both are found by asking; `hoptrail doctor` finds them again and overwrites them. Safe for threads and processes.
+    """
+
+    def __init__(self, replies: RememberedReplies) -> None:
+        self._replies = replies
+
+    def rung(self, place: str, model: str) -> Rung | None:
+        """The rung that is known to work, if any."""
+        row = self._row("SELECT rung FROM rungs WHERE place = ? AND model = ?", place, model)
+        return Rung(row[0]) if row and row[0] in set(Rung) else None
+
+    def remember_rung(self, place: str, model: str, rung: Rung) -> None:
+        """Store the rung that works."""
+        self._write("INSERT OR REPLACE INTO rungs VALUES (?, ?, ?)", place, model, rung.value)
+
+    def accepted(self, place: str, model: str) -> Accepted:
+        """The dialect, as far as it is known."""
+        row = self._row("SELECT dialect FROM dialects WHERE place = ? AND model = ?", place, model)
+        return Accepted.from_json(row[0]) if row else Accepted()
+
+    def remember_accepted(self, place: str, model: str, accepted: Accepted) -> None:
+        """Store the dialect."""
+        self._write("INSERT OR REPLACE INTO dialects VALUES (?, ?, ?)", place, model, accepted.as_json())
+
+    def _row(self, statement: str, place: str, model: str) -> tuple[str] | None:
+        if not self._replies.path.exists():
+            return None
+        with self._replies.transaction(write=False) as connection:
+            row: tuple[str] | None = connection.execute(statement, (place, model)).fetchone()
+        return row
+
+    def _write(self, statement: str, place: str, model: str, value: str) -> None:
+        with self._replies.transaction() as connection:
+            connection.execute(statement, (place, model, value))
 
 
 _LOCKS: Shared[tuple[Path, str], threading.Lock] = Shared()
@@ -201,18 +266,12 @@ def _usage_of(replies: Sequence[ChatReply]) -> Usage:
     return sum((reply.usage for reply in replies), Usage())
 
 
-class _Wrapper:
-    """A chat with the place and model of the chat that it wraps."""
+class WrappedChat:
+    """A chat that passes everything on to the chat that it wraps, except for what its subclass replaces."""
 
     def __init__(self, chat: Chat) -> None:
         self._chat = chat
         self.place, self.model = chat.place, chat.model
-
-
-class FullyPriced(_Wrapper):
-    """A chat that reports the usage of remembered replies as if they were paid for now, so that the reported usage does not
-    depend on what was asked before.
-    """
 
     @property
     def working_rung(self) -> Rung | None:
@@ -222,12 +281,21 @@ class FullyPriced(_Wrapper):
         self._chat.remember_rung(rung)
 
     def remembered(self, request: ChatRequest) -> PaidReply | None:
-        """The remembered reply with the usage that it had when it was paid for."""
-        remembered = self._chat.remembered(request)
-        return None if remembered is None else PaidReply(remembered.reply, remembered.reply.usage)
+        return self._chat.remembered(request)
 
     def knows(self, request: ChatRequest) -> bool:
         return self._chat.knows(request)
+
+
+class FullyPriced(WrappedChat):
+    """A chat that reports the usage of remembered replies as if they were paid for now, so that the reported usage does not
+    depend on what was asked before.
+    """
+
+    def remembered(self, request: ChatRequest) -> PaidReply | None:
+        """The remembered reply with the usage that it had when it was paid for."""
+        remembered = self._chat.remembered(request)
+        return None if remembered is None else PaidReply(remembered.reply, remembered.reply.usage)
 
     def ask(self, request: ChatRequest) -> PaidReply:
         """The reply; see `Chat.ask`."""
@@ -240,7 +308,7 @@ class FullyPriced(_Wrapper):
         return Usage()
 
 
-class UncachedChat(_Wrapper):
+class UncachedChat(WrappedChat):
     """A chat that is asked anew each time, to find out whether it works now. Its cost is entered in the ledger."""
 
     working_rung: Rung | None = None

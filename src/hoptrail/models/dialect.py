@@ -2,7 +2,7 @@
 
 A new endpoint is sent `max_tokens` and every parameter of the settings. A parameter that it refuses by name is renamed or left
 out from then on; so are the limits of a schema. A refusal costs nothing but a request, so the dialect is stored for the next
-process (`known_servers.py`).
+process (`billing.py`).
 """
 
 from __future__ import annotations

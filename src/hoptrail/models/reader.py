@@ -13,12 +13,14 @@ Devlin et al. 2019 (BERT), sections 4.2 and 4.3, for span and absence of an answ
 from __future__ import annotations
 
 import json
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +44,8 @@ _LONGEST_ANSWER = 20
 _ANSWERS = 4
 """The most answers per text."""
 _CLS, _SEP = 101, 102
+_KEPT = 2000
+"""Cached readings: those of a few questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +143,39 @@ class Reader:
                 ids += [*before.ids[:_LONGEST_BEFORE], _SEP]
             room = _LONGEST - len(ids) - 1
             yield _Pieces([*ids, *text.ids[:room], _SEP], len(ids), text.offsets[:room], pair.barred)
+
+
+class TextReader(Protocol):
+    """The interface of `Reader`."""
+
+    def read(self, pairs: Sequence[ToRead]) -> list[Reading]:
+        """The readings, in order."""
+        ...
+
+
+class Remembered:
+    """A reader with a cache of its latest readings: the stages of an answer read the same texts for the same question again.
+    Thread-safe.
+    """
+
+    def __init__(self, reader: TextReader) -> None:
+        self._reader = reader
+        self._kept: OrderedDict[ToRead, Reading] = OrderedDict()
+        self._lock = Lock()
+
+    def read(self, pairs: Sequence[ToRead]) -> list[Reading]:
+        """The readings, in order."""
+        with self._lock:
+            known = {pair: self._kept[pair] for pair in pairs if pair in self._kept}
+        missing = [pair for pair in dict.fromkeys(pairs) if pair not in known]
+        known |= zip(missing, self._reader.read(missing), strict=True)
+        with self._lock:
+            self._kept |= known
+            for pair in known:
+                self._kept.move_to_end(pair)
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        return [known[pair] for pair in pairs]
 
 
 class _Graph:

@@ -4,7 +4,7 @@ calls      one row per try: its state, its cost
 replies    one row per answered request: the reply, and the call that paid for it; for a prompt that did not fit a placeholder,
            and the call that was refused
 mentions   the documents whose text is in a request, so that removing a document removes its replies
-rungs      the working rung of the ladder, per endpoint and model (`known_servers.py`)
+rungs      the working rung of the ladder, per endpoint and model (`billing.py`)
 dialects   the refused parameters, per endpoint and model
 totals     one row: the sums over calls, for limits. Triggers update it in the transactions of `calls`
 

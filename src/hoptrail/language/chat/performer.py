@@ -209,8 +209,8 @@ class _TaskRun:
         return Reading(None) if reply is None or answer is None else Reading(answer, (), reply.confidence)
 
     def _sample(self, task: tasks.Sample) -> Samples:
-        """The answers of the successful draws in the order of their seeds, drawn in one call if the endpoint supports `n`, else in
-        a call each, several at a time. Draws are remembered like any other reply: the seed is part of the key.
+        """Answers of the successful draws in the order of their seeds: drawn in one call if the endpoint supports `n`, else in
+        calls of their own, several at a time. Draws are remembered like any other reply: the seed is part of the key.
 
         Raises:
             TaskFailed: no draw succeeded; has the first one's reason.

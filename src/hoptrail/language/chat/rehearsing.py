@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TypeVar
 
 from hoptrail.language.chat import schemas
 from hoptrail.language.chat.performer import ChatLanguage
 from hoptrail.language.tasks import Extract, Extraction, Language, Reply, Summarise, Task
-from hoptrail.models.billing import Chat, PaidReply
+from hoptrail.models.billing import Chat, PaidReply, WrappedChat
 from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
 from hoptrail.models.completion import ChatReply
 from hoptrail.models.prompt_text import estimated_tokens
@@ -23,35 +22,17 @@ from hoptrail.types import Usage
 T = TypeVar("T")
 
 
-@dataclass
-class RehearsedChat:
-    """`chat` with a prepared reply in place of each one that would cost money. Satisfies `billing.Chat`."""
+class RehearsedChat(WrappedChat):
+    """`chat` with a prepared reply in place of each one that would cost money. Prompts are drafted for its working rung, and its
+    remembered replies are free.
+    """
 
-    chat: Chat
-    ready: threading.local = field(default_factory=threading.local)
-
-    @property
-    def place(self) -> str:
-        return self.chat.place
-
-    @property
-    def model(self) -> str:
-        return self.chat.model
-
-    @property
-    def working_rung(self) -> Rung | None:
-        """The rung of the rehearsed chat, so that prompts are drafted in the form in which they would be sent."""
-        return self.chat.working_rung
+    def __init__(self, chat: Chat) -> None:
+        super().__init__(chat)
+        self.ready = threading.local()
 
     def remember_rung(self, rung: Rung) -> None:
         """Do nothing: no rung has been tried."""
-
-    def remembered(self, request: ChatRequest) -> PaidReply | None:
-        """The reply that is already paid for, which the estimate counts as free; None if there is none."""
-        return self.chat.remembered(request)
-
-    def knows(self, request: ChatRequest) -> bool:
-        return self.chat.knows(request)
 
     def fetch(self, requests: Sequence[ChatRequest]) -> Usage:  # noqa: ARG002 - the protocol's
         """Fetches nothing: no request of a rehearsal is sent."""

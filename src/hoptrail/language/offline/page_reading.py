@@ -21,8 +21,7 @@ from hoptrail.language.offline.ruling_out import may_answer, names_in_small_lett
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.yes_no import claim
 from hoptrail.models.reader import Answer as Words
-from hoptrail.models.reader import Reading, ToRead
-from hoptrail.models.remembered_readings import TextReader
+from hoptrail.models.reader import Reading, TextReader, ToRead
 from hoptrail.text.normal_forms import base_title
 from hoptrail.text.questions import Question, Wanted, analyse
 from hoptrail.text.statements import UnitStatement

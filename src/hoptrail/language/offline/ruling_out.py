@@ -8,7 +8,7 @@ from functools import cache
 
 from hoptrail.language.offline.comparisons import YES_OR_NO, Comparison
 from hoptrail.language.offline.evidence import EvidencePages
-from hoptrail.models.vocabulary import common_words
+from hoptrail.models.minilm import common_words
 from hoptrail.text.lexicon import ARTICLES, MONTHS, NUMBER_WORDS, STOP_WORDS, word_set
 from hoptrail.text.mentions import find_names
 from hoptrail.text.normal_forms import base_title
