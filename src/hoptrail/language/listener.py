@@ -17,18 +17,6 @@ from hoptrail.types import Hop, Span, Unit
 T = TypeVar("T")
 
 
-def _ignore_question(question: str, asked: str) -> None:
-    """Default for `Listener.asked`."""
-
-
-def _ignore_hop(hop: Hop, support: tuple[Span, ...]) -> None:
-    """Default for `Listener.found`."""
-
-
-def _never() -> bool:
-    return False
-
-
 @dataclass(frozen=True, slots=True)
 class Listener:
     """Callbacks in the answering thread: `asked` gets a sub-question and its completed form, `found` gets its finished hop with
@@ -37,9 +25,9 @@ class Listener:
     A recipe may discard hops: the answer's trail has those that count.
     """
 
-    asked: Callable[[str, str], None] = _ignore_question
-    found: Callable[[Hop, tuple[Span, ...]], None] = _ignore_hop
-    stopped: Callable[[], bool] = _never
+    asked: Callable[[str, str], None] = lambda _question, _asked: None
+    found: Callable[[Hop, tuple[Span, ...]], None] = lambda _hop, _support: None
+    stopped: Callable[[], bool] = lambda: False
 
 
 NOBODY = Listener()

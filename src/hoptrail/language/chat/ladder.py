@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar, cast
 
 from pydantic import BaseModel
@@ -99,7 +99,7 @@ class Ladder:
     @property
     def room(self) -> Room:
         """The room of a first draft."""
-        return _first_room(self._settings)
+        return Room(self._settings.context_window, self._settings.max_output_tokens)
 
     def climb(self, task: str, draft: Callable[[Room], Draft], reply: type[R], draw: Draw | None = None) -> Climbed[R]:
         """A reply to the draft that `draft` makes for a room; with `draw`, a sampled one.
@@ -127,32 +127,30 @@ _Refusals = dict[Rung, set[str]]
 """For each rung, the keys of the requests that it refused since its last reply."""
 
 
+@dataclass
 class _Climb(Generic[R]):
-    def __init__(
-        self, chat: Chat, settings: ChatSettings, refusals: _Refusals, task: str, reply: type[R], draw: Draw | None
-    ) -> None:
-        self._chat = chat
-        self._settings = settings
-        self._refusals = refusals
-        self._task = task
-        self._reply = reply
-        self._draw = draw
-        self._usage = Usage()
-        self._last_refusal = ""
+    _chat: Chat
+    _settings: ChatSettings
+    _refusals: _Refusals
+    _task: str
+    _reply: type[R]
+    _draw: Draw | None
+    _usage: Usage = field(default_factory=Usage)
+    _last_refusal: str = ""
 
     def first_request(self, draft: Callable[[Room], Draft]) -> ChatRequest | None:
         """The request if nothing goes wrong; None if the working rung is not known yet."""
         working = self._working()
         if working is None:
             return None
-        room = _first_room(self._settings)
+        room = Room(self._settings.context_window, self._settings.max_output_tokens)
         drafted = draft(room)
         plain = replace(drafted, messages=drafted.plain) if working is Rung.PLAIN else drafted
         return self._request(plain, working, room)
 
     def run(self, draft: Callable[[Room], Draft]) -> Climbed[R]:
         """Climb with the first room, and once more with another room if that was too small."""
-        room = _first_room(self._settings)
+        room = Room(self._settings.context_window, self._settings.max_output_tokens)
         rungs = _rungs_of(self._settings)
         try:
             drafted = draft(room)
@@ -317,10 +315,6 @@ class _Climb(Generic[R]):
     def _working(self) -> Rung | None:
         rungs = _rungs_of(self._settings)
         return rungs[0] if len(rungs) == 1 else self._chat.working_rung
-
-
-def _first_room(settings: ChatSettings) -> Room:
-    return Room(settings.context_window, settings.max_output_tokens)
 
 
 def _rungs_of(settings: ChatSettings) -> tuple[Rung, ...]:

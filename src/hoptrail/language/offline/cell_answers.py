@@ -28,14 +28,8 @@ _WORDS_FOR = {
     Wanted.NUMBER: "number amount quantity total cost price count size weight length",
 }
 _ATTRIBUTES = {wanted: content_stems(attributes) for wanted, attributes in _WORDS_FOR.items()}
-_MEASURE_WORDS = (
-    "cost price fee",
-    "count quantity stock pieces total",
-    "size length width height",
-    "weight",
-    "age old",
-)
-_MEASURES = tuple(map(content_stems, _MEASURE_WORDS))  # kinds of measures, which must match: a price is no quantity
+_MEASURE_WORDS = "cost price fee, count quantity stock pieces total, size length width height, weight, age old"
+_MEASURES = tuple(map(content_stems, _MEASURE_WORDS.split(",")))  # kinds that must match: a price is no quantity
 _DATED = re.compile(
     rf"\b(?:1[5-9]|20)\d\d\b|\b(?:{'|'.join(month[:3] for month in MONTHS)})|\b\d{{1,2}}:\d\d\b"
     r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day",
@@ -82,9 +76,13 @@ def best_cell(question: Question, units: Sequence[Unit], avoid: frozenset[str]) 
         return None
     best, cell = fits[0]
     near = [other for fit, other in fits if best - fit <= _CLEAR]
-    place = which_holds([_assertion(other) for other in near], _SAME)
-    against = [other for other in near if _assertion(other).contradicts(_assertion(cell), _SAME)]
+    asserted = [
+        Assertion(other.value.casefold(), other.attribute | other.key, other.support[0].document, other.date)
+        for other in near
+    ]
+    against = [other for other, one in zip(near, asserted, strict=True) if one.contradicts(asserted[0], _SAME)]
     if against:
+        place = which_holds(asserted, _SAME)
         holding = near[place or 0]
         others = [span for other in (cell, *against) if other is not holding for span in other.support]
         spans = dict.fromkeys((*holding.support, *(others if place is None else replaced(others))))
@@ -93,11 +91,6 @@ def best_cell(question: Question, units: Sequence[Unit], avoid: frozenset[str]) 
     if lead < _NARROW:
         return None
     return CellAnswer(_shorten(question, asked, cell.value), cell.support, best if lead > _CLEAR else best - 0.15)
-
-
-def _assertion(cell: Cell) -> Assertion:
-    """What a cell asserts about the first cell of its row."""
-    return Assertion(cell.value.casefold(), cell.attribute | cell.key, cell.support[0].document, cell.date)
 
 
 def _fit(question: Question, asked: frozenset[str], known: frozenset[str], cell: Cell) -> float:
@@ -113,7 +106,9 @@ def _fit(question: Question, asked: frozenset[str], known: frozenset[str], cell:
     if not (asked - by_attribute) & (cell.subject | cell.above):
         return 0.0
     named = cell.attribute | cell.subject | cell.above
-    missing = [stem for stem in asked if not is_covered(stem, named) and not _is_form(stem, named)]
+    families = {other[:_FAMILY] for other in named}  # of other forms of a word: `calibrated`, `calibration`
+    known_form = [stem for stem in asked if len(stem) >= _FAMILY and stem[:_FAMILY] in families]
+    missing = [stem for stem in asked if not is_covered(stem, named) and stem not in known_form]
     spared = 1.0 if meant and not by_attribute and not bare else 0.0
     against = sum(1.5 if stem in known or bare else 1.0 for stem in missing) - spared
     share = max(0.0, 1 - max(0.0, against) / max(1, len(asked)))
@@ -125,11 +120,6 @@ def _has_other_measure(asked: frozenset[str], cell: Cell) -> bool:
     """Whether the question names a measure (`price`) but the cell's attribute another (`count`)."""
     named = [measure for measure in _MEASURES if measure & asked]
     return bool(named) and not any(measure & cell.attribute for measure in named) and not asked & cell.attribute
-
-
-def _is_form(stem: str, named: frozenset[str]) -> bool:
-    """Whether `named` has another form of the word: `calibrated`, `calibration`."""
-    return len(stem) >= _FAMILY and any(other[:_FAMILY] == stem[:_FAMILY] for other in named)
 
 
 def _is_wanted(wanted: Wanted, value: str) -> bool:

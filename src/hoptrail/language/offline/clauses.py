@@ -112,9 +112,7 @@ def _participial(tokens: Sequence[Token], at: int) -> _Opening | None:
 
 
 def _is_predicate(tokens: Sequence[Token], at: int) -> bool:
-    """Whether the participle at `at` is the question's own: `has the man who keeps the keys | worked here`, `when is the gate |
-    locked in winter`.
-    """
+    """Whether the participle at `at` is the question's own: `has the man who keeps the keys | worked here`."""
     start = group_start(tokens, at - 1)
     if start and start > 1 and tokens[start - 1].lower in _BE and tokens[0].lower not in {"what", "who"}:
         return not any(token.participle for token in tokens[at + 1 :])
@@ -127,10 +125,7 @@ def _is_predicate(tokens: Sequence[Token], at: int) -> bool:
 
 
 def _frame(tokens: Sequence[Token], start: int) -> frozenset[str]:
-    """The kind of auxiliary that fronts the question, if the group at `start` is within its subject.
-
-    Empty if the question's verb comes before the group, or no predicate follows (`What is the ...?`, `Who was the ...?`).
-    """
+    """The kind of auxiliary that fronts the question, if the group at `start` is within its subject and a predicate follows."""
     at = next((at for at, token in enumerate(tokens[:8]) if token.lower in _DO | _BE | _HAVE), start)
     asks_what = at == 1 and tokens[0].lower in {"what", "who"} and tokens[1].lower in _BE
     if at >= start or asks_what:
@@ -155,9 +150,7 @@ def _clause_end(question: str, tokens: Sequence[Token], opening: _Opening) -> in
 
 
 def _question_after(tokens: Sequence[Token], opening: _Opening) -> int | None:
-    """Where the question proper starts if it follows the description: `the town Ada left is in which county`, `In which part of
-    the town that Ada left did ...`.
-    """
+    """Where the question proper starts if it follows the description: `the town Ada left is | in which county`."""
     asked = any(token.lower in _DO | _BE for token in tokens[: opening.start])
     for at in range(opening.at + 1, len(tokens)):
         if tokens[at].lower in {"what", "which", "how"} and not _is_relative(tokens, at):

@@ -32,9 +32,7 @@ from hoptrail.text.words import content_stems
 from hoptrail.types import Span
 
 _VERDICT = 0.25
-"""Upper bound on the confidence of a yes or no that only the reader gives: it is right if one statement says so outright (FEVER
-.87, balanced), and no better than chance if several facts imply it (StrategyQA .55).
-"""
+"""Most confidence in a yes or no by the reader alone: right if a statement says it (FEVER .87), else chance (StrategyQA .55)."""
 _LEAST_COMPARED = -3.0  # log odds below which the value of a side is a guess
 _UNCHECKED = 0.6  # confidence in a conclusion from findings if reading the evidence gives no answer
 _CONTRADICTED = 0.35  # confidence in a conclusion from findings if reading the evidence gives another answer

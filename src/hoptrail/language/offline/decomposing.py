@@ -51,7 +51,8 @@ _WHOLE = re.compile(r"(?:who|what|which|where|when)(?: (?P<noun>[a-z]+))? (?:is|
 
 def chain(question: str, most: int, offset: int = 0) -> tuple[str, ...]:
     """At most `most` sub-questions of `question`, the last being its remainder; references count from `offset` + 1."""
-    context, asked = _context_and_question(squeeze(question))
+    text = squeeze(question)
+    asked = asking_sentence(text)
     whole = rest = _simplify(asked)
     steps: list[str] = []
     while len(steps) < most - 1:
@@ -61,14 +62,8 @@ def chain(question: str, most: int, offset: int = 0) -> tuple[str, ...]:
         steps.append(description.question)
         rest = f"{rest[: description.start]}#{offset + len(steps)}{rest[description.end :]}"
     if not steps or not all(map(_has_verb, (*steps, rest))):
-        return (f"{context}{whole}",)
+        return (f"{text[: len(text) - len(asked)]}{whole}",)
     return (*steps, rest)
-
-
-def _context_and_question(text: str) -> tuple[str, str]:
-    """What comes before the last sentence, which asks, and this sentence."""
-    asked = asking_sentence(text)
-    return text[: len(text) - len(asked)], asked
 
 
 def _has_verb(question: str) -> bool:
@@ -106,8 +101,7 @@ def _in_two_steps(match: re.Match[str]) -> str:
 def _innermost(question: str) -> Description | None:
     tokens = tokens_of(question)
     kinds = (_possessives(question, tokens), _relations(question, tokens), describing_clauses(question))
-    descriptions = itertools.chain.from_iterable(kinds)
-    return next((description for description in descriptions if not _is_whole(question, description)), None)
+    return next((one for one in itertools.chain(*kinds) if not _is_whole(question, one)), None)
 
 
 def _is_whole(question: str, description: Description) -> bool:
@@ -183,9 +177,8 @@ def _of_before(tokens: Sequence[Token], at: int) -> int | None:
 
 
 def _nouns_behind(question: str, tokens: Sequence[Token], first: int, start: int, *, compound: bool) -> int:
-    """The place of the last of up to three nouns from token `first` on, which begins at `start`; `first` - 1 without nouns.
-
-    After the first noun, and in a `compound` with the preceding name, words that can be verbs do not count.
+    """The place of the last of up to three nouns from token `first` on, which begins at `start`; `first` - 1 without nouns. After
+    the first noun, and in a `compound` with the preceding name, words that can be verbs do not count.
     """
     last = first - 1
     for token in tokens[first : first + 3]:

@@ -52,11 +52,15 @@ def explain(question: str, units: Sequence[Unit], similarity: Similarity | None)
     latest = max(same, key=lambda one: one.said.date)
     best = latest if latest.said.date > best.said.date else best
     earlier = [one for one in same if one.said.date < best.said.date]
-    text, start, end = _quoted_text(best.said)
-    support = support_of(best.said.unit, start, end)
-    for one in earlier:
-        support += replaced(one.said.support)
-    return Reading(text, (Step(question, text, support),), confidence_of(best.share), AnswerKind.PASSAGE)
+    return _quote(question, best.said, confidence_of(best.share), [one.said for one in earlier])
+
+
+def _quote(question: str, said: UnitStatement, confidence: float, earlier: Sequence[UnitStatement] = ()) -> Reading:
+    """A reading that quotes a statement's block; statements that were `earlier` are cited as replaced."""
+    text, start, end = _quoted_text(said)
+    before = (span for one in earlier for span in replaced(one.support))
+    step = Step(question, text, (*support_of(said.unit, start, end), *before))
+    return Reading(text, (step,), confidence, AnswerKind.PASSAGE)
 
 
 def explain_by_reading(question: str, units: Sequence[Unit], reading: Reading) -> Reading:
@@ -66,9 +70,7 @@ def explain_by_reading(question: str, units: Sequence[Unit], reading: Reading) -
     said = next(found, None)
     if said is None or not _is_explanation(said):
         return Reading(None, kind=AnswerKind.PASSAGE, leads=reading.leads)
-    text, start, end = _quoted_text(said)
-    step = Step(question, text, support_of(said.unit, start, end))
-    return Reading(text, (step,), reading.confidence, AnswerKind.PASSAGE)
+    return _quote(question, said, reading.confidence)
 
 
 def answer_frequent_question(question: str, units: Sequence[Unit]) -> Reading:
@@ -79,23 +81,17 @@ def answer_frequent_question(question: str, units: Sequence[Unit]) -> Reading:
             headed = bool(said.path) and _is_same_question(said.path[-1], question)
             after = before is not None and _is_same_question(before.text, question)
             if (headed or after) and not said.text.rstrip().endswith("?"):
-                text, start, end = _quoted_text(said)
-                step = Step(question, text, support_of(unit, start, end))
-                return Reading(text, (step,), _SAME_CONFIDENCE, AnswerKind.PASSAGE)
+                return _quote(question, said, _SAME_CONFIDENCE)
             before = said
     return Reading(None)
 
 
 def _is_same_question(text: str, question: str) -> bool:
     """Whether a text asks the question: the same content words and the same first word, after a number or mark."""
-    bare = _NUMBERED.sub("", text)
-    asked = content_stems(question)
-    return (
-        bare.rstrip().endswith("?")
-        and bool(asked)
-        and bare.split()[0].lower() == question.split(maxsplit=1)[0].lower()
-        and content_stems(bare) == asked
-    )
+    bare, asked = _NUMBERED.sub("", text), content_stems(question)
+    if not asked or not bare.rstrip().endswith("?") or content_stems(bare) != asked:
+        return False
+    return bare.split()[0].lower() == question.split(maxsplit=1)[0].lower()
 
 
 def _is_explanation(said: UnitStatement) -> bool:

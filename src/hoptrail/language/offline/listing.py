@@ -131,10 +131,7 @@ def _of_groups(question: str, asked: _ListQuestion, units: Sequence[Unit]) -> It
 def _matching_members(
     group: Group, asked: _ListQuestion, heading: frozenset[str]
 ) -> tuple[tuple[UnitStatement, ...], float]:
-    """The members with most of the words that the headings lack, and the share of the question covered.
-
-    All members of a list without such members; at least two paragraphs.
-    """
+    """The members with most of the words that the headings lack (of a list all, of paragraphs two), and the share covered."""
     remaining = asked.words - heading
     is_list, is_text = group.kind is BlockKind.ITEM, group.kind is BlockKind.PARAGRAPH
     counts = [0 if is_list else len(remaining & _conditions(said, asked)) for said in group.members]
@@ -153,7 +150,7 @@ def _conditions(said: UnitStatement, asked: _ListQuestion) -> frozenset[str]:
     if block is None:
         return content_stems(said.said)
     named = [cell for cell in block.cells if asked.words & content_stems(cell.header) and not _is_of(cell, asked.noun)]
-    return content_stems(" ".join(text_of(said, part) for part in named or [block]))
+    return content_stems(" ".join(text_of(said, cell) for cell in named) if named else text_of(said, block))
 
 
 def _of_keyed_lines(question: str, asked: _ListQuestion, units: Sequence[Unit]) -> Iterator[tuple[float, Reading]]:

@@ -97,9 +97,7 @@ def is_beside_choice(question: str, answer: str) -> bool:
 
 
 def _first_side(left: str, other: str, ordering: str) -> int:
-    """Where the first side begins: after `between`, after a comma or colon, at the word that also opens the other side, at a
-    capital letter after the ordering word, or after this word.
-    """
+    """Where the first side begins: after a mark, at the word that also opens the other side, or after the ordering word."""
     said = words(left)
     ordered = next((word.end for word in reversed(said) if word.lower == ordering), 0)
     if mark := _MARK.search(left, ordered) or _MARK.search(left):

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 
 from hoptrail.language.closeness import close_statements
 from hoptrail.language.offline.cell_answers import best_cell
@@ -24,7 +23,6 @@ from hoptrail.models.reader import Answer as Words
 from hoptrail.models.reader import Reading, TextReader, ToRead
 from hoptrail.text.normal_forms import base_title
 from hoptrail.text.questions import Question, Wanted, analyse
-from hoptrail.text.statements import UnitStatement
 from hoptrail.text.values import read_date, same_answer
 from hoptrail.text.words import content_stems, words
 from hoptrail.types import Span
@@ -95,10 +93,15 @@ class _OnPage:
     part: Part | None
     in_title: bool
 
+    @property
+    def stated(self) -> tuple[Span, ...]:
+        """The first span of its statement; empty without one."""
+        return self.part.said.support[:1] if self.part is not None else ()
+
     def weighed(self, alone: tuple[Sheet, Reading] | None) -> ReadAnswer:
         """The answer with the odds on its page and in its statement alone (None: that was not read)."""
         margin = _UNSAID
-        if alone is not None and self.part is not None:
+        if alone and self.part:
             sheet, reading = alone
             moved = sheet.parts[0].start - self.part.start if sheet.parts and not self.in_title else 0
             start, end = self.words.start + moved, self.words.end + moved
@@ -115,8 +118,7 @@ class Reader:
         self._model = model
         self._settings = settings
         self._sheets = [sheet_of(page.unit, settings.unit_characters) for page in evidence.pages]
-        self._read: dict[str, list[tuple[int, Sheet, Reading]]] = {}
-        self._shares_of: dict[str, dict[Span, float]] = {}
+        self._kept: dict[str, tuple[list[tuple[int, Sheet, Reading]], dict[Span, float]]] = {}
 
     def ranked(self, text: str, avoid: Sequence[str] = ()) -> list[ReadAnswer]:
         """All distinct answers except the names to `avoid`, best first.
@@ -151,27 +153,22 @@ class Reader:
         answers are read again by themselves.
         """
         found = sorted(self._on_pages(text, question, avoided), key=lambda one: -one.answer.odds)
-        alone = self._read_alone(text, [one.part.said for one in found if one.part is not None])
-        return [one.weighed(alone.get(one.part.said.support[:1]) if one.part is not None else None) for one in found]
+        stated: dict[tuple[Span, ...], Sheet] = {}
+        for one in found:
+            if one.part is not None and len(stated) < _STATEMENTS and one.stated not in stated:
+                stated[one.stated] = sheet_of_statement(one.part.said, self._settings.unit_characters)
+        alone = dict(zip(stated, zip(stated.values(), self._read(text, stated.values()), strict=True), strict=True))
+        return [one.weighed(alone.get(one.stated)) for one in found]
 
-    def _read_alone(
-        self, text: str, statements: Sequence[UnitStatement]
-    ) -> dict[tuple[Span, ...], tuple[Sheet, Reading]]:
-        """Sheets and readings of the first `_STATEMENTS` distinct statements, by their supporting spans."""
-        distinct: dict[tuple[Span, ...], UnitStatement] = {}
-        for said in statements:
-            distinct.setdefault(said.support[:1], said)
-        chosen = dict(islice(distinct.items(), _STATEMENTS))
-        sheets = [sheet_of_statement(said, self._settings.unit_characters) for said in chosen.values()]
-        readings = self._model.read([ToRead(text, sheet.text, barred=sheet.barred) for sheet in sheets])
-        return dict(zip(chosen, zip(sheets, readings, strict=True), strict=True))
+    def _read(self, question: str, sheets: Iterable[Sheet]) -> list[Reading]:
+        return self._model.read([ToRead(question, sheet.text, barred=sheet.barred) for sheet in sheets])
 
     def _on_pages(self, text: str, question: Question, avoided: Sequence[frozenset[str]]) -> Iterator[_OnPage]:
         """The reader's answers of all pages."""
         asks_date = question.wanted in {Wanted.DATE, Wanted.YEAR}
-        shares = self._shares(text)
+        readings, shares = self._readings(text)
         asked, lived = content_stems(text), question.relations & ({"birth", "death"} if asks_date else set())
-        for rank, sheet, reading in self._readings(text):
+        for rank, sheet, reading in readings:
             said, later = _share(asked, sheet), _LATER * math.log2(1 + rank)
             for one in reading.answers:
                 if lived and not sheet.says_life(one.start, one.end, lived):
@@ -192,21 +189,13 @@ class Reader:
                 )
                 yield _OnPage(answer, one, part or sheet.closest(text), in_title=part is None)
 
-    def _shares(self, question: str) -> dict[Span, float]:
-        """The share of the question's words that each statement read for it says, rare words counting more."""
-        if question not in self._shares_of:
-            close = close_statements(question, [sheet.unit for _, sheet, _ in self._readings(question)], None)
-            shares = {one.said.support[0]: one.share for one in reversed(close) if one.said.support}
-            self._shares_of[question] = shares
-        return self._shares_of[question]
-
     def _verdicts(self, question: Question) -> list[ReadAnswer]:
         """Yes or no by rule if a sentence says so outright, else by the reader, the surest page first."""
         ruled = claim(question.text, [page.unit for page in self._evidence.pages], None)
         if ruled.answer:
             return [ReadAnswer(ruled.answer, ruled.steps[0].support, log_odds(ruled.confidence), lead=_CELL)]
         found: list[ReadAnswer] = []
-        for _, sheet, reading in self._readings(question.text):
+        for _, sheet, reading in self._readings(question.text)[0]:
             part = sheet.closest(question.text)
             if part is None:
                 continue
@@ -215,18 +204,19 @@ class Reader:
                     found.append(ReadAnswer(answer, part.said.support, log_odds(share), reading.helps, is_verdict=True))
         return _with_leads(_distinct(sorted(found, key=lambda one: -one.odds)))
 
-    def _readings(self, question: str) -> list[tuple[int, Sheet, Reading]]:
-        """Rank, sheet and reading of the pages that say most of the question, by rank."""
-        if question not in self._read:
+    def _readings(self, question: str) -> tuple[list[tuple[int, Sheet, Reading]], dict[Span, float]]:
+        """Rank, sheet and reading of the pages that say most of the question, by rank; and the share of the question's words that
+        each of their statements says, rare words counting more.
+        """
+        if question not in self._kept:
             asked = content_stems(question)
-            ranks = sorted(
-                self._ranks_with_names(question), key=lambda rank: (-_share(asked, self._sheets[rank]), rank)
-            )
+            ranks = sorted(self._ranks_with_names(question), key=lambda rank: -_share(asked, self._sheets[rank]))
             chosen = sorted(ranks[: self._settings.pages_read])
             sheets = [self._sheets[rank] for rank in chosen]
-            readings = self._model.read([ToRead(question, sheet.text, barred=sheet.barred) for sheet in sheets])
-            self._read[question] = list(zip(chosen, sheets, readings, strict=True))
-        return self._read[question]
+            close = close_statements(question, [sheet.unit for sheet in sheets], None)
+            shares = {one.said.support[0]: one.share for one in reversed(close) if one.said.support}
+            self._kept[question] = list(zip(chosen, sheets, self._read(question, sheets), strict=True)), shares
+        return self._kept[question]
 
     def _ranks_with_names(self, question: str) -> list[int]:
         """The ranks of the pages whose documents have all names in small letters of the question."""
@@ -238,9 +228,8 @@ class Reader:
 
 
 def _latest_first(found: Sequence[ReadAnswer], *, present: bool) -> list[ReadAnswer]:
-    """Replace the best answer by the latest about the same thing, which cites the earlier ones as replaced.
-
-    If the question asks for the `present` state, statements with the same words of the question are about the same thing.
+    """Replace the best answer by the latest about the same thing, which cites the earlier ones as replaced. If the question asks
+    for the `present` state, statements with the same words of the question are about the same thing.
     """
     best = next(iter(found), None)
     if best is None or best.is_cell or not best.date:
@@ -253,14 +242,13 @@ def _latest_first(found: Sequence[ReadAnswer], *, present: bool) -> list[ReadAns
         return list(found)
     earlier_spans = [span for one in sorted(earlier, key=lambda one: one.date, reverse=True) for span in one.support]
     spans = tuple(dict.fromkeys((*last.support, *replaced(earlier_spans))))
-    rest = [one for one in found if one is not last and not any(one is other for other in earlier)]
+    rest = [one for one in found if not any(one is other for other in (last, *earlier))]
     return [replace(last, odds=best.odds, support=spans), *rest]
 
 
 def _contradicts(one: ReadAnswer, best: ReadAnswer, named: frozenset[str]) -> bool:
-    """Whether another document says the same with another answer, and dates do not decide which holds.
-
-    Both must have the names in the question, and at least two of its words.
+    """Whether another document says the same, with the names and two words of the question, but gives another answer, and dates
+    do not decide which holds.
     """
     dated = bool(one.date and best.date) and one.date != best.date
     elsewhere = bool(one.support and best.support) and one.support[0].document != best.support[0].document

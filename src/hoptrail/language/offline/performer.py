@@ -225,8 +225,7 @@ def _without_evidence(task: object) -> Output:
 def _sample(task: tasks.Sample, model: TextReader, settings: OfflineSettings) -> tasks.Samples:
     """The reader's best answer from each of the first pieces of evidence alone; None where it is less likely than none.
 
-    It measures how far the evidence disagrees, not how unsure a model is: the same tendency on another scale (single pieces
-    disagree far more).
+    They show how far the evidence disagrees, not how unsure a model is.
     """
     answers = []
     for unit in task.evidence[: task.samples]:

@@ -78,11 +78,11 @@ class Sheet:
         part = self.at(start)
         if part is None or "(" not in self.text[part.start : start]:
             return ""
-        line = self.text[part.start : part.end]
+        line, start, end = self.text[part.start : part.end], start - part.start, end - part.start
         mentions = find_mentions(line)
         roles = life_roles(line, mentions)
-        overlapping = (one for one in mentions if one.start < end - part.start and one.end > start - part.start)
-        return next((roles[mention.start] for mention in overlapping if mention.start in roles), "")
+        overlapping = (one.start for one in mentions if one.start < end and one.end > start)
+        return next((roles[place] for place in overlapping if place in roles), "")
 
     def says_life(self, start: int, end: int, asked: frozenset[str]) -> bool:
         """Whether the text at these offsets can be the `asked` date of `birth` or `death`, by a word of its statement or by the
@@ -142,28 +142,25 @@ def sheet_of_statement(said: UnitStatement, longest: int) -> Sheet:
 
 
 def _sheet(unit: Unit, statements: Sequence[UnitStatement], longest: int) -> Sheet:
-    lines: list[str] = [unit.title] if unit.title else []
+    lines = [unit.title] if unit.title else []
     at = len(unit.title) + 1 if unit.title else 0
-    title_end = len(unit.title)
     parts: list[Part] = []
     barred: list[tuple[int, int]] = []
     above: tuple[str, ...] = ()
     for said in statements:
-        if said.path != above:
-            above = said.path
-            heading = " > ".join(part for part in above if part != unit.title)
-            if heading:
-                lines.append(heading)
-                barred.append((at, at + len(heading)))
-                at += len(heading) + 1
-        line = said.alone
+        heading = " > ".join(part for part in said.path if part != unit.title)
+        if said.path != above and heading:
+            lines.append(heading)
+            barred.append((at, at + len(heading)))
+            at += len(heading) + 1
+        above, line = said.path, said.alone
         if at + len(line) > longest:
             break
         parts.append(Part(at, at + len(line), said))
         barred += ((at + start, at + end) for start, end in _headers(said.block, line))
         lines.append(line)
         at += len(line) + 1
-    return Sheet(unit, "\n".join(lines), title_end, tuple(parts), tuple(barred))
+    return Sheet(unit, "\n".join(lines), len(unit.title), tuple(parts), tuple(barred))
 
 
 def _headers(block: Block | None, line: str) -> Iterator[tuple[int, int]]:

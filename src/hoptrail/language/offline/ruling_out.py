@@ -111,9 +111,7 @@ def _has_asked_unit(answer: str, asked: Question) -> bool:
         return has_length or lasting
     if _PERCENTAGE.search(asked.text) and asked.wanted is not Wanted.YES_NO:
         return _PERCENT.search(answer) is not None
-    is_sum = _AMOUNT.fullmatch(answer) is not None or (
-        _SUM.search(answer) is not None and _FIGURE.match(answer) is not None
-    )
+    is_sum = _AMOUNT.fullmatch(answer) or (_SUM.search(answer) and _FIGURE.match(answer))
     return not (is_sum and asked.wanted is not Wanted.NUMBER and _WHICH.match(asked.text))
 
 
@@ -134,8 +132,7 @@ def names_in_small_letters(
     """
     titled = {base_title(title).lower() for title in titles}
     common = frozenset[str]() if find_names(question) else _common_stems()
-    names = set()
-    before = ""
+    names, before = set(), ""
     for word in words(question):
         is_title = word.text in titled and before not in ARTICLES
         is_rare = bool(common) and word.stem not in common and word.text.isalnum() and not _NO_NOUN.search(word.text)
