@@ -19,8 +19,7 @@ from hoptrail.errors import UsageError
 from hoptrail.models import client
 from hoptrail.models.chat import ChatSettings, Rung
 from hoptrail.models.environment import NO_KEY, Address, find_address
-from hoptrail.models.failures import CallFailed, FailureKind
-from hoptrail.models.statuses import failure_of_status
+from hoptrail.models.failures import CallFailed, FailureKind, failure_of_status
 from hoptrail.models.web_search import WebSearch, WebSearchSettings
 from hoptrail.settings import Settings, settings_from, to_toml
 

@@ -11,10 +11,9 @@ import pytest
 
 from fakeai.clients import KEY, endpoint_at, paid_chat, replies_in, request
 from fakeai.server import Body, FakeAI, serving
-from hoptrail.models.failures import FailureKind
+from hoptrail.models.failures import FailureKind, failure_of_status
 from hoptrail.models.logprobs import KEPT, read_logprobs
 from hoptrail.models.recording import RecordedChat, write_recording
-from hoptrail.models.statuses import failure_of_status
 
 
 def by_character(text: str) -> list[Body]:

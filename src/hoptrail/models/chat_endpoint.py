@@ -20,10 +20,9 @@ from hoptrail.models.completion import ChatReply, read_choices, read_stream
 from hoptrail.models.deadline import Deadline
 from hoptrail.models.dialect import Accepted, Dialect
 from hoptrail.models.environment import Address
-from hoptrail.models.failures import SHOWN, CallFailed, FailureKind
+from hoptrail.models.failures import SHOWN, CallFailed, FailureKind, failure_of_status
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.redacting import without, without_whole
-from hoptrail.models.statuses import failure_of_status
 
 
 class ChatEndpoint:

@@ -17,9 +17,9 @@ from typing import Any
 
 from hoptrail.json_object import JsonObject
 from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
+from hoptrail.models.failures import names_format
 from hoptrail.models.logprobs import ALTERNATIVES, names_logprobs
 from hoptrail.models.prompt_text import whole_text
-from hoptrail.models.statuses import names_format
 
 OLDER, NEWER = "max_tokens", "max_completion_tokens"
 OPTIONAL = ("temperature", "seed", "n", "frequency_penalty")

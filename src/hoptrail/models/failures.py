@@ -1,8 +1,17 @@
-"""How a single try of a model call can fail. `limiter.py` decides whether to retry; callers of `billing.py` see other errors."""
+"""How a single try of a model call can fail. `limiter.py` decides whether to retry; callers of `billing.py` see other errors.
+
+The number of a status other than 200 decides, and where that is not enough the server's message; servers agree on neither. Some
+respond with 500 or 404 when they do not know a reply format.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
 from enum import StrEnum
+
+from hoptrail.models.logprobs import names_logprobs
 
 SHOWN = 500
 """The most characters of a server's message that are passed on."""
@@ -32,3 +41,77 @@ class CallFailed(Exception):
         self.reason = reason
         self.paid = paid
         self.wait = wait
+
+
+_NO_CREDIT = re.compile(
+    r"insufficient[_ ](?:quota|funds|balance|credit)|exceeded[_ ](?:your )?current[_ ]quota", re.IGNORECASE
+)
+_RATE = re.compile(r"\bper[ -](?:sec|min|hour|day)|rate[ _-]?limit|(?:try again|retry) (?:in|after)", re.IGNORECASE)
+_TIME = r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)(?:ec(?:ond)?s?|in(?:ute)?s?|ours?|ays?)?(?![a-z])"
+_WAIT = re.compile(rf"(?:try again|retry) (?:in|after)\s+((?:{_TIME}\s*)+)", re.IGNORECASE)
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_TOO_LONG = re.compile(
+    r"context[_ ]length|context (?:window|size)|maximum (?:context|(?:prompt|model) length)|maximum.{0,20}tokens|too many tokens|"
+    r"(?:prompt|input) is too long|`inputs` (?:tokens|must have less)",
+    re.IGNORECASE,
+)
+_MODERATED = re.compile(r"flagged|moderat|content[_ ]policy|guardrail", re.IGNORECASE)
+_FORMAT = re.compile(
+    r"response[_ ]format|json[_ ]?(?:schema|object|mode)|structured[_ ]?outputs?|\btools?\b|tool[_ ](?:choice|call|use)|"
+    r"function[_ ]call|\bgrammar|guided[_ ](?:json|decoding)",
+    re.IGNORECASE,
+)
+"""Names of reply formats, and of what servers make of them."""
+_GATEWAY_TIMEOUTS = {504, 524}
+"""A gateway stopped waiting for the server; the model may have continued, and been billed."""
+
+
+def failure_of_status(
+    status: int, headers: Mapping[str, str], words: str, *, formed: bool = False, logprobs: bool = False
+) -> CallFailed:
+    """The failure for a status. `formed`: the request asked for a reply format; `logprobs`: for log-probabilities. The server's
+    words may be about these.
+    """
+    reason = f"answered with status {status}" + (f": {words[:SHOWN]}" if words else "")
+    if logprobs and status != 429 and names_logprobs(words):
+        return CallFailed(FailureKind.FORMAT, reason)  # some forbid them (403), some break (500)
+    wait = _wait(headers, words)
+    if status == 403 and _MODERATED.search(words):
+        return CallFailed(FailureKind.NONSENSE, reason)  # the content was refused, not the user
+    # Servers say "check your plan and billing" also when only the rate of requests is too high.
+    no_credit = wait is None and _NO_CREDIT.search(words) and not _RATE.search(words)
+    about_format = formed and names_format(words)
+    if status in {401, 402, 403} or (status == 404 and not about_format) or (status == 429 and no_credit):
+        return CallFailed(FailureKind.REFUSED, reason)
+    if status == 429 or (status in {503, 529} and wait is not None):
+        return CallFailed(FailureKind.BUSY, reason, wait=wait)
+    if status in {400, 413, 422, 500} and _TOO_LONG.search(words):
+        return CallFailed(FailureKind.CONTEXT, reason)
+    if status in {400, 422, 501} or about_format:
+        return CallFailed(FailureKind.FORMAT, reason)
+    if status in {408, 409, 425} or status >= 500:
+        return CallFailed(FailureKind.PASSING, reason, paid=status in _GATEWAY_TIMEOUTS)
+    return CallFailed(FailureKind.NONSENSE, reason)
+
+
+def names_format(words: str) -> bool:
+    """Whether a server's words are about the requested form of a reply."""
+    return _FORMAT.search(words) is not None
+
+
+def _wait(headers: Mapping[str, str], words: str) -> float | None:
+    """The seconds to wait, from `Retry-After` (seconds, or a date by the server's clock), else from the server's words ("try
+    again in 1m3.5s"); None where neither says so.
+    """
+    named = headers.get("retry-after", "").strip()
+    if re.fullmatch(r"\d+(?:\.\d+)?", named):
+        return float(named)
+    try:
+        until = parsedate_to_datetime(named)
+        now = parsedate_to_datetime(headers.get("date", ""))
+        return max(0.0, (until - now).total_seconds())
+    except (ValueError, TypeError, OverflowError):
+        said = _WAIT.search(words)
+    if said is None:
+        return None
+    return sum(float(number) * _SECONDS[unit.lower()] for number, unit in re.findall(_TIME, said[1], re.IGNORECASE))
