@@ -116,8 +116,8 @@ class KnownServers:
 
     def rung(self, place: str, model: str) -> Rung | None:
         """The rung that is known to work, if any."""
-        row = self._row("SELECT rung FROM rungs WHERE place = ? AND model = ?", place, model)
-        return Rung(row[0]) if row and row[0] in set(Rung) else None
+        rows = self._replies.rows("SELECT rung FROM rungs WHERE place = ? AND model = ?", place, model)
+        return next((Rung(rung) for (rung,) in rows if rung in set(Rung)), None)
 
     def remember_rung(self, place: str, model: str, rung: Rung) -> None:
         """Store the rung that works."""
@@ -125,19 +125,12 @@ class KnownServers:
 
     def accepted(self, place: str, model: str) -> Accepted:
         """The dialect, as far as it is known."""
-        row = self._row("SELECT dialect FROM dialects WHERE place = ? AND model = ?", place, model)
-        return Accepted.from_json(row[0]) if row else Accepted()
+        rows = self._replies.rows("SELECT dialect FROM dialects WHERE place = ? AND model = ?", place, model)
+        return Accepted.from_json(rows[0][0]) if rows else Accepted()
 
     def remember_accepted(self, place: str, model: str, accepted: Accepted) -> None:
         """Store the dialect."""
         self._write("INSERT OR REPLACE INTO dialects VALUES (?, ?, ?)", place, model, accepted.as_json())
-
-    def _row(self, statement: str, place: str, model: str) -> tuple[str] | None:
-        if not self._replies.path.exists():
-            return None
-        with self._replies.transaction(write=False) as connection:
-            row: tuple[str] | None = connection.execute(statement, (place, model)).fetchone()
-        return row
 
     def _write(self, statement: str, place: str, model: str, value: str) -> None:
         with self._replies.transaction() as connection:

@@ -73,13 +73,9 @@ def _no_encoder(name: str) -> UsageError:
     )
 
 
-def _endpoint(model: str) -> Encoder:
-    return EndpointEncoder(find_address(f"the encoder endpoint:{model}", model=model))
-
-
 _ENDPOINT = "endpoint"
 _BY_PREFIX: dict[str, Callable[[str], Encoder]] = {
-    _ENDPOINT: _endpoint,
+    _ENDPOINT: lambda model: EndpointEncoder(find_address(f"the encoder endpoint:{model}", model=model)),
     "sentence-transformers": SentenceTransformersEncoder,
     "fastembed": FastEmbedEncoder,
 }

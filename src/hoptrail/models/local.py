@@ -22,7 +22,7 @@ from hoptrail.models.bert import BertSizes, LoadedBert
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix, Progress
 from hoptrail.models.onnx_runtime import EightBitOperations, OnnxOperations
 from hoptrail.models.prompt_text import whole_text
-from hoptrail.models.weights import Weights, digest_of, read_weights
+from hoptrail.models.weights import digest_of, read_weights
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
@@ -162,7 +162,9 @@ class LocalEncoder:
             )
         tokenizer, weights = _tokenizer(model), read_weights(model.weights)
         try:
-            _check_vocabulary(tokenizer, weights)
+            pieces, rows = tokenizer.get_vocab_size(), len(weights["embeddings.word_embeddings.weight"])
+            if pieces > rows:
+                raise ValueError(f"the tokeniser has {pieces} word pieces, the weights have {rows}")
             bert = LoadedBert(weights, model.sizes, self._settings.threads or _usable_cores(), self._operations())
         except KeyError as error:
             raise ModelUnavailable(
@@ -171,12 +173,6 @@ class LocalEncoder:
         except ValueError as error:
             raise ModelUnavailable(f"the weights {model.weights} do not fit the files beside them: {error}") from error
         return _Loaded(tokenizer, bert)
-
-
-def _check_vocabulary(tokenizer: Tokenizer, weights: Weights) -> None:
-    rows = len(weights["embeddings.word_embeddings.weight"])
-    if tokenizer.get_vocab_size() > rows:
-        raise ValueError(f"the tokeniser has {tokenizer.get_vocab_size()} word pieces, the weights have {rows}")
 
 
 def _tokenizer(model: LocalModel) -> Tokenizer:

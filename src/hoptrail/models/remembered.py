@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from hoptrail.errors import StorageError
 from hoptrail.models.chat import ChatRequest
@@ -42,6 +43,7 @@ INSERT INTO totals SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(su
 _KNOWN = """
 SELECT reply FROM replies WHERE key = ? AND (SELECT state != 'refused' OR sent > ? FROM calls WHERE id = replies.call)
 """
+_IN_FLIGHT = "SELECT process, sent FROM calls WHERE key = ? AND state IN ('entered', 'sent')"
 _KEEP = """
 INSERT INTO replies VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET reply = excluded.reply, call = excluded.call
 WHERE coalesce((SELECT state = 'refused' FROM calls WHERE id = replies.call), 1)
@@ -98,7 +100,7 @@ class RememberedReplies:
 
     def wait_for_others(self, key: str, longest: float) -> ChatReply | None:
         """Wait while another process is making the call of a request. Returns its reply; None where there is none."""
-        while self._asked_elsewhere(key, longest):
+        while _is_asked_elsewhere(self.rows(_IN_FLIGHT, key), longest):
             time.sleep(POLL_SECONDS)
         return self.reply(key)
 
@@ -117,7 +119,8 @@ class RememberedReplies:
         self._recount(limits)
         with self.transaction() as connection:
             stored = connection.execute(_KNOWN, (request.key, time.time() - STANDS_SECONDS)).fetchone()
-            if stored or _is_asked_elsewhere(connection, request.key, longest):
+            in_flight = connection.execute(_IN_FLIGHT, (request.key,)).fetchall()
+            if stored or _is_asked_elsewhere(in_flight, longest):
                 return None
             return _enter(connection, request, most, limits, self.path)
 
@@ -146,26 +149,16 @@ class RememberedReplies:
 
     def ledger(self) -> Ledger:
         """The sums over all calls ever entered, including those in flight."""
-        if not self.path.exists():
-            return Ledger()
-        with self.transaction(write=False) as connection:
-            return Ledger(*connection.execute(_SUMS).fetchone())
+        return Ledger(*(value for row in self.rows(_SUMS) for value in row))
 
     def stored(self) -> Iterator[StoredReply]:
         """All replies, ordered by key."""
-        if not self.path.exists():
-            return
-        with self.transaction(write=False) as connection:
-            rows = connection.execute("SELECT key, task, place, model, reply FROM replies ORDER BY key").fetchall()
-        for key, task, place, model, reply in rows:
-            yield StoredReply(key, task, place, model, _parse(reply))
+        rows = self.rows("SELECT key, task, place, model, reply FROM replies ORDER BY key")
+        yield from (StoredReply(key, task, place, model, _parse(reply)) for key, task, place, model, reply in rows)
 
     def documents(self) -> set[str]:
         """The documents from which the text of requests was taken or derived."""
-        if not self.path.exists():
-            return set()
-        with self.transaction(write=False) as connection:
-            return {row[0] for row in connection.execute("SELECT DISTINCT document FROM mentions")}
+        return {row[0] for row in self.rows("SELECT DISTINCT document FROM mentions")}
 
     def forget(self, documents: Iterable[str]) -> int:
         """Remove the replies to requests with text taken or derived from these documents. Returns their number.
@@ -209,11 +202,12 @@ class RememberedReplies:
                     connection.execute(_RECOUNT)
                 self._recounted = True
 
-    def _asked_elsewhere(self, key: str, longest: float) -> bool:
+    def rows(self, statement: str, *values: str) -> list[tuple[Any, ...]]:
+        """The rows that a statement selects; none where there is no file yet."""
         if not self.path.exists():
-            return False
+            return []
         with self.transaction(write=False) as connection:
-            return _is_asked_elsewhere(connection, key, longest)
+            return connection.execute(statement, values).fetchall()
 
     @contextmanager
     def transaction(self, *, write: bool = True) -> Iterator[sqlite3.Connection]:
@@ -267,12 +261,10 @@ def _enter(connection: sqlite3.Connection, request: ChatRequest, most: Cost, lim
     return int(made.lastrowid or 0)
 
 
-def _is_asked_elsewhere(connection: sqlite3.Connection, key: str, longest: float) -> bool:
-    """Whether another live process entered this call less than `longest` seconds ago and has no reply yet."""
-    in_flight = "SELECT process, sent FROM calls WHERE key = ? AND state IN ('entered', 'sent')"
-    rows = connection.execute(in_flight, (key,)).fetchall()
+def _is_asked_elsewhere(in_flight: Iterable[tuple[int, float]], longest: float) -> bool:
+    """Whether another live process entered one of these calls less than `longest` seconds ago."""
     now = time.time()
-    return any(process != os.getpid() and now - sent < longest and _lives(process) for process, sent in rows)
+    return any(process != os.getpid() and now - sent < longest and _lives(process) for process, sent in in_flight)
 
 
 def _keep(connection: sqlite3.Connection, request: ChatRequest, reply: ChatReply, call: int) -> None:

@@ -74,17 +74,10 @@ def estimate_asking(questions: int, settings: ChatSettings, *, evidence_tokens: 
         calls.high * PROMPT_TOKENS[1] + questions * reads.high * evidence * EVIDENCE_SHARE[1] * REPAIRED,
     )
     reply = Interval(calls.low * REPLY_TOKENS[0], calls.high * min(REPLY_TOKENS[1], settings.max_output_tokens))
-    return _priced(calls, prompt, reply, settings)
+    ends = [(prompt.low, reply.low), (prompt.high, reply.high)]
+    low, high = (cost_of(round(tokens), round(answer), settings).money for tokens, answer in ends)
+    return Estimate(calls, prompt, reply, None if low is None or high is None else Interval(low, high))
 
 
 def _typical(fewest: int, most: int) -> Interval:
     return Interval(fewest, fewest + (most - fewest) * MOST_SHARE)
-
-
-def _priced(calls: Interval, prompt: Interval, reply: Interval, settings: ChatSettings) -> Estimate:
-    ends = [
-        cost_of(round(tokens), round(answer), settings).money
-        for tokens, answer in ((prompt.low, reply.low), (prompt.high, reply.high))
-    ]
-    money = None if ends[0] is None or ends[1] is None else Interval(ends[0], ends[1])
-    return Estimate(calls, prompt, reply, money)

@@ -22,7 +22,7 @@ from hoptrail.text.mentions import find_names
 from hoptrail.text.normal_forms import base_title, squeeze
 from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.text.words import KIN, Word, content_stems, words
-from hoptrail.types import AnswerKind, BlockKind, Unit
+from hoptrail.types import AnswerKind, BlockKind, Span, Unit
 
 _CLOSE = 6  # number of closest statements that are considered
 _FEWEST = 2  # least number of the question's words in a statement
@@ -73,20 +73,19 @@ def claim(question: str, units: Sequence[Unit], similarity: Similarity | None) -
     near = close_statements(question, units, similarity)[:_CLOSE]
     for one in near:
         if one.share >= _OUTRIGHT_SHARE and (outright := _OUTRIGHT.match(one.said.text)):
-            answer = outright["answer"].lower()
-            return Reading(answer, (Step(question, answer, one.said.support),), _ASSERTED, AnswerKind.YES_NO)
-    close = [one.said for one in near]
-    verdicts = [(verdict, said) for said in close if (verdict := asked.verdict(said))]
-    asserted = [
-        Assertion(verdict, content_stems(said.said), said.unit.document, said.date) for verdict, said in verdicts
-    ]
+            return _verdict(question, outright["answer"].lower(), one.said.support, _ASSERTED)
+    decided = [(one.said, verdict) for one in near if (verdict := asked.verdict(one.said))]
+    asserted = [Assertion(verdict, content_stems(one.said), one.unit.document, one.date) for one, verdict in decided]
     holding = which_holds(asserted) if asserted else None
     if holding is None:
         return open_ended
-    answer, said = verdicts[holding]
-    confidence = _ASSERTED if answer == "yes" else _DENIED
-    earlier = [other for one, (_, other) in zip(asserted, verdicts, strict=True) if one.contradicts(asserted[holding])]
+    said, answer = decided[holding]
+    earlier = [other for one, (other, _) in zip(asserted, decided, strict=True) if one.contradicts(asserted[holding])]
     support = (*said.support, *(span for one in earlier for span in replaced(one.support)))
+    return _verdict(question, answer, support, _ASSERTED if answer == "yes" else _DENIED)
+
+
+def _verdict(question: str, answer: str, support: tuple[Span, ...], confidence: float) -> Reading:
     return Reading(answer, (Step(question, answer, support),), confidence, AnswerKind.YES_NO)
 
 
@@ -203,12 +202,12 @@ def claim_by_list(question: str, units: Sequence[Unit], similarity: Similarity |
         found = listing(f"List all {match['kind']}s", units, similarity)
         name = content_stems(match["name"])
         if name and any(name <= content_stems(item) for item in found.items):
-            return Reading("yes", (Step(question, "yes", found.steps[0].support),), _LISTED, AnswerKind.YES_NO)
+            return _verdict(question, "yes", found.steps[0].support, _LISTED)
     if match := _ATTENDED.fullmatch(line):
         name, event = content_stems(match["name"]), content_stems(match["event"]) - _MEETING
         for said in (said for unit in units for said in statements_of(unit)):
             if answer := _attended(said, name, event):
-                return Reading(answer, (Step(question, answer, said.support),), _LISTED, AnswerKind.YES_NO)
+                return _verdict(question, answer, said.support, _LISTED)
     return Reading(None, kind=AnswerKind.YES_NO)
 
 
