@@ -33,29 +33,18 @@ from hoptrail import Watcher
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.read_sources import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.evaluation.corpus_sources import corpus_ids_by_document
 from hoptrail.evaluation.datasets import CORPUS_FILES, QUESTION_FILES, Dataset, first_file, load_dataset
 from hoptrail.evaluation.question_run import corpus_ids
 from hoptrail.evaluation.retrieval_measures import JudgedRanking, summarise_retrieval
-from hoptrail.evaluation.runner import INDEX_FOLDER
+from hoptrail.evaluation.runner import INDEX_FOLDER, corpus_ids_by_document
 from hoptrail.indexing import Performer, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.paths import scoring as path_scoring
-from hoptrail.retrieval.paths.boosted_trees import MOST_LEAVES, BoostedTrees
+from hoptrail.retrieval.paths import scoring
 from hoptrail.retrieval.paths.candidates import CandidateSettings
 from hoptrail.retrieval.paths.features import PAIR_FEATURES, PASSAGE_FEATURES, CandidateFeatures, Pairs
-from hoptrail.retrieval.paths.scoring import (
-    DIRECT,
-    LINKED_FEATURES,
-    PathScorer,
-    best_places,
-    direct_share,
-    in_order,
-    linked_features,
-)
 from hoptrail.retrieval.paths.search import STRUCTURES, PathSettings, describe
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
 
@@ -67,7 +56,7 @@ ENSEMBLE = 3
 ROUNDS = 120
 PARAMETERS = {
     "objective": "binary",
-    "num_leaves": MOST_LEAVES,
+    "num_leaves": scoring.MOST_LEAVES,
     "learning_rate": 0.05,
     "feature_fraction": 0.6,
     "bagging_fraction": 0.7,
@@ -115,8 +104,8 @@ def examples(name: str, dataset: Dataset, folder: Path, seed: int) -> list[Examp
         described = describe(corpus, question.question, CandidateSettings())
         if not question.supporting or described is None:
             continue
-        units = [described.scores.graph.passages[row] for row in described.candidates.rows]
-        passages = tuple(tuple(corpus_ids(unit, ids)) for unit in units)
+        units = described.scores.graph.passages(described.candidates.rows)
+        passages = tuple(tuple(corpus_ids(unit, ids)) for unit in units.values())
         supporting = frozenset(question.supporting)
         gold = np.array([not supporting.isdisjoint(names) for names in passages])
         found.append(Example(name, described, gold, int(fold), passages, supporting, question.hops))
@@ -151,7 +140,7 @@ def learn(
     wanted: Sequence[Booleans],
     folds: Sequence[int],
     seed: int,
-) -> tuple[list[FloatMatrix], BoostedTrees]:
+) -> tuple[list[FloatMatrix], scoring.BoostedTrees]:
     """The held-out predictions of a stage for each question, as probabilities; and the trees of all folds."""
     predicted = [np.zeros(0, dtype=np.float32)] * len(values)
     for fold in range(FOLDS):
@@ -171,10 +160,10 @@ def _together(
     return np.concatenate([values[at] for at in chosen]), np.concatenate([wanted[at] for at in chosen])
 
 
-def gathered(names: Sequence[str], boosters: Sequence[Any]) -> BoostedTrees:
+def gathered(names: Sequence[str], boosters: Sequence[Any]) -> scoring.BoostedTrees:
     """The trees of several boosters, whose leaves add up to the mean of their log-odds."""
     trees = [_Flat.of(tree["tree_structure"]) for booster in boosters for tree in booster.dump_model()["tree_info"]]
-    return BoostedTrees(
+    return scoring.BoostedTrees(
         tuple(names),
         np.array([tree.features for tree in trees], dtype=np.int16),
         np.array([tree.thresholds for tree in trees], dtype=np.float32),
@@ -196,12 +185,12 @@ class _Flat:
     def of(cls, structure: dict[str, Any]) -> _Flat:
         flat = cls([], [], [], [])
         flat._add(structure)
-        spare = MOST_LEAVES - 1 - len(flat.features)
+        spare = scoring.MOST_LEAVES - 1 - len(flat.features)
         return cls(
             flat.features + [0] * spare,
             flat.thresholds + [np.float32(np.inf)] * spare,
             flat.masks + [255] * spare,
-            flat.leaves + [0.0] * (MOST_LEAVES - len(flat.leaves)),
+            flat.leaves + [0.0] * (scoring.MOST_LEAVES - len(flat.leaves)),
         )
 
     def _add(self, node: dict[str, Any]) -> None:
@@ -223,31 +212,32 @@ def _not_above(threshold: float) -> np.float32:
     return near if float(near) <= threshold else np.nextafter(near, np.float32(-np.inf))
 
 
-def train(trained: Sequence[Example], seed: int) -> tuple[PathScorer, list[FloatMatrix]]:
+def train(trained: Sequence[Example], seed: int) -> tuple[scoring.PathScorer, list[FloatMatrix]]:
     """The scorer, and the held-out scores of each question."""
     folds = [example.fold for example in trained]
     gold = [example.gold for example in trained]
     passages = [example.described.passages for example in trained]
     first, passage = learn("passage", PASSAGE_FEATURES, passages, gold, folds, seed)
     pairs = [
-        example.described.pairs(best_places(scored), scored) for example, scored in zip(trained, first, strict=True)
+        example.described.pairs(scoring.best_places(scored), scored)
+        for example, scored in zip(trained, first, strict=True)
     ]
     both = [known[pair.first] & known[pair.second] for known, pair in zip(gold, pairs, strict=True)]
     paired, pair_trees = learn("pair", PAIR_FEATURES, [pair.values for pair in pairs], both, folds, seed)
     values = _linked(trained, first, pairs, paired)
-    last, linked = learn("linked", LINKED_FEATURES, values, gold, folds, seed)
+    last, linked = learn("linked", scoring.LINKED_FEATURES, values, gold, folds, seed)
     scores = [
-        np.log(score / (1 - score)) + DIRECT * direct_share(example.described)
+        np.log(score / (1 - score)) + scoring.DIRECT * scoring.direct_share(example.described)
         for example, score in zip(trained, last, strict=True)
     ]
-    return PathScorer(passage, pair_trees, linked), scores
+    return scoring.PathScorer(passage, pair_trees, linked), scores
 
 
 def _linked(
     trained: Sequence[Example], first: Sequence[FloatMatrix], pairs: Sequence[Pairs], paired: Sequence[FloatMatrix]
 ) -> list[FloatMatrix]:
     return [
-        linked_features(example.described, scored, pair, likely)
+        scoring.linked_features(example.described, scored, pair, likely)
         for example, scored, pair, likely in zip(trained, first, pairs, paired, strict=True)
     ]
 
@@ -264,7 +254,7 @@ def measured(data: str, judged: Sequence[Example], orders: Sequence[Sequence[int
     for hops, means in ((0, summary.overall), *summary.by_hops):
         among = [example for example in judged if example.data == data and hops in (0, example.hops)]
         found = [example.supporting <= {name for names in example.passages for name in names} for example in among]
-        named = means.scores.named()
+        named = means.scores
         cells = [f"{named[name]:.3f}" for name in MEASURES]
         yield [data, str(hops or "all"), means.questions, f"{np.mean(found):.3f}", *cells]
 
@@ -295,17 +285,19 @@ def main() -> None:
         rows = [row for name in TRAINING for row in measured(name, trained, [_by_score(one) for one in scores])]
         for name in filter(None, options.judge.split(",")):
             judged = examples(name, load_dataset(data_folder(name)), work / name / INDEX_FOLDER, options.seed)
-            orders = [in_order(one.described, scorer.judge(one.described), PathSettings().sure) for one in judged]
+            orders = [
+                scoring.in_order(one.described, scorer.judge(one.described), PathSettings().sure) for one in judged
+            ]
             rows += measured(name, judged, orders)
     print_table(("data", "hops", "questions", "all found", *MEASURES), rows)
     if not options.folds_only:
-        target = Path(path_scoring.__file__).parents[1] / "weights" / "paths.npz"
+        target = Path(scoring.__file__).parents[1] / "weights" / "paths.npz"
         content = written(scorer)
         target.write_bytes(content)
         print(f"wrote {len(content):,} bytes to {target}", file=sys.stderr)
 
 
-def written(scorer: PathScorer) -> bytes:
+def written(scorer: scoring.PathScorer) -> bytes:
     """The content that `scoring.read_scorer` reads."""
     arrays: dict[str, Any] = {}
     for stage, trees in {"passage": scorer.passage, "pair": scorer.pair, "linked": scorer.linked}.items():
