@@ -6,7 +6,8 @@
 
 The trees are in `weights/paths.npz`, trained by `benchmarks/train_paths.py` on training questions only. They are evaluated with
 NumPy alone and without walking them (Lucchese et al. 2015, QuickScorer): every node whose test fails clears the leaves of its
-left side in a bit mask, and the lowest remaining bit is the leaf reached.
+left side in a bit mask, and the lowest remaining bit is the leaf reached. A value is looked up once among all thresholds of its
+feature, and finds there what the nodes with lower thresholds leave of every tree.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.paths.features import PAIR_FEATURES, PASSAGE_FEATURES, CandidateFeatures, Numbers, Pairs
 
 MOST_LEAVES = 8
-_BLOCK = 512
-"""Rows evaluated at a time, so that their comparisons stay in the cache."""
+_BLOCK = 128
+"""Rows evaluated at a time, so that their masks stay in the cache."""
 _LOWEST_BIT = np.array([next((bit for bit in range(8) if mask >> bit & 1), 0) for mask in range(256)], dtype=np.uint8)
 
 
@@ -59,19 +60,27 @@ class BoostedTrees:
 
     def _block(self, values: FloatMatrix) -> FloatMatrix:
         remaining = np.full((len(values), len(self.leaves)), 255, dtype=np.uint8)
-        for features, thresholds, masks in self._nodes:
-            remaining &= np.where(values[:, features] > thresholds, masks, np.uint8(255))
+        for feature, thresholds, left in self._left_by_feature:
+            remaining &= left[np.searchsorted(thresholds, values[:, feature])]
         reached = self.leaves[np.arange(len(self.leaves)), _LOWEST_BIT[remaining]]
         total: FloatMatrix = reached.sum(axis=1, dtype=np.float64).astype(np.float32)
         return total
 
     @cached_property
-    def _nodes(self) -> list[tuple[NDArray[np.int16], FloatMatrix, NDArray[np.uint8]]]:
-        """For each node position, the (features, thresholds, masks) of all trees."""
-        return [
-            tuple(np.ascontiguousarray(part[:, at]) for part in (self.features, self.thresholds, self.masks))  # type: ignore[misc]
-            for at in range(self.features.shape[1])
-        ]
+    def _left_by_feature(self) -> list[tuple[int, FloatMatrix, NDArray[np.uint8]]]:
+        """For each feature its thresholds in rising order, and the leaves left of every tree above each number of them.
+
+        The last has shape (thresholds + 1, trees).
+        """
+        found = []
+        for feature in range(len(self.names)):
+            trees, nodes = np.nonzero((self.features == feature) & (self.masks != 255))
+            thresholds = np.unique(self.thresholds[trees, nodes])
+            left = np.full((len(thresholds) + 1, len(self.leaves)), 255, dtype=np.uint8)
+            failed_above = np.searchsorted(thresholds, self.thresholds[trees, nodes]) + 1
+            np.bitwise_and.at(left, (failed_above, trees), self.masks[trees, nodes])
+            found.append((feature, thresholds, np.bitwise_and.accumulate(left, axis=0)))
+        return found
 
     @classmethod
     def from_arrays(cls, prefix: str, stored: dict[str, NDArray[np.generic]], names: Sequence[str]) -> BoostedTrees:
