@@ -2,21 +2,26 @@
 
     python -m benchmarks.train_paths [--work DIR] [--seed N] [--folds-only] [--judge A,B]
 
-Reads only the questions of musique_train and hotpotqa_train, over the merged corpora of all training sets (13,967 passages): what
-is learned over a set's own corpus fails over a larger one (docs/decisions/paths.md). `--judge` names data sets on whose
-development questions, each over its own corpus, the finished scorer is measured. The first stage predicts for every candidate
-whether it is gold, the second for every pair of the best whether both are; the third is the first with features from the pairs. A
-later stage learns from predictions of the earlier ones on held-out questions, in FOLDS folds; the recall printed for the
-training sets comes from the same folds. Each stage is the mean of ENSEMBLE runs with different seeds.
+Learns from the questions of musique_train and hotpotqa_train, over the merged corpora of all training sets (13,967 passages:
+what is learned over a set's own corpus fails over a larger one), and from pairs of questions about the folders in
+`training/written`, joined by `and`, each pair over its own folder. docs/decisions/paths.md says why. `--judge` names data sets on
+whose development questions, each over its own corpus, the finished scorer is measured.
+
+The first stage predicts for every candidate whether it is gold, the second for every pair of the best whether both are; the third
+is the first with features from the pairs. A later stage learns from predictions of the earlier ones on held-out questions, in
+FOLDS folds; the recall printed for the training questions comes from the same folds. Each stage is the mean of ENSEMBLE runs with
+different seeds.
 
 Needs lightgbm. The vectors are those of the index, so another encoder needs another training; the same data, encoder and seed
-give the same trees. `--work DIR` keeps the merged corpus and the indexes (DIR/pool/index, DIR/NAME/index).
+give the same trees. `--work DIR` keeps the merged corpus and the indexes (DIR/pool/index, DIR/NAME/index, DIR/written/NAME).
 """
 
 from __future__ import annotations
 
 import argparse
 import io
+import json
+import random
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,11 +34,12 @@ from benchmarks.common import data_folder, print_table
 from benchmarks.larger_pool import POOL, merge_corpora
 from numpy.typing import NDArray
 
-from hoptrail import Watcher
+from hoptrail import Unit, Watcher
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.read_sources import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.evaluation.datasets import CORPUS_FILES, QUESTION_FILES, Dataset, first_file, load_dataset
+from hoptrail.evaluation.datasets import CORPUS_FILES, QUESTION_FILES, Dataset, Question, first_file, load_dataset
+from hoptrail.evaluation.outcomes import settles
 from hoptrail.evaluation.question_run import corpus_ids
 from hoptrail.evaluation.retrieval_measures import JudgedRanking, summarise_retrieval
 from hoptrail.evaluation.runner import INDEX_FOLDER, corpus_ids_by_document
@@ -47,13 +53,22 @@ from hoptrail.retrieval.paths.candidates import CandidateSettings
 from hoptrail.retrieval.paths.features import PAIR_FEATURES, PASSAGE_FEATURES, CandidateFeatures, Pairs
 from hoptrail.retrieval.paths.search import STRUCTURES, PathSettings, describe
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
+from training import written as written_folders
 
 TRAINING = ("musique_train", "hotpotqa_train")
 DISTRACTING = ("2wiki_train",)
 """Data sets whose passages are only searched."""
+JOINED = "joined"
+"""The name of the pairs of questions about folders, among the data sets."""
+JOINS = ("{one} and {other}?", "{one}, and {other}?", "{one} and {other}", "{one}? {Other}?")
+PAIRS = 40
+"""Pairs of questions a folder, each question of at most LONGEST characters."""
+LONGEST = 90
+MOST_STATING = 4
+"""A quote that more candidates state is no evidence for a question."""
 FOLDS = 4
-ENSEMBLE = 3
-ROUNDS = 120
+ENSEMBLE = 9
+ROUNDS = 240
 PARAMETERS = {
     "objective": "binary",
     "num_leaves": scoring.MOST_LEAVES,
@@ -84,19 +99,21 @@ class Example:
 
 
 def training_examples(work: Path, seed: int) -> list[Example]:
-    """All training questions that have gold passages, over the merged corpora."""
+    """All training questions that have gold passages: of the sets, over the merged corpora, and of the written folders."""
     corpora = [first_file(data_folder(name), CORPUS_FILES) for name in (*TRAINING, *DISTRACTING)]
     merge_corpora(work / POOL, corpora)
     found = []
     for name in TRAINING:
         dataset = load_dataset(work / POOL, first_file(data_folder(name), QUESTION_FILES))
         found += examples(name, dataset, work / POOL / INDEX_FOLDER, seed)
+    for folder in sorted(path for path in written_folders.FOLDER.iterdir() if path.is_dir()):
+        found += joined_examples(folder, work / written_folders.FOLDER.name / folder.name, seed)
     return found
 
 
 def examples(name: str, dataset: Dataset, folder: Path, seed: int) -> list[Example]:
     """All questions of a data set that have gold passages; `folder` is the index of its corpus."""
-    corpus = opened_corpus(dataset, folder)
+    corpus = opened_corpus(dataset.corpus, folder)
     ids = corpus_ids_by_document(corpus.snapshot, dataset)
     folds = np.random.default_rng(seed).integers(FOLDS, size=len(dataset.questions))
     found = []
@@ -112,12 +129,50 @@ def examples(name: str, dataset: Dataset, folder: Path, seed: int) -> list[Examp
     return found
 
 
-def opened_corpus(dataset: Dataset, folder: Path) -> Corpus:
-    """The data set's corpus with the structures that path search needs, built by rules."""
+def joined_examples(folder: Path, index: Path, seed: int) -> list[Example]:
+    """`PAIRS` random pairs of a written folder's questions, joined; the candidates that state one of their quotes are gold."""
+    corpus = opened_corpus(folder / "documents", index)
+    draw = random.Random(seed)
+    lines = (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    asked = [written_folders.Question(**json.loads(line)) for line in lines]
+    asked = [one for one in asked if one.kind == "span" and len(one.question) <= LONGEST]
+    draw.shuffle(asked)
+    found: list[Example] = []
+    for one, other in zip(asked[::2], asked[1::2], strict=False):
+        question = _joined(one.question, other.question, draw)
+        described = describe(corpus, question, CandidateSettings())
+        if described is None:
+            continue
+        units = list(described.scores.graph.passages(described.candidates.rows).values())
+        stated = [_stating(question, units, quote) for quote in (one.quote, other.quote)]
+        if all(0 < states.sum() <= MOST_STATING for states in stated):
+            named = [tuple(str(at) for at in (0, 1) if stated[at][place]) or ("",) for place in range(len(units))]
+            fold = draw.randrange(FOLDS)
+            found.append(
+                Example(JOINED, described, stated[0] | stated[1], fold, tuple(named), frozenset(("0", "1")), hops=2)
+            )
+        if len(found) == PAIRS:
+            break
+    return found
+
+
+def _joined(one: str, other: str, draw: random.Random) -> str:
+    one, other = one.strip().rstrip("?"), other.strip().rstrip("?")
+    return draw.choice(JOINS).format(one=one, other=other[0].lower() + other[1:], Other=other)
+
+
+def _stating(question: str, units: Sequence[Unit], quote: str) -> Booleans:
+    """Whether each unit states the quote."""
+    shown = Question("", question, (), shows=(quote,))
+    return np.array([settles(shown, [unit.text]) for unit in units])
+
+
+def opened_corpus(source: Path, folder: Path) -> Corpus:
+    """The corpus of a file or folder with the structures that path search needs, built by rules."""
     encoder = open_encoder("minilm")
     structures = with_foundations(STRUCTURES, structures_by_name(PassageLimits()))
     performer = Performer(OfflineLanguage(), rebuild=True)
-    update_index(folder, [dataset.corpus], encoder, structures, ReadingLimits(), Watcher(), performer)
+    update_index(folder, [source], encoder, structures, ReadingLimits(), Watcher(), performer)
     return Corpus(Snapshot.open(folder), lambda: encoder)
 
 
@@ -282,7 +337,8 @@ def main() -> None:
         work = options.work or Path(temporary)
         trained = training_examples(work, options.seed)
         scorer, scores = train(trained, options.seed)
-        rows = [row for name in TRAINING for row in measured(name, trained, [_by_score(one) for one in scores])]
+        held_out = [_by_score(one) for one in scores]
+        rows = [row for name in (*TRAINING, JOINED) for row in measured(name, trained, held_out)]
         for name in filter(None, options.judge.split(",")):
             judged = examples(name, load_dataset(data_folder(name)), work / name / INDEX_FOLDER, options.seed)
             orders = [
