@@ -18,7 +18,8 @@ import zlib
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +32,7 @@ from hoptrail.execution.executor import batched
 from hoptrail.fingerprints import fingerprint
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.encoding import Encoded, encode_batches, kept_at_once
+from hoptrail.structures.json_lines import LinesFile
 from hoptrail.types import Kind, Span, Unit
 
 if TYPE_CHECKING:
@@ -80,8 +82,13 @@ class Structure(ABC):
 
     @property
     def fingerprint(self) -> str:
-        """Changes when the settings that shape this structure change; it is then built anew."""
-        return "1" if self.settings is None else fingerprint(self.settings)
+        """Changes when the settings that shape this structure change, or the content of the file that their `from_file` names
+        (wherever it is); it is then built anew. Raises: UsageError: the file cannot be read.
+        """
+        settings = self.settings
+        if path := getattr(settings, "from_file", ""):
+            settings = replace(settings, from_file=LinesFile(Path(path), self.name).digest())  # type: ignore[type-var]
+        return "1" if settings is None else fingerprint(settings)
 
     def discard(self, writer: Writer) -> None:
         """Remove all rows of it."""
@@ -116,14 +123,10 @@ class Replaced:
 Row = Unit | Name | Replaced
 
 
-@dataclass(frozen=True, slots=True)
-class TargetRows:
-    """The rows that a structure should have: all if `whole`, else the added ones, and those of `Replaced` units. If several units
-    have the same id, the first is used.
-    """
-
-    rows: Iterable[Row]
-    whole: bool = True
+Target = tuple[Iterable[Row], bool]
+"""The rows that a structure should have, and whether these are all; else they are the added ones and those of `Replaced` units.
+Of several units with the same id, the first is used.
+"""
 
 
 class Derived(Structure):
@@ -146,10 +149,10 @@ class Derived(Structure):
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterable[Row]:
         """The rows that there should be: all, or those made from these documents."""
 
-    def target_rows(self, context: BuildContext) -> TargetRows:
+    def target_rows(self, context: BuildContext) -> Target:
         """The rows to bring up to date."""
         added = context.change.added if context.change and self.by_document else None
-        return TargetRows(self.rows(context, added), added is None)
+        return self.rows(context, added), added is None
 
     def vectors(
         self, context: BuildContext, kind: Kind, batches: Iterable[Sequence[Unit]], total: int
@@ -162,9 +165,9 @@ class Derived(Structure):
         """Make the stored rows equal to the target rows: units kind by kind, then names. A stopped run resumes after its last
         batch; where nothing differs, nothing is written.
         """
-        target = self.target_rows(context)
-        differ = _Differ(self, context, whole=target.whole)
-        for row in target.rows:
+        rows, whole = self.target_rows(context)
+        differ = _Differ(self, context, whole=whole)
+        for row in rows:
             differ.put(row)
         differ.write()
 
