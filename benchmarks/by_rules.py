@@ -12,16 +12,15 @@ measures nothing. Values of data sets that were not measured stay.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks import common
-from benchmarks.common import ROOT, data_folder, evaluated, parser
+from benchmarks.common import ROOT, data_folder, evaluated, parser, part_of
 
 from hoptrail.evaluation.datasets import Dataset, load_dataset
-from hoptrail.evaluation.lines import read_lines
 from hoptrail.evaluation.published_tables import AVERAGE, SHARES, Cell, Row, Table, cells_of, tables_named
 from hoptrail.evaluation.reproducing import value_of
 from hoptrail.recipes.papers import PREFIX
@@ -81,17 +80,7 @@ def small_set(name: str, work: Path, limit: int) -> Dataset:
     chosen = [question for question in whole.questions if question.candidates][:limit]
     if not chosen:
         return load_dataset(data_folder(name), None, limit)
-    folder = work / "data" / name
-    folder.mkdir(parents=True, exist_ok=True)
-    passage_ids = set[str]().union(*(question.passages for question in chosen))
-    passages = (line.content for line in read_lines(whole.corpus) if line.content["id"] in passage_ids)
-    _write(folder / "corpus.jsonl", passages)
-    _write(folder / "questions.jsonl", (asdict(question) for question in chosen))
-    return load_dataset(folder)
-
-
-def _write(path: Path, lines: Iterable[object]) -> None:
-    path.write_text("".join(f"{json.dumps(line, sort_keys=True)}\n" for line in lines), encoding="utf-8")
+    return part_of(whole, chosen, {passage for one in chosen for passage in one.passages}, work / "data" / name)
 
 
 def measure(run: Run, recipes: Sequence[str], work: Path, limit: int) -> None:

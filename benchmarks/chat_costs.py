@@ -20,32 +20,19 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, TypeVar
 
-from benchmarks.common import ROOT, data_folder, parser, print_table, write_results
+from benchmarks.common import ROOT, data_folder, parser, part_of, print_table, write_results
 
 sys.path.insert(0, str(ROOT / "tests"))
 
 from fakeai.server import Body, FakeAI, serving
 from hoptrail import Index
-from hoptrail.evaluation.corpus_sources import corpus_ids_by_document
 from hoptrail.evaluation.datasets import Dataset, load_dataset
 from hoptrail.evaluation.oracle import OracleLanguage
-from hoptrail.evaluation.packed import Showing
 from hoptrail.evaluation.question_run import Asking, PerQuestion
-from hoptrail.evaluation.runner import index_corpus
+from hoptrail.evaluation.retrieval_measures import Showing
+from hoptrail.evaluation.runner import corpus_ids_by_document, index_corpus
 from hoptrail.indexing import Watcher
-from hoptrail.language.tasks import (
-    Assess,
-    Decompose,
-    Decomposition,
-    Equate,
-    Integrate,
-    Language,
-    Reading,
-    Reply,
-    Samples,
-    Task,
-    Verify,
-)
+from hoptrail.language import tasks
 from hoptrail.recipes.catalogue import presets_of
 from hoptrail.recipes.registry import RECIPES
 
@@ -72,16 +59,16 @@ class Cost:
 class Priced(OracleLanguage):
     """The oracle, which also sends each task to `chat`; `brain` is told what to reply."""
 
-    def __init__(self, chat: Language, brain: Echo) -> None:
+    def __init__(self, chat: tasks.Language, brain: Echo) -> None:
         super().__init__()
         self._chat = chat
         self._brain = brain
 
-    def perform(self, task: Task[T]) -> Reply[T]:
+    def perform(self, task: tasks.Task[T]) -> tasks.Reply[T]:
         """Perform a task: the oracle's output, at the price of the model's reply."""
         value = super().perform(task).value
         self._brain.reply = _in_words(task, value)
-        return Reply(value, self._chat.perform(task).usage)
+        return tasks.Reply(value, self._chat.perform(task).usage)
 
 
 @dataclass
@@ -104,41 +91,32 @@ def _in_words(task: object, value: object) -> str:
         "plan": WHY,
     }
     match value:
-        case Decomposition(questions=questions):
-            content = {"plan" if isinstance(task, Decompose) and not task.one_at_a_time else "missing": WHY}
+        case tasks.Decomposition(questions=questions):
+            content = {"plan" if isinstance(task, tasks.Decompose) and not task.one_at_a_time else "missing": WHY}
             content["questions"] = list(questions)
-        case Reading(answer=answer) if isinstance(task, Integrate) and not task.evidence:
+        case tasks.Reading(answer=answer) if isinstance(task, tasks.Integrate) and not task.evidence:
             content = {"reasoning": WHY, "answer": answer, "confidence": "high"}
-        case Reading(answer=answer):
+        case tasks.Reading(answer=answer):
             step = {"question": getattr(task, "question", ""), "evidence": [1], "quote": QUOTE, "answer": answer}
             content = {"steps": [step] if answer else [], "answer": answer, "confidence": "high"}
-        case Samples(answers=answers):
+        case tasks.Samples(answers=answers):
             content = {"reasoning": WHY, "answer": answers[0]}
-        case float() if isinstance(task, Assess | Verify):
+        case float() if isinstance(task, tasks.Assess | tasks.Verify):
             content = {"missing": "nothing", "enough": "yes" if value > 0.5 else "no"}
-            if isinstance(task, Verify):
+            if isinstance(task, tasks.Verify):
                 content = {"reason": WHY, "supports": "yes" if value > 0.5 else "no"}
-        case bool() if isinstance(task, Equate):
+        case bool() if isinstance(task, tasks.Equate):
             content = {"difference": "nothing", "same": "yes" if value else "no"}
         case str():
             content = {"question": value, "summary": value}
     return json.dumps(content)
 
 
-def small_data(name: str, limit: int, corpus_of: int, folder: Path) -> Path:
+def small_data(name: str, limit: int, corpus_of: int, folder: Path) -> Dataset:
     """The first `limit` questions of a data set, over the passages of the first `corpus_of`."""
-    source = data_folder(name)
-    questions_file = next(
-        place for place in (source / "questions.dev.jsonl", source / "questions.jsonl") if place.exists()
-    )
-    lines = questions_file.read_text(encoding="utf-8").splitlines()[:corpus_of]
-    passage_ids = {
-        passage for line in lines for key in ("candidates", "supporting") for passage in json.loads(line)[key]
-    }
-    (folder / "questions.jsonl").write_text("\n".join(lines[:limit]) + "\n", encoding="utf-8")
-    with (source / "corpus.jsonl").open(encoding="utf-8") as corpus, (folder / "corpus.jsonl").open("w") as kept:
-        kept.writelines(line for line in corpus if json.loads(line)["id"] in passage_ids)
-    return folder
+    whole = load_dataset(data_folder(name))
+    passages = {passage for one in whole.questions[:corpus_of] for passage in (*one.candidates, *one.supporting)}
+    return part_of(whole, whole.questions[: min(limit, corpus_of)], passages, folder / name)
 
 
 def costs(dataset: Dataset, recipes: list[str], fake: FakeAI, echo: Echo, work: Path) -> Iterator[Cost]:
@@ -148,7 +126,7 @@ def costs(dataset: Dataset, recipes: list[str], fake: FakeAI, echo: Echo, work: 
     index_corpus(dataset, [name.partition(":")[0] for name in recipes] + recipes, index, Watcher())
     for name in recipes:
         chat = index.language("chat", fully_priced=True)
-        opened: Callable[[], Language] = lambda chat=chat: Priced(chat, echo)  # type: ignore[misc] # noqa: E731
+        opened: Callable[[], tasks.Language] = lambda chat=chat: Priced(chat, echo)  # type: ignore[misc] # noqa: E731
         performers = PerQuestion(OracleLanguage.name, opened)
         recipe = index.recipe(name, performers)
         names = corpus_ids_by_document(recipe.corpus.snapshot, dataset)
@@ -188,9 +166,7 @@ def main() -> None:
     echo = Echo()
     measured = []
     with tempfile.TemporaryDirectory() as folder, serving(FakeAI(echo, several=options.several == "yes")) as fake:
-        data = Path(folder) / options.data
-        data.mkdir()
-        dataset = load_dataset(small_data(options.data, options.questions, options.corpus, data))
+        dataset = small_data(options.data, options.questions, options.corpus, Path(folder))
         for cost in costs(dataset, _recipes(options.recipes), fake, echo, Path(folder) / "index"):
             measured.append(cost)
             print(cost, flush=True)

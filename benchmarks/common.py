@@ -18,14 +18,19 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hoptrail.evaluation.datasets import Dataset, Question
+    from hoptrail.evaluation.retrieval_measures import RetrievalSummary
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data"
+COMMAND = str(Path(sys.executable).with_name("hoptrail"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,19 @@ def read_passages(name: str) -> list[Passage]:
     return [Passage(line["id"], line["title"], line["text"]) for line in lines]
 
 
+def part_of(whole: Dataset, questions: Iterable[Question], passages: Set[str], folder: Path) -> Dataset:
+    """A data set of some questions over some passages of another, written to a folder."""
+    from hoptrail.evaluation.datasets import load_dataset
+    from hoptrail.evaluation.lines import read_lines
+
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = (line.content for line in read_lines(whole.corpus) if line.content["id"] in passages)
+    for name, rows in (("corpus.jsonl", kept), ("questions.jsonl", map(asdict, questions))):
+        lines = (f"{json.dumps(row, sort_keys=True)}\n" for row in rows)
+        (folder / name).write_text("".join(lines), encoding="utf-8")
+    return load_dataset(folder)
+
+
 def run_measured(command: Sequence[str | Path]) -> Measured:
     """Run a process in the root of the repository; its standard error is passed through.
 
@@ -116,14 +134,7 @@ def evaluated(folder: Path, *options: str) -> dict[str, Any]:
     """Run `hoptrail evaluate FOLDER OPTION...` in a separate process and return the reports by recipe, or exit if it fails."""
     with tempfile.TemporaryDirectory() as temporary:
         out = Path(temporary, "report.json")
-        command = [
-            str(Path(sys.executable).with_name("hoptrail")),
-            "evaluate",
-            str(folder),
-            *options,
-            "--out",
-            str(out),
-        ]
+        command = [COMMAND, "evaluate", str(folder), *options, "--out", str(out)]
         if code := subprocess.run(command, cwd=ROOT, check=False).returncode:
             sys.exit(f"{' '.join(command)} ended with {code}")
         reports: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))["recipes"]
@@ -196,7 +207,7 @@ def running_server(*options: str) -> Iterator[tuple[int, int]]:
     import httpx
 
     port = free_port()
-    command = [str(Path(sys.executable).with_name("hoptrail")), "serve", *options, "--port", str(port)]
+    command = [COMMAND, "serve", *options, "--port", str(port)]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
         try:
             while True:
@@ -237,6 +248,12 @@ def markdown(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
 def in_hundredths(scores: Mapping[str, float]) -> dict[str, float]:
     """Shares as percentages."""
     return {name: 100 * value for name, value in scores.items()}
+
+
+def summary_in_hundredths(summary: RetrievalSummary) -> tuple[dict[str, float], dict[int, dict[str, float]]]:
+    """The scores as percentages: over all questions with gold passages, which there must be, and by number of hops."""
+    assert summary.overall is not None
+    return in_hundredths(summary.overall.scores), {hops: in_hundredths(one.scores) for hops, one in summary.by_hops}
 
 
 def shown(value: object) -> str:

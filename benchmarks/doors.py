@@ -26,7 +26,7 @@ from benchmarks.made_corpora import WordHashes
 from benchmarks.serving import served
 
 from hoptrail import Index, Settings
-from hoptrail.retrieval.units.keyword import keyword_search
+from hoptrail.retrieval.units.unit_search import keyword_search
 
 QUESTION = "Which river flows through the town where Ilse Marrow was born?"
 LABELS = ("all=*",)

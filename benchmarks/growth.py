@@ -26,17 +26,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from benchmarks.common import (
-    Failed,
-    limited_to,
-    parser,
-    percentile,
-    print_table,
-    run_measured,
-    size_of,
-    try_measured,
-    write_results,
-)
+from benchmarks import common
 from benchmarks.made_corpora import MadeCorpus, MadeQuestion, WordHashes, write_corpus
 
 LIMIT = 10
@@ -110,11 +100,11 @@ def measure_building(size: int, structures: Iterable[str], folder: Path, limit: 
     for structure in structures:
         if any(row.structure == structure for row in rows):
             continue
-        before = size_of(folder / "index")
+        before = common.size_of(folder / "index")
         command = [sys.executable, "-m", "benchmarks.growth", "--build", structure, str(folder)]
-        with limited_to(limit) as limited:
-            done = run_measured([*limited, *command])
-        disk = (size_of(folder / "index") - before) / 1e6
+        with common.limited_to(limit) as limited:
+            done = common.run_measured([*limited, *command])
+        disk = (common.size_of(folder / "index") - before) / 1e6
         rows.append(
             Built(size, structure, done.seconds, done.cpu_seconds, done.peak_megabytes, done.own_megabytes, disk, limit)
         )
@@ -144,7 +134,7 @@ def ask(recipe: str, folder: Path, size: int, number: int) -> None:
         gold = {titles[name] for name in question.supporting}
         found.append(len(gold & {hit.unit.title for hit in ranking[:LIMIT]}) / len(gold))
     cpu = 1000 * (time.process_time() - processor) / number
-    print(json.dumps([first, percentile(times, 0.5), percentile(times, 0.95), cpu, sum(found) / number]))
+    print(json.dumps([first, common.percentile(times, 0.5), common.percentile(times, 0.95), cpu, sum(found) / number]))
 
 
 def numbers(question: MadeQuestion) -> list[int]:
@@ -156,8 +146,8 @@ def measure_asking(size: int, recipes: Iterable[str], folder: Path, number: int)
     """Measure each recipe in a separate process."""
     for recipe in recipes:
         command = [sys.executable, "-m", "benchmarks.growth", "--ask", recipe, folder, size, number]
-        done = try_measured([str(part) for part in command])
-        if isinstance(done, Failed):
+        done = common.try_measured([str(part) for part in command])
+        if isinstance(done, common.Failed):
             print(f"{recipe} over {size} passages failed: {done.why}", file=sys.stderr)
             continue
         first, median, p95, cpu, recall = json.loads(done.output)
@@ -195,16 +185,18 @@ def show(built: Sequence[Built], asked: Sequence[Asked]) -> None:
     """Print all tables."""
     print("Building, each structure on top of those it needs:\n")
     header = ("passages", "structure", "seconds", "CPU seconds", "peak MB", "own MB", "disk MB", "limit")
-    print_table(header, [tuple(asdict(row).values()) for row in built])
+    common.print_table(header, [tuple(asdict(row).values()) for row in built])
     print("Searching, milliseconds per question:\n")
     header_asked = ("passages", "recipe", "first (s)", "median", "p95", "CPU", "recall of gold@10", "peak MB", "own MB")
-    print_table(header_asked, [tuple(asdict(row).values()) for row in asked])
+    common.print_table(header_asked, [tuple(asdict(row).values()) for row in asked])
     print("Exponents:\n")
-    print_table(("what", "quantity", "exponent"), [tuple(asdict(row).values()) for row in exponents(built, asked)])
+    common.print_table(
+        ("what", "quantity", "exponent"), [tuple(asdict(row).values()) for row in exponents(built, asked)]
+    )
 
 
 def main() -> None:
-    arguments = parser(__doc__)
+    arguments = common.parser(__doc__)
     arguments.add_argument("--work", type=Path, metavar="DIR")
     arguments.add_argument("--sizes", default="10000,100000", metavar="N,N")
     arguments.add_argument("--structures", default="passages", metavar="A,B", help="in the order of building")
@@ -229,7 +221,7 @@ def main() -> None:
         built += measure_building(size, options.structures.split(","), folder, options.limit)
         asked += measure_asking(size, options.recipes.split(","), folder, options.questions)
     show(built, asked)
-    write_results(options.out, {"built": built, "asked": asked})
+    common.write_results(options.out, {"built": built, "asked": asked})
 
 
 if __name__ == "__main__":

@@ -20,19 +20,9 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.common import (
-    Measured,
-    Passage,
-    parser,
-    print_table,
-    read_passages,
-    run_measured,
-    size_of,
-    write_results,
-)
+from benchmarks import common
 from benchmarks.peers.sentence_transformers_peer import encode_with_sentence_transformers
 
-EXECUTABLE = Path(sys.executable).parent / "hoptrail"
 ENCODE = """
 import json, sys, time
 from hoptrail.models.minilm import MiniLmEncoder
@@ -70,32 +60,32 @@ class Row:
     disk_megabytes: float | None = None
 
 
-def row(what: str, measured: Measured, index: Path | None = None) -> Row:
+def row(what: str, measured: common.Measured, index: Path | None = None) -> Row:
     """The row of a finished process."""
-    disk = size_of(index) / 1e6 if index else None
+    disk = common.size_of(index) / 1e6 if index else None
     encoding = float(measured.output) if measured.output else None
     return Row(what, measured.seconds, measured.cpu_seconds, measured.peak_megabytes, encoding, disk)
 
 
-def write_corpus(passages: list[Passage], path: Path) -> None:
+def write_corpus(passages: list[common.Passage], path: Path) -> None:
     """Write passages as a JSONL corpus."""
     lines = (json.dumps({"id": one.id, "title": one.title, "text": one.text}) for one in passages)
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
-def measure_building(passages: list[Passage], folder: Path, peer: Path | None, recipe: str | None) -> list[Row]:
+def measure_building(passages: list[common.Passage], folder: Path, peer: Path | None, recipe: str | None) -> list[Row]:
     """Measure encoding alone, and the first index run."""
     corpus, index, texts = folder / "corpus.jsonl", folder / "index", folder / "ours.json"
     searchable = [passage.searchable for passage in passages]
     write_corpus(passages, corpus)
     texts.write_text(json.dumps(searchable), encoding="utf-8")
+    command: list[str | Path] = [sys.executable, "-c", INDEX, "index", corpus, "--index", index]
     rows = [
-        row("our encoder alone", run_measured([sys.executable, "-c", ENCODE, texts])),
-        row("hoptrail index", run_measured([sys.executable, "-c", INDEX, "index", corpus, "--index", index]), index),
+        row("our encoder alone", common.run_measured([sys.executable, "-c", ENCODE, texts])),
+        row("hoptrail index", common.run_measured(command), index),
     ]
     if recipe is not None:
-        command: list[str | Path] = [sys.executable, "-c", INDEX, "index", corpus, "--index", index, "--for", recipe]
-        rows.append(row(f"what {recipe} needs besides", run_measured(command), index))
+        rows.append(row(f"what {recipe} needs besides", common.run_measured([*command, "--for", recipe]), index))
     if peer is not None:
         rows.append(
             row("sentence-transformers alone", encode_with_sentence_transformers(peer, searchable, folder).process)
@@ -105,16 +95,16 @@ def measure_building(passages: list[Passage], folder: Path, peer: Path | None, r
 
 def measure_changes(folder: Path) -> list[Row]:
     """Measure runs with nothing changed, one document more, and one less."""
-    corpus, index = folder / "corpus.jsonl", folder / "index"
+    corpus, index, hoptrail = folder / "corpus.jsonl", folder / "index", common.COMMAND
     note = folder / "one more.txt"
     note.write_text(
         "The ferry at Wrenmouth crosses the Isk every hour. It is the oldest ferry of the coast.", encoding="utf-8"
     )
     return [
-        row("importing alone", run_measured([sys.executable, "-c", IMPORT])),
-        row("index again, nothing changed", run_measured([EXECUTABLE, "index", corpus, "--index", index]), index),
-        row("add one document", run_measured([EXECUTABLE, "index", note, "--index", index]), index),
-        row("remove one document", run_measured([EXECUTABLE, "remove", note, "--index", index]), index),
+        row("importing alone", common.run_measured([sys.executable, "-c", IMPORT])),
+        row("index again, nothing changed", common.run_measured([hoptrail, "index", corpus, "--index", index]), index),
+        row("add one document", common.run_measured([hoptrail, "index", note, "--index", index]), index),
+        row("remove one document", common.run_measured([hoptrail, "remove", note, "--index", index]), index),
     ]
 
 
@@ -122,7 +112,7 @@ def show(rows: list[Row], passages: int) -> None:
     """Print the table, with ratios to our encoder alone."""
     alone = rows[0]
     print(f"{passages:,} passages; ratios are to {alone.what}:\n")
-    print_table(
+    common.print_table(
         ("process", "seconds", "of which encoding", "ratio", "CPU seconds", "ratio", "peak MB", "disk MB"),
         [
             (
@@ -141,7 +131,7 @@ def show(rows: list[Row], passages: int) -> None:
 
 
 def main() -> None:
-    arguments = parser(__doc__)
+    arguments = common.parser(__doc__)
     arguments.add_argument("--data", default="2wiki", metavar="NAME")
     arguments.add_argument("--passages", type=int, metavar="N")
     arguments.add_argument("--for", dest="recipe", metavar="RECIPE")
@@ -151,13 +141,13 @@ def main() -> None:
     options = arguments.parse_args()
     if options.peer_python is None:
         print("sentence-transformers is left out: no --peer-python", file=sys.stderr)
-    passages = read_passages(options.data)[: options.passages]
+    passages = common.read_passages(options.data)[: options.passages]
     with tempfile.TemporaryDirectory() as folder:
         rows = measure_building(passages, Path(folder), options.peer_python, options.recipe) + measure_changes(
             Path(folder)
         )
     show(rows, len(passages))
-    write_results(options.out, rows)
+    common.write_results(options.out, rows)
 
 
 if __name__ == "__main__":

@@ -24,19 +24,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks import small_world
 from benchmarks.common import parser
-from benchmarks.findings import Failure, Findings
 from benchmarks.operations import Ended, Fault, preload, run
-from benchmarks.small_world import (
-    REMOVED,
-    STEPS,
-    Seen,
-    Step,
-    copy,
-    files_with,
-    look,
-    use_hashed_words,
-)
+from benchmarks.small_world import Failure, Findings
 
 from hoptrail.corpus.repairing import damage
 from hoptrail.errors import HoptrailError
@@ -48,12 +39,12 @@ FAULTS = (Fault.KILLED, Fault.TORN, Fault.REFUSED, Fault.FULL)
 class Ground:
     """One step: the folder before it, what a reader sees before and after it, its number of operations."""
 
-    step: Step
+    step: small_world.Step
     world: Path
     template: Path
     folder: Path
-    before: Seen | None
-    after: Seen
+    before: small_world.Seen | None
+    after: small_world.Seen
     files: frozenset[str]
     operations: int
 
@@ -63,12 +54,12 @@ def main() -> None:
     options.add_argument("--trials", type=int, default=600, help="total number")
     arguments = options.parse_args()
     preload()
-    use_hashed_words()
+    small_world.use_hashed_words()
     names = [fault.name for fault in FAULTS]
     findings = Findings(names, cases="trials", outcome="finished", column="ended all the same")
     with tempfile.TemporaryDirectory(prefix="hoptrail-kills-") as ground:
         for one in _grounds(Path(ground).resolve()):
-            _try(one, max(1, arguments.trials // len(STEPS) // len(FAULTS)), findings)
+            _try(one, max(1, arguments.trials // len(small_world.STEPS) // len(FAULTS)), findings)
     findings.report(arguments.out)
 
 
@@ -77,17 +68,17 @@ def _grounds(ground: Path) -> Iterator[Ground]:
     world, folder, template = ground / "world", ground / "disk", ground / "template"
     folder.mkdir()
     before = None
-    for step in STEPS:
+    for step in small_world.STEPS:
         step.before(world, folder / "index")
-        copy(folder, template)
+        small_world.copy(folder, template)
         ended = run(step.command(world, folder / "index"), folder)
         if ended.code:
             sys.exit(f"{step.name} ended with {ended.code}: {ended.said}")
-        after, files = look(folder / "index"), _files(folder)
+        after, files = small_world.look(folder / "index"), _files(folder)
         done = ground / "done"
-        copy(folder, done)
+        small_world.copy(folder, done)
         yield Ground(step, world, template, folder, before, after, files, ended.operations)
-        copy(done, folder)
+        small_world.copy(done, folder)
         before = after
 
 
@@ -108,7 +99,7 @@ def _try(ground: Ground, count: int, findings: Findings) -> None:
 
 def _trial(ground: Ground, fault: Fault, at: int, findings: Findings) -> str:
     """The problems after one fault; empty if there are none."""
-    copy(ground.template, ground.folder)
+    small_world.copy(ground.template, ground.folder)
     index = ground.folder / "index"
     command = ground.step.command(ground.world, index)
     ended = run(command, ground.folder, fault=fault, at=at)
@@ -125,7 +116,7 @@ def _kept(ground: Ground, ended: Ended) -> str:
     """Whether a reader sees the state before the command or the state after it."""
     if ground.before is None or ground.step.name.startswith("repair"):
         return ""
-    view = look(ground.folder / "index")
+    view = small_world.look(ground.folder / "index")
     texts, now, then = set(view.documents.values()), ground.before.documents, ground.after.documents
     if not texts <= {*now.values(), *then.values()}:
         return "a text that was never written"
@@ -140,18 +131,18 @@ def _kept(ground: Ground, ended: Ended) -> str:
 def _again(ground: Ground, ended: Ended) -> str:
     """Whether running the same command again leaves the expected state."""
     index = ground.folder / "index"
-    if ground.step.gone and ended.code == 0 and files_with(ground.folder, REMOVED):
-        return f"the command ended with 0 and removed text is in {files_with(ground.folder, REMOVED)}"
+    if ground.step.gone and ended.code == 0 and small_world.files_with(ground.folder, small_world.REMOVED):
+        return f"the command ended with 0 and removed text is in {small_world.files_with(ground.folder, small_world.REMOVED)}"
     again = run(ground.step.command(ground.world, index), ground.folder)
     if again.code and not (ground.step.name == "remove" and ended.code == 0):
         return f"the same command again ended with {again.code}: {again.said[-300:]}"
     found = damage(index)
     if found:
         return found[0]
-    if look(index) != ground.after:
+    if small_world.look(index) != ground.after:
         return "not the state that an undisturbed run leaves"
-    if ground.step.gone and files_with(ground.folder, REMOVED):
-        return f"removed text is in {files_with(ground.folder, REMOVED)}"
+    if ground.step.gone and small_world.files_with(ground.folder, small_world.REMOVED):
+        return f"removed text is in {small_world.files_with(ground.folder, small_world.REMOVED)}"
     strange = {Path(one).parent for one in _files(ground.folder) ^ ground.files} - {Path("index/arrays")}
     return f"files that do not belong: {sorted(map(str, _files(ground.folder) ^ ground.files))}" if strange else ""
 

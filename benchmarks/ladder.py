@@ -103,21 +103,12 @@ def compared(name: str, rung: Rung, runs: Mapping[str, Run]) -> Iterator[Reached
     for score in compare([runs[beside], runs[rung.recipe]]).scores:
         if score.group.by is Breakdown.TYPE or score.measure not in MEASURES or score.run != rung.recipe:
             continue
-        paired = score.difference.paired if score.difference and beside == rung.below else None
-        yield Reached(
-            data=name,
-            recipe=rung.recipe,
-            adds=rung.adds,
-            below=rung.below,
-            measure=score.measure,
-            mean=score.mean,
-            gain=paired.mean if paired else None,
-            low=paired.interval.low if paired else None,
-            high=paired.interval.high if paired else None,
-            p=paired.p if paired else None,
-            hops=score.group.value,
-            of=of,
+        paired = score.difference if beside == rung.below else None
+        gain, low, high, p = (
+            (paired.mean, paired.interval.low, paired.interval.high, paired.p) if paired else (None, None, None, None)
         )
+        rung_parts = (rung.recipe, rung.adds, rung.below)
+        yield Reached(name, *rung_parts, score.measure, score.mean, gain, low, high, p, score.group.value, of)
 
 
 def main() -> None:

@@ -16,24 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from benchmarks.common import (
-    DATA,
-    Origin,
-    data_folder,
-    in_hundredths,
-    origin_of_data,
-    parser,
-    print_table,
-    write_results,
-)
+from benchmarks import common
 
 from hoptrail import Index, Watcher
-from hoptrail.evaluation.corpus_sources import corpus_ids_by_document
 from hoptrail.evaluation.datasets import CORPUS_FILES, QUESTION_FILES, Dataset, first_file, load_dataset
 from hoptrail.evaluation.lines import read_lines
 from hoptrail.evaluation.question_run import corpus_ids
 from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, JudgedRanking, summarise_retrieval
-from hoptrail.evaluation.runner import INDEX_FOLDER, index_corpus
+from hoptrail.evaluation.runner import INDEX_FOLDER, corpus_ids_by_document, index_corpus
 from hoptrail.recipes.recipe import Recipe
 
 MEASURES = ("recall@5", "recall@10", "full@5")
@@ -51,7 +41,7 @@ class Row:
     scores: Mapping[str, float]
     by_hops: Mapping[int, Mapping[str, float]]
     cpu_milliseconds: float
-    of: Origin
+    of: common.Origin
 
 
 def merge_corpora(folder: Path, corpora: Iterable[Path]) -> None:
@@ -77,17 +67,14 @@ def measure(dataset: Dataset, name: str, pool: str, index: Index, recipes: list[
     for recipe_name in recipes:
         recipe = index.recipe(recipe_name)
         judged, milliseconds = _search(dataset, recipe)
-        summary = summarise_retrieval(judged)
-        assert summary.overall is not None
         yield Row(
             name,
             recipe_name,
             pool,
             dataset.passages,
-            in_hundredths(summary.overall.scores.named()),
-            {hops: in_hundredths(means.scores.named()) for hops, means in summary.by_hops},
+            *common.summary_in_hundredths(summarise_retrieval(judged)),
             median(milliseconds),
-            origin_of_data(name),
+            common.origin_of_data(name),
         )
 
 
@@ -105,21 +92,21 @@ def _search(dataset: Dataset, recipe: Recipe) -> tuple[list[JudgedRanking], list
 
 
 def main() -> None:
-    options = parser(__doc__)
+    options = common.parser(__doc__)
     options.add_argument("--work", type=Path, metavar="DIR", required=True)
     options.add_argument("--data", default="2wiki,hotpotqa,musique", metavar="A,B")
     options.add_argument("--recipes", default="bm25,hybrid,trail", metavar="A,B")
     given = options.parse_args()
     names, recipes = given.data.split(","), given.recipes.split(",")
-    merge_corpora(given.work / POOL, sorted(path for name in CORPUS_FILES for path in DATA.glob(f"*/{name}")))
+    merge_corpora(given.work / POOL, sorted(path for name in CORPUS_FILES for path in common.DATA.glob(f"*/{name}")))
     merged = Index(given.work / POOL / INDEX_FOLDER)
     rows: list[Row] = []
     for name in names:
-        own = load_dataset(data_folder(name))
+        own = load_dataset(common.data_folder(name))
         rows += measure(own, name, "own", Index(given.work / name / INDEX_FOLDER), recipes)
-        all_passages = load_dataset(given.work / POOL, first_file(data_folder(name), QUESTION_FILES))
+        all_passages = load_dataset(given.work / POOL, first_file(common.data_folder(name), QUESTION_FILES))
         rows += measure(all_passages, name, "all", merged, recipes)
-    print_table(
+    common.print_table(
         ("data", "recipe", "pool", "passages", *MEASURES, "CPU ms"),
         [
             (
@@ -133,7 +120,7 @@ def main() -> None:
             for row in rows
         ],
     )
-    write_results(given.out, rows)
+    common.write_results(given.out, rows)
 
 
 if __name__ == "__main__":

@@ -15,9 +15,10 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -82,44 +83,54 @@ def preload() -> None:
 def run(
     command: Callable[[], int], folder: Path, *, fault: Fault = Fault.NONE, at: int = 0, log: Path | None = None
 ) -> Ended:
-    """Run a command in a forked process, in which operations below `folder` are counted from 1.
+    """Run a command in a forked process, in which operations below `folder` are counted from 1."""
 
-    The modules that it has loaded are loaded here afterwards, so that later processes need not load them.
-    """
-    with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as counted, tempfile.TemporaryFile() as loaded:
-        child = os.fork()
-        if not child:
-            _in_child(command, folder, (fault, at, log), said.fileno(), counted.fileno(), loaded.fileno())
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        for file in (said, counted, loaded):
-            file.seek(0)
-        for name in loaded.read().decode().split():
-            with suppress(ImportError):
-                import_module(name)
-        return Ended(status, said.read().decode(errors="replace"), int(counted.read() or at))
-
-
-def _in_child(
-    command: Callable[[], int],
-    folder: Path,
-    wanted: tuple[Fault, int, Path | None],
-    said: int,
-    counted: int,
-    loaded: int,
-) -> None:
-    code, before = 99, set(sys.modules)
-    try:
-        fault, at, log = wanted
-        os.dup2(said, 1)
-        os.dup2(said, 2)
+    def watch() -> Callable[[], int]:
         library = ctypes.CDLL(os.environ[_MARK])
         library.operations_watch.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.c_int, ctypes.c_long, ctypes.c_int]
         library.operations_counted.restype = ctypes.c_long
         to = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) if log else -1
         refusal = errno.ENOSPC if fault is Fault.FULL else errno.EIO
         library.operations_watch(os.fsencode(folder), to, fault, at, refusal)
+        counted: Callable[[], int] = library.operations_counted
+        return counted
+
+    code, out, errors, count = forked(command, watch)
+    return Ended(code, out + errors, count or at)
+
+
+def forked(command: Callable[[], int], watch: Callable[[], Callable[[], int]]) -> tuple[int, str, str, int]:
+    """Run a command in a forked process; returns its exit code, output, standard error, and a count (0 if it was killed).
+
+    `watch` is called before it, and returns the function that counts after it. The modules that it has loaded are loaded here
+    afterwards, so that later processes need not load them.
+    """
+    with ExitStack() as stack:
+        files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(4)]
+        child = os.fork()
+        if not child:
+            _in_child(command, watch, *(file.fileno() for file in files))
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        for file in files:
+            file.seek(0)
+        out, errors, counted, loaded = (file.read().decode(errors="replace") for file in files)
+    for name in loaded.split():
+        with suppress(ImportError):
+            import_module(name)
+    return code, out, errors, int(counted or 0)
+
+
+def _in_child(
+    command: Callable[[], int], watch: Callable[[], Callable[[], int]], out: int, errors: int, counted: int, loaded: int
+) -> None:
+    code, before = 99, set(sys.modules)
+    try:
+        os.dup2(out, 1)
+        os.dup2(errors, 2)
+        count = watch()
         code = command()
-        os.write(counted, str(library.operations_counted()).encode())
+        sys.stdout.flush()
+        os.write(counted, str(count()).encode())
         os.write(loaded, " ".join(name for name in sys.modules if name not in before).encode())
     except BaseException:  # noqa: BLE001 - whatever it is, the process ends here and says it
         traceback.print_exc()
@@ -152,3 +163,13 @@ def command_line(arguments: Sequence[object]) -> Callable[[], int]:
             return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
 
     return run_it
+
+
+def build_command_line() -> None:
+    """Load and build the command line once, before commands are forked."""
+    import typer.main
+
+    from hoptrail.serving import cli
+
+    vars(typer.main)["get_command"] = cache(typer.main.get_command)
+    typer.main.get_command(cli.app)

@@ -34,10 +34,9 @@ from random import Random
 
 from benchmarks.common import parser
 from benchmarks.disk import KINDS, Disk
-from benchmarks.findings import Failure, Findings
 from benchmarks.operations import Operation, preload, read_log, run
 from benchmarks.served_world import ACKNOWLEDGED, TOLD, fault
-from benchmarks.small_world import REMOVED, STEPS, Seen, Step, files_with, look, use_hashed_words
+from benchmarks.small_world import REMOVED, STEPS, Failure, Findings, Seen, Step, files_with, look, use_hashed_words
 
 from hoptrail.corpus.repairing import damage
 from hoptrail.errors import HoptrailError, IndexUnavailable

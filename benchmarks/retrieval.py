@@ -18,23 +18,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.common import (
-    Origin,
-    Passage,
-    data_folder,
-    in_hundredths,
-    origin_of_data,
-    parser,
-    print_table,
-    read_passages,
-    write_results,
-)
-from benchmarks.peers.keyword_peers import Bm25s
+from benchmarks import common
+from benchmarks.peers.keyword_peers import bm25s_search
 from benchmarks.peers.sentence_transformers_peer import nearest_rows, remembered_vectors
 
 from hoptrail import Index, Watcher
 from hoptrail.evaluation.datasets import Dataset, Question, load_dataset
-from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, JudgedRanking, RetrievalSummary, summarise_retrieval
+from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, JudgedRanking, summarise_retrieval
 from hoptrail.evaluation.runner import INDEX_FOLDER, evaluate
 
 OURS = ("bm25", "dense", "hybrid")
@@ -51,15 +41,7 @@ class Row:
     questions: int
     scores: Mapping[str, float]
     by_hops: Mapping[int, Mapping[str, float]]
-    of: Origin
-
-
-def row(dataset: Dataset, system: str, summary: RetrievalSummary) -> Row:
-    """The row of one system."""
-    assert summary.overall is not None
-    scores = in_hundredths(summary.overall.scores.named())
-    by_hops = {hops: in_hundredths(means.scores.named()) for hops, means in summary.by_hops}
-    return Row(dataset.name, system, summary.overall.questions, scores, by_hops, origin_of_data(dataset.name))
+    of: common.Origin
 
 
 def ours(dataset: Dataset, work: Path) -> list[Row]:
@@ -67,7 +49,19 @@ def ours(dataset: Dataset, work: Path) -> list[Row]:
     index = Index(work / INDEX_FOLDER)
     with tempfile.TemporaryDirectory() as results:
         report = evaluate(dataset, OURS, index, Path(results), "offline", Watcher(), retrieval_only=True)
-    return [row(dataset, f"hoptrail {name}", recipe.retrieval) for name, recipe in report.recipes]
+    of = common.origin_of_data(dataset.name)
+    return [
+        Row(
+            *(
+                dataset.name,
+                f"hoptrail {name}",
+                found["n"] - found["without_gold"],
+                common.in_hundredths(found["retrieval"]),
+            ),
+            *({int(hops): common.in_hundredths(means) for hops, means in found["by_hops"].items()}, of),
+        )
+        for name, found in report.to_json()["recipes"].items()
+    ]
 
 
 def judged(dataset: Dataset, system: str, search: Search) -> Row:
@@ -76,16 +70,19 @@ def judged(dataset: Dataset, system: str, search: Search) -> Row:
         JudgedRanking(tuple(search(question)), frozenset(question.supporting), question.hops)
         for question in dataset.questions
     ]
-    return row(dataset, system, summarise_retrieval(rankings))
+    summary = summarise_retrieval(rankings)
+    scores, by_hops = common.summary_in_hundredths(summary)
+    questions = len(rankings) - summary.without_gold
+    return Row(dataset.name, system, questions, scores, by_hops, common.origin_of_data(dataset.name))
 
 
-def by_bm25s(passages: list[Passage]) -> Search:
+def by_bm25s(passages: list[common.Passage]) -> Search:
     """A search with bm25s."""
-    peer = Bm25s([passage.searchable for passage in passages])
-    return lambda question: [passages[place].id for place in peer.search(question.question, DEEPEST_CUTOFF)]
+    search = bm25s_search([passage.searchable for passage in passages], DEEPEST_CUTOFF)
+    return lambda question: [passages[place].id for place in search(question.question)]
 
 
-def by_sentence_transformers(dataset: Dataset, passages: list[Passage], python: Path, work: Path) -> Search:
+def by_sentence_transformers(dataset: Dataset, passages: list[common.Passage], python: Path, work: Path) -> Search:
     """Exact cosine search over the vectors of sentence-transformers."""
     asked = [question.question for question in dataset.questions]
     vectors = remembered_vectors(python, [*(passage.searchable for passage in passages), *asked], work)
@@ -98,7 +95,7 @@ def by_sentence_transformers(dataset: Dataset, passages: list[Passage], python: 
 
 def measure(name: str, work: Path, python: Path | None) -> list[Row]:
     """All systems on one data set."""
-    dataset, passages = load_dataset(data_folder(name)), read_passages(name)
+    dataset, passages = load_dataset(common.data_folder(name)), common.read_passages(name)
     rows = [*ours(dataset, work), judged(dataset, "bm25s", by_bm25s(passages))]
     if python is not None:
         search = by_sentence_transformers(dataset, passages, python, work)
@@ -107,7 +104,7 @@ def measure(name: str, work: Path, python: Path | None) -> list[Row]:
 
 
 def main() -> None:
-    arguments = parser(__doc__)
+    arguments = common.parser(__doc__)
     arguments.add_argument("--work", type=Path, metavar="DIR", help="keep indexes and the peer's vectors here")
     arguments.add_argument(
         "--peer-python", type=Path, metavar="PYTHON", help="an interpreter with sentence-transformers"
@@ -119,11 +116,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         work = options.work or Path(temporary)
         rows = [row for name in options.data.split(",") for row in measure(name, work / name, options.peer_python)]
-    print_table(
+    common.print_table(
         ("data", "system", "questions", *MEASURES),
         [(one.data, one.system, one.questions, *(f"{one.scores[name]:.1f}" for name in MEASURES)) for one in rows],
     )
-    print_table(
+    common.print_table(
         ("data", "system", "hops", *MEASURES),
         [
             (one.data, one.system, str(hops), *(f"{scores[name]:.1f}" for name in MEASURES))
@@ -131,7 +128,7 @@ def main() -> None:
             for hops, scores in one.by_hops.items()
         ],
     )
-    write_results(options.out, rows)
+    common.write_results(options.out, rows)
 
 
 if __name__ == "__main__":

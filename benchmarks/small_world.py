@@ -1,24 +1,26 @@
-"""A few documents with links between them, the commands that index, update, remove and repair them, and a reader's view of
-an index: shared by `power_cuts` and `kills`. Vectors are hashed words, so that a command takes a fraction of a second.
+"""A few documents with links between them, the commands that index, update, remove and repair them, a reader's view of
+an index, and what was wrong with it: shared by `power_cuts` and `kills`. Vectors are hashed words, so that a command
+takes a fraction of a second.
 """
 
 from __future__ import annotations
 
-import hashlib
 import shutil
+import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
 
-import numpy as np
-from benchmarks.operations import command_line
+from benchmarks.common import origin, print_table, write_results
+from benchmarks.made_corpora import WordHashes
+from benchmarks.operations import build_command_line, command_line
 
 from hoptrail.corpus import segments
 from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.segments import ARRAYS
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.models.encoder import EncoderIdentity, FloatMatrix, Progress
 from hoptrail.types import Kind
 
 REMOVED = "Zyzzyva"
@@ -40,37 +42,16 @@ NEW = {
 LATER = {"Emmer": "Emmer is a farm near Delia. Ilse Brandt bought it."}
 
 
-@dataclass(frozen=True)
-class HashedWords:
-    """Unit vectors of word counts by hash."""
-
-    @property
-    def identity(self) -> EncoderIdentity:
-        return EncoderIdentity("hashed-words", hashlib.sha256(b"hashed words").hexdigest(), 64)
-
-    def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
-        matrix = np.full((len(texts), self.identity.dimension), 0.01, np.float32)
-        for row, text in enumerate(texts):
-            for word in text.lower().replace(".", " ").split():
-                matrix[row, hashlib.sha256(word.encode()).digest()[0] % self.identity.dimension] += 1
-        if progress is not None:
-            progress(len(texts), len(texts))
-        scaled: FloatMatrix = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
-        return scaled
+ENCODER = WordHashes(dimension=64)
 
 
 def use_hashed_words() -> None:
     """Make commands of this process and its children encode by hashed words and store every array as a file."""
-    # Loaded and built once, before the commands are forked.
-    import typer.main
-
     import hoptrail.index_builder
     import hoptrail.models.encoder_factory
-    import hoptrail.serving.cli
 
-    vars(typer.main)["get_command"] = cache(typer.main.get_command)
-    typer.main.get_command(hoptrail.serving.cli.app)
-    vars(hoptrail.models.encoder_factory)["open_encoder"] = lambda *_: HashedWords()
+    build_command_line()
+    vars(hoptrail.models.encoder_factory)["open_encoder"] = lambda *_: ENCODER
     segments.SMALL = 0
 
 
@@ -141,6 +122,7 @@ def _index(world: Path, index: Path) -> list[object]:
     return ["index", world, "--index", index]
 
 
+_WITHOUT = {"gone": True, "starts_with_removed": True}
 STEPS = (
     Step("first index", _write(TEXTS), _index),
     Step("update", _write(NEW), _index),
@@ -150,28 +132,10 @@ STEPS = (
         lambda world, index: ["remove", world / f"{REMOVED}.txt", "--index", index],
         gone=True,
     ),
-    Step("update after", _write_without_secret, _index, gone=True, starts_with_removed=True),
-    Step(
-        "sync",
-        _rename_and_delete,
-        lambda world, index: [*_index(world, index), "--sync"],
-        gone=True,
-        starts_with_removed=True,
-    ),
-    Step(
-        "repair arrays",
-        _harm_arrays,
-        lambda _, index: ["repair", "--index", index],
-        gone=True,
-        starts_with_removed=True,
-    ),
-    Step(
-        "repair database",
-        _harm_database,
-        lambda _, index: ["repair", "--index", index],
-        gone=True,
-        starts_with_removed=True,
-    ),
+    Step("update after", _write_without_secret, _index, **_WITHOUT),
+    Step("sync", _rename_and_delete, lambda world, index: [*_index(world, index), "--sync"], **_WITHOUT),
+    Step("repair arrays", _harm_arrays, lambda _, index: ["repair", "--index", index], **_WITHOUT),
+    Step("repair database", _harm_database, lambda _, index: ["repair", "--index", index], **_WITHOUT),
 )
 
 
@@ -192,7 +156,7 @@ def look(folder: Path) -> Seen:
     """Raises: HoptrailError: there is no index, or it cannot be read."""
     with Snapshot.open(folder) as snapshot:
         passages = {unit.document: unit.text for unit in snapshot.units(Kind.PASSAGE)}
-        query = HashedWords().encode([QUESTION])
+        query = ENCODER.encode([QUESTION])
         return Seen(
             {document.title: document.text for document in snapshot.documents()},
             passages,
@@ -221,3 +185,53 @@ def copy(folder: Path, to: Path) -> None:
     shutil.rmtree(to, ignore_errors=True)
     if folder.is_dir():
         shutil.copytree(folder, to)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Something wrong after a fault: in which command, at which fault and operation, and what."""
+
+    step: str
+    where: str
+    what: str
+
+
+@dataclass
+class Findings:
+    """`tried` counts by step and kind of fault, `well` by step, `operations` by step.
+
+    `kinds`: the kinds of fault; `cases`: what one try is called; `outcome`: what is counted in `well`, and `column` its header.
+    """
+
+    kinds: Sequence[str]
+    cases: str
+    outcome: str
+    column: str
+    operations: dict[str, int] = field(default_factory=dict)
+    tried: Counter[str] = field(default_factory=Counter)
+    well: Counter[str] = field(default_factory=Counter)
+    failures: list[Failure] = field(default_factory=list)
+
+    def report(self, out: Path | None) -> NoReturn:
+        """Print the table and the first failures, write all as JSON, and exit: with 1 if there are failures."""
+        header = ("command", "operations", *(kind.lower() for kind in self.kinds), self.column, "failures")
+        print_table(header, [self._row(step) for step in self.operations])
+        print(f"{self.tried.total():,} {self.cases}, {len(self.failures)} failures")
+        for failure in self.failures[:40]:
+            print(f"{failure.step}, {failure.where}: {failure.what}")
+        write_results(out, self._plain())
+        sys.exit(bool(self.failures))
+
+    def _row(self, step: str) -> tuple[object, ...]:
+        counts = (self.tried[f"{step}: {kind}"] for kind in self.kinds)
+        return (step, self.operations[step], *counts, self.well[step], sum(one.step == step for one in self.failures))
+
+    def _plain(self) -> dict[str, object]:
+        return {
+            "of": origin((TEXTS, NEW, LATER)),
+            "operations": self.operations,
+            self.cases: dict(self.tried),
+            self.outcome: dict(self.well),
+            "failures": self.failures,
+            "total": self.tried.total(),
+        }

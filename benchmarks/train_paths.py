@@ -2,21 +2,26 @@
 
     python -m benchmarks.train_paths [--work DIR] [--seed N] [--folds-only] [--judge A,B]
 
-Reads only the questions of musique_train and hotpotqa_train, over the merged corpora of all training sets (13,967 passages): what
-is learned over a set's own corpus fails over a larger one (docs/decisions/paths.md). `--judge` names data sets on whose
-development questions, each over its own corpus, the finished scorer is measured. The first stage predicts for every candidate
-whether it is gold, the second for every pair of the best whether both are; the third is the first with features from the pairs. A
-later stage learns from predictions of the earlier ones on held-out questions, in FOLDS folds; the recall printed for the
-training sets comes from the same folds. Each stage is the mean of ENSEMBLE runs with different seeds.
+Learns from the questions of musique_train and hotpotqa_train, over the merged corpora of all training sets (13,967 passages:
+what is learned over a set's own corpus fails over a larger one), and from pairs of questions about the folders in
+`training/written`, joined by `and`, each pair over its own folder. docs/decisions/paths.md says why. `--judge` names data sets on
+whose development questions, each over its own corpus, the finished scorer is measured.
+
+The first stage predicts for every candidate whether it is gold, the second for every pair of the best whether both are; the third
+is the first with features from the pairs. A later stage learns from predictions of the earlier ones on held-out questions, in
+FOLDS folds; the recall printed for the training questions comes from the same folds. Each stage is the mean of ENSEMBLE runs with
+different seeds.
 
 Needs lightgbm. The vectors are those of the index, so another encoder needs another training; the same data, encoder and seed
-give the same trees. `--work DIR` keeps the merged corpus and the indexes (DIR/pool/index, DIR/NAME/index).
+give the same trees. `--work DIR` keeps the merged corpus and the indexes (DIR/pool/index, DIR/NAME/index, DIR/written/NAME).
 """
 
 from __future__ import annotations
 
 import argparse
 import io
+import json
+import random
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,45 +34,44 @@ from benchmarks.common import data_folder, print_table
 from benchmarks.larger_pool import POOL, merge_corpora
 from numpy.typing import NDArray
 
-from hoptrail import Watcher
+from hoptrail import Unit, Watcher
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.read_sources import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.evaluation.corpus_sources import corpus_ids_by_document
-from hoptrail.evaluation.datasets import CORPUS_FILES, QUESTION_FILES, Dataset, first_file, load_dataset
+from hoptrail.evaluation.datasets import CORPUS_FILES, QUESTION_FILES, Dataset, Question, first_file, load_dataset
+from hoptrail.evaluation.outcomes import settles
 from hoptrail.evaluation.question_run import corpus_ids
 from hoptrail.evaluation.retrieval_measures import JudgedRanking, summarise_retrieval
-from hoptrail.evaluation.runner import INDEX_FOLDER
+from hoptrail.evaluation.runner import INDEX_FOLDER, corpus_ids_by_document
 from hoptrail.indexing import Performer, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.paths import scoring as path_scoring
-from hoptrail.retrieval.paths.boosted_trees import MOST_LEAVES, BoostedTrees
+from hoptrail.retrieval.paths import scoring
 from hoptrail.retrieval.paths.candidates import CandidateSettings
 from hoptrail.retrieval.paths.features import PAIR_FEATURES, PASSAGE_FEATURES, CandidateFeatures, Pairs
-from hoptrail.retrieval.paths.scoring import (
-    DIRECT,
-    LINKED_FEATURES,
-    PathScorer,
-    best_places,
-    direct_share,
-    in_order,
-    linked_features,
-)
 from hoptrail.retrieval.paths.search import STRUCTURES, PathSettings, describe
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
+from training import written as written_folders
 
 TRAINING = ("musique_train", "hotpotqa_train")
 DISTRACTING = ("2wiki_train",)
 """Data sets whose passages are only searched."""
+JOINED = "joined"
+"""The name of the pairs of questions about folders, among the data sets."""
+JOINS = ("{one} and {other}?", "{one}, and {other}?", "{one} and {other}", "{one}? {Other}?")
+PAIRS = 40
+"""Pairs of questions a folder, each question of at most LONGEST characters."""
+LONGEST = 90
+MOST_STATING = 4
+"""A quote that more candidates state is no evidence for a question."""
 FOLDS = 4
-ENSEMBLE = 3
-ROUNDS = 120
+ENSEMBLE = 9
+ROUNDS = 240
 PARAMETERS = {
     "objective": "binary",
-    "num_leaves": MOST_LEAVES,
+    "num_leaves": scoring.MOST_LEAVES,
     "learning_rate": 0.05,
     "feature_fraction": 0.6,
     "bagging_fraction": 0.7,
@@ -95,19 +99,21 @@ class Example:
 
 
 def training_examples(work: Path, seed: int) -> list[Example]:
-    """All training questions that have gold passages, over the merged corpora."""
+    """All training questions that have gold passages: of the sets, over the merged corpora, and of the written folders."""
     corpora = [first_file(data_folder(name), CORPUS_FILES) for name in (*TRAINING, *DISTRACTING)]
     merge_corpora(work / POOL, corpora)
     found = []
     for name in TRAINING:
         dataset = load_dataset(work / POOL, first_file(data_folder(name), QUESTION_FILES))
         found += examples(name, dataset, work / POOL / INDEX_FOLDER, seed)
+    for folder in sorted(path for path in written_folders.FOLDER.iterdir() if path.is_dir()):
+        found += joined_examples(folder, work / written_folders.FOLDER.name / folder.name, seed)
     return found
 
 
 def examples(name: str, dataset: Dataset, folder: Path, seed: int) -> list[Example]:
     """All questions of a data set that have gold passages; `folder` is the index of its corpus."""
-    corpus = opened_corpus(dataset, folder)
+    corpus = opened_corpus(dataset.corpus, folder)
     ids = corpus_ids_by_document(corpus.snapshot, dataset)
     folds = np.random.default_rng(seed).integers(FOLDS, size=len(dataset.questions))
     found = []
@@ -115,20 +121,58 @@ def examples(name: str, dataset: Dataset, folder: Path, seed: int) -> list[Examp
         described = describe(corpus, question.question, CandidateSettings())
         if not question.supporting or described is None:
             continue
-        units = [described.scores.graph.passages[row] for row in described.candidates.rows]
-        passages = tuple(tuple(corpus_ids(unit, ids)) for unit in units)
+        units = described.scores.graph.passages(described.candidates.rows)
+        passages = tuple(tuple(corpus_ids(unit, ids)) for unit in units.values())
         supporting = frozenset(question.supporting)
         gold = np.array([not supporting.isdisjoint(names) for names in passages])
         found.append(Example(name, described, gold, int(fold), passages, supporting, question.hops))
     return found
 
 
-def opened_corpus(dataset: Dataset, folder: Path) -> Corpus:
-    """The data set's corpus with the structures that path search needs, built by rules."""
+def joined_examples(folder: Path, index: Path, seed: int) -> list[Example]:
+    """`PAIRS` random pairs of a written folder's questions, joined; the candidates that state one of their quotes are gold."""
+    corpus = opened_corpus(folder / "documents", index)
+    draw = random.Random(seed)
+    lines = (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    asked = [written_folders.Question(**json.loads(line)) for line in lines]
+    asked = [one for one in asked if one.kind == "span" and len(one.question) <= LONGEST]
+    draw.shuffle(asked)
+    found: list[Example] = []
+    for one, other in zip(asked[::2], asked[1::2], strict=False):
+        question = _joined(one.question, other.question, draw)
+        described = describe(corpus, question, CandidateSettings())
+        if described is None:
+            continue
+        units = list(described.scores.graph.passages(described.candidates.rows).values())
+        stated = [_stating(question, units, quote) for quote in (one.quote, other.quote)]
+        if all(0 < states.sum() <= MOST_STATING for states in stated):
+            named = [tuple(str(at) for at in (0, 1) if stated[at][place]) or ("",) for place in range(len(units))]
+            fold = draw.randrange(FOLDS)
+            found.append(
+                Example(JOINED, described, stated[0] | stated[1], fold, tuple(named), frozenset(("0", "1")), hops=2)
+            )
+        if len(found) == PAIRS:
+            break
+    return found
+
+
+def _joined(one: str, other: str, draw: random.Random) -> str:
+    one, other = one.strip().rstrip("?"), other.strip().rstrip("?")
+    return draw.choice(JOINS).format(one=one, other=other[0].lower() + other[1:], Other=other)
+
+
+def _stating(question: str, units: Sequence[Unit], quote: str) -> Booleans:
+    """Whether each unit states the quote."""
+    shown = Question("", question, (), shows=(quote,))
+    return np.array([settles(shown, [unit.text]) for unit in units])
+
+
+def opened_corpus(source: Path, folder: Path) -> Corpus:
+    """The corpus of a file or folder with the structures that path search needs, built by rules."""
     encoder = open_encoder("minilm")
     structures = with_foundations(STRUCTURES, structures_by_name(PassageLimits()))
     performer = Performer(OfflineLanguage(), rebuild=True)
-    update_index(folder, [dataset.corpus], encoder, structures, ReadingLimits(), Watcher(), performer)
+    update_index(folder, [source], encoder, structures, ReadingLimits(), Watcher(), performer)
     return Corpus(Snapshot.open(folder), lambda: encoder)
 
 
@@ -151,7 +195,7 @@ def learn(
     wanted: Sequence[Booleans],
     folds: Sequence[int],
     seed: int,
-) -> tuple[list[FloatMatrix], BoostedTrees]:
+) -> tuple[list[FloatMatrix], scoring.BoostedTrees]:
     """The held-out predictions of a stage for each question, as probabilities; and the trees of all folds."""
     predicted = [np.zeros(0, dtype=np.float32)] * len(values)
     for fold in range(FOLDS):
@@ -171,10 +215,10 @@ def _together(
     return np.concatenate([values[at] for at in chosen]), np.concatenate([wanted[at] for at in chosen])
 
 
-def gathered(names: Sequence[str], boosters: Sequence[Any]) -> BoostedTrees:
+def gathered(names: Sequence[str], boosters: Sequence[Any]) -> scoring.BoostedTrees:
     """The trees of several boosters, whose leaves add up to the mean of their log-odds."""
     trees = [_Flat.of(tree["tree_structure"]) for booster in boosters for tree in booster.dump_model()["tree_info"]]
-    return BoostedTrees(
+    return scoring.BoostedTrees(
         tuple(names),
         np.array([tree.features for tree in trees], dtype=np.int16),
         np.array([tree.thresholds for tree in trees], dtype=np.float32),
@@ -196,12 +240,12 @@ class _Flat:
     def of(cls, structure: dict[str, Any]) -> _Flat:
         flat = cls([], [], [], [])
         flat._add(structure)
-        spare = MOST_LEAVES - 1 - len(flat.features)
+        spare = scoring.MOST_LEAVES - 1 - len(flat.features)
         return cls(
             flat.features + [0] * spare,
             flat.thresholds + [np.float32(np.inf)] * spare,
             flat.masks + [255] * spare,
-            flat.leaves + [0.0] * (MOST_LEAVES - len(flat.leaves)),
+            flat.leaves + [0.0] * (scoring.MOST_LEAVES - len(flat.leaves)),
         )
 
     def _add(self, node: dict[str, Any]) -> None:
@@ -223,31 +267,32 @@ def _not_above(threshold: float) -> np.float32:
     return near if float(near) <= threshold else np.nextafter(near, np.float32(-np.inf))
 
 
-def train(trained: Sequence[Example], seed: int) -> tuple[PathScorer, list[FloatMatrix]]:
+def train(trained: Sequence[Example], seed: int) -> tuple[scoring.PathScorer, list[FloatMatrix]]:
     """The scorer, and the held-out scores of each question."""
     folds = [example.fold for example in trained]
     gold = [example.gold for example in trained]
     passages = [example.described.passages for example in trained]
     first, passage = learn("passage", PASSAGE_FEATURES, passages, gold, folds, seed)
     pairs = [
-        example.described.pairs(best_places(scored), scored) for example, scored in zip(trained, first, strict=True)
+        example.described.pairs(scoring.best_places(scored), scored)
+        for example, scored in zip(trained, first, strict=True)
     ]
     both = [known[pair.first] & known[pair.second] for known, pair in zip(gold, pairs, strict=True)]
     paired, pair_trees = learn("pair", PAIR_FEATURES, [pair.values for pair in pairs], both, folds, seed)
     values = _linked(trained, first, pairs, paired)
-    last, linked = learn("linked", LINKED_FEATURES, values, gold, folds, seed)
+    last, linked = learn("linked", scoring.LINKED_FEATURES, values, gold, folds, seed)
     scores = [
-        np.log(score / (1 - score)) + DIRECT * direct_share(example.described)
+        np.log(score / (1 - score)) + scoring.DIRECT * scoring.direct_share(example.described)
         for example, score in zip(trained, last, strict=True)
     ]
-    return PathScorer(passage, pair_trees, linked), scores
+    return scoring.PathScorer(passage, pair_trees, linked), scores
 
 
 def _linked(
     trained: Sequence[Example], first: Sequence[FloatMatrix], pairs: Sequence[Pairs], paired: Sequence[FloatMatrix]
 ) -> list[FloatMatrix]:
     return [
-        linked_features(example.described, scored, pair, likely)
+        scoring.linked_features(example.described, scored, pair, likely)
         for example, scored, pair, likely in zip(trained, first, pairs, paired, strict=True)
     ]
 
@@ -264,7 +309,7 @@ def measured(data: str, judged: Sequence[Example], orders: Sequence[Sequence[int
     for hops, means in ((0, summary.overall), *summary.by_hops):
         among = [example for example in judged if example.data == data and hops in (0, example.hops)]
         found = [example.supporting <= {name for names in example.passages for name in names} for example in among]
-        named = means.scores.named()
+        named = means.scores
         cells = [f"{named[name]:.3f}" for name in MEASURES]
         yield [data, str(hops or "all"), means.questions, f"{np.mean(found):.3f}", *cells]
 
@@ -292,20 +337,23 @@ def main() -> None:
         work = options.work or Path(temporary)
         trained = training_examples(work, options.seed)
         scorer, scores = train(trained, options.seed)
-        rows = [row for name in TRAINING for row in measured(name, trained, [_by_score(one) for one in scores])]
+        held_out = [_by_score(one) for one in scores]
+        rows = [row for name in (*TRAINING, JOINED) for row in measured(name, trained, held_out)]
         for name in filter(None, options.judge.split(",")):
             judged = examples(name, load_dataset(data_folder(name)), work / name / INDEX_FOLDER, options.seed)
-            orders = [in_order(one.described, scorer.judge(one.described), PathSettings().sure) for one in judged]
+            orders = [
+                scoring.in_order(one.described, scorer.judge(one.described), PathSettings().sure) for one in judged
+            ]
             rows += measured(name, judged, orders)
     print_table(("data", "hops", "questions", "all found", *MEASURES), rows)
     if not options.folds_only:
-        target = Path(path_scoring.__file__).parents[1] / "weights" / "paths.npz"
+        target = Path(scoring.__file__).parents[1] / "weights" / "paths.npz"
         content = written(scorer)
         target.write_bytes(content)
         print(f"wrote {len(content):,} bytes to {target}", file=sys.stderr)
 
 
-def written(scorer: PathScorer) -> bytes:
+def written(scorer: scoring.PathScorer) -> bytes:
     """The content that `scoring.read_scorer` reads."""
     arrays: dict[str, Any] = {}
     for stage, trees in {"passage": scorer.passage, "pair": scorer.pair, "linked": scorer.linked}.items():

@@ -57,7 +57,7 @@ UNUSED = tuple(
         *("models.encoder_factory", "models.local", "models.rerankers", "models.web_search", "models.remembered"),
         *("structures.catalogue", "structures.declaring", "structures.keyword_statistics", "corpus.writer"),
         *("recipes.settings", "recipes.trail", "recipes.hybrid", "recipes.answering", "recipes.closest"),
-        *("retrieval.paths", "retrieval.units.dense", "retrieval.units.pool_search"),
+        *("retrieval.paths", "retrieval.units.pool_search"),
     )
 )
 """What a search by keywords has no use for."""
@@ -65,7 +65,7 @@ UNUSED = tuple(
 ORDER = [
     {"types", "errors", "json_object", "notebook"},
     {"text"},
-    {"exhaustion", "fingerprints", "labels", "atomic_write"},
+    {"exhaustion", "fingerprints", "labels", "atomic_write", "setting_limits"},
     {"execution"},
     {"models"},
     {"language"},

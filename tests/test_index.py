@@ -30,7 +30,7 @@ from hoptrail.language.scripted import Quote, QuotedReading, QuotedStep, Scripte
 from hoptrail.recipes.closed_book import ClosedBook
 from hoptrail.recipes.registry import RECIPES
 from hoptrail.retrieval.corpus import QUESTION_LIMIT
-from hoptrail.retrieval.ranking import ranked
+from hoptrail.retrieval.rankings import ranked
 from hoptrail.types import Hit, Unit, Usage
 from world import FACTS, HashingEncoder, write_facts
 

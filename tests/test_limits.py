@@ -19,7 +19,6 @@ EXCEPTIONS = {
     "language/chat/performer.py:_TaskRun: methods": 16,
     "models/onnx_runtime.py:OnnxOperations: methods": 17,
     "models/remembered.py:RememberedReplies: methods": 18,
-    "recipes/rethinking.py:Rethinking: methods": 16,
     "serving/cli.py:index: parameters": 12,
     "serving/cli_evaluation.py:evaluate: lines of the function": 62,
     "serving/cli_evaluation.py:evaluate: parameters": 12,

@@ -22,7 +22,7 @@ from hoptrail.fingerprints import fingerprint
 from hoptrail.models.chat import ChatSettings
 from hoptrail.recipes.registry import RECIPES
 from hoptrail.recipes.settings import RecipeSettings
-from hoptrail.retrieval.units.hybrid import HybridSearchSettings
+from hoptrail.retrieval.units.unit_search import HybridSearchSettings
 from hoptrail.settings import Settings, load_settings, settings_from, to_toml
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,8 +24,8 @@ from hoptrail.evaluation.answer_scores import Rule, score_answer
 from hoptrail.models.learned import TRAINED, read_trained
 from hoptrail.models.reader import Reader, Reading, ToRead
 from training import made, sources
-from training.distractors import Distractors
 from training.examples import Example, Verdict
+from training.made import Distractors
 from training.manifest import PACKAGE
 from training.mixture import Pools, read_pools
 from training.sources import DATA
@@ -135,11 +134,7 @@ def kept_back(reader: Reader, pools: Pools, limit: int) -> Iterable[Figure]:
 
 
 def figures(weights: Path, data: Path, limit: int) -> Iterable[Figure]:
-    """All measurements, one figure after another.
-
-    Raises:
-        DataError: a question of the evaluation was learned from.
-    """
+    """All measurements, one figure after another. Raises: DataError: a question of the evaluation was learned from."""
     reader, trained = Reader(weights), read_trained(weights / TRAINED)
     steps = sub_questions(data / "musique")[: limit or None]
     hotpotqa = [
@@ -156,8 +151,7 @@ def figures(weights: Path, data: Path, limit: int) -> Iterable[Figure]:
     yield from kept_back(reader, read_pools(data, 0), limit or 1000)
 
 
-def main() -> int:
-    """See the module."""
+def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--weights", type=Path, default=PACKAGE)
     arguments.add_argument("--data", type=Path, default=DATA)
@@ -172,8 +166,7 @@ def main() -> int:
         )
     if options.out:
         options.out.write_text(json.dumps([asdict(figure) for figure in found], indent=1) + "\n", "utf-8")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

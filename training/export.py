@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,11 +21,10 @@ from numpy.typing import NDArray
 
 from hoptrail.models.learned import TRAINED, trained_on
 from hoptrail.models.minilm import WEIGHTS_SHA256
-from training.manifest import MANIFEST, PACKAGE, WEIGHTS, Manifest, Source, digest_of_file
+from training.manifest import MANIFEST, PACKAGE, WEIGHTS, Manifest, Source, digest_of_file, in_eight_bits
 from training.mixture import MULTI_HOP, READING, SHARES, read_pools
 from training.reader import COOLED
 from training.sources import DATA, read_lines
-from training.storage import in_eight_bits
 from training.written import FOLDER as WRITTEN
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -100,8 +98,7 @@ def export(checkpoints: Sequence[Path], out: Path, data: Path) -> Manifest:
     return manifest
 
 
-def main() -> int:
-    """See the module."""
+def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--checkpoint", type=Path, action="append", help=f"work/reader/{COOLED} by default")
     arguments.add_argument("--out", type=Path, default=PACKAGE)
@@ -109,8 +106,7 @@ def main() -> int:
     options = arguments.parse_args()
     manifest = export(options.checkpoint or [Path("work") / "reader" / COOLED], options.out, options.data)
     print(f"{options.out}: {manifest.steps} steps, {manifest.examples} examples, {manifest.pieces} word pieces")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

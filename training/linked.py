@@ -15,10 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from training import made
-from training.distractors import Distractors
 from training.examples import Example
-from training.made import Kinds
-from training.wording import phrase_of
+from training.made import Distractors, Kinds, phrase_of
 
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][\w.-]*\w(?: (?:(?:of|the|de|van) )?[A-Z][\w.-]*\w)*(?![\w'’-]| ['’])")
 _PERSONS = ("the person who", "the one who", "the man who", "the woman who", "whoever")

@@ -1,4 +1,5 @@
-"""Generates what the training sets lack: questions without an answer, table rows, and questions as people type them.
+"""Generates what the training sets lack: questions without an answer, table rows, questions about facts stated in a fixed form
+(dates of lives, who directed or founded what), and questions as people type them, as decomposition words them, as noun phrases.
 
 Every function takes a `random.Random`, so that the same seed makes the same examples.
 
@@ -9,15 +10,63 @@ that such questions lack: prices, telephone numbers, times.
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from calendar import month_name
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from training.distractors import Distractors
 from training.examples import Example, answered_at
+from training.sources import MultiHop
+
+_LONGER_WORD = re.compile(r"\w{3,}")
+_COMMON = 0.02
+"""Words in more than this share of the texts are ignored."""
+
+_TRIED = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Distractors:
+    """An index of texts by their rarer words."""
+
+    texts: Sequence[str]
+    places: dict[str, list[int]]
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> Distractors:
+        """The texts without repeats."""
+        once = list(dict.fromkeys(texts))
+        places: dict[str, list[int]] = defaultdict(list)
+        for place, text in enumerate(once):
+            for word in sorted(words_of(text)):
+                places[word].append(place)
+        most = max(3.0, _COMMON * len(once))
+        return cls(once, {word: found for word, found in places.items() if len(found) <= most})
+
+    def near(self, example: Example) -> list[str]:
+        """Texts that share the most with the question, best first, without its own text and those that name its answer."""
+        shared: dict[int, float] = defaultdict(float)
+        for word in sorted(words_of(example.question)):
+            found = self.places.get(word, ())
+            weight = math.log(len(self.texts) / max(1, len(found)))
+            for place in found:
+                shared[place] += weight
+        best = sorted(shared, key=lambda place: (-shared[place], place))[:_TRIED]
+        return [self.texts[place] for place in best if not _answers(self.texts[place], example)]
+
+
+def words_of(text: str) -> set[str]:
+    """The words of three letters and more, in lower case."""
+    return set(_LONGER_WORD.findall(text.lower()))
+
+
+def _answers(text: str, example: Example) -> bool:
+    own = text == example.text
+    return own or (example.verdict is None and example.answer.lower() in text.lower())
+
 
 _ASKED_KIND = re.compile(r"(?:what|which) (\w{3,}) (?:was|is|are|were|did|does|do|has|had|can|will) ", re.IGNORECASE)
 _KEYS = ("Name", "Item", "Title", "Entry", "Subject", "Project", "Member", "Part", "Course", "Site")
@@ -149,3 +198,134 @@ def without_answer(example: Example) -> Example | None:
     sentences = re.split(r"(?<=[.!?]) +", example.text)
     remaining = " ".join(sentence for sentence in sentences if example.answer.lower() not in sentence.lower())
     return example.unanswered_by(remaining, "made.without_answer") if len(remaining) >= 80 else None
+
+
+_DATE = r"(?:\d{1,2} )?(?:[A-Z][a-z]+ )?(?:\d{1,2}, )?\d{3,4}"
+_LIFE = re.compile(
+    rf"^[^(\n]{{2,80}}\([^()\d]*?(?P<born>{_DATE})[^()\d]*?(?:[–—-]+ ?[^()\d]*?(?P<died>{_DATE})[^()\d]*)?\)"
+)
+_WORD = r"(?:[A-Z]\.|[A-Z][\w'’-]+)"
+_NAME = rf"{_WORD}(?: (?:{_WORD}|de|van|von|da|di|la|le|du|der))*"
+_MADE_BY = re.compile(
+    rf"\b(?P<verb>directed|written|produced|composed|founded|published|designed|built|painted|edited|recorded|created) by "
+    rf"(?P<who>{_NAME})"
+)
+_MAKERS = {
+    "directed": "director",
+    "written": "writer",
+    "produced": "producer",
+    "composed": "composer",
+    "founded": "founder",
+    "published": "publisher",
+    "designed": "designer",
+    "built": "builder",
+    "painted": "painter",
+    "edited": "editor",
+    "recorded": "performer",
+    "created": "creator",
+}
+_PAST = {"written": "wrote"}
+_BORN = ("When was {} born?", "What is the date of birth of {}?", "{} date of birth", "In what year was {} born?")
+_DIED = ("When did {} die?", "What is the date of death of {}?", "{} date of death", "In what year did {} die?")
+_MADE = ("Who {past} {title}?", "Who is the {maker} of {title}?", "{title} {maker}", "Who was {title} {verb} by?")
+_BARE = re.compile(r" \(.*\)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A statement about a text's title at `text[start:end]`; `forms` are questions for it, with `{}` for a name."""
+
+    title: str
+    text: str
+    start: int
+    end: int
+    forms: tuple[str, ...]
+
+
+def facts(data: MultiHop) -> Iterator[Fact]:
+    """The facts of a set's passages."""
+    for identifier, passage in data.passages.items():
+        title = _BARE.sub("", str(passage["title"]))
+        shown = data.shown(identifier)
+        at = len(shown) - len(str(passage["text"]))
+        text = str(passage["text"])
+        if life := _LIFE.match(text):
+            yield Fact(title, shown, at + life.start("born"), at + life.end("born"), _BORN)
+            if life["died"]:
+                yield Fact(title, shown, at + life.start("died"), at + life.end("died"), _DIED)
+        creation = _MADE_BY.search(text)
+        if creation and creation.start() < 200:
+            verb = creation["verb"]
+            words = {"past": _PAST.get(verb, verb), "maker": _MAKERS[verb], "verb": verb, "title": "{}"}
+            forms = tuple(form.format(**words) for form in _MADE)
+            yield Fact(title, shown, at + creation.start("who"), at + creation.end("who"), forms)
+
+
+def stated(fact: Fact, others: Sequence[Fact], draw: random.Random) -> Example:
+    """A question about a fact; in a quarter of all cases about another title, or about something that its text does not state."""
+    form = draw.choice(fact.forms)
+    fate = draw.random()
+    if fate < 0.13:
+        other = draw.choice(others)
+        if other.title not in fact.text:
+            return Example("made.stated", form.format(other.title), fact.text, answered=False, helps=False)
+    if fate > 0.88:
+        maker = draw.choice([maker for verb, maker in _MAKERS.items() if verb not in fact.text])
+        if maker not in fact.text:
+            question = f"Who is the {maker} of {fact.title}?"
+            return Example("made.stated", question, fact.text, answered=False, helps=False)
+    return answered_at("made.stated", form.format(fact.title), fact.text, fact.start, fact.end)
+
+
+_FRAME = re.compile(
+    r"\b(?:what|which|who|whose|when|where|is|are|was|were|do|does|did|the|a|an|of|that|name)\b", re.IGNORECASE
+)
+_VERB = (
+    r"(?:is|was|were|has|had|can|could|will|won|wrote|led|made|gave|became|began|built|took|ran|sold|left|held|met|sent|"
+    r"found|taught|drew|sang|fought|brought|bought|kept|lost|came|went|[a-z]{3,}(?:ed|[^s\W\d]s))"
+)
+_WHO = re.compile(rf"^[Ww]ho ({_VERB} [^?]{{6,70}}?) ?\?*$")
+_WHICH = re.compile(rf"^(?:[Ww]hich|[Ww]hat) ([a-z]{{3,}}(?: [a-z]{{3,}})?) ({_VERB} [^?]{{6,70}}?) ?\?*$")
+
+
+def as_typed(example: Example, draw: random.Random) -> Example:
+    """The example with its question as people type it, or as decomposition words it.
+
+    One in ten is in lower case; one in twenty is terse, one misspelt, and one asks for a description if possible.
+    """
+    chance = draw.random()
+    if example.verdict is None and chance < 0.05:
+        return replace(example, question=terse(example.question))
+    if chance < 0.10:
+        return replace(example, question=misspelt(example.question, draw))
+    if chance < 0.20:
+        return replace(example, question=example.question.lower().rstrip("?. "))
+    if chance < 0.25 and (phrase := phrase_of(example.question)):
+        asker = "Who" if phrase.startswith("the person ") else "What"
+        return replace(example, question=f"{asker} is {phrase}?")
+    return example
+
+
+def terse(question: str) -> str:
+    """The question without its question words; unchanged if fewer than two others are left."""
+    words = _FRAME.sub(" ", question).strip(" ?").split()
+    return " ".join(words) if len(words) >= 2 else question
+
+
+def misspelt(question: str, draw: random.Random) -> str:
+    """The question with one letter of a longer word doubled, dropped or swapped with its neighbour."""
+    places = [found.start() for found in re.finditer(r"(?<=\w{2})[a-z](?=[a-z])", question)]
+    if not places:
+        return question
+    place = draw.choice(places)
+    letter, following = question[place], question[place + 1]
+    changed = draw.choice((letter + letter + following, following, following + letter))
+    return question[:place] + changed + question[place + 2 :]
+
+
+def phrase_of(question: str) -> str:
+    """The question as a noun phrase, `the person who founded Orrin Glass`; empty if its form does not allow it."""
+    if found := _WHO.match(question):
+        return f"the person who {found[1]}"
+    found = _WHICH.match(question)
+    return f"the {found[1]} that {found[2]}" if found else ""

@@ -1,10 +1,17 @@
-"""Describes the training data of the weights, in a JSON file beside them; `hoptrail.models.learned` has the full list."""
+"""The files that ship: weights in eight bits, and a description of their training data in a JSON file beside them.
+
+`hoptrail.models.reader.read_reader_weights` reads the weights; `hoptrail.models.learned` has the full list of the training data.
+"""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
 MANIFEST, WEIGHTS = "manifest.json", "weights.npz"
@@ -50,3 +57,16 @@ def digest_of_file(path: Path) -> str:
     """The SHA-256 of a file in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def in_eight_bits(tensors: Mapping[str, NDArray[np.float32]]) -> dict[str, NDArray[Any]]:
+    """Matrices as integers with a scale per row, as `hoptrail.models.reader` reads them; vectors in sixteen bits."""
+    stored: dict[str, NDArray[Any]] = {}
+    for name, values in tensors.items():
+        if values.ndim == 1:
+            stored[name] = values.astype(np.float16)
+            continue
+        scale = np.maximum(np.abs(values).max(axis=1, keepdims=True), 1e-12) / 127
+        stored[name] = np.rint(values / scale).astype(np.int8)
+        stored[f"{name}.scale"] = scale.astype(np.float32)
+    return stored

@@ -67,50 +67,16 @@ _OBJECTS = (
     ("empty directories", "folders with nothing in them", "empty"),
 )
 _WHEN = (
-    "",
-    "",
-    "",
-    "",
-    " at startup",
-    " during a restore",
-    " before each run",
-    " for every user",
-    " when the disk is full",
+    *[""] * 4,
+    *(" at startup", " during a restore", " before each run", " for every user", " when the disk is full"),
 )
 _TOOLS = ("backup", "sync", "netd", "mailer", "pack", "mirror", "watch", "render", "vault", "queue", "clean", "build")
 _VALUES = (
-    "5",
-    "10",
-    "64 MiB",
-    "30 seconds",
-    "no",
-    "yes",
-    "auto",
-    "16",
-    "1 hour",
-    "0.5",
-    "never",
-    "UTF-8",
-    "4096",
-    "weekly",
-)
+    "5", "10", "64 MiB", "30 seconds", "no", "yes", "auto", "16", "1 hour", "0.5", "never", "UTF-8", "4096", "weekly",
+)  # fmt: skip
 _WORDS = (
-    "max",
-    "no",
-    "with",
-    "fast",
-    "all",
-    "keep",
-    "use",
-    "force",
-    "extra",
-    "main",
-    "alt",
-    "raw",
-    "safe",
-    "local",
-    "full",
-)
+    "max", "no", "with", "fast", "all", "keep", "use", "force", "extra", "main", "alt", "raw", "safe", "local", "full",
+)  # fmt: skip
 _KINDS = {"option": "option", "flag": "option", "environment variable": "variable", "variable": "variable"}
 _KINDS |= {"setting": "directive", "directive": "directive", "command": "command", "configuration option": "directive"}
 

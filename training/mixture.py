@@ -13,12 +13,10 @@ from pathlib import Path
 
 from hoptrail.models.learned import fingerprint
 from training import made, sources
-from training.distractors import Distractors
 from training.examples import Example, is_kept_for_validation
 from training.linked import Links, linked, links_of
+from training.made import Distractors, Fact, as_typed, facts, stated
 from training.manuals import manual
-from training.stated import Fact, facts, stated
-from training.wording import as_typed
 from training.written import written
 
 ROUND = 1000

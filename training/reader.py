@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -173,8 +172,7 @@ def train(run: Run, supply: Iterator[Batch], work: Path, minutes: float, cool_mi
     run.save(work / COOLED)
 
 
-def main() -> int:
-    """See the module."""
+def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--work", type=Path, default=Path("work") / "reader")
     arguments.add_argument("--data", type=Path, default=DATA)
@@ -195,8 +193,7 @@ def main() -> int:
         run.load(options.work / EVEN)
     supply = rounds(run, read_pools(options.data, options.seed), tokenizer())
     train(run, supply, options.work, options.minutes, options.cool_minutes)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

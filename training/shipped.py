@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import sys
 from pathlib import Path
 
 import torch
@@ -22,8 +21,7 @@ from training.reader import EVEN, Progress, Settings, start_run
 SHIPPED = "shipped.pt"
 
 
-def main() -> int:
-    """See the module."""
+def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--work", type=Path, default=Path("work") / "reader")
     options = arguments.parse_args()
@@ -37,8 +35,7 @@ def main() -> int:
     run.progress = Progress(manifest.rounds, manifest.steps, manifest.examples, manifest.pieces)
     run.save(options.work / SHIPPED)
     shutil.copyfile(options.work / SHIPPED, options.work / EVEN)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -9,35 +9,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from functools import partial
 
 from benchmarks.peers.searched import Search, Searched, SearchJob, run_peers, search_all
 
 WORD = re.compile(r"\w+")
 
 
-class Bm25s:
+def bm25s_search(texts: Sequence[str], limit: int) -> Search:
     """bm25s with its default settings (Lucene's BM25, k1 = 1.5, b = 0.75) and its English stop words."""
+    import bm25s
 
-    def __init__(self, texts: Sequence[str]) -> None:
-        import bm25s
+    tokens = partial(bm25s.tokenize, stopwords="en", show_progress=False)
+    index = bm25s.BM25()
+    index.index(tokens(list(texts)), show_progress=False)
 
-        self._library = bm25s
-        self._index = bm25s.BM25()
-        self._index.index(self._tokens(texts), show_progress=False)
-
-    def search(self, question: str, limit: int) -> list[int]:
-        """Positions of the best texts, best first."""
-        found, _ = self._index.retrieve(self._tokens([question]), k=limit, show_progress=False)
+    def search(question: str) -> list[int]:
+        found, _ = index.retrieve(tokens([question]), k=limit, show_progress=False)
         return [int(position) for position in found[0]]
 
-    def _tokens(self, texts: Sequence[str]) -> Any:
-        return self._library.tokenize(list(texts), stopwords="en", show_progress=False)
-
-
-def bm25s_search(job: SearchJob) -> Search:
-    index = Bm25s(job.texts)
-    return lambda question: index.search(question, job.limit)
+    return search
 
 
 def rank_bm25_search(job: SearchJob) -> Search:
@@ -55,7 +46,7 @@ def rank_bm25_search(job: SearchJob) -> Search:
 
 
 def systems(job: SearchJob) -> Iterator[Searched]:
-    yield search_all("bm25s", "bm25s", lambda: bm25s_search(job), job)
+    yield search_all("bm25s", "bm25s", lambda: bm25s_search(job.texts, job.limit), job)
     yield search_all("rank_bm25", "rank-bm25", lambda: rank_bm25_search(job), job)
 
 

@@ -23,27 +23,15 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
-from benchmarks.common import (
-    Failed,
-    Origin,
-    data_folder,
-    in_hundredths,
-    origin_of_data,
-    parser,
-    percentile,
-    print_table,
-    try_measured,
-    write_results,
-)
+from benchmarks import common
 from benchmarks.peers.environments import interpreter
 from benchmarks.peers.searched import Search, Searched, SearchJob, read_searched, search_all
 
 from hoptrail import Index, Watcher
-from hoptrail.evaluation.corpus_sources import corpus_ids_by_document
 from hoptrail.evaluation.datasets import Dataset, load_dataset
 from hoptrail.evaluation.question_run import corpus_ids
 from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, JudgedRanking, summarise_retrieval
-from hoptrail.evaluation.runner import INDEX_FOLDER, index_corpus
+from hoptrail.evaluation.runner import INDEX_FOLDER, corpus_ids_by_document, index_corpus
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Kind, Unit
 
@@ -71,7 +59,7 @@ class Row:
     p50: float
     p95: float
     cpu: float
-    of: Origin
+    of: common.Origin
 
 
 @dataclass(frozen=True)
@@ -105,24 +93,21 @@ class Pieces:
         for question, positions in zip(self.dataset.questions, searched.found, strict=True):
             ranked = tuple(dict.fromkeys(name for position in positions for name in self.ids[position]))
             judged.append(JudgedRanking(ranked, frozenset(question.supporting), question.hops))
-        summary = summarise_retrieval(judged)
-        assert summary.overall is not None
         return Row(
             self.dataset.name,
             searched.system,
             searched.version,
             None if searched.system.startswith(OURS) else searched.build_seconds,
-            in_hundredths(summary.overall.scores.named()),
-            {hops: in_hundredths(means.scores.named()) for hops, means in summary.by_hops},
+            *common.summary_in_hundredths(summarise_retrieval(judged)),
             median(searched.milliseconds),
-            percentile(searched.milliseconds, 0.95),
+            common.percentile(searched.milliseconds, 0.95),
             median(searched.cpu_milliseconds),
-            origin_of_data(self.dataset.name),
+            common.origin_of_data(self.dataset.name),
         )
 
 
 def open_pieces(name: str, work: Path) -> Pieces:
-    dataset = load_dataset(data_folder(name))
+    dataset = load_dataset(common.data_folder(name))
     index = Index(work / INDEX_FOLDER / name)
     if not index.folder.exists():
         index_corpus(dataset, RECIPES.split(","), index, Watcher())
@@ -149,8 +134,8 @@ def peers(job: SearchJob, environments: Path, folder: Path) -> Iterator[Searched
         if python is None:
             print(f"{module} is left out: there is no environment {environment} in {environments}", file=sys.stderr)
             continue
-        ended = try_measured([python, "-m", f"benchmarks.peers.{module}", given, made])
-        if isinstance(ended, Failed):
+        ended = common.try_measured([python, "-m", f"benchmarks.peers.{module}", given, made])
+        if isinstance(ended, common.Failed):
             print(f"{module} is left out: {ended.why}", file=sys.stderr)
             continue
         yield from read_searched(made)
@@ -167,7 +152,7 @@ def measure(name: str, recipes: Sequence[str], work: Path, environments: Path) -
 
 
 def main() -> None:
-    arguments = parser(__doc__)
+    arguments = common.parser(__doc__)
     arguments.add_argument("--environments", type=Path, metavar="DIR", required=True)
     arguments.add_argument("--work", type=Path, metavar="DIR", help="keep indexes here")
     arguments.add_argument("--data", default="2wiki,hotpotqa,musique", metavar="A,B")
@@ -177,7 +162,7 @@ def main() -> None:
         work = options.work or Path(temporary)
         names, recipes = options.data.split(","), options.recipes.split(",")
         rows = [row for name in names for row in measure(name, recipes, work, options.environments)]
-    print_table(
+    common.print_table(
         ("data", "system", "version", "seconds to build", *MEASURES, "p50 ms", "p95 ms", "p50 CPU ms"),
         [
             (
@@ -188,7 +173,7 @@ def main() -> None:
             for row in rows
         ],
     )
-    print_table(
+    common.print_table(
         ("data", "system", "hops", *MEASURES),
         [
             (row.data, row.system, str(hops), *(f"{scores[name]:.1f}" for name in MEASURES))
@@ -196,7 +181,7 @@ def main() -> None:
             for hops, scores in row.by_hops.items()
         ],
     )
-    write_results(options.out, rows)
+    common.write_results(options.out, rows)
 
 
 if __name__ == "__main__":

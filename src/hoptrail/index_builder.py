@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hoptrail.corpus.copying import copy_index
+from hoptrail.corpus.head import Head
 from hoptrail.corpus.register import Withdrawn
 from hoptrail.corpus.shared_snapshot import SharedSnapshot
 from hoptrail.corpus.snapshot import Snapshot
@@ -104,11 +105,15 @@ class Building:
     def _structures(self, recipes: Sequence[str]) -> list[Structure]:
         """The structures that `recipes` need and those that the index already has, in the order they are built."""
         self.check(recipes)
-        names = needed_structures(recipes, self.settings.recipes)
-        if Snapshot.exists(self.folder):
-            with self.shared.reading() as snapshot:
-                names |= set(snapshot.head.structures)
-        return self._with_foundations(names)
+        return self._with_foundations(needed_structures(recipes, self.settings.recipes) | self._head.structures.keys())
+
+    @property
+    def _head(self) -> Head:
+        """The metadata of the last commit; empty before the first."""
+        if not Snapshot.exists(self.folder):
+            return Head()
+        with self.shared.reading() as snapshot:
+            return snapshot.head
 
     def _with_foundations(self, names: Iterable[str]) -> list[Structure]:
         return with_foundations(names, structures_by_name(self.settings.passages, self.settings.structures))
@@ -132,12 +137,9 @@ class Building:
     def _asks_model(self, recipes: Sequence[str], *, rebuild: bool) -> bool:
         if rebuild or self.settings.language != CHAT:
             return self.settings.language == CHAT
-        makers = set[str]()
-        if Snapshot.exists(self.folder):
-            with self.shared.reading() as snapshot:
-                makers = set(snapshot.head.languages.values())
         needed = self._with_foundations(needed_structures(built_by_model(recipes), self.settings.recipes))
-        return not makers <= {OFFLINE} or any(structure.needs_language for structure in needed)
+        paid = not set(self._head.languages.values()) <= {OFFLINE}
+        return paid or any(structure.needs_language for structure in needed)
 
     def _forget_replies(self) -> None:
         """Forget what a chat model said about documents that are no longer here."""

@@ -33,11 +33,6 @@ from hoptrail.syncing import USUAL, IndexingReport, ReadingOptions, read_all
 from hoptrail.types import Usage, content_id
 
 
-def never() -> bool:
-    """The default of `Watcher.stopped`."""
-    return False
-
-
 @dataclass(frozen=True, slots=True)
 class Watcher:
     """Callbacks of a run: `report` gets each step, `progress` the run as a whole, `spent` what language tasks have cost so far,
@@ -45,7 +40,7 @@ class Watcher:
     """
 
     report: Report = ignore
-    stopped: Callable[[], bool] = never
+    stopped: Callable[[], bool] = lambda: False
     spent: Callable[[Usage], None] = ignore
     say: Callable[[str], None] = ignore
     progress: Callable[[Progress], None] = ignore
@@ -263,15 +258,12 @@ def remove_documents(
     started = time.perf_counter()
     with writing_to(where, encoder.identity) as writer:
         withdrawn = withdraw(writer, names)
-        context = BuildContext(writer, encoder, ignore, _never_pause, _sole_maker(writer, language))
+        # Removing is a single commit, so it neither saves in between nor stops.
+        context = BuildContext(writer, encoder, ignore, pause=ignore, language=_sole_maker(writer, language))
         # Changed settings apply at the next update.
         settled = build(structures, context, writer.head.settled, as_built=True)
         writer.publish(Usage(seconds=time.perf_counter() - started), settled, {removal_mark(name) for name in names})
     return withdrawn
-
-
-def _never_pause() -> None:
-    """Removing is a single commit, so it neither saves in between nor stops."""
 
 
 def _sole_maker(writer: Writer, language: Language | None) -> Language | None:

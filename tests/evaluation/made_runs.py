@@ -8,8 +8,9 @@ from pathlib import Path
 from hoptrail.evaluation.answer_scores import AnswerScore, Rule
 from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.results import QuestionResult
-from hoptrail.evaluation.run_folder import EncoderRecord, Run, RunHeader, Versions
+from hoptrail.evaluation.run_folder import Run, RunHeader
 from hoptrail.evaluation.trail_records import HitRecord, HopRecord, ReadingRecord, TrailRecord
+from hoptrail.models.encoder import EncoderIdentity
 from hoptrail.types import Kind, Verdict
 
 
@@ -48,8 +49,8 @@ def made_run(recipe: str, questions: Iterable[Question], results: Iterable[Quest
         structures=(),
         pool_size=3,
         outside_pool=(),
-        encoder=EncoderRecord("hashing", "0", 64),
-        versions=Versions("0", "3"),
+        encoder=EncoderIdentity("hashing", "0", 64),
+        versions={"hoptrail": "0", "python": "3"},
     )
     return Run(
         Path("/runs") / f"tiny-{recipe}", header, tuple(questions), {result.question: result for result in results}

@@ -15,7 +15,8 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.evaluation.datasets import Dataset, Question, load_dataset
 from hoptrail.evaluation.oracle import OracleLanguage
 from hoptrail.evaluation.question_run import PerQuestion
-from hoptrail.evaluation.reports import OracleShare, summarise_oracle
+from hoptrail.evaluation.reports import oracle_share
+from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.runner import RecipeRun
 from hoptrail.indexing import Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
@@ -128,7 +129,7 @@ class TestReporting:
         held = PerQuestion(language.name, lambda: language)
         recipe = open_recipe("selfask", corpus, held, RecipeSettings(), limit=1)
         only = options.get("retrieval_only", False)
-        return RecipeRun("selfask", recipe, held, dataset, work).run(Watcher(), retrieval_only=only).to_json()
+        return RecipeRun("selfask", recipe, held, dataset, work).run(Watcher(), retrieval_only=only).content
 
     def test_the_share_that_a_perfect_reader_would_answer(
         self, corpus: Corpus, dataset: Dataset, tmp_path: Path
@@ -148,9 +149,12 @@ class TestReporting:
         assert "oracle_answerable" not in offline.keys() | retrieved.keys()
 
     def test_questions_without_gold_passages_are_left_out(self) -> None:
-        answered = [(0, True), (2, True), (2, False), (3, False), (3, False)]
-        assert summarise_oracle(answered) == OracleShare(0.25, ((2, 0.5), (3, 0.0)))
-        assert summarise_oracle([(0, True)]) is None
+        questions = [Question("q", "?", ("yes",), supporting=tuple("abc"[:hops])) for hops in (0, 2, 2, 3, 3)]
+        predictions = ("yes", "yes", None, None, None)
+        results = [QuestionResult("q", given, given is None, None, None, ()) for given in predictions]
+        by_hops = {"2": 0.5, "3": 0.0}
+        assert oracle_share(questions, results) == {"oracle_answerable": 0.25, "oracle_answerable_by_hops": by_hops}
+        assert oracle_share(questions[:1], results[:1]) == {}
 
     def test_the_command_line_evaluates_with_it(
         self, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

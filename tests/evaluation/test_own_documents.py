@@ -185,7 +185,7 @@ def test_right_and_wrong_are_tested_between_runs() -> None:
     means = {score.measure: score for score in comparison.scores if score.run == "trail"}
     assert (means["right"].mean, means["wrong"].mean, means["shows@5"].mean) == (1.0, 0.0, 1.0)
     assert "em" not in means
-    tested = {name for name, score in means.items() if score.difference is not None and score.difference.significant}
+    tested = {name for name, score in means.items() if score.significant}
     assert tested == {"right", "wrong"}
     assert [one.risk for one in comparison.confidences] == [1.0, 0.0]
     assert tables_of(comparison)[0].header[1:5] == ("right", "shown", "wrong", "shows@5")

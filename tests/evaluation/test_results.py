@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -312,14 +312,14 @@ def test_a_report_has_exactly_the_documented_keys_and_counts_missing_results() -
 def test_with_retrieval_only_there_are_no_answer_scores() -> None:
     results = {name: replace(result, prediction=None, score=None) for name, result in GIVEN.items()}
 
-    recipe = summarise_recipe(QUESTIONS, results, pool_size=5, fingerprint="f1", retrieval_only=True).to_json()
+    recipe = summarise_recipe(QUESTIONS, results, pool_size=5, fingerprint="f1", retrieval_only=True).content
 
     assert {"em", "f1", "precision", "recall", "intervals", "answers_by_hops"}.isdisjoint(recipe)
     assert recipe["retrieval"]["recall@2"] == 1.25 / 4
 
 
 def test_without_any_gold_passage_retrieval_is_null_not_zero() -> None:
-    recipe = summarise_recipe(QUESTIONS[4:], GIVEN, pool_size=5, fingerprint="f1").to_json()
+    recipe = summarise_recipe(QUESTIONS[4:], GIVEN, pool_size=5, fingerprint="f1").content
 
     assert (recipe["retrieval"], recipe["by_hops"], recipe["without_gold"]) == (None, {}, 1)
     assert recipe["packed"] is None
@@ -328,10 +328,10 @@ def test_without_any_gold_passage_retrieval_is_null_not_zero() -> None:
 def test_a_failed_question_scores_zero_whatever_its_record_says() -> None:
     results = {"q1": replace(ANSWERED, error="the evidence could not be verified")}
 
-    report = summarise_recipe(QUESTIONS[:1], results, pool_size=5, fingerprint="f1")
+    report = summarise_recipe(QUESTIONS[:1], results, pool_size=5, fingerprint="f1").content
 
-    assert report.answers is not None
-    assert (report.failed, report.answers.means) == (1, MISSED)
+    assert report["failed"] == 1
+    assert report.items() >= asdict(MISSED).items()
 
 
 def test_results_of_other_questions_change_nothing() -> None:

@@ -16,7 +16,8 @@ from hoptrail.evaluation.runner import evaluate
 from hoptrail.index_builder import Building
 from hoptrail.indexing import Watcher
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.recipes.bm25 import Bm25, Bm25Settings
+from hoptrail.recipes.bm25 import Bm25
+from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.settings import RecipeSettings
 
 # --- going on
@@ -112,7 +113,7 @@ def finished(bench: Bench) -> Bench:
 
 
 def test_another_setting_of_the_recipe(finished: Bench) -> None:
-    finished.settings = Settings(recipes=replace(RecipeSettings(), bm25=Bm25Settings(k=1)))
+    finished.settings = Settings(recipes=replace(RecipeSettings(), bm25=PassageSettings(k=1)))
     assert repeated_questions(finished) == ["q1", "q2", "q3", "q4"]
     finished.settings = Settings()
     assert repeated_questions(finished) == []
@@ -201,5 +202,5 @@ def test_another_data_set_of_the_same_name(finished: Bench, tmp_path: Path) -> N
     index.encoder = finished.encoder
     report = evaluate(load_dataset(elsewhere.data), ["bm25"], index, finished.work, "offline", Watcher())
     ((_, result),) = report.recipes
-    assert result.pool_size == 1
+    assert result.content["pool_size"] == 1
     assert finished.stored_results()[-1]["passages"] == ["z"]

@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import ir_measures
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.retrieval_measures import (
     DEEPEST_CUTOFF,
     FULL_CUTOFFS,
     RECALL_CUTOFFS,
+    TOKEN_BUDGETS,
     JudgedRanking,
     RetrievalMeans,
-    RetrievalScores,
+    Showing,
     average_precision_at,
     full_at,
     hit_at,
+    packed_recall,
     project_to_passages,
     recall_at,
     reciprocal_rank_at,
     score_retrieval,
+    shown_documents,
     summarise_retrieval,
 )
-from hoptrail.types import Hit, Kind, Span, Unit
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.types import Document, Hit, Kind, Span, Unit, Usage
+from world import FACTS, HashingEncoder, make_document, make_passage
 
 PASSAGES = [f"p{number}" for number in range(30)]
 RANKED = st.permutations(PASSAGES).flatmap(lambda ids: st.integers(0, 30).map(lambda length: ids[:length]))
+NAMES = ["recall@2", "recall@5", "recall@10", "recall@20", "full@5", "full@10"]
 GOLD = st.sets(st.sampled_from([*PASSAGES, "never indexed"]), min_size=1, max_size=8)
 
 
@@ -41,8 +50,10 @@ def test_recall_equals_ir_measures(found: list[str], gold: set[str]) -> None:
 
     theirs = ir_measures.calc_aggregate(list(measures.values()), judgements, run)
 
-    ours = score_retrieval(found, gold).recall
-    assert ours == tuple(pytest.approx(theirs[measures[k]], abs=1e-12) for k in RECALL_CUTOFFS)
+    ours = score_retrieval(found, gold)
+    assert [ours[f"recall@{k}"] for k in RECALL_CUTOFFS] == [
+        pytest.approx(theirs[measures[k]], abs=1e-12) for k in RECALL_CUTOFFS
+    ]
 
 
 @given(found=RANKED, gold=GOLD)
@@ -59,9 +70,11 @@ def test_hits_map_and_mrr_equal_ir_measures(found: list[str], gold: set[str]) ->
 
 @given(found=RANKED, gold=GOLD)
 def test_full_is_one_if_no_gold_passage_is_missing(found: list[str], gold: set[str]) -> None:
-    expected = tuple(float(all(passage in found[:k] for passage in gold)) for k in FULL_CUTOFFS)
+    scores = score_retrieval(found, gold)
 
-    assert score_retrieval(found, gold).full == expected
+    assert [scores[f"full@{k}"] for k in FULL_CUTOFFS] == [
+        float(all(passage in found[:k] for passage in gold)) for k in FULL_CUTOFFS
+    ]
 
 
 def test_by_hand() -> None:
@@ -74,16 +87,7 @@ def test_by_hand() -> None:
 
 
 def test_names_carry_the_cutoffs() -> None:
-    scores = RetrievalScores(recall=(0.1, 0.2, 0.3, 0.4), full=(0.5, 0.6))
-
-    assert scores.named() == {
-        "recall@2": 0.1,
-        "recall@5": 0.2,
-        "recall@10": 0.3,
-        "recall@20": 0.4,
-        "full@5": 0.5,
-        "full@10": 0.6,
-    }
+    assert list(score_retrieval(["a"], ["a"])) == NAMES
     assert DEEPEST_CUTOFF == 20
 
 
@@ -104,10 +108,10 @@ def test_means_overall_and_by_hops() -> None:
 
     summary = summarise_retrieval(rankings)
 
-    two = RetrievalMeans(2, RetrievalScores((0.5, 0.5, 0.5, 0.5), (0.5, 0.5)))
-    four = RetrievalMeans(1, RetrievalScores((0.25, 0.5, 0.5, 0.5), (0.0, 0.0)))
+    two = RetrievalMeans(2, dict.fromkeys(NAMES, 0.5))
+    four = RetrievalMeans(1, dict(zip(NAMES, (0.25, 0.5, 0.5, 0.5, 0.0, 0.0), strict=True)))
     assert summary.by_hops == ((2, two), (4, four))
-    assert summary.overall == RetrievalMeans(3, RetrievalScores((1.25 / 3, 0.5, 0.5, 0.5), (1 / 3, 1 / 3)))
+    assert summary.overall == RetrievalMeans(3, dict(zip(NAMES, (1.25 / 3, 0.5, 0.5, 0.5, 1 / 3, 1 / 3), strict=True)))
     assert summary.without_gold == 1
 
 
@@ -150,3 +154,62 @@ def test_a_ranking_of_passages_alone_is_unchanged_but_for_repeats(found: list[st
     passages = project_to_passages(ranking, lambda unit: [unit.id])
 
     assert passages == sorted(set(found), key=found.index)
+
+
+DOCUMENTS = {title: make_document(title, text) for title, text in FACTS.items()}
+BY_ID = {document.id: document for document in DOCUMENTS.values()}
+
+
+def fetch(ids: set[str]) -> Mapping[str, Document]:
+    return {name: BY_ID[name] for name in ids}
+
+
+def summary(text: str, *titles: str) -> Unit:
+    spans = tuple(Span(DOCUMENTS[title].id, 0, len(DOCUMENTS[title].text)) for title in titles)
+    return Unit("s2x", Kind.SUMMARY, "", text, spans)
+
+
+def titles(found: tuple[str, ...]) -> list[str]:
+    return [BY_ID[name].title for name in found]
+
+
+def test_a_summary_shows_only_what_it_keeps_word_for_word() -> None:
+    kept = summary("Dunmere is a port. Rivers flow.", "Isk", "Dunmere", "Lindeth")
+    assert titles(shown_documents(kept, fetch)) == ["Dunmere"]
+    assert shown_documents(summary("All of them are places.", "Isk", "Dunmere"), fetch) == ()
+
+
+def test_a_title_in_place_of_a_pronoun_counts_as_the_same_sentence() -> None:
+    turned = summary("Orla Finch designed the Tallow Bridge in 1871.", "Orla Finch", "Dunmere")
+    assert titles(shown_documents(turned, fetch)) == ["Orla Finch"]
+    assert shown_documents(summary("Orla Finch is a port.", "Orla Finch", "Dunmere"), fetch) == ()
+
+
+def test_other_kinds_show_their_sources() -> None:
+    spans = tuple(Span(DOCUMENTS[title].id, 0, 5) for title in ("Isk", "Dunmere", "Isk"))
+    assert titles(shown_documents(Unit("a1", Kind.AGGREGATE, "x", "1\n2\n3", spans), fetch)) == ["Isk", "Dunmere"]
+
+
+@pytest.fixture
+def showing(tmp_path: Path) -> Showing:
+    encoder = HashingEncoder()
+    with writing_to(tmp_path, encoder.identity) as writer:
+        writer.put_documents(list(DOCUMENTS.values()))
+        writer.publish(Usage())
+    corpus = Corpus(Snapshot.open(tmp_path), lambda: encoder)
+    return Showing(corpus, {document.id: [title] for title, document in DOCUMENTS.items()})
+
+
+def test_units_beyond_the_budget_do_not_count(showing: Showing) -> None:
+    long = "word " * 4 * TOKEN_BUDGETS[0]
+    units = [make_passage(DOCUMENTS["Isk"]), Unit("p0", Kind.PASSAGE, "", long, (Span("d0", 0, len(long)),))]
+    units.append(make_passage(DOCUMENTS["Dunmere"]))
+    ranking = tuple(Hit(unit, 1.0 / place, "test") for place, unit in enumerate(units, 1))
+    assert packed_recall(ranking, ["Isk", "Dunmere"], showing) == (1.0, 1.0)
+    assert packed_recall(ranking[1:], ["Isk", "Dunmere"], showing) == (0.0, 0.0)
+    assert packed_recall(ranking[:1], ["Isk", "Dunmere"], showing) == (0.5, 0.5)
+
+
+def test_without_gold_or_without_hits(showing: Showing) -> None:
+    assert packed_recall((), [], showing) == ()
+    assert packed_recall((), ["Isk"], showing) == (0.0, 0.0)

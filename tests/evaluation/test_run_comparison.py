@@ -67,20 +67,18 @@ def test_values_by_hand() -> None:
 def test_differences_are_paired_and_corrected_within_a_breakdown() -> None:
     """Six wins without a loss have p = 2/64, twelve 2/4096; four measures are tested overall: em, f1, recall@5, full@5."""
     comparison = two_runs()
-    differences = {
-        score.measure: score.difference for score in comparison.scores if score.group is comparison.groups[0]
-    }
-    em, recall = differences["em"], differences["recall@5"]
-    assert em is not None
-    assert recall is not None
-    assert em.paired == paired_difference([0.0] * 12, [1.0] * 6 + [0.0] * 6, seed=0)
-    assert em.paired.p == 2 / 64
+    scores = {score.measure: score for score in comparison.scores if score.group is comparison.groups[0]}
+    em, recall = scores["em"], scores["recall@5"]
+    assert em.difference is not None
+    assert recall.difference is not None
+    assert em.difference == paired_difference([0.0] * 12, [1.0] * 6 + [0.0] * 6, seed=0)
+    assert em.difference.p == 2 / 64
     assert em.corrected == pytest.approx(3 * 2 / 64)
     assert not em.significant
-    assert recall.paired.p == 2 / 4096
+    assert recall.difference.p == 2 / 4096
     assert recall.corrected == pytest.approx(4 * 2 / 4096)
     assert recall.significant
-    assert differences["answered"] is None
+    assert scores["answered"].difference is None
     assert all(score.difference is None for score in comparison.scores if score.run == "bm25")
 
 
@@ -235,7 +233,7 @@ def test_a_page_without_the_extra_says_what_to_install() -> None:
     code = (
         "import sys; sys.modules['altair'] = sys.modules['vl_convert'] = None\n"
         "from hoptrail.evaluation import plots\n"
-        "for needed in (plots._altair, plots._library):\n"
+        "for needed in (lambda: plots._extra('altair'), plots._library):\n"
         "    try: needed()\n"
         "    except ValueError as error: print(error)\n"
     )

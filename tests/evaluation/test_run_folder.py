@@ -18,7 +18,8 @@ from hoptrail.errors import DataError, EndpointRefused, Interrupted, UsageError
 from hoptrail.evaluation.run_folder import Run, open_run
 from hoptrail.evaluation.trail_records import TrailRecord, TrailsFile, read_trails
 from hoptrail.indexing import Watcher
-from hoptrail.recipes.bm25 import Bm25, Bm25Settings
+from hoptrail.recipes.bm25 import Bm25
+from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.settings import settings_from
 
@@ -49,10 +50,10 @@ def test_the_header_of_a_run(bench: Bench) -> None:
     assert run.name.startswith("tiny-bm25-offline-")
     header = run.header
     assert (header.data, header.recipe, header.language, header.pool_size) == ("tiny", "bm25", "offline", 3)
-    assert header.settings == report.fingerprint
+    assert header.settings == report.content["fingerprint"]
     assert (header.encoder.name, header.encoder.dimension) == ("hashing", 64)
     assert (header.outside_pool, header.structures[0][0]) == ((), "passages")
-    assert header.versions.hoptrail
+    assert header.versions["hoptrail"]
     assert [question.id for question in run.questions] == ["q1", "q2", "q3", "q4"]
     assert run.questions[0].supporting == ("a", "b")
     content = tomllib.loads((run.path / "settings.toml").read_text())
@@ -102,7 +103,7 @@ def test_retrieval_alone_leaves_the_ranking(bench: Bench) -> None:
 
 def test_other_settings_and_presets_are_other_runs(bench: Bench) -> None:
     bench.run(replies=None)
-    bench.settings = Settings(recipes=replace(RecipeSettings(), bm25=Bm25Settings(k=1)))
+    bench.settings = Settings(recipes=replace(RecipeSettings(), bm25=PassageSettings(k=1)))
     bench.run(replies=None)
     bench.run("hirag", "hirag:no-rethink", replies=None, retrieval_only=True)
     names = [folder.name.rpartition("-")[0] for folder in runs(bench)]

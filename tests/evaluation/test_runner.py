@@ -21,7 +21,7 @@ from hoptrail.errors import DataError, HoptrailError, UsageError
 from hoptrail.evaluation.question_run import corpus_ids
 from hoptrail.indexing import Watcher
 from hoptrail.models.chat import ChatSettings
-from hoptrail.recipes.dense import DenseSettings
+from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.registry import RECIPES
 
 REPORT = ["data", "questions", "language", "recipes"]
@@ -97,9 +97,9 @@ def test_the_cost_of_a_recipe_does_not_depend_on_earlier_runs(bench: Bench, monk
     with serving(FakeAI(by_task({"answer": {"steps": [], "answer": "Isk", "confidence": 0.5}}))) as fake:
         point_at(fake, monkeypatch)
         both = bench.run("dense", "hybrid", replies=None, language="chat", limit=1)
-        bench.settings = replace(bench.settings, recipes=replace(bench.settings.recipes, dense=DenseSettings(k=9)))
+        bench.settings = replace(bench.settings, recipes=replace(bench.settings.recipes, dense=PassageSettings(k=9)))
         again = bench.run("dense", replies=None, language="chat", limit=1)
-    costs = {(report.calls, report.tokens) for _, report in (*both.recipes, *again.recipes)}
+    costs = {(report.content["calls"], report.content["tokens"]) for _, report in (*both.recipes, *again.recipes)}
     assert costs == {(1, fake.bill.prompt_tokens + fake.bill.completion_tokens)}
     assert fake.bill.calls == 1
 
@@ -126,9 +126,10 @@ def test_an_invalid_question_does_not_affect_others(bench: Bench) -> None:
     bench.write("questions.jsonl", [{**QUESTIONS[0], "question": "Why? " * 3000}, QUESTIONS[1]])
     ((_, report),) = bench.run(replies=REPLIES[:1]).recipes
     assert [(name, "at most 8,000" in reason) for name, reason in report.failures] == [("q1", True)]
-    assert (report.n, report.failed, report.abstained) == (2, 1, 0)
-    assert report.to_json()["em"] == 1 / 2
-    assert report.to_json()["retrieval"]["recall@20"] == 1 / 2
+    content = report.content
+    assert (content["n"], content["failed"], content["abstained"]) == (2, 1, 0)
+    assert content["em"] == 1 / 2
+    assert content["retrieval"]["recall@20"] == 1 / 2
 
 
 def test_a_failed_hop_is_no_failed_question(bench: Bench) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
-from training.storage import in_eight_bits
+from training.manifest import in_eight_bits
 
 from hoptrail.errors import ModelUnavailable
 from hoptrail.models import reader as reader_module

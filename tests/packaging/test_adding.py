@@ -18,9 +18,9 @@ RECIPE = '''"""The best passages by keywords, and few of them."""
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from hoptrail.recipes.passage_settings import PassageSettings
+from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
-from hoptrail.retrieval.units.keyword import keyword_search
+from hoptrail.retrieval.units.unit_search import keyword_search
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,9 @@ from hoptrail.language.tasks import (
     Task,
 )
 from hoptrail.models.prompt_text import estimated_tokens
-from hoptrail.recipes.chainrag import CARRIED, Chainrag, ChainragSettings
-from hoptrail.recipes.sentence_search import SentenceSearchSettings
+from hoptrail.recipes.chainrag import CARRIED, Chainrag, ChainragSettings, SentenceSearchSettings
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.units.dense import dense_search
+from hoptrail.retrieval.units.unit_search import dense_search
 from hoptrail.types import Kind, Verdict
 from recipes.chain_world import (
     BORN,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import ScriptedLanguage
 from hoptrail.language.tasks import Integrate, Read, Reading, Recall, Sample, Samples
+from hoptrail.recipes.answering import MEMORY
 from hoptrail.recipes.closed_book import ClosedBook
 from hoptrail.recipes.cot import Cot, CotSettings
 from hoptrail.recipes.raptor import Raptor, RaptorSettings
 from hoptrail.recipes.voting import VotingSettings
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.units.engines import MEMORY
 from hoptrail.types import Answer, Verdict
 from recipes.chain_world import RecordingLanguage, reading
 

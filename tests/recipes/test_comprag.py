@@ -20,10 +20,9 @@ from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.triples.composition import CompositionSettings
 from hoptrail.retrieval.triples.graph import LocalGraph, TripleGraphSettings, local_graph, pagerank
 from hoptrail.retrieval.triples.space import TripleSpaceSettings
-from hoptrail.retrieval.triples.stored import StoredTriples
+from hoptrail.retrieval.triples.stored import stored_triples
 from hoptrail.retrieval.triples.unbinding import UnbindingSettings, fillers
-from hoptrail.retrieval.units.dense import dense_search
-from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
+from hoptrail.retrieval.units.unit_search import HybridSearchSettings, dense_search, hybrid_search
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages
@@ -275,7 +274,7 @@ def test_every_preset_answers_with_citations_and_can_be_repeated(preset: str, co
 
 
 def test_every_triple_stands_in_its_passage(corpus: Corpus) -> None:
-    stored = StoredTriples.of(corpus.snapshot)
+    stored = stored_triples(corpus.snapshot)
     passages = {unit.id: unit for unit in corpus.snapshot.units(Kind.PASSAGE)}
     assert stored.ids == tuple(sorted(stored.ids))
     for (subject, _, object_), place in zip(stored.slots, stored.passages, strict=True):

@@ -22,11 +22,11 @@ from hoptrail.language.tasks import (
     Step,
     Verify,
 )
+from hoptrail.recipes.answering import MEMORY
 from hoptrail.recipes.hirag import Hirag, HiragSettings, word_overlap
 from hoptrail.recipes.rethinking import RethinkSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pages.hierarchy import HierarchySettings
-from hoptrail.retrieval.units.engines import MEMORY
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.profiles import Profiles
 from hoptrail.types import Document, Kind, Verdict

@@ -30,11 +30,11 @@ from hoptrail.recipes.chainrag import Chainrag, ChainragSettings
 from hoptrail.recipes.comprag import Comprag
 from hoptrail.recipes.hirag import Hirag, HiragSettings
 from hoptrail.recipes.papers import shipped_papers
+from hoptrail.recipes.rethinking import FALLBACK
 from hoptrail.recipes.sunar import Sunar
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.passages.adaptive import AdaptiveSettings
 from hoptrail.retrieval.triples.graph import LocalGraph, local_graph
-from hoptrail.retrieval.units.engines import FALLBACK
 from hoptrail.structures.sentence_graph import KINDS
 from hoptrail.types import Answer, Kind, Usage
 from recipes.presets_world import build

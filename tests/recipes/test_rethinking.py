@@ -14,12 +14,12 @@ from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Failure, Output, ScriptedLanguage
 from hoptrail.language.tasks import Clarify, Decompose, Decomposition, Read, Reading, Recall, Step, Task, Verify
 from hoptrail.models.web_search import WebSearchSettings
+from hoptrail.recipes.answering import MEMORY, ONLINE
 from hoptrail.recipes.hirag import Hirag, HiragSettings
-from hoptrail.recipes.rethinking import Rethinking, RethinkSettings, SubQuestion, memory_draws
+from hoptrail.recipes.rethinking import FALLBACK, Rethinking, RethinkSettings, SubQuestion, memory_draws, search_corpus
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pages.hierarchy import HierarchySettings
-from hoptrail.retrieval.units.engines import FALLBACK, MEMORY, ONLINE, LocalEngine
-from hoptrail.retrieval.units.hybrid import HybridSearchSettings
+from hoptrail.retrieval.units.unit_search import HybridSearchSettings
 from hoptrail.types import Kind, Span, Verdict
 from recipes.chain_world import Script, check, reading
 from recipes.hirag_world import (
@@ -112,7 +112,7 @@ def test_each_level_of_rethinking_can_be_off(
 def test_when_all_attempts_fail_the_corpus_is_searched_as_a_whole(corpus: Corpus) -> None:
     recipe = hirag(corpus, [*[NOTHING] * 4, *accepted("Jonas Pell", OWNS)], ALONE, fallback_k=5)
     answer = recipe.answer(OWNER)
-    expected = LocalEngine(corpus, HybridSearchSettings()).search(OWNER, 5)
+    expected = search_corpus(corpus, HybridSearchSettings(), OWNER, 5)
     assert reads_of(recipe)[4] == tuple(hit.unit for hit in expected)
     assert {hit.channel for hit in answer.trail.hops[0].hits[:5]} == {FALLBACK}
     assert answer.trail.hops[0].hits[0].unit.text == OWNS
@@ -185,8 +185,8 @@ def test_a_tie_of_titles_asks_the_enriched_question(corpus: Corpus) -> None:
     ]
     recipe = hirag(corpus, script, fallback_k=3)
     answer = recipe.answer("How long is the river that flows through Wrenmouth?")
-    engine = LocalEngine(corpus, HybridSearchSettings())
-    assert reads_of(recipe)[1] == tuple(hit.unit for hit in engine.search(REWORDED, 3))
+    enriched = search_corpus(corpus, HybridSearchSettings(), REWORDED, 3)
+    assert reads_of(recipe)[1] == tuple(hit.unit for hit in enriched)
     assert clarified(recipe) == [Clarify(ISK, "Isk", "Which river flows through Wrenmouth? the Isk")]
     asked = [task.question for task in recipe.language.tasks if isinstance(task, Read)]  # type: ignore[attr-defined]
     assert asked[1] == ISK, "what is asked of the texts stays as it was"
@@ -200,7 +200,7 @@ def test_without_an_earlier_answer_the_whole_question_goes_along(corpus: Corpus)
     script: Script = [(Decompose, Decomposition((ISK,))), (Clarify, REWORDED), (Read, Reading("90 km"))]
     recipe = hirag(corpus, script, fallback_k=3)
     recipe.answer(whole)
-    enriched = LocalEngine(corpus, HybridSearchSettings()).search(REWORDED, 3)
+    enriched = search_corpus(corpus, HybridSearchSettings(), REWORDED, 3)
     assert reads_of(recipe)[0] == tuple(hit.unit for hit in enriched)
     assert clarified(recipe) == [Clarify(ISK, "Isk", whole)]
 

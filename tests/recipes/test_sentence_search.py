@@ -11,10 +11,9 @@ from hoptrail.language.tasks import (
     Read,
     Reading,
 )
-from hoptrail.recipes.chainrag import ChainragSettings
-from hoptrail.recipes.sentence_search import SentenceSearch, SentenceSearchSettings
+from hoptrail.recipes.chainrag import ChainragSettings, SentenceSearch, SentenceSearchSettings
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.units.dense import dense_search
+from hoptrail.retrieval.units.unit_search import dense_search
 from hoptrail.structures.catalogue import StructureSettings
 from hoptrail.structures.sentence_graph import SentenceGraphSettings
 from hoptrail.types import Hit, Kind, Ranking

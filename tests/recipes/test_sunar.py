@@ -32,7 +32,7 @@ from hoptrail.recipes.answering import CitedHop
 from hoptrail.recipes.sunar import MetaReasoningSettings, Sunar, SunarSettings, best_of_hops
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.passages.adaptive import AdaptiveSettings
-from hoptrail.retrieval.units.keyword import keyword_search
+from hoptrail.retrieval.units.unit_search import keyword_search
 from hoptrail.types import Hop, Ranking, Verdict
 from recipes.chain_world import ASKED, QUESTION, SAID, RecordingLanguage, Script
 from recipes.test_contract import check_answer

@@ -31,9 +31,8 @@ from hoptrail.language.tasks import (
     Task,
     Verify,
 )
-from hoptrail.recipes.opinions import Opinion, combined_confidence
 from hoptrail.recipes.trail import NO_CHAIN, TrailRecipe, TrailSettings
-from hoptrail.recipes.trail_chain import ChainSettings
+from hoptrail.recipes.trail_chain import ChainSettings, Opinion, combined_confidence
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.text.statements import statements_of
 from hoptrail.types import Unit, Usage, Verdict
@@ -378,7 +377,7 @@ def test_stages_that_agree_are_as_sure_as_the_surest() -> None:
     "settings", [{"k": 0}, {"sure": 1.1}, {"tasks": -1}, {"least_confidence": -0.1}, {"first_read": 0}]
 )
 def test_impossible_settings_are_refused(settings: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"at least|lie between"):
+    with pytest.raises(ValueError, match=r"at least|lies between"):
         TrailSettings(**settings)
 
 

@@ -18,65 +18,33 @@ pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or shutil.which("cc") is None, reason="reads fail by a library for Linux, built by cc"
 )
 
+ROOT = Path(__file__).parents[2]
 EXECUTABLE = Path(sys.executable).with_name("hoptrail")
 AT = ("--index", "index", "--settings", "settings.toml")
 POINTS = 4
 """Number of failing reads per command, one per trial, spread evenly over all reads."""
 
 TRIALS = """
-import ctypes, functools, importlib, json, os, shutil, sys, tempfile
+import ctypes, json, shutil, sys
+from benchmarks.operations import build_command_line, command_line, forked
 
 library, folder, points = sys.argv[1], sys.argv[2], int(sys.argv[3])
-import typer.main
-import hoptrail.serving.cli as cli
-
-typer.main.get_command = functools.cache(typer.main.get_command)
-typer.main.get_command(cli.app)
+build_command_line()
 
 def run(command, at, again=False):
     if not again:
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(folder + ".before", folder)
-    files = [tempfile.TemporaryFile() for _ in range(4)]
-    out, error, counted, loaded = files
-    child = os.fork()
-    if not child:
-        code, before = 99, set(sys.modules)
-        try:
-            os.dup2(out.fileno(), 1)
-            os.dup2(error.fileno(), 2)
-            reads = ctypes.CDLL(library)
-            reads.reads_fail.argtypes = [ctypes.c_char_p, ctypes.c_long]
-            reads.reads_counted.restype = ctypes.c_long
-            reads.reads_fail(folder.encode(), at)
-            sys.argv = ["hoptrail", *command]
-            try:
-                code = cli.main() or 0
-            except SystemExit as ended:
-                code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os.write(counted.fileno(), str(reads.reads_counted()).encode())
-            os.write(loaded.fileno(), " ".join(name for name in sys.modules if name not in before).encode())
-        except BaseException:
-            import traceback
-            traceback.print_exc()
-        finally:
-            sys.stderr.flush()
-            os._exit(code)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    said = []
-    for file in files:
-        file.seek(0)
-        said.append(file.read().decode())
-        file.close()
-    out, error, counted, loaded = said
-    for name in loaded.split():  # what one process has loaded the next need not load
-        try:
-            importlib.import_module(name)
-        except ImportError:
-            pass
-    return {"code": code, "out": out, "error": error, "reads": int(counted or 0)}
+
+    def watch():
+        reads = ctypes.CDLL(library)
+        reads.reads_fail.argtypes = [ctypes.c_char_p, ctypes.c_long]
+        reads.reads_counted.restype = ctypes.c_long
+        reads.reads_fail(folder.encode(), at)
+        return reads.reads_counted
+
+    code, out, error, reads = forked(command_line(command), watch)
+    return {"code": code, "out": out, "error": error, "reads": reads}
 
 found = {}
 for name, command in json.loads(sys.argv[4]).items():
@@ -126,7 +94,7 @@ def trials(ground: Path) -> dict[str, Any]:
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "LD_PRELOAD": library},
+        env={**os.environ, "LD_PRELOAD": library, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])},
     )
     assert ended.returncode == 0, ended.stderr
     found: dict[str, Any] = json.loads(ended.stdout)

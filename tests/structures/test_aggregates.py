@@ -15,7 +15,13 @@ from hoptrail.structures.aggregates import Aggregates, AggregateSettings, units_
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.course import ignore
 from hoptrail.structures.extractions import Extractions
-from hoptrail.structures.gathering import EntityFacts, Gathering, InformativeNames, is_date_or_number, select_aggregates
+from hoptrail.structures.gathering import (
+    Gathering,
+    InformativeNames,
+    gathered_by_entity,
+    is_date_or_number,
+    select_aggregates,
+)
 from hoptrail.text.statements import support_of
 from hoptrail.text.words import words_in
 from hoptrail.types import Document, Kind, Link, Span, Unit, Usage, content_id
@@ -39,11 +45,7 @@ def said(*facts: tuple[str, Sequence[str]], document: str = "d1") -> tuple[Unit,
 
 
 def by_entity(found: Iterable[tuple[Unit, Extraction]], settings: AggregateSettings = EVERYTHING) -> list[Gathering]:
-    entities = EntityFacts()
-    for passage, extraction in found:
-        entities.put(passage, extraction)
-    wanted = settings.dates_and_numbers
-    gathered = [one for one in entities.gathered() if wanted or not is_date_or_number(one.title)]
+    gathered = list(gathered_by_entity(found, dates_and_numbers=settings.dates_and_numbers))
     return list(select_aggregates(gathered, drop_covered=settings.drop_covered_singletons))
 
 

@@ -311,7 +311,7 @@ def test_a_mixture_that_cannot_be_fitted_is_tried_with_more_variance() -> None:
     with pytest.raises(ValueError, match="covariance"):
         GaussianMixture(2, random_state=0).fit(line)
 
-    shares = Raptor(10, 49, 0.1, 0)._responsibilities(line)
+    shares = Raptor(ClusteringSettings())._responsibilities(line)
 
     assert len(shares) == 40
     np.testing.assert_allclose(shares.sum(axis=1), 1)
@@ -322,7 +322,7 @@ def test_no_mixture_at_all_is_an_error() -> None:
     from hoptrail.structures.clustering.raptor import Raptor
 
     with pytest.raises(UsageError, match=r"no mixture fits these 12 rows.*NaN"):
-        Raptor(10, 49, 0.1, 0)._responsibilities(np.full((12, 10), np.nan))
+        Raptor(ClusteringSettings())._responsibilities(np.full((12, 10), np.nan))
 
 
 # --- wrong calls

@@ -14,7 +14,7 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted, UsageError
-from hoptrail.retrieval.passages.neighbourhood import Neighbourhood
+from hoptrail.retrieval.passages.adaptive import Neighbourhood
 from hoptrail.structures import neighbours, vector_cells
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.catalogue import structures_by_name

@@ -11,7 +11,7 @@ from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted, UsageError
 from hoptrail.language.tasks import Extraction, Fact, Triple
-from hoptrail.retrieval.triples.stored import StoredTriples
+from hoptrail.retrieval.triples.stored import stored_triples
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.course import ignore
 from hoptrail.structures.extractions import Extractions
@@ -184,7 +184,7 @@ def test_a_corpus_without_facts_has_no_triples(tmp_path: Path) -> None:
 
 
 def passages_of_triples(site: Site) -> dict[str, str]:
-    triples = StoredTriples.of(site.snapshot)
+    triples = stored_triples(site.snapshot)
     places = zip(triples.ids, triples.passages.tolist(), strict=True)
     return {id_: triples.passage_ids[place] for id_, place in places if place >= 0}
 

@@ -12,18 +12,17 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer
 from training.batches import UNTAUGHT, Limits, batches, encode
-from training.distractors import Distractors
 from training.examples import Example, Verdict, answered_at
 from training.linked import linked, links_of
+from training.made import Distractors, Fact, facts, stated
 from training.manuals import manual
 from training.mixture import ROUND, SHARES, Pools
 from training.sources import MultiHop
-from training.stated import Fact, facts, stated
 
 from hoptrail.errors import DataError
 from hoptrail.models.learned import fingerprint, read_trained, trained_on
 from hoptrail.models.minilm import packaged_folder
-from training import made, sources, wording
+from training import made, sources
 
 BERG = "Ida Berg keeps the harbour. Before her it was kept by Jon Lie for thirty years, through two wars. It is old."
 
@@ -114,17 +113,17 @@ def test_a_question_without_an_answer_stands_beside_a_text_that_lacks_it() -> No
 
 
 def test_questions_as_people_type_them() -> None:
-    assert wording.terse("When was the harbour of Oslo built?") == "harbour Oslo built"
-    assert wording.terse("Who is he?") == "Who is he?"
-    assert {wording.misspelt("harbour", random.Random(seed)) for seed in range(9)} != {"harbour"}
+    assert made.terse("When was the harbour of Oslo built?") == "harbour Oslo built"
+    assert made.terse("Who is he?") == "Who is he?"
+    assert {made.misspelt("harbour", random.Random(seed)) for seed in range(9)} != {"harbour"}
 
 
 def test_a_question_becomes_a_noun_phrase() -> None:
-    assert wording.phrase_of("Who founded Orrin Glass?") == "the person who founded Orrin Glass"
-    assert wording.phrase_of("Which river flows through Varden?") == "the river that flows through Varden"
-    assert not wording.phrase_of("Why did Ida Berg leave Orrin Glass?")
+    assert made.phrase_of("Who founded Orrin Glass?") == "the person who founded Orrin Glass"
+    assert made.phrase_of("Which river flows through Varden?") == "the river that flows through Varden"
+    assert not made.phrase_of("Why did Ida Berg leave Orrin Glass?")
     asked = example("Who founded the harbour of Varden?")
-    worded = {wording.as_typed(asked, random.Random(seed)).question for seed in range(40)}
+    worded = {made.as_typed(asked, random.Random(seed)).question for seed in range(40)}
     assert "Who is the person who founded the harbour of Varden?" in worded
 
 

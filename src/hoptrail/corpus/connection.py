@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from itertools import islice
@@ -16,10 +16,18 @@ from threading import RLock
 from typing import Any
 
 import apsw
+import numpy as np
+from numpy.typing import NDArray
 
+from hoptrail.corpus.columns import numbers_of
 from hoptrail.corpus.refusals import translating_errors
 
 Row = tuple[Any, ...]
+
+Value = None | int | float | str | bytes | Collection[str] | Collection[int] | NDArray[np.integer[Any]]
+"""A value of a query. Texts or numbers (below 2^31) are the values of its `carray(?) c`, which texts must be compared with as
+`CAST(c.value AS TEXT)`.
+"""
 
 _CHECKSUM = 8
 """Bytes at the end of each page."""
@@ -45,20 +53,20 @@ class Connection:
         self._process = os.getpid()
         self._turn = RLock()
 
-    def rows(self, sql: str, *values: apsw.Binding) -> list[Row]:
+    def rows(self, sql: str, *values: Value) -> list[Row]:
         """All rows of a query."""
         with self._alone():
-            return self._connection.execute(sql, values).fetchall()
+            return self._connection.execute(sql, tuple(map(_binding, values))).fetchall()
 
-    def one(self, sql: str, *values: apsw.Binding) -> Row | None:
+    def one(self, sql: str, *values: Value) -> Row | None:
         """The first row of a query."""
         with self._alone():
-            return self._connection.execute(sql, values).fetchone()
+            return self._connection.execute(sql, tuple(map(_binding, values))).fetchone()
 
-    def each(self, sql: str, *values: apsw.Binding) -> Iterator[Row]:
+    def each(self, sql: str, *values: Value) -> Iterator[Row]:
         """The rows of a query as a stream."""
         with self._alone():
-            cursor = self._connection.cursor().execute(sql, values)
+            cursor = self._connection.cursor().execute(sql, tuple(map(_binding, values)))
         while True:
             with self._alone():
                 batch = list(islice(cursor, _READ_AHEAD))
@@ -66,10 +74,10 @@ class Connection:
             if len(batch) < _READ_AHEAD:
                 return
 
-    def run(self, sql: str, *values: apsw.Binding) -> None:
+    def run(self, sql: str, *values: Value) -> None:
         """Run a statement."""
         with self._alone():
-            self._connection.execute(sql, values)
+            self._connection.execute(sql, tuple(map(_binding, values)))
 
     def run_each(self, sql: str, rows: Iterable[tuple[apsw.SQLiteValue, ...]]) -> None:
         """Run a statement for each row of values."""
@@ -83,6 +91,15 @@ class Connection:
         if os.getpid() == self._process:
             with self._turn:
                 self._connection.close(force=True)
+
+    @contextmanager
+    def closed_on_error(self) -> Iterator[None]:
+        """Close the connection if the block raises."""
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -127,9 +144,13 @@ def set_up(connection: apsw.Connection) -> None:
     connection.execute(_SETTINGS).fetchall()  # some return a row; the statements after it run only when it is fetched
 
 
-def text_array(texts: Iterable[str]) -> apsw.Binding:
-    """Texts, at least one, as the parameter `carray(?) c` of a query, which must compare with `CAST(c.value AS TEXT)`: texts
-    with a null character can only be passed as bytes.
-    """
-    values = tuple(texts)
+def _binding(value: Value) -> apsw.Binding:
+    if value is None or isinstance(value, int | float | str | bytes):
+        return value
+    values = value if isinstance(value, np.ndarray) else tuple(value)
+    if not len(values):
+        return None  # `carray` then has no rows
+    if not isinstance(values[0], str):
+        return apsw.carray(numbers_of(values))
+    # Texts with a null character can only be passed as bytes.
     return apsw.carray(tuple(text.encode() for text in values) if any("\0" in text for text in values) else values)

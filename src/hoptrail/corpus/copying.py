@@ -14,7 +14,7 @@ from hoptrail.corpus.durable import NEW, make_folder, move_folder, remove_folder
 from hoptrail.corpus.head import commit_number
 from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.refusals import translating_errors
-from hoptrail.corpus.segments import ARRAYS, MissingFile, file_name
+from hoptrail.corpus.segments import ARRAYS, MissingFile, array_files
 from hoptrail.errors import UsageError
 
 _BLOCK = 1 << 20
@@ -43,9 +43,9 @@ def copy_index(folder: Path, to: Path) -> None:
     with closing(Database.to_read(folder)) as database, translating_errors(to):  # it keeps writers from removing files
         remove_folder(new)
         make_folder(new / ARRAYS)
-        for name in _array_names(database):
-            with _opened(folder, name) as file:
-                write_file(new / name, iter(lambda: file.read(_BLOCK), b""))
+        for name in array_files(database):
+            with _opened(folder, f"{ARRAYS}/{name}") as file:
+                write_file(new / ARRAYS / name, iter(lambda: file.read(_BLOCK), b""))
         database.copy_to(new / DATABASE)
         sync_file(new / DATABASE)
         sync_folder(new / ARRAYS)
@@ -65,7 +65,8 @@ def open_commit(folder: Path) -> Iterator[OpenCommit]:
             closing(Database.to_read(folder)) as database,
             TemporaryDirectory(prefix="hoptrail-", ignore_cleanup_errors=True) as temporary,
         ):
-            opened = {name: files.enter_context(_opened(folder, name)) for name in _array_names(database)}
+            names = [f"{ARRAYS}/{name}" for name in array_files(database)]
+            opened = {name: files.enter_context(_opened(folder, name)) for name in names}
             copy = Path(temporary, DATABASE)
             with translating_errors(copy.parent):
                 database.copy_to(copy)
@@ -80,11 +81,6 @@ def check_empty(folder: Path) -> None:
         return
     if folder.exists():
         raise UsageError(f"{folder} already exists: name a new or an empty folder.")
-
-
-def _array_names(database: Database) -> list[str]:
-    rows = database.rows("SELECT segment, name FROM arrays WHERE data IS NULL ORDER BY segment, name")
-    return [f"{ARRAYS}/{file_name(segment, name)}" for segment, name in rows]
 
 
 def _opened(folder: Path, name: str) -> BinaryIO:

@@ -51,12 +51,9 @@ class Database(Connection):
             raise absent(folder)
         with translating_errors(folder):
             database = cls(folder, _open_read_only(path))
-            try:
+            with database.closed_on_error():
                 database.run("BEGIN")
                 database.check_format()
-            except BaseException:
-                database.close()
-                raise
         return database
 
     @classmethod
@@ -72,11 +69,8 @@ class Database(Connection):
             make_folder(folder)
             check_file_system(folder)
             database = cls(folder, connected(str(folder / DATABASE)))
-            try:
+            with database.closed_on_error():
                 database._prepare()
-            except BaseException:
-                database.close()
-                raise
         return database
 
     def _prepare(self) -> None:

@@ -6,14 +6,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-import apsw
-
 from hoptrail.corpus import rows
 from hoptrail.corpus.columns import Numbers
-from hoptrail.corpus.connection import text_array
+from hoptrail.corpus.connection import Value
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.numbering import next_number
 from hoptrail.corpus.rows import ids_of
+from hoptrail.documents.blocks import pack
 from hoptrail.documents.marks import FileMark
 from hoptrail.types import Document
 
@@ -81,13 +80,11 @@ class Documents:
 
     def files(self, paths: Collection[str], reading: str) -> dict[str, FileMark]:
         """The marks of these files, of those that were read in the way `reading` and whose document is still there."""
-        if not paths:
-            return {}
         rows = self._database.rows(
             "SELECT f.path, f.size, f.modified, f.changed, f.digest FROM carray(?) c CROSS JOIN files f "
             "ON f.path = CAST(c.value AS TEXT) JOIN sources s ON s.source = f.path AND s.document = f.document "
             "WHERE f.reading = ?",
-            *(text_array(paths), reading),
+            *(paths, reading),
         )
         return {path: FileMark(*mark) for path, *mark in rows}
 
@@ -102,12 +99,10 @@ class Documents:
 
     def sizes(self, ids: Collection[str] | None = None) -> Sizes:
         """Totals of all documents, or of those with these ids."""
-        if ids is not None and not ids:
-            return Sizes(0, 0, 0)
         among = "documents d" if ids is None else "carray(?) c CROSS JOIN documents d ON d.id = CAST(c.value AS TEXT)"
         [totals] = self._database.rows(
             f"SELECT count(*), total(length(d.text)), total(length(d.sentence_ends) / 4) FROM {among}",
-            *(() if ids is None else (text_array(ids),)),
+            *(() if ids is None else (ids,)),
         )
         return Sizes(*map(int, totals))
 
@@ -119,14 +114,10 @@ class Documents:
 
     def _matching(self, table: str, number: str, column: str, values: Collection[str]) -> list[DocumentEntry]:
         """The documents of the rows of a table with one of these values in a column, by id."""
-        if not values:
-            return []
-        return self._entries(
-            f"SELECT t.{number} FROM carray(?) c CROSS JOIN {table} t ON t.{column} = CAST(c.value AS TEXT)",
-            text_array(values),
-        )
+        same = f"t.{column} = CAST(c.value AS TEXT)"
+        return self._entries(f"SELECT t.{number} FROM carray(?) c CROSS JOIN {table} t ON {same}", values)
 
-    def _entries(self, numbers: str, *values: apsw.Binding) -> list[DocumentEntry]:
+    def _entries(self, numbers: str, *values: Value) -> list[DocumentEntry]:
         """The documents whose numbers a query returns, by id."""
         entries: dict[int, DocumentEntry] = {}
         for number, id_, title, date, date_from, source in self._database.rows(
@@ -157,9 +148,8 @@ class DocumentWriter:
                     "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                     *rows.document_row(number, document),
                 )
-                self._database.run_each(
-                    "INSERT INTO blocks (document, start, packed) VALUES (?, ?, ?)", rows.block_rows(number, document)
-                )
+                blocks = ((number, block.start, pack((block,))) for block in document.blocks)
+                self._database.run_each("INSERT INTO blocks (document, start, packed) VALUES (?, ?, ?)", blocks)
             else:
                 self._database.run(
                     "UPDATE documents SET date = ?, date_from = ? WHERE number = ?",
@@ -193,17 +183,9 @@ class DocumentWriter:
                 )
 
     def numbers(self, ids: Collection[str]) -> Mapping[str, int]:
-        """The numbers of documents by their ids.
-
-        Raises:
-            KeyError: a document is not stored.
-        """
-        numbers: dict[str, int] = dict(
-            self._database.rows(
-                "SELECT d.id, d.number FROM carray(?) c CROSS JOIN documents d ON d.id = CAST(c.value AS TEXT)",
-                text_array(ids),
-            )
-        )
+        """The numbers of documents by their ids. Raises: KeyError: a document is not stored."""
+        sql = "SELECT d.id, d.number FROM carray(?) c CROSS JOIN documents d ON d.id = CAST(c.value AS TEXT)"
+        numbers: dict[str, int] = dict(self._database.rows(sql, ids))
         if missing := sorted(set(ids) - numbers.keys()):
             raise KeyError(f"units are made from documents that are not stored: {', '.join(missing[:5])}")
         return numbers

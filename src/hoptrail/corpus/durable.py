@@ -16,7 +16,8 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 NEW = ".new"
@@ -26,23 +27,18 @@ NEW = ".new"
 def write_file(path: Path, parts: Iterable[bytes | memoryview]) -> None:
     """Step 1: write a whole file, or nothing. It replaces a file of the same name."""
     new = path.with_name(path.name + NEW)
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o666)
-    try:
+    with _synced(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) as descriptor:
         for part in parts:
-            _write(descriptor, memoryview(part).cast("B"))
-        _sync(descriptor)
-    finally:
-        os.close(descriptor)
+            data = memoryview(part).cast("B")
+            while data:  # one system call takes at most two gigabytes
+                data = data[os.write(descriptor, data) :]
     new.replace(path)
 
 
 def sync_file(path: Path) -> None:
     """Sync a file that other code has written or truncated (step 4)."""
-    descriptor = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
-    try:
-        _sync(descriptor)
-    finally:
-        os.close(descriptor)
+    with _synced(path, os.O_RDWR):
+        pass
 
 
 def make_folder(folder: Path) -> None:
@@ -55,13 +51,9 @@ def make_folder(folder: Path) -> None:
 
 def sync_folder(folder: Path) -> None:
     """Step 2: sync the names in a folder. (Windows needs no call for that.)"""
-    if os.name != "posix":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        _sync(descriptor)
-    finally:
-        os.close(descriptor)
+    if os.name == "posix":
+        with _synced(folder, os.O_RDONLY):
+            pass
 
 
 def move_folder(folder: Path, to: Path) -> None:
@@ -89,10 +81,15 @@ def remove_files(paths: Iterable[Path]) -> None:
         sync_folder(folder)
 
 
-def _write(descriptor: int, data: memoryview) -> None:
-    """Write all of `data`; one system call takes at most two gigabytes."""
-    while data:
-        data = data[os.write(descriptor, data) :]
+@contextmanager
+def _synced(path: Path, flags: int) -> Iterator[int]:
+    """An open file or folder, which is synced at the end of `with`."""
+    descriptor = os.open(path, flags | getattr(os, "O_BINARY", 0), 0o666)
+    try:
+        yield descriptor
+        _sync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _sync(descriptor: int) -> None:

@@ -64,11 +64,7 @@ def find_index(start: Path | None = None) -> Path | None:
 
 
 def index_here() -> Path:
-    """The index for a command that names none.
-
-    Raises:
-        UsageError: there is none.
-    """
+    """The index for a command that names none. Raises: UsageError: there is none."""
     index = find_index()
     if index is None:
         raise UsageError(

@@ -125,18 +125,17 @@ class Journal:
 
     def owners(self) -> set[str]:
         """The owners of all jobs."""
-        if not self.exists:
-            return set()
-        with self._writing() as connection:
-            return {str(owner) for (owner,) in connection.execute("SELECT DISTINCT owner FROM jobs")}
+        return {str(owner) for (owner,) in self._rows("SELECT DISTINCT owner FROM jobs")}
 
     def open_items(self) -> set[str]:
         """Ids of all unfinished documents."""
+        return {str(id_) for id_, state in self._rows("SELECT id, state FROM items") if state in OPEN_STATES}
+
+    def _rows(self, sql: str) -> list[Row]:
         if not self.exists:
-            return set()
+            return []
         with self._writing() as connection:
-            rows = connection.execute("SELECT id, state FROM items").fetchall()
-        return {str(id_) for id_, state in rows if state in OPEN_STATES}
+            return connection.execute(sql).fetchall()
 
     def take_over(self, owners: Collection[str], by: str) -> list[JobRecord]:
         """Make `by` the owner of the jobs of `owners`. Returns these in the order in which they were accepted."""

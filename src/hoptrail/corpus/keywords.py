@@ -15,13 +15,12 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Any
 
-import apsw
 import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import NONE, Numbers, bounds_of, numbers_of, paired, rows_of, unpaired
 from hoptrail.corpus.database import Database
-from hoptrail.corpus.segments import Family, Segment, Segments, SegmentWriter
+from hoptrail.corpus.segments import Family, Segment, Segments, SegmentWriter, live_column
 from hoptrail.corpus.texts import Texts
 from hoptrail.corpus.vectors import Ranked, best
 from hoptrail.corpus.words import keyword_words
@@ -106,13 +105,11 @@ class Keywords:
 
     def _postings(self, segments: Sequence[Segment], words: tuple[str, ...]) -> list[tuple[str, int, Postings]]:
         """The live postings of words: the word, the number of a segment, and its postings."""
-        if not segments or not words:
-            return []
         alive = {segment.number: segment.alive for segment in segments}
         rows = self._database.rows(
             "SELECT p.term, p.segment, p.docs, p.tfs FROM carray(?) c CROSS JOIN carray(?) w CROSS JOIN postings p "
             "ON p.segment = c.value AND p.term = w.value",
-            *(apsw.carray(np.array(list(alive), np.int64)), apsw.carray(words)),
+            *(list(alive), words),
         )
         found = [(word, segment, alive[segment], _unpacked(docs, tfs)) for word, segment, docs, tfs in rows]
         return [
@@ -177,19 +174,15 @@ class PostingWriter:
 
     def merge(self, kind: str, segments: Sequence[Segment]) -> None:
         """Merge segments into one, without removed rows."""
-        live = [segment.live_rows() for segment in segments]
-        numbers, lengths = (
-            np.concatenate([segment.arrays[name][rows] for segment, rows in zip(segments, live, strict=True)])
-            for name in ("numbers", "lengths")
-        )
+        numbers, lengths = (live_column(segments, name) for name in ("numbers", "lengths"))
         order = np.argsort(numbers, kind="stable")
         ranks = np.empty(len(order), np.int64)
         ranks[order] = np.arange(len(order))
         new_rows, before = {}, 0
-        for segment, rows in zip(segments, live, strict=True):
+        for segment in segments:
             new_rows[segment.number] = np.zeros(segment.rows, np.int64)
-            new_rows[segment.number][rows] = ranks[before : before + len(rows)]
-            before += len(rows)
+            new_rows[segment.number][segment.live_rows()] = ranks[before : before + len(segment)]
+            before += len(segment)
         merged = self._segments.add(Family.KEYWORDS, kind, len(numbers), _arrays(numbers[order], lengths[order]))
         if merged:
             self._database.run_each(_INSERT, self._merged_postings(merged, new_rows))
@@ -202,7 +195,7 @@ class PostingWriter:
         found = self._database.rows(
             "SELECT p.term, p.segment, p.docs, p.tfs FROM carray(?) c CROSS JOIN postings p ON p.segment = c.value "
             "ORDER BY p.term, p.segment",
-            apsw.carray(np.array(list(new_rows), np.int64)),
+            list(new_rows),
         )
         rows = []
         for term, same in groupby(found, key=lambda row: str(row[0])):
@@ -214,11 +207,9 @@ class PostingWriter:
 
     def _remove_rows(self, segment: Segment, terms: tuple[str, ...], rows: NDArray[np.intp]) -> None:
         """Remove rows of a segment from the postings of these terms, and terms that no other row has."""
-        if not terms:
-            return
         found = self._database.rows(
             "SELECT p.term, p.docs, p.tfs FROM carray(?) c CROSS JOIN postings p ON p.segment = ? AND p.term = c.value",
-            *(apsw.carray(terms), segment.number),
+            *(terms, segment.number),
         )
         before = [(term, _unpacked(docs, tfs)) for term, docs, tfs in found]
         after = [(term, postings.where(~np.isin(postings.rows, rows))) for term, postings in before]

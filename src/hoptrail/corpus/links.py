@@ -20,7 +20,7 @@ from hoptrail.types import Link
 
 
 class Links:
-    """The links of a snapshot: `edges...` by the numbers of the units that they join, the other methods by their ids."""
+    """The links of a snapshot: `edges` by the numbers of the units that they join, the other methods by their ids."""
 
     def __init__(self, segments: Segments, texts: Texts) -> None:
         self._segments = segments
@@ -28,28 +28,12 @@ class Links:
 
     def count(self) -> Counter[str]:
         """How many links there are of each kind."""
-        kinds = self._segments.kinds(Family.LINKS)
-        counts = {kind: sum(map(len, self._segments.of(Family.LINKS, kind))) for kind in kinds}
-        return Counter({kind: count for kind, count in counts.items() if count})
+        return self._segments.count(Family.LINKS)
 
     def edges(self, kind: str) -> Directed:
         """The links of a kind, ordered by source, then target."""
         parts = [edges_at(part, part.live_rows()) for part in self._segments.of(Family.LINKS, kind)]
         return joined(parts).in_order()
-
-    def edges_leaving(self, kind: str, numbers: Numbers) -> Directed:
-        """The links that lead from one of these units, ordered by source, then target."""
-        return self._touching(kind, numbers, leaving)
-
-    def edges_entering(self, kind: str, numbers: Numbers) -> Directed:
-        """The links that lead to one of these units, ordered by source, then target."""
-        return self._touching(kind, numbers, entering)
-
-    def _touching(self, kind: str, numbers: Numbers, side: _Side) -> Directed:
-        nodes = np.unique(numbers_of(numbers))
-        segments = self._segments.of(Family.LINKS, kind)
-        parts = [edges_at(part, part.live(side(part, nodes))) for part in segments]
-        return joined([part for part in parts if len(part)]).in_order()
 
     def all(self, kind: str | None = None) -> Iterator[Link]:
         """All links, or those of one kind."""
@@ -58,11 +42,16 @@ class Links:
 
     def leaving(self, ids: Collection[str], kind: str) -> Iterator[Link]:
         """Links of one kind that lead from units of these ids."""
-        return self._links(kind, self.edges_leaving(kind, self._texts.known(ids, reserved=True)))
+        return self._touching(ids, kind, leaving)
 
     def entering(self, ids: Collection[str], kind: str) -> Iterator[Link]:
         """Links of one kind that lead to units of these ids."""
-        return self._links(kind, self.edges_entering(kind, self._texts.known(ids, reserved=True)))
+        return self._touching(ids, kind, entering)
+
+    def _touching(self, ids: Collection[str], kind: str, side: Callable[[Segment, Numbers], Places]) -> Iterator[Link]:
+        nodes = self._texts.known(ids, reserved=True)
+        parts = [edges_at(part, part.live(side(part, nodes))) for part in self._segments.of(Family.LINKS, kind)]
+        return self._links(kind, joined([part for part in parts if len(part)]).in_order())
 
     def rows(self, kind: str, ids: Sequence[str]) -> Directed:
         """Links of one kind with both ends among `ids`, between positions in `ids`."""
@@ -120,9 +109,6 @@ def _link_places(segment: Segment, units: str, starts: str, numbers: Numbers) ->
     return ranges(bounds[found], bounds[found + 1] - bounds[found])[1]
 
 
-_Side = Callable[[Segment, Numbers], Places]
-
-
 def edges_at(segment: Segment, rows: Places) -> Directed:
     """The links in these rows of a segment."""
     nodes = np.searchsorted(segment.arrays["starts"], rows, side="right") - 1
@@ -170,15 +156,10 @@ class LinkWriter:
     def remove(self, kind: str, sources: Collection[str]) -> None:
         """Remove the links of one kind that lead from one of these units."""
         numbers = self._texts.known(sources, reserved=True)
-        if len(numbers):
-            self.remove_edges(kind, numbers)
-
-    def remove_edges(self, kind: str, sources: Numbers) -> None:
-        """Remove the links of one kind that lead from one of these units, by number."""
-        self._segments.changed = True
+        self._segments.changed |= len(numbers) > 0
         self.flush()
         for segment in self._segments.of(Family.LINKS, kind):
-            self._segments.mark_gone(segment, leaving(segment, sources))
+            self._segments.mark_gone(segment, leaving(segment, numbers))
 
     def drop(self, kind: str) -> None:
         """Remove all links of a kind."""

@@ -61,8 +61,7 @@ class NameList(Sequence[bytes]):
 
     def row(self, key: str) -> int:
         """The row of a key; -1 where there is none."""
-        encoded = key.encode(errors="surrogatepass")
-        row = bisect_left(self, encoded)
+        row = bisect_left(self, encoded := key.encode(errors="surrogatepass"))
         return row if row < len(self) and self[row] == encoded else -1
 
     def numbers(self, row: int) -> Numbers:
@@ -71,8 +70,7 @@ class NameList(Sequence[bytes]):
 
     def begins(self, start: str) -> bool:
         """Whether any key starts with `start`."""
-        encoded = start.encode(errors="surrogatepass")
-        row = bisect_left(self, encoded)
+        row = bisect_left(self, encoded := start.encode(errors="surrogatepass"))
         return row < len(self) and self[row].startswith(encoded)
 
     def without(self, numbers: Numbers) -> NameList:

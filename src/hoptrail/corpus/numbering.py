@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import apsw
 import numpy as np
 
 from hoptrail.corpus.columns import Numbers, numbers_of
-from hoptrail.corpus.connection import text_array
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.texts import Texts
 
@@ -19,7 +17,7 @@ class Numbering:
     def __init__(self, database: Database, texts: Texts) -> None:
         self._database = database
         self._texts = texts
-        self._freed: dict[str, int] = {}
+        self.freed: dict[str, int] = {}
         """Units removed in this transaction. One that comes back gets its number again, and so its links."""
 
     def assign(self, ids: Sequence[str]) -> list[int]:
@@ -28,26 +26,18 @@ class Numbering:
         reserved = self._take_reserved(ids)
         numbers = []
         for id_ in ids:
-            number = self._freed.pop(id_, 0) or reserved.get(id_, 0)
+            number = self.freed.pop(id_, 0) or reserved.get(id_, 0)
             numbers.append(number or first)
             first += not number
         return numbers
-
-    def free(self, id_: str, number: int) -> None:
-        """Note the removal of a unit."""
-        self._freed[id_] = number
-
-    def end_transaction(self) -> None:
-        """Forget the units that were removed in the transaction."""
-        self._freed.clear()
 
     def reserve(self, ids: Sequence[str]) -> Numbers:
         """The numbers of units by their ids, in the same order. Numbers are reserved for units that are not stored."""
         numbers = self._texts.numbers(ids, reserved=True)
         if not numbers.all():
             missing = sorted({id_ for id_, number in zip(ids, numbers.tolist(), strict=True) if not number})
-            freed = [(id_, self._freed[id_]) for id_ in missing if id_ in self._freed]
-            new = [id_ for id_ in missing if id_ not in self._freed]
+            freed = [(id_, self.freed[id_]) for id_ in missing if id_ in self.freed]
+            new = [id_ for id_ in missing if id_ not in self.freed]
             first = next_number(self._database, "units")
             self._database.run_each(
                 "INSERT INTO reserved (id, number) VALUES (?, ?)",
@@ -64,33 +54,24 @@ class Numbering:
         """Reserve the numbers of units before they are removed, so that those that come back in a later commit get them again,
         and so their links.
         """
-        if not len(numbers):
-            return
         self._database.run(
             "INSERT OR REPLACE INTO reserved (id, number) SELECT u.id, u.number FROM carray(?) c "
             "CROSS JOIN units u ON u.number = c.value",
-            apsw.carray(numbers_of(numbers)),
+            numbers,
         )
 
     def release(self, linked: Numbers) -> None:
         """Release the reserved numbers that are not among `linked`."""
         rows = self._database.rows("SELECT number FROM reserved")
         unused = np.setdiff1d(numbers_of([number for (number,) in rows]), linked)
-        if len(unused):
-            self._database.run(
-                "DELETE FROM reserved WHERE number IN (SELECT value FROM carray(?))", apsw.carray(numbers_of(unused))
-            )
+        self._database.run("DELETE FROM reserved WHERE number IN (SELECT value FROM carray(?))", unused)
 
     def _take_reserved(self, ids: Sequence[str]) -> Mapping[str, int]:
-        if not ids or self._database.one("SELECT 1 FROM reserved LIMIT 1") is None:
+        if self._database.one("SELECT 1 FROM reserved LIMIT 1") is None:
             return {}
-        array = text_array(ids)
-        numbers: dict[str, int] = dict(
-            self._database.rows(
-                "SELECT r.id, r.number FROM carray(?) c CROSS JOIN reserved r ON r.id = CAST(c.value AS TEXT)", array
-            )
-        )
-        self._database.run("DELETE FROM reserved WHERE id IN (SELECT CAST(value AS TEXT) FROM carray(?))", array)
+        sql = "SELECT r.id, r.number FROM carray(?) c CROSS JOIN reserved r ON r.id = CAST(c.value AS TEXT)"
+        numbers: dict[str, int] = dict(self._database.rows(sql, ids))
+        self._database.run("DELETE FROM reserved WHERE id IN (SELECT CAST(value AS TEXT) FROM carray(?))", ids)
         return numbers
 
 
@@ -102,11 +83,9 @@ def next_number(database: Database, table: str) -> int:
 
 def unused_numbers(database: Database, removed: Numbers) -> Numbers:
     """The numbers of removed units that have not come back and are not reserved."""
-    if not len(removed):
-        return removed
     used = database.rows(
         "SELECT u.number FROM carray(?1) c CROSS JOIN units u ON u.number = c.value UNION ALL "
         "SELECT r.number FROM carray(?1) c CROSS JOIN reserved r ON r.number = c.value",
-        apsw.carray(removed),
+        removed,
     )
     return np.setdiff1d(removed, numbers_of([number for (number,) in used]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from hoptrail.errors import IndexMismatch, StorageError, UsageError
@@ -105,37 +104,25 @@ def is_read_only(folder: Path) -> bool:
     return hasattr(os, "statvfs") and bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """A process that has an index open."""
-
-    process: int
-    command: str
-
-    def __str__(self) -> str:
-        if self.process == os.getpid():
-            return "this process itself"
-        return f"process {self.process} (`{self.command}`)" if self.command else f"process {self.process}"
-
-
 def writer_of(folder: Path) -> str:
     """The process that writes to the index, in words."""
-    return ", ".join(map(str, _holders(folder, _WRITER))) or "another process"
+    return ", ".join(map(_in_words, _holders(folder, _WRITER))) or "another process"
 
 
 def writer_now(folder: Path) -> str | None:
     """The process that writes to the index, in short: empty where there is none, None where the system does not tell."""
     if not _LOCKS.exists():
         return None
-    return ", ".join(str(Holder(holder.process, "")) for holder in _holders(folder, _WRITER))
+    own = os.getpid()
+    return ", ".join("this process itself" if it == own else f"process {it}" for it in _holders(folder, _WRITER))
 
 
 def readers_of(folder: Path) -> str:
     """The processes that read the index, in words."""
-    return ", ".join(map(str, _holders(folder, _READERS))) or "another process"
+    return ", ".join(map(_in_words, _holders(folder, _READERS))) or "another process"
 
 
-def _holders(folder: Path, places: range) -> list[Holder]:
+def _holders(folder: Path, places: range) -> list[int]:
     """The processes that have locked one of these bytes of the shared-memory file.
 
     The file is not opened, because closing it would release the locks that this process has on it.
@@ -153,12 +140,15 @@ def _holders(folder: Path, places: range) -> list[Holder]:
             first, last = fields[6:8]
             if int(first) < places.stop and (last == "EOF" or int(last) >= places.start):
                 processes.add(int(fields[4]))
-    return [Holder(process, _command(process)) for process in sorted(processes)]
+    return sorted(processes)
 
 
-def _command(process: int) -> str:
+def _in_words(process: int) -> str:
+    if process == os.getpid():
+        return "this process itself"
     try:
         words = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
     except OSError:
-        return ""
-    return " ".join(word.decode(errors="replace") for word in words if word)[:200]
+        words = []
+    command = " ".join(word.decode(errors="replace") for word in words if word)[:200]
+    return f"process {process} (`{command}`)" if command else f"process {process}"

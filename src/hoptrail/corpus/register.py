@@ -60,46 +60,97 @@ class Register:
         """Marks of files whose documents have been entered."""
         self._read: set[str] = set()
         """Sources that were read in this run."""
-        self._pending = _PendingChanges()
-        self._replaced: set[str] = set()
-        """Documents that lost a source to another one since the last `write`; `_replacing` are the other ones."""
-        self._replacing: set[str] = set()
         self.withdrawn = 0
         """Number of documents that lost their last source without being replaced."""
         self._gained: set[str] = set()
         """Stored documents that were read at a further source."""
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin without pending changes."""
+        self._stored: dict[str, DocumentEntry] = {}
+        """The stored entries of documents that were looked up, by id; `_entries` has them as they will be, and new ones."""
+        self._entries: dict[str, DocumentEntry] = {}
+        self._new: dict[str, Document] = {}
+        self._ids_at: dict[str, set[str]] = {}
+        """The documents at each source that was looked up."""
+        self._replaced: set[str] = set()
+        """Documents that lost a source to another one; `_replacing` are the other ones."""
+        self._replacing: set[str] = set()
 
     def enter(self, documents: Sequence[Document]) -> Entered:
         """Note that each of these documents is now the only one at its sources."""
-        pending = self._pending
         documents = self._with_relative_uploads(documents)
-        self._look_up(documents)
+        register = self._writer.snapshot().register
+        self._remember(register.of([document.id for document in documents]))
+        sources = [source for document in documents for source in document.sources]
+        self._remember(register.at([source for source in sources if source not in self._ids_at]))
         new: list[Document] = []
         repeated: list[str] = []
         added = updated = 0
         for document in documents:
             source = document.sources[0]
-            if source in self._read and document.id not in pending.at(source):
+            before = self._ids_at.get(source, set())
+            if source in self._read and document.id not in before:
                 repeated.append(source)
                 continue
             self._read.add(source)
             if mark := self._findings.marks.pop(source, None):
                 self._marks[source] = mark
-            before = pending.at(source)
-            is_new = pending.enter(document)
-            if is_new:
+            if document.id not in self._entries:
                 new.append(document)
-            if not before:
-                added += is_new
-                if not is_new:
-                    self._gained.add(document.id)
-            elif document.id not in before:
+                added += not before
+            elif not before:
+                self._gained.add(document.id)
+            if before and document.id not in before:
                 updated += 1
                 self._replaced.update(before)
                 self._replacing.add(document.id)
-        pending.forget_unchanged()
+            self._put(document)
+        self._forget_unchanged()
         unchanged = len(documents) - added - updated - len(repeated)
         return Entered(tuple(new), added, updated, unchanged, tuple(repeated))
+
+    def _with_relative_uploads(self, documents: Sequence[Document]) -> list[Document]:
+        """The documents, uploads with paths within the index folder. These replace the absolute paths of earlier versions."""
+        uploads = f"{self._home}{UPLOADS}/"
+        self.clear([source for document in documents for source in document.sources if source.startswith(uploads)])
+        return [
+            replace(document, sources=tuple(source.removeprefix(self._home) for source in document.sources))
+            if document.sources[0].startswith(uploads)
+            else document
+            for document in documents
+        ]
+
+    def _remember(self, stored: Iterable[DocumentEntry]) -> None:
+        for entry in stored:
+            if entry.id not in self._entries:
+                self._entries[entry.id] = self._stored[entry.id] = entry
+                for source in entry.sources:
+                    self._ids_at.setdefault(source, set()).add(entry.id)
+
+    def _put(self, document: Document) -> None:
+        if document.id not in self._entries:
+            self._new[document.id] = document
+            self._entries[document.id] = DocumentEntry(0, document.id, document.title, ())
+        entry = self._entries[document.id]
+        sources = tuple(sorted({*document.sources, *entry.sources}))
+        self._entries[document.id] = replace(entry, sources=sources, date=document.date, date_from=document.date_from)
+        for source in document.sources:
+            self._take_from(source, self._ids_at.get(source, set()) - {document.id})
+            self._ids_at[source] = {document.id}
+
+    def _take_from(self, source: str, ids: Iterable[str]) -> None:
+        """Note that documents are no longer at a source."""
+        for id_ in ids:
+            entry = self._entries[id_]
+            self._entries[id_] = replace(entry, sources=tuple(other for other in entry.sources if other != source))
+
+    def _forget_unchanged(self) -> None:
+        for id_ in [id_ for id_, entry in self._stored.items() if entry == self._entries[id_]]:
+            for source in self._entries.pop(id_).sources:
+                self._ids_at.pop(source, None)
+            del self._stored[id_]
 
     def gone(self, folder: str) -> list[str]:
         """The sources in a folder (a source string) whose files no longer exist, except in folders that could not be read."""
@@ -115,17 +166,6 @@ class Register:
         """How many of the documents at these sources were read at a further source in this run."""
         return sum(entry.id in self._gained for entry in self._writer.snapshot().register.at(sources))
 
-    def _with_relative_uploads(self, documents: Sequence[Document]) -> list[Document]:
-        """The documents, uploads with paths within the index folder. These replace the absolute paths of earlier versions."""
-        uploads = f"{self._home}{UPLOADS}/"
-        self.clear([source for document in documents for source in document.sources if source.startswith(uploads)])
-        return [
-            replace(document, sources=tuple(source.removeprefix(self._home) for source in document.sources))
-            if document.sources[0].startswith(uploads)
-            else document
-            for document in documents
-        ]
-
     def unread(self, files: Collection[str]) -> Iterator[str]:
         """The sources of stored lines of these JSONL files that were not read in this run."""
         snapshot = self._writer.snapshot()
@@ -136,40 +176,52 @@ class Register:
 
     def clear(self, sources: Sequence[str]) -> None:
         """Note that there is no document at these sources any more."""
-        self._pending.remember(self._writer.snapshot().register.at(sources))
+        self._remember(self._writer.snapshot().register.at(sources))
         for source in sources:
-            self._replaced.difference_update(self._pending.at(source))
-            self._pending.clear(source)
+            ids = self._ids_at.get(source, set())
+            self._replaced -= ids
+            self._take_from(source, ids)
+            ids.clear()
 
     def redate(self, days: Mapping[str, str]) -> None:
-        """Note the dates of files, by their sources, that were touched but not read again."""
-        self._pending.remember(self._writer.snapshot().register.at(days))
+        """Note the dates of files, by their sources, that were touched but not read again: for the documents there whose date
+        comes from the time of their file.
+        """
+        self._remember(self._writer.snapshot().register.at(days))
         for source, day in days.items():
-            self._pending.redate(source, day)
+            for id_ in self._ids_at.get(source, ()):
+                if self._entries[id_].date_from == FILE_TIME:
+                    self._entries[id_] = replace(self._entries[id_], date=day)
 
     @property
     def waiting(self) -> tuple[int, int]:
         """The number of documents with pending changes, and of characters of the new ones."""
-        return len(self._pending), sum(len(document.text) for document in self._pending.new.values())
+        return len(self._entries), sum(len(document.text) for document in self._new.values())
 
     def write(self) -> list[str]:
         """Write all pending changes. Returns the ids of new documents that replace none. Documents without a source stay until
         `remove_unsourced`, so that they can be found until their replacements can. The state may be committed.
         """
-        new = [document for document in self._pending.new if document not in self._replacing]
-        unsourced = self._pending.write(self._writer, keep_unsourced=True)
-        self._writer.put_files(self._marks, self._reading)
+        writer = self._writer
+        changed = {id_ for id_, entry in self._stored.items() if entry != self._entries[id_]}
+        writer.put_documents([_at(document, self._entries[document.id]) for document in self._new.values()])
+        for batch in _batches(writer.snapshot().documents(changed)) if changed else ():
+            writer.put_documents([_at(document, self._entries[document.id]) for document in batch])
+        writer.put_files(self._marks, self._reading)
         self._marks = {}
-        self.withdrawn += len(unsourced - self._replaced)
-        self._pending, self._replaced, self._replacing = _PendingChanges(), set(), set()
+        self.withdrawn += sum(not self._entries[id_].sources for id_ in (changed | self._new.keys()) - self._replaced)
+        new = [id_ for id_ in self._new if id_ not in self._replacing]
+        self._begin()
         return new
 
-    def _look_up(self, documents: Sequence[Document]) -> None:
-        """Load the stored entries of these documents, and of others at their sources."""
-        pending, snapshot = self._pending, self._writer.snapshot()
-        pending.remember(snapshot.register.of([document.id for document in documents]))
-        unknown = [source for document in documents for source in document.sources if not pending.knows(source)]
-        pending.remember(snapshot.register.at(unknown))
+
+def _at(document: Document, entry: DocumentEntry) -> Document:
+    """The document with the sources and the date of its entry."""
+    return replace(document, sources=entry.sources, date=entry.date, date_from=entry.date_from)
+
+
+def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    return batched(documents, BATCH_DOCUMENTS, lambda document: len(document.text), BATCH_CHARACTERS)
 
 
 def remove_unsourced(writer: Writer) -> None:
@@ -197,25 +249,27 @@ def withdraw(writer: Writer, names: Iterable[str]) -> list[Withdrawn]:
     Raises:
         UsageError: a name fits no document, or a title fits several; nothing is written.
     """
-    snapshot, pending = writer.snapshot(), _PendingChanges()
-    already_removed: list[str] = []
-    places: list[tuple[DocumentEntry, str]] = []
-    for name in names:
+    snapshot = writer.snapshot()
+    already_removed: list[Withdrawn] = []
+    lost: dict[DocumentEntry, list[str]] = {}
+    for name in dict.fromkeys(names):
         try:
-            places += _places(snapshot, name)
+            for entry, source in _places(snapshot, name):
+                lost.setdefault(entry, []).append(source)
         except UnknownName:
             if removal_mark(name) not in snapshot.head.removed:
                 raise
-            already_removed.append(name)
-    entries = {entry.id: entry for entry, _ in places}
-    pending.remember(entries.values())
-    lost: dict[str, set[str]] = {id_: set() for id_ in entries}
-    for entry, source in places:
-        pending.withdraw(entry.id, source)
-        lost[entry.id].add(source)
-    pending.write(writer)
-    removed_before = [Withdrawn("", name, (), ()) for name in dict.fromkeys(already_removed)]
-    return [*(_withdrawn(entry, lost[entry.id]) for entry in entries.values()), *removed_before]
+            already_removed.append(Withdrawn("", name, (), ()))
+    withdrawn = []
+    for entry, named in lost.items():
+        gone = tuple(source for source in entry.sources if source in named)
+        kept = tuple(source for source in entry.sources if source not in named)
+        withdrawn.append(Withdrawn(entry.id, entry.title, gone, kept))
+    left = {document.id: document.left for document in withdrawn if document.left}
+    for batch in _batches(snapshot.documents(left)) if left else ():
+        writer.put_documents([replace(document, sources=left[document.id]) for document in batch])
+    writer.remove_documents([document.id for document in withdrawn if not document.left])
+    return [*withdrawn, *already_removed]
 
 
 def removal_mark(name: str) -> str:
@@ -225,106 +279,6 @@ def removal_mark(name: str) -> str:
 
 class UnknownName(UsageError):
     """A name fits no document."""
-
-
-def _withdrawn(entry: DocumentEntry, lost: Collection[str]) -> Withdrawn:
-    left = tuple(source for source in entry.sources if source not in lost)
-    return Withdrawn(entry.id, entry.title, tuple(source for source in entry.sources if source in lost), left)
-
-
-class _PendingChanges:
-    """Documents and their sources, with changes that are not written yet."""
-
-    def __init__(self) -> None:
-        self._entries: dict[str, DocumentEntry] = {}
-        self._before: dict[str, DocumentEntry] = {}
-        """The stored entries of changed documents."""
-        self._documents_at: dict[str, tuple[str, ...]] = {}
-        self.new: dict[str, Document] = {}
-        """Documents that are not stored, by id."""
-
-    def remember(self, stored: Iterable[DocumentEntry]) -> None:
-        """Load stored entries; those that are loaded already stay."""
-        for entry in stored:
-            if entry.id not in self._entries:
-                self._entries[entry.id] = entry
-                for source in entry.sources:
-                    self._documents_at[source] = (*self._documents_at.get(source, ()), entry.id)
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def knows(self, source: str) -> bool:
-        return source in self._documents_at
-
-    def at(self, source: str) -> tuple[str, ...]:
-        """Ids of the documents at a source."""
-        return self._documents_at.get(source, ())
-
-    def _changed(self) -> set[str]:
-        return {id_ for id_, before in self._before.items() if before != self._entries[id_]} - self.new.keys()
-
-    def forget_unchanged(self) -> None:
-        """Drop entries whose stored state is unchanged."""
-        for id_ in self._entries.keys() - self._changed() - self.new.keys():
-            for source in self._entries.pop(id_).sources:
-                self._documents_at.pop(source, None)
-            self._before.pop(id_, None)
-
-    def enter(self, document: Document) -> bool:
-        """Note that this document is now the only one at its sources. Returns whether it is not stored yet."""
-        known = self._entries.get(document.id)
-        sources = tuple(sorted({*document.sources, *(known.sources if known else ())}))
-        if known:
-            self._before.setdefault(document.id, known)
-        else:
-            self.new[document.id] = document
-        entry = known or DocumentEntry(0, document.id, document.title, ())
-        self._entries[document.id] = replace(entry, sources=sources, date=document.date, date_from=document.date_from)
-        for source in document.sources:
-            for other in self._documents_at.get(source, ()):
-                if other != document.id:
-                    self.withdraw(other, source)
-            self._documents_at[source] = (document.id,)
-        return known is None
-
-    def withdraw(self, document: str, source: str) -> None:
-        """Note that a document is no longer at a source."""
-        entry = self._entries[document]
-        self._before.setdefault(document, entry)
-        self._entries[document] = replace(entry, sources=tuple(other for other in entry.sources if other != source))
-        self._documents_at[source] = tuple(other for other in self._documents_at[source] if other != document)
-
-    def redate(self, source: str, day: str) -> None:
-        """Note the date of a file for the document there, if the document's date comes from its file's time."""
-        for id_ in self._documents_at.get(source, ()):
-            entry = self._entries[id_]
-            if entry.date_from == FILE_TIME:
-                self._before.setdefault(id_, entry)
-                self._entries[id_] = replace(entry, date=day)
-
-    def clear(self, source: str) -> None:
-        """Note that there is no document at a source any more."""
-        for document in self.at(source):
-            self.withdraw(document, source)
-
-    def write(self, writer: Writer, *, keep_unsourced: bool = False) -> set[str]:
-        """Write new and changed documents. Those without a source are removed unless `keep_unsourced`; returns their ids."""
-        writer.put_documents(self._updated(self.new.values()))
-        unsourced = {id_ for id_ in self._before.keys() | self.new.keys() if not self._entries[id_].sources}
-        changed = self._changed() - (set() if keep_unsourced else unsourced)
-        if changed:
-            stored = writer.snapshot().documents(changed)
-            for batch in batched(stored, BATCH_DOCUMENTS, lambda document: len(document.text), BATCH_CHARACTERS):
-                writer.put_documents(self._updated(batch))
-        if unsourced and not keep_unsourced:
-            writer.remove_documents(unsourced)
-        return unsourced
-
-    def _updated(self, documents: Iterable[Document]) -> list[Document]:
-        """The documents with the sources and dates of their entries."""
-        pairs = ((document, self._entries[document.id]) for document in documents)
-        return [replace(text, sources=now.sources, date=now.date, date_from=now.date_from) for text, now in pairs]
 
 
 _LINES = re.compile(r"(.+?\.jsonl(?:\.gz)?)#", re.IGNORECASE | re.DOTALL)

@@ -19,7 +19,7 @@ from hoptrail.corpus.journal import damaged_journal, drop_damaged_journal
 from hoptrail.corpus.places import DATABASE, JOBS
 from hoptrail.corpus.refusals import absent, translating_errors
 from hoptrail.corpus.row_writer import writing_rows
-from hoptrail.corpus.segments import ARRAYS, Family, damaged_segments, delete_segment, unknown_arrays
+from hoptrail.corpus.segments import ARRAYS, Family, array_files, damaged_segments, delete_segment, unknown_arrays
 from hoptrail.errors import IndexDamaged
 from hoptrail.models.encoder import FloatMatrix
 
@@ -38,11 +38,7 @@ class Repaired:
 
 
 def damage(folder: Path) -> list[str]:
-    """The faults of the files of an index, in words. Reads all of them.
-
-    Raises:
-        IndexUnavailable: there is no index.
-    """
+    """The faults of the files of an index, in words. Reads all of them. Raises: IndexUnavailable: there is no index."""
     if not (folder / DATABASE).is_file():
         raise absent(folder)
     try:
@@ -60,8 +56,7 @@ def damage(folder: Path) -> list[str]:
 def files_of_index(folder: Path) -> int:
     """The number of files of an index: its database, the arrays that the last commit names, and the journal of jobs."""
     with translating_errors(folder), closing(Database.to_read(folder)) as database:
-        ((arrays,),) = database.rows("SELECT count(*) FROM arrays WHERE data IS NULL")
-        return 1 + int(arrays) + (folder / JOBS).exists()
+        return 1 + len(array_files(database)) + (folder / JOBS).exists()
 
 
 def repair(folder: Path, encode: Encode) -> Repaired:

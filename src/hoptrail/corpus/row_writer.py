@@ -28,6 +28,9 @@ from hoptrail.errors import IndexBusy
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Document, Unit
 
+LOG = 1 << 26
+"""Bytes of the log from which a commit without removals moves it into the database, if no reader prevents it."""
+
 
 @contextmanager
 def writing_rows(folder: Path, wait: float | None = None) -> Iterator[RowWriter]:
@@ -64,7 +67,8 @@ class RowWriter:
         self._texts, self._numbering = texts, Numbering(self._database, texts)
         self.documents = DocumentWriter(self._database)
         self.units = UnitWriter(self._segments, self.documents, self._numbering)
-        self._cleaning = Cleaning(self._database, self._segments, self._wait)
+        self._unclean = is_unclean(self._database)
+        """Whether text that this or an earlier writer removed may still be in the log or in files."""
         self.links = LinkWriter(self._segments, texts, self._numbering)
         self.names = NameWriter(self._segments)
         self._removed: Numbers = NONE
@@ -77,7 +81,8 @@ class RowWriter:
 
     def snapshot(self, head: Head | None = None) -> Snapshot:
         """Everything written so far, committed or not; valid until more is written. `head` replaces the stored one."""
-        self._flush()
+        for part in (self.units, self.links, self.names):
+            part.flush()
         return Snapshot(self._database, self._segments, head, borrowed=True)
 
     def put_documents(self, documents: Iterable[Document]) -> None:
@@ -108,7 +113,7 @@ class RowWriter:
         """Remove all extractions."""
         self._segments.changed = True
         self._database.run("DELETE FROM extractions")
-        self._cleaning.due = True
+        self._unclean = True
 
     def remove_units(self, numbers: Numbers, *, keep_links: bool = False) -> None:
         """Remove units with their extractions, names and links. Links stay where units of the same ids are added again before the
@@ -130,21 +135,21 @@ class RowWriter:
         """
         if head is not None:
             write_head(self._database, head)
-        self._flush()
+        for part in (self.units, self.links, self.names):
+            part.flush()
         if len(unused := unused_numbers(self._database, self._removed)):
             self.links.forget(unused)
-        self.units.merge()
-        self.links.merge()
-        self.names.merge()
+        for part in (self.units, self.links, self.names):
+            part.merge()
         if counted:
             count_commit(self._database)
-        mark_unclean(self._database, unclean=self._cleaning.due)
+        mark_unclean(self._database, unclean=self._unclean)
         self._segments.sync()
         self._database.commit()
         self._segments.changed = False
         self._removed = NONE
-        self._numbering.end_transaction()
-        self._cleaning.between(clean=clean)
+        self._numbering.freed.clear()
+        self._begin(clean=clean)
 
     def roll_back(self) -> None:
         """Discard what is not committed."""
@@ -160,47 +165,25 @@ class RowWriter:
             StillRead: see `commit`.
         """
         self._database.roll_back()
-        self._cleaning.between(clean=True)
+        self._begin(clean=True)
         self._start()
 
     def close(self) -> None:
         """Discard what is not committed; empty the log and remove unused files, if no reader prevents it."""
         self._database.roll_back()
-        self._cleaning.at_end()
+        if self._database.empty_log():
+            with suppress(IndexBusy):  # the other writer does it
+                self._database.begin()
+                self._segments.sweep()
+                self._database.roll_back()
 
-    def _flush(self) -> None:
-        self.units.flush()
-        self.links.flush()
-        self.names.flush()
-
-    def _remove(self, numbers: Numbers) -> None:
-        self.names.forget(numbers)
-        self._removed = np.union1d(self._removed, numbers).astype(np.int32)
-        self._cleaning.due = True
-
-
-LOG = 1 << 26
-"""Bytes of the log from which a commit without removals moves it into the database, if no reader prevents it."""
-
-
-class Cleaning:
-    """Erases removed text between two transactions of a writer."""
-
-    def __init__(self, database: Database, segments: SegmentWriter, wait: float) -> None:
-        """`wait`: seconds that a removal waits for readers of the removed text."""
-        self._database = database
-        self._segments = segments
-        self._wait = wait
-        self.due = is_unclean(database)
-        """Whether text that this or an earlier writer removed may still be in the log or in files."""
-
-    def between(self, *, clean: bool) -> None:
-        """Steps 4 and 5 of `durable.py`, then begin the next transaction. After a removal this waits for readers.
+    def _begin(self, *, clean: bool) -> None:
+        """Steps 4 and 5 of `durable.py`, then begin the next transaction. After a removal, `clean` waits for its readers.
 
         Raises:
             StillRead: readers of the removed text are still there after the wait.
         """
-        if not (self.due and clean):
+        if not (self._unclean and clean):
             emptied = self._database.log_size > LOG and self._database.empty_log()
             self._database.begin()
             if emptied:
@@ -213,14 +196,11 @@ class Cleaning:
         self._segments.sweep()
         mark_unclean(self._database, unclean=False)
         self._database.commit()
-        self.due = False
+        self._unclean = False
         self._database.empty_log()
         self._database.begin()
 
-    def at_end(self) -> None:
-        """Empty the log and remove unused files, if no reader prevents it. No transaction is open."""
-        if self._database.empty_log():
-            with suppress(IndexBusy):  # the other writer does it
-                self._database.begin()
-                self._segments.sweep()
-                self._database.roll_back()
+    def _remove(self, numbers: Numbers) -> None:
+        self.names.forget(numbers)
+        self._removed = np.union1d(self._removed, numbers).astype(np.int32)
+        self._unclean = True

@@ -6,12 +6,11 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-import apsw
 import numpy as np
 
-from hoptrail.corpus.columns import Numbers, numbers_of
+from hoptrail.corpus.columns import Numbers
 from hoptrail.corpus.database import Database
-from hoptrail.documents.blocks import pack, unpack
+from hoptrail.documents.blocks import unpack
 from hoptrail.documents.marks import FILE_TIME
 from hoptrail.language.tasks import Extraction, Fact, Triple
 from hoptrail.types import Block, BlockKind, Document, Kind, Span, Unit
@@ -28,11 +27,9 @@ def units(database: Database, numbers: Numbers, *, dated: bool = False) -> dict[
     """Units by number, in the order of `numbers`; removed ones are left out. With `dated`, blocks without a date get that of
     their document. (It is not stored with blocks, because renaming a file may change it.)
     """
-    if not len(numbers):
-        return {}
     found = database.rows(
         f"SELECT {UNIT} FROM carray(?) c CROSS JOIN units u ON u.number = c.value JOIN documents d ON d.number = u.document",
-        apsw.carray(numbers),
+        numbers,
     )
     further = _further(database, numbers) if any(row[8] for row in found) else {}
     blocks = _blocks(database, numbers)
@@ -58,7 +55,7 @@ def _further(database: Database, numbers: Numbers) -> dict[int, list[Span]]:
     for unit, document, start, end in database.rows(
         "SELECT f.unit, d.id, f.start, f.end FROM carray(?) c CROSS JOIN further_sources f ON f.unit = c.value "
         "JOIN documents d ON d.number = f.document ORDER BY f.unit, f.place",
-        apsw.carray(numbers),
+        numbers,
     ):
         spans.setdefault(unit, []).append(Span(document, start, end))
     return spans
@@ -72,7 +69,7 @@ def _blocks(database: Database, numbers: Numbers) -> dict[int, list[Block]]:
         "ON b.document = u.document AND b.start < u.end AND b.start >= "
         "(SELECT max(start) FROM blocks WHERE document = u.document AND start <= u.start) "
         "WHERE u.kind IN ('passage', 'sentence') ORDER BY c.value, b.start",
-        apsw.carray(numbers),
+        numbers,
     ):
         blocks.setdefault(number, []).extend(unpack(packed))
     return blocks
@@ -115,11 +112,6 @@ def document_row(number: int, document: Document) -> tuple[int | str | bytes, ..
     return number, document.id, document.title, document.text, ends, notes, document.date, document.date_from
 
 
-def block_rows(number: int, document: Document) -> Iterator[tuple[int, int, str]]:
-    """The rows of a document's blocks."""
-    return ((number, block.start, pack((block,))) for block in document.blocks)
-
-
 def extraction_row(number: int, extraction: Extraction) -> tuple[int, str, str]:
     """The row of the extraction from the unit `number`."""
     facts = [
@@ -143,10 +135,7 @@ def extraction_of(entities: str, facts: str) -> Extraction:
     )
 
 
-def ids_of(database: Database, table: str, numbers: Iterable[int]) -> list[str]:
+def ids_of(database: Database, table: str, numbers: Numbers) -> list[str]:
     """The ids of rows of a table, in the order of `numbers`; missing ones are left out."""
-    array = numbers_of(numbers)
-    if not len(array):
-        return []
-    rows = database.rows(f"SELECT t.id FROM carray(?) c CROSS JOIN {table} t ON t.number = c.value", apsw.carray(array))
+    rows = database.rows(f"SELECT t.id FROM carray(?) c CROSS JOIN {table} t ON t.number = c.value", numbers)
     return [id_ for (id_,) in rows]

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import mmap
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from io import BytesIO
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.columns import Places
+from hoptrail.corpus.columns import NONE, Places
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.durable import make_folder, remove_files, sync_folder, write_file
 from hoptrail.corpus.refusals import translating_errors
@@ -78,6 +79,11 @@ class Segment:
         return rows if self.alive is None else rows[self.alive[rows]]
 
 
+def live_column(segments: Sequence[Segment], name: str) -> Array:
+    """An array of these segments together, without removed rows."""
+    return np.concatenate([segment.arrays[name][segment.live_rows()] for segment in segments]) if segments else NONE
+
+
 class MissingFile(IndexDamaged):
     """A commit names a file that does not exist: damage, unless a later commit has removed it meanwhile."""
 
@@ -104,6 +110,10 @@ class Segments:
     def kinds(self, family: Family) -> list[str]:
         """The kinds that have segments of a family."""
         return sorted({segment.kind for segment in self._segments.values() if segment.family is family})
+
+    def count(self, family: Family) -> Counter[str]:
+        """The number of live rows of each kind of a family."""
+        return +Counter({kind: sum(map(len, self.of(family, kind))) for kind in self.kinds(family)})
 
     def _refresh(self, changed: int | None = None) -> None:
         """Read all segments, or one that is new or has changed."""
@@ -255,9 +265,14 @@ def unknown_arrays(database: Database) -> list[Path]:
     folder = database.folder / ARRAYS
     if not folder.is_dir():
         return []
-    rows = database.rows("SELECT segment, name FROM arrays WHERE data IS NULL")
-    named = {file_name(segment, name) for segment, name in rows}
+    named = set(array_files(database))
     return [path for path in sorted(folder.iterdir()) if path.name not in named]
+
+
+def array_files(database: Database) -> list[str]:
+    """The names of the files of arrays that the commit names."""
+    rows = database.rows("SELECT segment, name FROM arrays WHERE data IS NULL ORDER BY segment, name")
+    return [file_name(segment, name) for segment, name in rows]
 
 
 def _has_header(path: Path, array: Array) -> bool:

@@ -21,12 +21,11 @@ class _Opened:
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
         self.readers = 0
-        self.on_close: Callable[[], None] | None = None
+        self.on_close: Callable[[], None] = lambda: None
 
     def close(self) -> None:
         self.snapshot.close()
-        if self.on_close is not None:
-            self.on_close()
+        self.on_close()
 
 
 class Lease:
@@ -65,7 +64,7 @@ class SharedSnapshot:
             shared = self._views[view]
             oldest = self._views.popitem(last=False)[1] if len(self._views) > VIEWS else None
         if oldest is not None:
-            oldest.move_to(self._folder, lambda: None)
+            oldest.move_to(self._folder)
         return shared
 
     def lease(self) -> Lease:
@@ -93,13 +92,13 @@ class SharedSnapshot:
         finally:
             lease.give_back()
 
-    def move_to(self, folder: Path, on_close: Callable[[], None]) -> None:
+    def move_to(self, folder: Path, on_close: Callable[[], None] = lambda: None) -> None:
         """Read another folder from the next lease on. `on_close` is called when the earlier one has no readers left."""
         with self._turn:
             self._folder = folder
             before, self._newest = self._newest, None
             for shared in self._views.values():
-                shared.move_to(folder, lambda: None)
+                shared.move_to(folder)
             if before is not None:
                 before.on_close = on_close
                 if not before.readers:

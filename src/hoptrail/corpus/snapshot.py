@@ -99,18 +99,14 @@ class Snapshot:
         for left in reversed(range(_TRIES)):
             database = Database.to_read(folder)
             try:
-                with translating_errors(folder):
+                with database.closed_on_error(), translating_errors(folder):
                     if not commit_number(database):
                         raise absent(folder)
                     hidden = _hide(view, database)
                     return cls(database, Segments(database, hidden.mask), hidden=hidden)
             except MissingFile:
-                database.close()
                 if not left:
                     raise
-            except BaseException:
-                database.close()
-                raise
         raise AssertionError("the last try returns or raises")
 
     def park(self) -> None:

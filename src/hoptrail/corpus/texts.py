@@ -6,15 +6,13 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-import apsw
 import numpy as np
 
 from hoptrail.corpus import rows
-from hoptrail.corpus.columns import NONE, Numbers, is_among, numbers_of
-from hoptrail.corpus.connection import text_array
+from hoptrail.corpus.columns import Numbers, is_among, numbers_of
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.rows import ids_of
-from hoptrail.corpus.segments import Family, Segments
+from hoptrail.corpus.segments import Family, Segments, live_column
 from hoptrail.corpus.view import NOTHING, Hidden
 from hoptrail.language.tasks import Extraction
 from hoptrail.types import Kind, Span, Unit
@@ -30,6 +28,9 @@ class Origins:
     ends: Numbers
 
 
+ORIGINS = ("numbers", "documents", "starts", "ends")
+
+
 class Texts:
     """The units of a snapshot by number, and the extractions from them."""
 
@@ -42,51 +43,37 @@ class Texts:
 
     def count(self) -> Counter[Kind]:
         """The number of units with vectors of each kind."""
-        kinds = self._segments.kinds(Family.UNITS)
-        counts = {Kind(kind): sum(map(len, self._segments.of(Family.UNITS, kind))) for kind in kinds}
-        return Counter({kind: count for kind, count in counts.items() if count})
+        return Counter({Kind(kind): count for kind, count in self._segments.count(Family.UNITS).items()})
 
     def unencoded(self, kind: Kind) -> Numbers:
         """The units of a kind that are in the keyword index and have no vector yet, sorted."""
-        parts = self._segments.of(Family.KEYWORDS, kind)
-        indexed = np.concatenate([NONE, *(part.arrays["numbers"][part.live_rows()] for part in parts)])
+        indexed = live_column(self._segments.of(Family.KEYWORDS, kind), "numbers")
         return numbers_of(np.setdiff1d(indexed, self.origins(kind).numbers))
 
     def origins(self, kind: Kind) -> Origins:
         """The origins of all units of a kind that have vectors."""
-        parts = [
-            [segment.arrays[name][segment.live_rows()] for name in ("numbers", "documents", "starts", "ends")]
-            for segment in self._segments.of(Family.UNITS, kind)
-        ]
-        whole = [np.concatenate(column) for column in zip(*parts, strict=True)] if parts else [NONE] * 4
-        order = np.argsort(whole[0], kind="stable")
-        return Origins(*(column[order] for column in whole))
+        segments = self._segments.of(Family.UNITS, kind)
+        columns = [live_column(segments, name) for name in ORIGINS]
+        order = np.argsort(columns[0], kind="stable")
+        return Origins(*(column[order] for column in columns))
 
     def origins_of(self, numbers: Numbers) -> Origins:
         """The origins of these units, with vectors or without; missing units are left out."""
-        if not len(numbers):
-            return Origins(*[NONE] * 4)
         rows = self._database.rows(
             "SELECT u.number, u.document, u.start, u.end FROM carray(?) c CROSS JOIN units u ON u.number = c.value "
             "ORDER BY u.number",
-            apsw.carray(numbers_of(numbers)),
+            numbers,
         )
-        return Origins(*(numbers_of(column) for column in zip(*rows, strict=True)))
+        return Origins(*numbers_of(np.reshape(rows, (-1, 4)).T))
 
     def numbers(self, ids: Sequence[str], *, reserved: bool = False) -> Numbers:
         """The numbers of units by their ids, in the same order; 0 where there is none. With `reserved`, also of units that only
         links refer to.
         """
-        if not ids:
-            return NONE
         found: dict[str, int] = {}
         for table in ("units", "reserved") if reserved else ("units",):
-            found |= dict(
-                self._database.rows(
-                    f"SELECT u.id, u.number FROM carray(?) c CROSS JOIN {table} u ON u.id = CAST(c.value AS TEXT)",
-                    text_array(ids),
-                )
-            )
+            sql = f"SELECT u.id, u.number FROM carray(?) c CROSS JOIN {table} u ON u.id = CAST(c.value AS TEXT)"
+            found |= dict(self._database.rows(sql, ids))
         return numbers_of([found.get(id_, 0) for id_ in ids])
 
     def known(self, ids: Collection[str], *, reserved: bool = False) -> Numbers:
@@ -96,17 +83,12 @@ class Texts:
 
     def names(self, numbers: Numbers) -> dict[int, str]:
         """Ids by number, also of units that only links refer to."""
-        distinct = np.unique(numbers_of(numbers))
-        if not len(distinct):
-            return {}
-        return {
-            number: id_
-            for table in ("units", "reserved")
-            for number, id_ in self._database.rows(
-                f"SELECT t.number, t.id FROM carray(?) c CROSS JOIN {table} t ON t.number = c.value",
-                apsw.carray(distinct),
-            )
-        }
+        names: dict[int, str] = {}
+        distinct = np.unique(numbers)
+        for table in ("units", "reserved"):
+            sql = f"SELECT t.number, t.id FROM carray(?) c CROSS JOIN {table} t ON t.number = c.value"
+            names |= dict(self._database.rows(sql, distinct))
+        return names
 
     def ids(self, numbers: Numbers) -> list[str]:
         """The ids of these units, in the order of `numbers`; missing units are left out."""
@@ -114,32 +96,23 @@ class Texts:
 
     def units(self, numbers: Numbers) -> list[Unit]:
         """These units, in the order of `numbers`; missing units are left out."""
-        return self._hidden.cut_out(rows.units(self._database, numbers_of(numbers), dated=self._is_dated))
+        return self._hidden.cut_out(rows.units(self._database, numbers, dated=self._is_dated))
 
     def within(self, documents: Collection[str]) -> Numbers:
         """The numbers, sorted, of the units of all kinds that have a source in one of these documents."""
-        if not documents:
-            return NONE
         found = self._database.rows(
             "WITH few AS (SELECT d.number FROM carray(?) c CROSS JOIN documents d ON d.id = CAST(c.value AS TEXT)) "
             "SELECT u.number FROM few CROSS JOIN units u ON u.document = few.number UNION "
             "SELECT f.unit FROM few CROSS JOIN further_sources f ON f.document = few.number ORDER BY 1",
-            text_array(documents),
+            documents,
         )
         return numbers_of([number for (number,) in found])
 
     def extractions(self, numbers: Numbers | None = None) -> Iterator[tuple[int, Extraction]]:
         """Numbers of units with their extractions, of all or of these units, by number."""
-        if numbers is None:
-            found = self._database.each("SELECT unit, entities, facts FROM extractions ORDER BY unit")
-        elif len(numbers):
-            found = self._database.each(
-                "SELECT unit, entities, facts FROM extractions WHERE unit IN (SELECT value FROM carray(?)) ORDER BY unit",
-                apsw.carray(numbers_of(numbers)),
-            )
-        else:
-            return
-        for unit, entities, facts in found:
+        among, values = ("", ()) if numbers is None else ("WHERE unit IN (SELECT value FROM carray(?))", (numbers,))
+        sql = f"SELECT unit, entities, facts FROM extractions {among} ORDER BY unit"
+        for unit, entities, facts in self._database.each(sql, *values):
             yield unit, rows.extraction_of(entities, facts)
 
 
@@ -172,10 +145,8 @@ class Units:
 
     def documents_without(self, kind: Kind, documents: Collection[str] | None) -> list[str]:
         """Ids of the documents, of all or of these, that have no unit of a kind, by number."""
-        if documents is not None and not documents:
-            return []
         among = "documents d" if documents is None else _AMONG
-        values = () if documents is None else (text_array(documents),)
+        values = () if documents is None else (documents,)
         return [id_ for (id_,) in self._database.rows(f"SELECT d.id FROM {among} {_WITHOUT}", *values, kind.value)]
 
     def read(self, kind: Kind, ids: Collection[str] | None = None) -> Iterator[Unit]:
@@ -204,9 +175,8 @@ class Units:
 
     def titles(self, kind: Kind) -> Iterator[tuple[str, str]]:
         """Ids and titles of all units of a kind, without reading texts."""
-        numbers = self._texts.origins(kind).numbers
         sql = "SELECT u.id, u.title FROM carray(?) c CROSS JOIN units u ON u.number = c.value"
-        return iter(self._database.rows(sql, apsw.carray(numbers)) if len(numbers) else ())
+        return iter(self._database.rows(sql, self._texts.origins(kind).numbers))
 
     def ids(self, kind: Kind) -> Iterator[str]:
         """Ids of all units of a kind, without reading the units."""

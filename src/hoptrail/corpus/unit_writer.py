@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-import apsw
 import numpy as np
 
 from hoptrail.corpus import rows
-from hoptrail.corpus.columns import NONE, Numbers, numbers_of
+from hoptrail.corpus.columns import Numbers, numbers_of
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.documents import DocumentWriter
 from hoptrail.corpus.keywords import PostingWriter
 from hoptrail.corpus.numbering import Numbering
-from hoptrail.corpus.segments import Array, Family, Segment, SegmentWriter
-from hoptrail.corpus.texts import Texts
+from hoptrail.corpus.segments import Array, Family, Segment, SegmentWriter, live_column
+from hoptrail.corpus.texts import ORIGINS, Texts
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Kind, Unit
@@ -28,9 +27,6 @@ WAITING = 1 << 26
 _COMPLETED = 512
 """Units that are encoded again at a time."""
 
-Origin = tuple[int, int, int, int]
-"""Number of a unit, number of its document, start and end."""
-
 
 class UnitWriter:
     """Writes units in a transaction."""
@@ -42,7 +38,7 @@ class UnitWriter:
         self._numbering = numbering
         self._postings = PostingWriter(segments)
         self._texts = Texts(self._database, segments)
-        self._waiting: dict[Kind, tuple[list[Origin], list[FloatMatrix]]] = {}
+        self._waiting: dict[Kind, tuple[list[Numbers], list[FloatMatrix]]] = {}
         self._held = 0
 
     def remove_within(self, documents: Collection[str]) -> Numbers:
@@ -61,27 +57,25 @@ class UnitWriter:
             ValueError: other units of the same kind have vectors of another length.
         """
         documents = self._documents.numbers({span.document for unit in units for span in unit.sources})
-        numbers = self._numbering.assign([unit.id for unit in units])
-        self._insert(units, numbers, documents)
+        numbers = numbers_of(self._numbering.assign([unit.id for unit in units]))
+        self._insert(units, numbers.tolist(), documents)
         if vectors is not None:
             for kind in dict.fromkeys(unit.kind for unit in units):
                 here = [place for place, unit in enumerate(units) if unit.kind is kind]
-                self._wait(kind, [_origin(numbers[at], units[at], documents) for at in here], vectors[here])
-        for unit, number in zip(units, numbers, strict=True):
+                self._wait(kind, numbers[here], vectors[here])
+        for unit, number in zip(units, numbers.tolist(), strict=True):
             if unit.kind in SEARCHED:
                 text = unit.searchable
                 self._postings.add(unit.kind, number, text)
                 self._held += len(text)
         if self._held > WAITING:
             self.flush()
-        return numbers_of(numbers)
+        return numbers
 
     def put_vectors(self, kind: Kind, numbers: Numbers, vectors: FloatMatrix) -> None:
-        """Add the vectors of stored units that have none; `numbers` are sorted."""
+        """Add the vectors of stored units that have none."""
         self._segments.changed = True
-        found = self._texts.origins_of(numbers)
-        columns = (found.numbers, found.documents, found.starts, found.ends)
-        self._wait(kind, list(zip(*(column.tolist() for column in columns), strict=True)), vectors)
+        self._wait(kind, numbers, vectors)
         if self._held > WAITING:
             self.flush()
 
@@ -96,19 +90,16 @@ class UnitWriter:
     def remove(self, numbers: Numbers) -> None:
         """Remove units with their extractions; the caller removes their links and names."""
         self.flush()
-        if not len(numbers):
-            return
-        array = apsw.carray(numbers)
         kinds: dict[str, list[int]] = {}
         for number, id_, kind in self._database.rows(
-            "SELECT u.number, u.id, u.kind FROM carray(?) c CROSS JOIN units u ON u.number = c.value", array
+            "SELECT u.number, u.id, u.kind FROM carray(?) c CROSS JOIN units u ON u.number = c.value", numbers
         ):
-            self._numbering.free(id_, number)
+            self._numbering.freed[id_] = number
             kinds.setdefault(kind, []).append(number)
         for kind, same in kinds.items():
             self._remove_arrays(kind, numbers_of(same))
         for table, column in (("further_sources", "unit"), ("extractions", "unit"), ("units", "number")):
-            self._database.run(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM carray(?))", array)
+            self._database.run(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM carray(?))", numbers)
 
     def complete(self, encode: Callable[[Sequence[str]], FloatMatrix], *, whole: bool) -> bool:
         """Make missing arrays and postings of units, whose segments were lost. Returns whether there were any. If the last run
@@ -117,9 +108,7 @@ class UnitWriter:
         completed = False
         for kind in [Kind(kind) for (kind,) in self._database.rows("SELECT DISTINCT kind FROM units")]:
             for units in self._missing(Family.UNITS, kind) if whole or kind not in SEARCHED else ():
-                documents = self._documents.numbers({span.document for unit in units.values() for span in unit.sources})
-                origins = [_origin(number, unit, documents) for number, unit in units.items()]
-                self._wait(kind, origins, encode([unit.searchable for unit in units.values()]))
+                self._wait(kind, numbers_of(list(units)), encode([unit.searchable for unit in units.values()]))
                 completed = True
             for units in self._missing(Family.KEYWORDS, kind) if kind in SEARCHED else ():
                 for number, unit in units.items():
@@ -131,16 +120,20 @@ class UnitWriter:
     def _missing(self, family: Family, kind: Kind) -> Iterator[Mapping[int, Unit]]:
         """Batches of the units of a kind, by number, that have no row in a segment of a family."""
         stored = self._database.rows("SELECT number FROM units WHERE kind = ? ORDER BY number", kind.value)
-        present = [segment.arrays["numbers"][segment.live_rows()] for segment in self._segments.of(family, kind)]
-        missing = np.setdiff1d(numbers_of([number for (number,) in stored]), np.concatenate([NONE, *present]))
+        present = live_column(self._segments.of(family, kind), "numbers")
+        missing = np.setdiff1d(numbers_of([number for (number,) in stored]), present)
         for start in range(0, len(missing), _COMPLETED):
-            yield rows.units(self._database, numbers_of(missing[start : start + _COMPLETED]))
+            yield rows.units(self._database, missing[start : start + _COMPLETED])
 
     def flush(self) -> None:
         """Write the waiting units as segments."""
         self._postings.flush()
-        for kind, (origins, vectors) in sorted(self._waiting.items()):
-            self._segments.add(Family.UNITS, kind, len(origins), _arrays(np.array(origins), np.concatenate(vectors)))
+        for kind, (waiting, matrices) in sorted(self._waiting.items()):
+            numbers = np.concatenate(waiting)
+            origins = self._texts.origins_of(numbers)
+            arrays: dict[str, Array] = {name: getattr(origins, name) for name in ORIGINS}
+            arrays["vectors"] = np.concatenate(matrices)[np.argsort(numbers, kind="stable")]
+            self._segments.add(Family.UNITS, kind, len(numbers), arrays)
         self._waiting.clear()
         self._held = 0
 
@@ -166,12 +159,12 @@ class UnitWriter:
             ],
         )
 
-    def _wait(self, kind: Kind, origins: list[Origin], vectors: FloatMatrix) -> None:
+    def _wait(self, kind: Kind, numbers: Numbers, vectors: FloatMatrix) -> None:
         stored = [segment.arrays["vectors"].shape[1] for segment in self._segments.of(Family.UNITS, kind)]
         waiting, matrices = self._waiting.setdefault(kind, ([], []))
         if any(size != vectors.shape[1] for size in [*stored, *(matrix.shape[1] for matrix in matrices)]):
             raise ValueError(f"vectors of {kind.value} units do not all have {vectors.shape[1]} numbers")
-        waiting += origins
+        waiting.append(numbers)
         matrices.append(np.asarray(vectors, np.float32))
         self._held += vectors.nbytes
 
@@ -183,28 +176,16 @@ class UnitWriter:
             self._postings.remove(self._segments.of(Family.KEYWORDS, kind), texts)
 
 
-def _origin(number: int, unit: Unit, documents: Mapping[str, int]) -> Origin:
-    span = unit.sources[0]
-    return number, documents[span.document], span.start, span.end
-
-
 def _row(number: int, unit: Unit, documents: Mapping[str, int]) -> tuple[int | str | bytes, ...]:
     """The row of a unit, in the order of the columns of its table."""
-    place, ends = _origin(number, unit, documents)[1:], rows.packed_ends(unit.sentence_ends)
+    first, ends = unit.sources[0], rows.packed_ends(unit.sentence_ends)
+    place = documents[first.document], first.start, first.end
     return number, unit.id, unit.kind.value, *place, len(unit.sources) - 1, unit.title, unit.text, ends
 
 
 def _merged(segments: Sequence[Segment]) -> tuple[int, Mapping[str, Array]]:
-    columns = {
-        name: np.concatenate([segment.arrays[name][segment.live_rows()] for segment in segments])
-        for name in segments[0].arrays
-    }
-    order = np.argsort(columns["numbers"], kind="stable")
-    return len(order), {name: column[order] for name, column in columns.items()}
-
-
-def _arrays(origins: Array, vectors: FloatMatrix) -> Mapping[str, Array]:
-    order = np.argsort(origins[:, 0], kind="stable")
-    columns = origins[order].astype(np.int32)
-    names = ("numbers", "documents", "starts", "ends")
-    return {name: columns[:, place] for place, name in enumerate(names)} | {"vectors": vectors[order]}
+    columns = {name: live_column(segments, name) for name in segments[0].arrays}
+    if (np.diff(columns["numbers"]) < 0).any():  # else no copy, which may have half a gigabyte
+        order = np.argsort(columns["numbers"], kind="stable")
+        columns = {name: column[order] for name, column in columns.items()}
+    return len(columns["numbers"]), columns

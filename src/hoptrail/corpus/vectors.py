@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import NONE, Numbers, Places, numbers_of, rows_of
-from hoptrail.corpus.segments import Family, Segment, Segments
+from hoptrail.corpus.segments import Family, Segment, Segments, live_column
 from hoptrail.corpus.texts import Texts
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Kind
@@ -99,7 +99,7 @@ class Matrix:
 
     def __init__(self, segments: Sequence[Segment]) -> None:
         parts = [(segment, segment.live_rows()) for segment in segments]
-        numbers = np.concatenate([NONE, *(segment.arrays["numbers"][rows] for segment, rows in parts)])
+        numbers = live_column(segments, "numbers")
         order = np.argsort(numbers, kind="stable")
         places = np.empty(len(order), np.intp)
         places[order] = np.arange(len(order))

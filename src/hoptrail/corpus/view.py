@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import groupby
 
-import apsw
 import numpy as np
 
 from hoptrail.corpus.columns import NONE, Numbers, numbers_of
@@ -161,12 +160,10 @@ def _as_labelled(source: str) -> str:
 
 
 def _units_from(documents: Numbers, database: Database) -> Numbers:
-    if not len(documents):
-        return NONE
     rows = database.rows(
         "SELECT number FROM units WHERE document IN (SELECT value FROM carray(?1)) UNION "
         "SELECT unit FROM further_sources WHERE document IN (SELECT value FROM carray(?1))",
-        apsw.carray(numbers_of(documents)),
+        documents,
     )
     return numbers_of([number for (number,) in rows])
 
@@ -213,15 +210,13 @@ def _cut_units(parts: Mapping[int, _Runs], database: Database) -> tuple[Numbers,
     """The hidden and the partly visible units of partly visible documents. Partly visible are passages and sentences that overlap
     a visible part; of several parts the longest is visible.
     """
-    if not parts:
-        return NONE, {}
     hidden: list[int] = []
     cut: dict[int, tuple[int, int]] = {}
     rows = database.rows(
         "SELECT number, kind, document, start, end FROM units WHERE document IN (SELECT value FROM carray(?1)) "
         "UNION ALL SELECT unit, '', document, start, end FROM further_sources "
         "WHERE document IN (SELECT value FROM carray(?1))",
-        apsw.carray(numbers_of(list(parts))),
+        list(parts),
     )
     for number, kind, document, start, end in rows:
         runs = [(max(start, first), min(end, last)) for first, last in parts[document] if first < end and start < last]

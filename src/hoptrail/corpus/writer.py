@@ -146,11 +146,7 @@ class ContentWriter:
         self._inner.names.put(kind, numbered)
 
     def put_extractions(self, extractions: Mapping[str, Extraction]) -> None:
-        """Add or replace extractions from passages, by their ids.
-
-        Raises:
-            KeyError: a passage is not stored.
-        """
+        """Add or replace extractions from passages, by their ids. Raises: KeyError: a passage is not stored."""
         if extractions:
             numbers = self.snapshot().texts.numbers(list(extractions)).tolist()
             if not all(numbers):

@@ -1,5 +1,9 @@
 """Answer scores by the rules of the official HotpotQA, 2WikiMultihopQA (v1.1) and MuSiQue scripts, and cover match.
 
+A file with answers from any system has `prediction` (a text, or null for an abstention or failure) and `answers` (the gold
+answer, then its aliases) per line; other keys are ignored. The questions are unknown, so null scores zero even if the gold answer
+says that there is none.
+
 All four share one normalisation and one token overlap; they differ in four choices, which `_CHOICES` tabulates. Values are
 unrounded, between 0 and 1. Not covered: supporting-fact, joint and evidence scores, and the demonyms that the 2Wiki script looks
 up by answer id (pass them as further answers).
@@ -14,12 +18,14 @@ import math
 import re
 import string
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass
 from enum import StrEnum
+from pathlib import Path
 from statistics import NormalDist
 
-from hoptrail.errors import UsageError
+from hoptrail.errors import DataError, UsageError
+from hoptrail.evaluation.lines import Line, read_lines
 
 RESAMPLES = 2000
 """Bootstrap resamples. The ends of a 95 % interval then vary between seeds by some 1.5 % of its width (standard error)."""
@@ -107,9 +113,7 @@ class Share:
     @property
     def interval(self) -> Interval:
         """A 95 % confidence interval (Wilson 1927), suitable also for few questions.
-
-        Raises:
-            UsageError: there are no questions.
+        Raises: UsageError: there are no questions.
         """
         if not self.n:
             raise UsageError("a confidence interval needs at least one question")
@@ -139,9 +143,7 @@ def score_answer(prediction: str | None, answers: Sequence[str], rule: Rule) -> 
     scripts do. The MuSiQue script has no precision and recall; here they are those of its token overlap. Under the cover rule,
     `em` is cover match (the prediction has the gold tokens next to each other and in order), and the other values are those of
     the MuSiQue rule.
-
-    Raises:
-        UsageError: there is no gold answer.
+    Raises: UsageError: there is no gold answer.
     """
     if not answers:
         raise UsageError("an answer cannot be scored without a gold answer: give at least one")
@@ -150,22 +152,16 @@ def score_answer(prediction: str | None, answers: Sequence[str], rule: Rule) -> 
     choices = _CHOICES[rule]
     golds = answers if choices.aliases else answers[:1]
     scores = [_score_one(normalise(prediction), normalise(gold), choices) for gold in golds]
-    return AnswerScore(
-        em=max(score.em for score in scores),
-        f1=max(score.f1 for score in scores),
-        precision=max(score.precision for score in scores),
-        recall=max(score.recall for score in scores),
-    )
+    return AnswerScore(*map(max, _columns(scores)))
 
 
 def mean_score(scores: Sequence[AnswerScore]) -> AnswerScore:
     """The mean of each value; `MISSED` without scores. Pass missing answers as `MISSED`."""
-    return AnswerScore(
-        em=mean([score.em for score in scores]),
-        f1=mean([score.f1 for score in scores]),
-        precision=mean([score.precision for score in scores]),
-        recall=mean([score.recall for score in scores]),
-    )
+    return AnswerScore(*map(mean, _columns(scores))) if scores else MISSED
+
+
+def _columns(scores: Sequence[AnswerScore]) -> Iterator[tuple[float, ...]]:
+    return zip(*map(astuple, scores), strict=True)
 
 
 def mean(values: Sequence[float]) -> float:
@@ -179,9 +175,7 @@ def mean_interval(values: Sequence[float], seed: int) -> Interval:
     The percentile bootstrap (Efron and Tibshirani 1993, chapter 13): 2,000 samples of the same size are drawn with replacement,
     and the ends are the 2.5th and 97.5th percentiles of their means. The interval covers the choice of questions, not a model's
     variation between runs, and is too narrow below about twenty values.
-
-    Raises:
-        UsageError: there are no values.
+    Raises: UsageError: there are no values.
     """
     import numpy as np
 
@@ -201,7 +195,7 @@ def mean_interval(values: Sequence[float], seed: int) -> Interval:
 def _score_one(prediction: str, gold: str, choices: _Choices) -> AnswerScore:
     """Score two normalised texts."""
     predicted, expected = prediction.split(), gold.split()
-    match = _contains(predicted, expected) if choices.containment else prediction == gold
+    match = contains(predicted, expected) if choices.containment else prediction == gold
     closed = choices.closed and prediction != gold and not _CLOSED_ANSWERS.isdisjoint((prediction, gold))
     if closed:
         return AnswerScore(float(match), 0.0, 0.0, 0.0)
@@ -219,9 +213,55 @@ def _overlap(predicted: list[str], expected: list[str]) -> tuple[float, float, f
     return 2 * precision * recall / (precision + recall), precision, recall
 
 
-def _contains(predicted: list[str], expected: list[str]) -> bool:
+def contains(predicted: list[str], expected: list[str]) -> bool:
     """Whether `predicted` contains `expected` as a contiguous run. An empty `expected` is contained only in an empty list."""
     if not expected:
         return not predicted
     starts = range(len(predicted) - len(expected) + 1)
     return any(predicted[start : start + len(expected)] == expected for start in starts)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreSummary:
+    """Means over `n` predictions, unrounded."""
+
+    n: int
+    em: float
+    f1: float
+    precision: float
+    recall: float
+
+
+def score_predictions(path: Path, rule: Rule) -> list[AnswerScore]:
+    """One score per non-blank line, in the file's order.
+    Raises: DataError: the file is missing or empty, or a line is malformed; the message names file and line.
+    """
+    scores = [score_answer(_prediction(line), _answers(line), rule) for line in read_lines(path)]
+    if not scores:
+        raise DataError(f"{path} holds no predictions")
+    return scores
+
+
+def summarise_scores(scores: Sequence[AnswerScore]) -> ScoreSummary:
+    """The means of `scores`."""
+    means = mean_score(scores)
+    return ScoreSummary(len(scores), means.em, means.f1, means.precision, means.recall)
+
+
+def _prediction(line: Line) -> str | None:
+    if "prediction" not in line.content:
+        raise DataError(f'{line.place}: no "prediction"; give a text, or null for an abstention')
+    prediction = line.content["prediction"]
+    if prediction is None or isinstance(prediction, str):
+        return prediction
+    raise DataError(f'{line.place}: "prediction" must be a text or null, not {prediction!r}')
+
+
+def _answers(line: Line) -> list[str]:
+    if "answers" not in line.content:
+        hint = ', not "answer"' if "answer" in line.content else ""
+        raise DataError(f'{line.place}: give "answers"{hint}: a list of texts, the gold answer first, then its aliases')
+    answers = line.content["answers"]
+    if not isinstance(answers, list) or not answers or not all(isinstance(answer, str) for answer in answers):
+        raise DataError(f'{line.place}: "answers" must be a list of at least one text, not {answers!r}')
+    return answers

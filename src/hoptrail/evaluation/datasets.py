@@ -33,12 +33,7 @@ from hoptrail.evaluation.answer_scores import AnswerScore, Rule, score_answer
 from hoptrail.evaluation.lines import read_lines
 
 ANSWER_RULES = MappingProxyType(
-    {
-        "2wiki": Rule.TWO_WIKI,
-        "2wiki_context": Rule.TWO_WIKI,
-        "musique": Rule.MUSIQUE,
-        "musique_train": Rule.MUSIQUE,
-    }
+    {"2wiki": Rule.TWO_WIKI, "2wiki_context": Rule.TWO_WIKI, "musique": Rule.MUSIQUE, "musique_train": Rule.MUSIQUE}
 )
 """The answer rule by name of the folder. The HotpotQA rule scores every other folder."""
 
@@ -147,11 +142,7 @@ def load_dataset(folder: Path, questions: Path | None = None, limit: int | None 
 
 
 def check_limit(limit: int | None) -> None:
-    """Check the number of questions to keep.
-
-    Raises:
-        UsageError: it is below 1.
-    """
+    """Check the number of questions to keep. Raises: UsageError: it is below 1."""
     if limit is not None and limit < 1:
         raise UsageError(f"--limit must be at least 1, not {limit}")
 
@@ -161,9 +152,7 @@ def single_hops_of(dataset: Dataset) -> Dataset:
 
     Sub-questions that need an earlier answer (`#1`) or have no answer are left out. MuSiQue's `Isk >> mouth` becomes `What is the
     mouth of Isk?`.
-
-    Raises:
-        DataError: there are none.
+    Raises: DataError: there are none.
     """
     singles: dict[str, Question] = {}
     for whole in dataset.questions:
@@ -185,9 +174,7 @@ def _verbalise(question: str) -> str:
 
 def placed_questions(path: Path) -> Iterator[tuple[str, Question]]:
     """Yield the questions of a file in order, each with its place (file and line).
-
-    Raises:
-        DataError: a line is malformed, or repeats an id.
+    Raises: DataError: a line is malformed, or repeats an id.
     """
     seen: set[str] = set()
     for line in read_lines(path):
@@ -198,9 +185,7 @@ def placed_questions(path: Path) -> Iterator[tuple[str, Question]]:
 
 def check_question(question: Question, place: str, seen: set[str]) -> None:
     """Check id and wording, and add the id to the `seen` ones.
-
-    Raises:
-        DataError: one of them is empty, or the id was seen before.
+    Raises: DataError: one of them is empty, or the id was seen before.
     """
     if not question.id or not question.question.strip():
         raise DataError(f"{place}: id and question must not be empty")
@@ -221,11 +206,7 @@ def score_question(question: Question, prediction: str | None, rule: Rule) -> An
 
 
 def first_file(folder: Path, names: Iterable[str]) -> Path:
-    """The first of these files that exists in the folder.
-
-    Raises:
-        DataError: none of them exists.
-    """
+    """The first of these files that exists in the folder. Raises: DataError: none of them exists."""
     for name in names:
         if (folder / name).is_file():
             return folder / name
@@ -318,15 +299,8 @@ def _questions(path: Path, documents: Path, files: frozenset[str]) -> Iterator[Q
     seen: set[str] = set()
     for line in read_lines(path):
         row = line.read_as(OwnQuestion)
-        question = Question(
-            row.id,
-            row.question,
-            row.answers,
-            row.type,
-            supporting=row.documents,
-            items=row.items,
-            shows=_as_tuple(row.shows),
-        )
+        gold, shows = row.documents, _as_tuple(row.shows)
+        question = Question(row.id, row.question, row.answers, row.type, gold, items=row.items, shows=shows)
         check_question(question, line.place, seen)
         _check_gold(question, line.place)
         if unknown := sorted(set(row.documents) - files):

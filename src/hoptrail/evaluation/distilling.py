@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from itertools import takewhile
@@ -29,6 +29,7 @@ from hoptrail.models.completion import ChatReply
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.recording import RecordedChat
 from hoptrail.models.remembered import StoredReply
+from hoptrail.setting_limits import Limited, ShareBelow1
 from hoptrail.types import Unit
 
 TRAIN, VALIDATION, MANIFEST = "train.jsonl", "validation.jsonl", "manifest.json"
@@ -36,23 +37,14 @@ _TASK = TASK_NAMES[Extract]
 
 
 @dataclass(frozen=True, slots=True)
-class DistillingSettings:
-    """The split and the teacher.
-
-    `validation_share` of the documents, chosen by their ids and `seed`, are held out. `model`: the model whose replies are used
-    if there are several.
-
-    Raises:
-        UsageError: `validation_share` is not from 0 to below 1.
+class DistillingSettings(Limited):
+    """`validation_share` of the documents, chosen by their ids and `seed`, are held out. `model`: the model whose replies are
+    used if there are several.
     """
 
-    validation_share: float = 0.1
+    validation_share: ShareBelow1 = 0.1
     seed: int = 0
     model: str = ""
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.validation_share < 1:
-            raise UsageError(f"validation_share is from 0 to below 1, not {self.validation_share}")
 
 
 @dataclass(slots=True)
@@ -92,12 +84,15 @@ def write_training_set(
         (out / MANIFEST).unlink(missing_ok=True)
         with ExitStack() as stack:
             files = {name: stack.enter_context((out / name).open("wb")) for name in (TRAIN, VALIDATION)}
-            for document, line in _lines(teacher, passages, counts):
-                held_out = is_held_out(document, settings)
+            for passage in passages:
+                line = teacher.line(passage, counts)
+                if line is None:
+                    continue
+                held_out = is_held_out(passage.document, settings)
                 counts.validation += held_out
                 counts.train += not held_out
                 files[VALIDATION if held_out else TRAIN].write(line)
-        manifest = _manifest(teacher.model, counts, out, settings)
+        manifest = _manifest(teacher.chat.model, counts, out, settings)
         (out / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
     except OSError as error:
         raise StorageError(f"cannot write the training set to {out}: {error.strerror or error}.") from error
@@ -146,10 +141,6 @@ class _Teacher:
     settings: ChatSettings
     used: set[str] = field(default_factory=set)
 
-    @property
-    def model(self) -> str:
-        return self.chat.model
-
     def line(self, passage: Unit, counts: TrainingCounts) -> bytes | None:
         """A line of a training file. If there is no example, returns None and counts the reason in `counts`."""
         self.chat.forget()
@@ -172,13 +163,6 @@ class _Teacher:
             self.used.add(request.key)
             return _as_line(request, target)
         return None
-
-
-def _lines(teacher: _Teacher, passages: Iterable[Unit], counts: TrainingCounts) -> Iterator[tuple[str, bytes]]:
-    for passage in passages:
-        line = teacher.line(passage, counts)
-        if line is not None:
-            yield passage.document, line
 
 
 def _supported_part(passage: Unit, reply: ExtractReply, extraction: Extraction) -> ExtractReply | None:
@@ -219,19 +203,14 @@ def _as_line(request: ChatRequest, target: ExtractReply) -> bytes:
 
 
 def _manifest(model: str, counts: TrainingCounts, out: Path, settings: DistillingSettings) -> dict[str, object]:
+    wording = json.dumps([[asdict(load_prompt(name)) for name in ("extract", "schema")], schema_of(ExtractReply)])
     return {
         "task": _TASK,
         "model": model,
-        "prompts": _prompts_fingerprint(("extract", "schema")),
+        "prompts": hashlib.sha256(wording.encode()).hexdigest()[:12],
         "counts": asdict(counts),
         "split": "a document is for validation if the first 8 bytes of SHA-256 of 'SEED DOCUMENT' are below the share",
         "validation_share": settings.validation_share,
         "seed": settings.seed,
         "sha256": {name: hashlib.sha256((out / name).read_bytes()).hexdigest() for name in (TRAIN, VALIDATION)},
     }
-
-
-def _prompts_fingerprint(names: Sequence[str]) -> str:
-    """A fingerprint of the wording of the prompts and the schema of the reply."""
-    content = json.dumps([[asdict(load_prompt(name)) for name in names], schema_of(ExtractReply)])
-    return hashlib.sha256(content.encode()).hexdigest()[:12]

@@ -91,9 +91,7 @@ class ErrorAnalysis:
 
 def analyse_errors(run: Run) -> ErrorAnalysis:
     """The first cause of every wrong answer and of every abstention.
-
-    Raises:
-        UsageError: the run has no answers, or is over own documents, whose questions have no gold steps.
+    Raises: UsageError: the run has no answers, or is over own documents, whose questions have no gold steps.
     """
     if run.header.rule is None:
         raise UsageError(

@@ -11,12 +11,13 @@ import json
 import os
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
-from hoptrail.errors import DataError
+from hoptrail.errors import DataError, StorageError
 from hoptrail.json_object import JsonObject
 
 if TYPE_CHECKING:
@@ -33,11 +34,7 @@ class Line:
     content: JsonObject
 
     def read_as(self, kind: type[T]) -> T:
-        """The object as a dataclass.
-
-        Raises:
-            DataError: it is not one. The message names the place and the first problem.
-        """
+        """The object as a dataclass. Raises: DataError: it is not one. The message names the place and the first problem."""
         from pydantic import ValidationError
 
         try:
@@ -59,9 +56,7 @@ def reader_of(kind: type[Any]) -> TypeAdapter[Any]:
 
 def read_lines(path: Path) -> Iterator[Line]:
     """Yield the objects of a JSON-lines file in order.
-
-    Raises:
-        DataError: the file is missing, unreadable or not UTF-8, or a line is not a JSON object. It names file and line.
+    Raises: DataError: the file is missing, unreadable or not UTF-8, or a line is not a JSON object. It names file and line.
     """
     number = 0
     try:
@@ -78,19 +73,32 @@ def read_lines(path: Path) -> Iterator[Line]:
         raise DataError(f"{path} cannot be read: {reason}") from error
 
 
-def append_at(path: Path, end: int, content: bytes) -> None:
-    """Write `content` at offset `end`, over anything that a kill left there, and flush it to disk. The caller keeps track of
-    where the valid part of the file ends.
+@dataclass(slots=True)
+class GrowingFile:
+    """A file of records, valid up to `end`; what a kill left behind that is overwritten. `append` is thread-safe."""
 
-    Raises:
-        OSError: it could not be written. The content before `end` is intact, and it may be tried again.
-    """
-    with path.open("r+b" if path.exists() else "wb") as file:
-        file.truncate(end)
-        file.seek(end)
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+    path: Path
+    end: int = 0
+    _appending: Lock = field(default_factory=Lock)
+
+    def append(self, content: bytes, what: str) -> None:
+        """Write a record and flush it to disk; `what` names it in errors.
+        Raises: StorageError: it could not be written. The records before it are intact, and it may be tried again.
+        """
+        with self._appending:
+            try:
+                with self.path.open("r+b" if self.path.exists() else "wb") as file:
+                    file.truncate(self.end)
+                    file.seek(self.end)
+                    file.write(content)
+                    file.flush()
+                    os.fsync(file.fileno())
+            except OSError as error:
+                message = (
+                    f"{what} could not be written to {self.path}: {error.strerror or error}; make room and run again"
+                )
+                raise StorageError(message) from error
+            self.end += len(content)
 
 
 def _open(path: Path) -> IO[str]:

@@ -29,8 +29,7 @@ from hoptrail.json_object import JsonObject
 from hoptrail.language.completing import complete
 from hoptrail.language.tasks import Finding
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.units.dense import dense_search
-from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
+from hoptrail.retrieval.units.unit_search import HybridSearchSettings, dense_search, hybrid_search
 from hoptrail.text.words import content_stems
 from hoptrail.types import Ranking
 
@@ -120,9 +119,7 @@ def probe_lost_in_retrieval(
     """Recall@k of every gold sub-question in its wordings, by dense and by hybrid search over passages.
 
     `names` has the data set's ids by document id.
-
-    Raises:
-        UsageError: no question of the data set has a decomposition with answers and passages, or `k` is below 1.
+    Raises: UsageError: no question of the data set has a decomposition with answers and passages, or `k` is below 1.
     """
     if k < 1:
         raise UsageError(f"recall is taken at 1 or more passages, not {k}.")

@@ -19,35 +19,15 @@ from hoptrail.errors import TaskFailed
 from hoptrail.evaluation.answer_scores import normalise
 from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.gold_plan import REFERENCE, Goal, GoldPlan, gold_plan
-from hoptrail.evaluation.packed import shown_documents
+from hoptrail.evaluation.retrieval_measures import shown_documents
+from hoptrail.language import tasks
 from hoptrail.language.chat.grounding import shortened
 from hoptrail.language.completing import clarify
-from hoptrail.language.tasks import (
-    TASK_NAMES,
-    Assess,
-    Clarify,
-    Complete,
-    Decompose,
-    Decomposition,
-    Equate,
-    Extract,
-    Integrate,
-    Read,
-    Reading,
-    Recall,
-    Reply,
-    Sample,
-    Samples,
-    Step,
-    Summarise,
-    Task,
-    Verify,
-)
 from hoptrail.types import Document, Span, Unit, Usage
 
 T = TypeVar("T")
 
-UNANSWERED = Reading(None)
+UNANSWERED = tasks.Reading(None)
 
 _CLOSED_ANSWERS = frozenset({"yes", "no"})
 """Answers that no sentence contains literally."""
@@ -73,21 +53,17 @@ class OracleLanguage:
         """
         self._walk = _Walk(gold_plan(question), GoldEvidence(names, documents, question.supporting_sentences))
 
-    def perform(self, task: Task[T]) -> Reply[T]:
-        """Perform one task.
-
-        Raises:
-            TaskFailed: there is no gold for the task (extract), or no question is being followed.
-        """
-        name = TASK_NAMES.get(type(task), type(task).__name__)
-        if isinstance(task, Extract):
+    def perform(self, task: tasks.Task[T]) -> tasks.Reply[T]:
+        """Perform one task. Raises: TaskFailed: there is no gold for the task (extract), or no question is being followed."""
+        name = tasks.TASK_NAMES.get(type(task), type(task).__name__)
+        if isinstance(task, tasks.Extract):
             raise TaskFailed(f"{name}: the oracle has no gold for it. Build the index with another language.")
-        if isinstance(task, Summarise):
+        if isinstance(task, tasks.Summarise):
             # A summary never counts as gold evidence, so its content changes no measure.
-            return Reply(cast("T", shortened(" ".join(unit.text for unit in task.units), task.words)), Usage())
+            return tasks.Reply(cast("T", shortened(" ".join(unit.text for unit in task.units), task.words)), Usage())
         if self._walk is None:
             raise TaskFailed(f"{name}: the oracle answers only questions of a data set, within `hoptrail evaluate`.")
-        return Reply(cast("T", self._walk.perform(task)), Usage())
+        return tasks.Reply(cast("T", self._walk.perform(task)), Usage())
 
 
 class _Walk:
@@ -99,44 +75,42 @@ class _Walk:
         self._position: int | None = None
         self._answered: frozenset[int] = frozenset()
 
-    def perform(self, task: object) -> Decomposition | str | Reading | float | Samples | bool:
-        """The value of the reply to a task.
-
-        Raises:
-            TaskFailed: the task is unknown.
-        """
+    def perform(self, task: object) -> tasks.Decomposition | str | tasks.Reading | float | tasks.Samples | bool:
+        """The value of the reply to a task. Raises: TaskFailed: the task is unknown."""
         match task:
-            case Decompose():
+            case tasks.Decompose():
                 return self._decompose(task)
-            case Complete() | Clarify():
-                return self._complete(task) if isinstance(task, Complete) else clarify(task.question, task.context)
-            case Read():
+            case tasks.Complete() | tasks.Clarify():
+                return (
+                    self._complete(task) if isinstance(task, tasks.Complete) else clarify(task.question, task.context)
+                )
+            case tasks.Read():
                 return self._read(task.question, task.evidence)
-            case Assess() | Verify():
+            case tasks.Assess() | tasks.Verify():
                 return self._assess(task)
-            case Integrate():
+            case tasks.Integrate():
                 return self._integrate(task)
-            case Recall():
+            case tasks.Recall():
                 return UNANSWERED
-            case Sample(question, evidence):
-                return Samples(
+            case tasks.Sample(question, evidence):
+                return tasks.Samples(
                     (self._read(question, evidence).answer,)
                 )  # a perfect reader always gives the same answer
-            case Equate(_, one, other):
+            case tasks.Equate(_, one, other):
                 return normalise(one) == normalise(other)
         raise TaskFailed(f"the oracle cannot perform the task {type(task).__name__}.")
 
-    def _decompose(self, task: Decompose) -> Decomposition:
+    def _decompose(self, task: tasks.Decompose) -> tasks.Decomposition:
         """The gold steps of the whole question; any other question is one step."""
         if not self._plan.is_whole(task.question):
-            return Decomposition(() if task.one_at_a_time and task.findings else (task.question,))
+            return tasks.Decomposition(() if task.one_at_a_time and task.findings else (task.question,))
         if not task.one_at_a_time:
-            return Decomposition(tuple(step.question for step in self._plan.steps))
+            return tasks.Decomposition(tuple(step.question for step in self._plan.steps))
         self._position = self._plan.following(task.findings)
         self._answered = self._plan.answered(task.findings)
-        return Decomposition(() if self._position is None else (self._plan.steps[self._position].question,))
+        return tasks.Decomposition(() if self._position is None else (self._plan.steps[self._position].question,))
 
-    def _complete(self, task: Complete) -> str:
+    def _complete(self, task: tasks.Complete) -> str:
         """The gold wording of the step; references to unanswered steps stay."""
         if self._plan.is_whole(task.question):
             return task.question
@@ -145,19 +119,19 @@ class _Walk:
         self._answered = self._plan.answered(task.findings)
         return task.question if self._position is None else self._plan.completed(self._position, self._answered)
 
-    def _read(self, question: str, evidence: Sequence[Unit]) -> Reading:
+    def _read(self, question: str, evidence: Sequence[Unit]) -> tasks.Reading:
         goal = self._shown_goal(question, evidence)
         return UNANSWERED if goal is None else self._answer(goal, question, evidence)
 
-    def _assess(self, task: Assess | Verify) -> float:
+    def _assess(self, task: tasks.Assess | tasks.Verify) -> float:
         goal = self._shown_goal(task.question, task.evidence)
         if goal is None:
             return 0.0
         return float(
-            isinstance(task, Assess) or normalise(task.answer) in {normalise(answer) for answer in goal.answers}
+            isinstance(task, tasks.Assess) or normalise(task.answer) in {normalise(answer) for answer in goal.answers}
         )
 
-    def _integrate(self, task: Integrate) -> Reading:
+    def _integrate(self, task: tasks.Integrate) -> tasks.Reading:
         """Answer if every hop was answered; without hops, or for a plan of one step, also if the evidence shows all support."""
         if not self._plan.is_whole(task.question):
             return self._read(task.question, task.evidence)
@@ -182,11 +156,13 @@ class _Walk:
             return [current] if current.needs <= self._answered else []
         return [self._plan.steps[position] for position in matches]
 
-    def _answer(self, goal: Goal, question: str, evidence: Sequence[Unit]) -> Reading:
+    def _answer(self, goal: Goal, question: str, evidence: Sequence[Unit]) -> tasks.Reading:
         """The goal's answer with its support in the evidence; for the whole question, the support of every step."""
         parts = self._plan.steps if goal is self._plan.whole else (goal,)
         spans = (span for part in parts for span in self._gold.support(part.passages, part.answers, evidence))
-        return Reading(goal.answers[0], (Step(question, goal.answers[0], tuple(dict.fromkeys(spans))),), 1.0)
+        return tasks.Reading(
+            goal.answers[0], (tasks.Step(question, goal.answers[0], tuple(dict.fromkeys(spans))),), 1.0
+        )
 
 
 @dataclass(frozen=True, slots=True)

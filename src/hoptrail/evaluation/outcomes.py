@@ -19,6 +19,7 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from itertools import islice
 
+from hoptrail.evaluation.answer_scores import contains
 from hoptrail.evaluation.datasets import Question
 from hoptrail.text.normal_forms import folded
 from hoptrail.text.words import LETTERS
@@ -109,8 +110,7 @@ def _contains(text: str, spelling: str) -> bool:
     words, expected = _words(text), _words(spelling)
     if not expected:
         return folded(spelling) in folded(text)
-    starts = range(len(words) - len(expected) + 1)
-    return any(words[start : start + len(expected)] == expected for start in starts)
+    return contains(words, expected)
 
 
 def _words(text: str) -> list[str]:

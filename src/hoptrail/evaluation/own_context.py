@@ -15,15 +15,14 @@ from typing import Any
 
 from hoptrail.atomic_write import replace_file
 from hoptrail.errors import DataError, Interrupted, UsageError
-from hoptrail.evaluation.corpus_sources import corpus_ids_by_document
+from hoptrail.evaluation import runner
 from hoptrail.evaluation.datasets import Dataset, Question
 from hoptrail.evaluation.lines import read_lines
 from hoptrail.evaluation.oracle import OracleLanguage
-from hoptrail.evaluation.packed import Showing
 from hoptrail.evaluation.question_run import Asking, PerQuestion
 from hoptrail.evaluation.reports import EvaluationReport, RecipeReport, summarise_recipe
 from hoptrail.evaluation.results import ResultsFile
-from hoptrail.evaluation.runner import INDEX_FOLDER, RESULTS_FOLDER, index_corpus, is_open, open_performers
+from hoptrail.evaluation.retrieval_measures import Showing
 from hoptrail.fingerprints import digest_of_code, fingerprint
 from hoptrail.index import Index
 from hoptrail.indexing import Watcher
@@ -60,7 +59,7 @@ def evaluate_own_contexts(
             f"no question of {dataset.name} has candidates: --own-context needs own passages for each question."
         )
     contexts = Contexts(usable, tuple(recipes), index, work, watcher)
-    performers = open_performers(language, index)
+    performers = runner.open_performers(language, index)
     reports = [(name, _report(name, contexts, performers, retrieval_only=retrieval_only)) for name in recipes]
     return EvaluationReport(f"{dataset.name}-{OWN}", len(usable.questions), language, tuple(reports))
 
@@ -84,7 +83,7 @@ class Contexts:
             lines = [texts[name] for name in question.candidates if name in texts]
             folder.mkdir(parents=True, exist_ok=True)
             replace_file(corpus, "".join(f"{line}\n" for line in lines).encode())
-            own = Index(folder / INDEX_FOLDER, self.index.settings)
+            own = Index(folder / runner.INDEX_FOLDER, self.index.settings)
             own.encoder = self.index.encoder
             alone = replace(self.dataset, corpus=corpus, passages=len(lines), questions=(question,))
             yield question, alone, own
@@ -110,7 +109,7 @@ class Contexts:
 
 def _report(recipe: str, contexts: Contexts, performers: PerQuestion, *, retrieval_only: bool) -> RecipeReport:
     dataset, watcher = contexts.dataset, contexts.watcher
-    path = contexts.work / RESULTS_FOLDER / f"{dataset.name}-{OWN}-{recipe.replace(':', '.')}.jsonl"
+    path = contexts.work / runner.RESULTS_FOLDER / f"{dataset.name}-{OWN}-{recipe.replace(':', '.')}.jsonl"
     identity = contexts.identity(recipe, performers.identity, retrieval_only=retrieval_only)
     with ResultsFile(path, identity) as results:
         for done, (question, alone, index) in enumerate(contexts.open_each(), 1):
@@ -118,10 +117,10 @@ def _report(recipe: str, contexts: Contexts, performers: PerQuestion, *, retriev
                 raise Interrupted(
                     "stopped; finished questions are kept. Run the same command with the same --work to go on."
                 )
-            if is_open(question, results.finished.get(question.id)):
-                index_corpus(alone, contexts.recipes, index, Watcher(stopped=watcher.stopped))
+            if runner.is_open(question, results.finished.get(question.id)):
+                runner.index_corpus(alone, contexts.recipes, index, Watcher(stopped=watcher.stopped))
                 opened = index.recipe(recipe, performers)
-                names = corpus_ids_by_document(opened.corpus.snapshot, alone)
+                names = runner.corpus_ids_by_document(opened.corpus.snapshot, alone)
                 asking = Asking(opened, performers, alone, Showing(opened.corpus, names), retrieval_only)
                 results.append(asking.ask(question)[0])
             watcher.report(recipe, done, len(dataset.questions))

@@ -49,9 +49,7 @@ class PairedDifference:
 
 def paired_difference(first: Sequence[float], second: Sequence[float], *, seed: int) -> PairedDifference:
     """Compare two runs by their values on the same questions, in the same order.
-
-    Raises:
-        UsageError: there are no values, or their numbers differ.
+    Raises: UsageError: there are no values, or their numbers differ.
     """
     differences = _differences(first, second)
     return PairedDifference(

@@ -10,20 +10,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from html import escape
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from hoptrail.errors import UsageError
+from hoptrail.evaluation import run_comparison
 from hoptrail.evaluation.answer_scores import mean
 from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, recall_at
 from hoptrail.evaluation.risk_coverage import calibration_table, risk_coverage_curve
-from hoptrail.evaluation.run_comparison import (
-    Comparison,
-    common_questions,
-    judged_answers,
-    labels_of,
-    value_of_ranking,
-)
 from hoptrail.evaluation.run_folder import Run
 from hoptrail.evaluation.run_tables import QUALITY, TextTable, tables_of
 
@@ -66,10 +61,10 @@ class HopPoint:
 
 def recall_by_k(runs: Sequence[Run]) -> list[Point]:
     """Mean recall at every k up to the deepest cutoff; empty if no question has gold passages."""
-    questions = [question for question in common_questions(runs) if question.supporting]
+    questions = [question for question in run_comparison.common_questions(runs) if question.supporting]
     return [
         Point(label, k, mean(_recalls(run, questions, k)))
-        for label, run in zip(labels_of(runs), runs, strict=True)
+        for label, run in zip(run_comparison.labels_of(runs), runs, strict=True)
         for k in range(1, DEEPEST_CUTOFF + 1)
         if questions
     ]
@@ -80,12 +75,12 @@ def reached_by_hop(runs: Sequence[Run]) -> list[HopPoint]:
 
     Gold passages are in hop order if the data set knows it, so a question lost at one hop stays lost at all later ones.
     """
-    questions = common_questions(runs)
+    questions = run_comparison.common_questions(runs)
     return [
         HopPoint(
             label, hops, hop, mean(_reached(run, [question for question in questions if question.hops == hops], hop))
         )
-        for label, run in zip(labels_of(runs), runs, strict=True)
+        for label, run in zip(run_comparison.labels_of(runs), runs, strict=True)
         for hops in sorted({question.hops for question in questions if question.hops > 1})
         for hop in range(1, hops + 1)
     ]
@@ -93,26 +88,28 @@ def reached_by_hop(runs: Sequence[Run]) -> list[HopPoint]:
 
 def risk_by_coverage(runs: Sequence[Run]) -> list[Point]:
     """The risk-coverage curves of the runs whose answers have a confidence."""
-    questions = common_questions(runs)
+    questions = run_comparison.common_questions(runs)
     return [
         Point(label, point.coverage, point.risk)
-        for label, run in zip(labels_of(runs), runs, strict=True)
-        for point in risk_coverage_curve(judged_answers(run, questions), len(questions))
+        for label, run in zip(run_comparison.labels_of(runs), runs, strict=True)
+        for point in risk_coverage_curve(run_comparison.judged_answers(run, questions), len(questions))
     ]
 
 
 def reliability(runs: Sequence[Run]) -> list[Point]:
     """The accuracy of answers by confidence, for the runs whose answers have a confidence."""
-    questions = common_questions(runs)
+    questions = run_comparison.common_questions(runs)
     return [
         Point(label, row.confidence, row.accuracy)
-        for label, run in zip(labels_of(runs), runs, strict=True)
-        for row in calibration_table(judged_answers(run, questions))
+        for label, run in zip(run_comparison.labels_of(runs), runs, strict=True)
+        for row in calibration_table(run_comparison.judged_answers(run, questions))
     ]
 
 
 def _recalls(run: Run, questions: Sequence[Question], k: int) -> list[float]:
-    values = (value_of_ranking(recall_at, k, run, question) for question in questions)
+    values = (
+        run_comparison.value_of_ranking(recall_at, k, run.results.get(question.id), question) for question in questions
+    )
     return [value for value in values if value is not None]
 
 
@@ -126,11 +123,9 @@ def _reached(run: Run, questions: Sequence[Question], hop: int) -> list[float]:
     return reached
 
 
-def to_page(comparison: Comparison, runs: Sequence[Run]) -> str:
+def to_page(comparison: run_comparison.Comparison, runs: Sequence[Run]) -> str:
     """The whole page: the plots of the compared runs in their order, and the tables.
-
-    Raises:
-        UsageError: the extra `plots` is not installed.
+    Raises: UsageError: the extra `plots` is not installed.
     """
     title = f"{comparison.data}: {', '.join(comparison.runs)}"
     charts = list(_charts(comparison, runs))
@@ -142,14 +137,17 @@ def to_page(comparison: Comparison, runs: Sequence[Run]) -> str:
     return f'<!DOCTYPE html><html lang="en"><head>{head}</head><body>{body}</body></html>\n'
 
 
+def _extra(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise UsageError("a page with plots needs the extra: pip install 'hoptrail[plots]'.") from error
+
+
 @cache
 def _library() -> str:
     """The drawing library as one script; `vegaEmbed` is its entry."""
-    try:
-        import vl_convert
-    except ImportError as error:
-        raise UsageError("a page with plots needs the extra: pip install 'hoptrail[plots]'.") from error
-    script: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    script: str = _extra("vl_convert").javascript_bundle("window.vegaEmbed = vegaEmbed;")
     return script.replace("</script", "<\\/script")
 
 
@@ -165,20 +163,16 @@ def _table(table: TextTable) -> str:
     return f"<h2>{escape(table.title)}</h2><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}"
 
 
-def _charts(comparison: Comparison, runs: Sequence[Run]) -> Iterator[alt.TopLevelMixin]:
+def _charts(comparison: run_comparison.Comparison, runs: Sequence[Run]) -> Iterator[alt.TopLevelMixin]:
     order = list(comparison.runs)
-    measured = [name for name in QUALITY if name in comparison.measures]
-    if measured:
+    if measured := [name for name in QUALITY if name in comparison.measures]:
         yield _ladder(comparison)
         yield _cost_against_quality(comparison, measured)
-    recall = recall_by_k(runs)
-    if recall:
+    if recall := recall_by_k(runs):
         yield _lines(recall, order, "Recall by the number of passages", "passages", "recall")
-    hops = reached_by_hop(runs)
-    if hops:
+    if hops := reached_by_hop(runs):
         yield _hops(hops, order)
-    risk = risk_by_coverage(runs)
-    if risk:
+    if risk := risk_by_coverage(runs):
         yield _lines(
             risk, order, "Wrong answers among those given, by how many are given", "coverage", "risk", step=0.1
         )
@@ -186,41 +180,30 @@ def _charts(comparison: Comparison, runs: Sequence[Run]) -> Iterator[alt.TopLeve
         yield _lines(points, [*order, _PERFECT], "Reliability", "confidence", "share of right answers", step=0.1)
 
 
-def _altair() -> Any:
-    try:
-        import altair as alt
-    except ImportError as error:
-        raise UsageError("a page with plots needs the extra: pip install 'hoptrail[plots]'.") from error
-    return alt
-
-
 def _lines(points: Sequence[Point], order: list[str], title: str, x: str, y: str, step: float = 1) -> alt.TopLevelMixin:
     """A line chart with one line per run and a y axis from 0 to 1; `step` is the minimal distance of ticks on the x axis."""
-    draw = _altair()
-    rows = draw.Data(values=[asdict(point) for point in points])
-    chart: alt.TopLevelMixin = (
-        draw.Chart(rows, title=title, width=WIDTH, height=HEIGHT)
-        .mark_line(point=True)
-        .encode(
-            x=draw.X("x:Q", title=x, axis=draw.Axis(tickMinStep=step)),
-            y=draw.Y("y:Q", title=y, scale=draw.Scale(domain=[0, 1])),
-            color=draw.Color("run:N", sort=order, title="run"),
-            tooltip=[draw.Tooltip("run:N"), draw.Tooltip("x:Q", title=x), draw.Tooltip("y:Q", title=y, format=".3f")],
-        )
+    draw = _extra("altair")
+    chart: alt.TopLevelMixin = _line_chart(points, order, title=title, width=WIDTH).encode(
+        x=draw.X("x:Q", title=x, axis=draw.Axis(tickMinStep=step)),
+        y=draw.Y("y:Q", title=y, scale=draw.Scale(domain=[0, 1])),
+        tooltip=[draw.Tooltip("run:N"), draw.Tooltip("x:Q", title=x), draw.Tooltip("y:Q", title=y, format=".3f")],
     )
     return chart
 
 
+def _line_chart(points: Sequence[Point | HopPoint], order: list[str], **options: Any) -> Any:
+    draw = _extra("altair")
+    chart = draw.Chart(draw.Data(values=[asdict(point) for point in points]), height=HEIGHT, **options)
+    return chart.mark_line(point=True).encode(color=draw.Color("run:N", sort=order, title="run"))
+
+
 def _hops(points: Sequence[HopPoint], order: list[str]) -> alt.TopLevelMixin:
-    draw = _altair()
-    rows = draw.Data(values=[asdict(point) for point in points])
+    draw = _extra("altair")
     chart: alt.TopLevelMixin = (
-        draw.Chart(rows, width=WIDTH / 2, height=HEIGHT)
-        .mark_line(point=True)
+        _line_chart(points, order, width=WIDTH / 2)
         .encode(
             x=draw.X("hop:Q", title="hop", axis=draw.Axis(tickMinStep=1)),
             y=draw.Y("share:Q", title="share of questions", scale=draw.Scale(domain=[0, 1])),
-            color=draw.Color("run:N", sort=order, title="run"),
             tooltip=[draw.Tooltip("run:N"), draw.Tooltip("hop:Q"), draw.Tooltip("share:Q", format=".3f")],
         )
         .facet(
@@ -231,9 +214,9 @@ def _hops(points: Sequence[HopPoint], order: list[str]) -> alt.TopLevelMixin:
     return chart
 
 
-def _ladder(comparison: Comparison) -> alt.TopLevelMixin:
+def _ladder(comparison: run_comparison.Comparison) -> alt.TopLevelMixin:
     """Every run's quality with its interval, in the order of the runs, so that an ablation reads from left to right."""
-    draw = _altair()
+    draw = _extra("altair")
     rows = [
         {"run": score.run, "measure": name, "mean": score.mean, "low": score.interval.low, "high": score.interval.high}
         for name in QUALITY
@@ -254,9 +237,9 @@ def _ladder(comparison: Comparison) -> alt.TopLevelMixin:
     return chart
 
 
-def _cost_against_quality(comparison: Comparison, measured: Sequence[str]) -> alt.TopLevelMixin:
+def _cost_against_quality(comparison: run_comparison.Comparison, measured: Sequence[str]) -> alt.TopLevelMixin:
     """Tokens, else seconds, against right answers, else F1, else recall, whichever was measured."""
-    draw = _altair()
+    draw = _extra("altair")
     quality = next(name for name in ("right", "f1", "recall@5", *measured) if name in measured)
     everything = comparison.groups[0]
     means = {

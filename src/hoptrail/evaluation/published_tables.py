@@ -140,11 +140,7 @@ def published_tables() -> tuple[Table, ...]:
 
 
 def tables_named(names: Sequence[str]) -> tuple[Table, ...]:
-    """The tables with these ids; all tables without ids.
-
-    Raises:
-        UsageError: there is no such table.
-    """
+    """The tables with these ids; all tables without ids. Raises: UsageError: there is no such table."""
     known = {table.id: table for table in published_tables()}
     if unknown := [name for name in names if name not in known]:
         raise UsageError(f"there is no table {unknown[0]}. There are: {', '.join(known)}.")

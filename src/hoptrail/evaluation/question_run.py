@@ -21,23 +21,11 @@ from hoptrail.evaluation.answer_scores import AnswerScore
 from hoptrail.evaluation.datasets import Dataset, Question, score_question
 from hoptrail.evaluation.oracle import OracleLanguage
 from hoptrail.evaluation.outcomes import Outcome, outcome_of, settled_by_hits
-from hoptrail.evaluation.packed import Showing, packed_recall
 from hoptrail.evaluation.results import QuestionResult
-from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, project_to_passages
+from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, Showing, packed_recall, project_to_passages
 from hoptrail.evaluation.trail_records import PassagesOf, ReadingRecord, TrailRecord, record_trail
 from hoptrail.fingerprints import fingerprint
-from hoptrail.language.tasks import (
-    TASK_NAMES,
-    Integrate,
-    Language,
-    Read,
-    Reading,
-    Reply,
-    Sample,
-    Samples,
-    Task,
-    read_links,
-)
+from hoptrail.language import tasks
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import check_question
 from hoptrail.types import Answer, Ranking, Unit, Usage
@@ -48,7 +36,7 @@ T = TypeVar("T")
 class QuestionMeter:
     """Passes tasks on to `language` and meters them, for one question and one thread."""
 
-    def __init__(self, language: Language) -> None:
+    def __init__(self, language: tasks.Language) -> None:
         self._language = language
         self._read: list[tuple[str, str, Sequence[Unit], str | None]] = []
         self.seconds = 0.0
@@ -61,12 +49,8 @@ class QuestionMeter:
         """The language's name."""
         return self._language.name
 
-    def perform(self, task: Task[T]) -> Reply[T]:
-        """Perform a task with the language.
-
-        Raises:
-            TaskFailed: the language failed.
-        """
+    def perform(self, task: tasks.Task[T]) -> tasks.Reply[T]:
+        """Perform a task with the language. Raises: TaskFailed: the language failed."""
         started = time.perf_counter()
         self.tasks += 1
         answer: str | None = None
@@ -80,13 +64,13 @@ class QuestionMeter:
             raise
         finally:
             self.seconds += time.perf_counter() - started
-            if isinstance(task, Read | Integrate | Sample):
-                self._read.append((TASK_NAMES[type(task)], task.question, task.evidence, answer))
+            if isinstance(task, tasks.Read | tasks.Integrate | tasks.Sample):
+                self._read.append((tasks.TASK_NAMES[type(task)], task.question, task.evidence, answer))
         return reply
 
-    def read_links(self, question: str, passages: tuple[Unit, ...]) -> Reading | None:
+    def read_links(self, question: str, passages: tuple[Unit, ...]) -> tasks.Reading | None:
         """See `LinkReader`."""
-        return read_links(self._language, question, passages)
+        return tasks.read_links(self._language, question, passages)
 
     def readings(self, passages_of: PassagesOf) -> tuple[ReadingRecord, ...]:
         """The tasks that read evidence, in order. `passages_of` gives the passages that a unit shows."""
@@ -104,7 +88,9 @@ class PerQuestion:
     language model, or empty.
     """
 
-    def __init__(self, name: str, open_performer: Callable[[], Language], identity: str = "", model: str = "") -> None:
+    def __init__(
+        self, name: str, open_performer: Callable[[], tasks.Language], identity: str = "", model: str = ""
+    ) -> None:
         self.name = name
         self.model = model
         self.identity = identity or name
@@ -113,7 +99,7 @@ class PerQuestion:
         self._current: ContextVar[QuestionMeter] = ContextVar("question meter")
 
     @contextmanager
-    def metered(self, performer: Language) -> Iterator[QuestionMeter]:
+    def metered(self, performer: tasks.Language) -> Iterator[QuestionMeter]:
         """Within the `with` block, let `performer` perform this thread's tasks, metered."""
         meter = QuestionMeter(performer)
         token = self._current.set(meter)
@@ -122,7 +108,7 @@ class PerQuestion:
         finally:
             self._current.reset(token)
 
-    def perform(self, task: Task[T]) -> Reply[T]:
+    def perform(self, task: tasks.Task[T]) -> tasks.Reply[T]:
         """Perform a task with the performer of this thread's question.
 
         Raises:
@@ -131,15 +117,15 @@ class PerQuestion:
         """
         return self._current.get().perform(task)
 
-    def read_links(self, question: str, passages: tuple[Unit, ...]) -> Reading | None:
+    def read_links(self, question: str, passages: tuple[Unit, ...]) -> tasks.Reading | None:
         """See `LinkReader`."""
-        return read_links(self._current.get(), question, passages)
+        return tasks.read_links(self._current.get(), question, passages)
 
 
 def _answer_of(value: object) -> str | None:
-    if isinstance(value, Reading):
+    if isinstance(value, tasks.Reading):
         return value.answer
-    return value.answers[0] if isinstance(value, Samples) else None
+    return value.answers[0] if isinstance(value, tasks.Samples) else None
 
 
 def _passages(units: Sequence[Unit], passages_of: PassagesOf) -> tuple[str, ...]:
@@ -158,9 +144,7 @@ class Asking:
 
     def ask(self, question: Question) -> tuple[QuestionResult, TrailRecord]:
         """The result and trail of a question. Thread-safe.
-
-        Raises:
-            Interrupted, EndpointRefused, IndexUnavailable, RecordingError: the next question would meet the same error.
+        Raises: Interrupted, EndpointRefused, IndexUnavailable, RecordingError: the next question would meet the same error.
         """
         with self.language.metered(self._performer(question)) as meter:
             started = time.perf_counter()
@@ -168,7 +152,7 @@ class Asking:
             seconds = time.perf_counter() - started
         return self._result(question, response, meter, seconds), self._trail(question, response, meter)
 
-    def _performer(self, question: Question) -> Language:
+    def _performer(self, question: Question) -> tasks.Language:
         """Open a performer. The oracle alone receives the question with its gold."""
         performer = self.language.open_performer()
         if isinstance(performer, OracleLanguage):

@@ -1,20 +1,22 @@
-"""Summaries of one recipe's results over all questions, and the report that `hoptrail evaluate --out` writes.
+"""Summaries of one recipe's results over all questions (answer scores, or outcomes over own documents), and the report that
+`hoptrail evaluate --out` writes.
 
 The measures do not depend on timing or on the order of questions.
 """
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from hoptrail.errors import DocumentError
-from hoptrail.evaluation.answer_scores import MISSED, AnswerScore, Interval, mean, mean_interval, mean_score
+from hoptrail.evaluation.answer_scores import MISSED, AnswerScore, Share, mean, mean_interval, mean_score
 from hoptrail.evaluation.datasets import Question
-from hoptrail.evaluation.outcome_report import OutcomeReport, summarise_outcomes
-from hoptrail.evaluation.packed import TOKEN_BUDGETS
+from hoptrail.evaluation.outcomes import HITS, Outcome
 from hoptrail.evaluation.results import QuestionResult
-from hoptrail.evaluation.retrieval_measures import JudgedRanking, RetrievalSummary, summarise_retrieval
+from hoptrail.evaluation.retrieval_measures import TOKEN_BUDGETS, JudgedRanking, summarise_retrieval
+from hoptrail.evaluation.risk_coverage import SURE, Judged, sure_answers
 from hoptrail.json_object import JsonObject
 
 INTERVAL_SEED = 0
@@ -22,82 +24,19 @@ INTERVAL_SEED = 0
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerReport:
-    """Means of the answer scores over every question (abstained, failed and missing ones as zeros), with 95 % intervals.
-
-    `by_turns`: by the number of hops in the trail, the number of questions and their means (HiRAG, Table 7).
-    """
-
-    means: AnswerScore
-    em: Interval
-    f1: Interval
-    by_hops: tuple[tuple[int, AnswerScore], ...]
-    by_turns: tuple[tuple[int, int, AnswerScore], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class OracleShare:
-    """The share of the questions with gold passages that the oracle answered, overall and by number of hops (rising).
-
-    A perfect reader could answer these from what the recipe retrieved.
-    """
-
-    overall: float
-    by_hops: tuple[tuple[int, float], ...]
-
-    def to_json(self) -> JsonObject:
-        """Keys for a recipe's report."""
-        by_hops = {str(hops): share for hops, share in self.by_hops}
-        return {"oracle_answerable": self.overall, "oracle_answerable_by_hops": by_hops}
-
-
-@dataclass(frozen=True, slots=True)
 class RecipeReport:
-    """One recipe over one data set. `answers` is None if only retrieval was run, `oracle` unless the oracle answered.
+    """One recipe over one data set: `content` is the JSON object under the recipe's name.
 
-    `outcomes` are those of questions about own documents, which have no answer scores. `failed` counts errors and questions
-    without a result; seconds are means per question with a result; calls, tokens and tasks are sums. `pool_size` is the number
-    of units that retrieval chose from. `packed` has the mean recall at each of TOKEN_BUDGETS, and is empty if no question has
-    gold passages. `failures` has the ids of failed questions with their errors; it is for display and not in the JSON. `run` is
-    the name of the run's folder.
+    `failures` has the ids of failed questions with their errors; it is for display and not in the JSON.
     """
 
-    n: int
-    failed: int
-    abstained: int
-    answers: AnswerReport | None
-    retrieval: RetrievalSummary
-    packed: tuple[float, ...]
-    pool_size: int
-    seconds_retrieval: float
-    seconds_language: float
-    calls: int
-    tokens: int
-    tasks: int
-    fingerprint: str
+    content: JsonObject
     failures: tuple[tuple[str, str], ...] = ()
-    oracle: OracleShare | None = None
-    run: str = ""
-    outcomes: OutcomeReport | None = None
 
-    def to_json(self) -> JsonObject:
-        """The JSON object under the recipe's name."""
-        counts = {"n": self.n, "failed": self.failed, "abstained": self.abstained}
-        answers = _answers_json(self.answers) | (self.oracle.to_json() if self.oracle else {})
-        answers |= self.outcomes.to_json() if self.outcomes else {}
-        packed = {f"recall@{budget}": value for budget, value in zip(TOKEN_BUDGETS, self.packed, strict=False)}
-        return counts | answers | _retrieval_json(self.retrieval) | {"packed": packed or None} | self._cost_json()
-
-    def _cost_json(self) -> JsonObject:
-        return {
-            "pool_size": self.pool_size,
-            "seconds_per_question": {"retrieval": self.seconds_retrieval, "language": self.seconds_language},
-            "calls": self.calls,
-            "tokens": self.tokens,
-            "tasks": self.tasks,
-            "fingerprint": self.fingerprint,
-            "run": self.run,
-        }
+    @property
+    def run(self) -> str:
+        """The name of the run's folder."""
+        return str(self.content["run"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +59,7 @@ class EvaluationReport:
             "data": self.data,
             "questions": self.questions,
             "language": self.language,
-            "recipes": {name: report.to_json() for name, report in self.recipes},
+            "recipes": {name: report.content for name, report in self.recipes},
         }
 
 
@@ -137,80 +76,60 @@ def summarise_recipe(
 ) -> RecipeReport:
     """Summarise one recipe's results over all `questions` (at least one); results of other questions are ignored.
 
-    `by_oracle`: the oracle answered, so that the share of answered questions is a measure. `own_documents`: the questions are
-    about own documents and have outcomes instead of answer scores.
-
-    Raises:
-        UsageError: there are no questions, but answers are to be averaged.
+    `failed` counts errors and questions without a result; seconds are means per question with a result; calls, tokens and tasks
+    are sums. `by_oracle`: the oracle answered, so that the share of answered questions is a measure. `own_documents`: the
+    questions are about own documents and have outcomes instead of answer scores.
+    Raises: UsageError: there are no questions, but answers are to be averaged.
     """
     aligned = [results.get(question.id) for question in questions]
     present = [result for result in aligned if result is not None]
-    return RecipeReport(
-        n=len(questions),
-        failed=sum(result is None or result.error is not None for result in aligned),
-        abstained=sum(result.abstained for result in present),
-        answers=None if retrieval_only or own_documents else _summarise_answers(questions, aligned),
-        retrieval=summarise_retrieval([_judge(*pair) for pair in zip(questions, aligned, strict=True)]),
-        packed=_mean_packed(questions, aligned),
-        pool_size=pool_size,
-        seconds_retrieval=mean([result.seconds_retrieval for result in present]),
-        seconds_language=mean([result.seconds_language for result in present]),
-        calls=sum(result.calls for result in present),
-        tokens=sum(result.tokens for result in present),
-        tasks=sum(result.tasks for result in present),
-        fingerprint=fingerprint,
-        failures=tuple((result.question, result.error) for result in present if result.error is not None),
-        oracle=summarise_oracle(_answered(questions, aligned)) if by_oracle and not retrieval_only else None,
-        run=run,
-        outcomes=summarise_outcomes(questions, aligned, retrieval_only=retrieval_only) if own_documents else None,
-    )
+    answers = {} if retrieval_only or own_documents else _answers(questions, aligned)
+    if by_oracle and not retrieval_only:
+        answers |= oracle_share(questions, aligned)
+    if own_documents:
+        answers |= _outcomes(questions, aligned, retrieval_only=retrieval_only)
+    content = {
+        "n": len(questions),
+        "failed": sum(result is None or result.error is not None for result in aligned),
+        "abstained": sum(result.abstained for result in present),
+        **answers,
+        **_retrieval(questions, aligned),
+        "pool_size": pool_size,
+        "seconds_per_question": {
+            name: mean([getattr(result, f"seconds_{name}") for result in present]) for name in ("retrieval", "language")
+        },
+        **{name: sum(getattr(result, name) for result in present) for name in ("calls", "tokens", "tasks")},
+        "fingerprint": fingerprint,
+        "run": run,
+    }
+    return RecipeReport(content, tuple((one.question, one.error) for one in present if one.error is not None))
 
 
-def summarise_oracle(answered: Sequence[tuple[int, bool]]) -> OracleShare | None:
-    """Summarise pairs of a question's number of hops (0: no gold passages) and whether it was answered.
+Results = Sequence[QuestionResult | None]
+"""The results of questions in their order, None where there is none."""
 
-    Returns None if no question has gold passages.
+
+def _answers(questions: Sequence[Question], results: Results) -> JsonObject:
+    """Means of the answer scores over every question (abstained, failed and missing ones as zeros), with 95 % intervals; also by
+    number of hops, and by number of hops in the trail (HiRAG, Table 7).
     """
-    judged = [(hops, float(done)) for hops, done in answered if hops]
-    if not judged:
-        return None
-    counts = sorted({hops for hops, _ in judged})
-    by_hops = tuple((count, mean([done for hops, done in judged if hops == count])) for count in counts)
-    return OracleShare(mean([done for _, done in judged]), by_hops)
-
-
-def _mean_packed(questions: Sequence[Question], results: Sequence[QuestionResult | None]) -> tuple[float, ...]:
-    """Means over the questions with gold passages; failed questions count as zeros."""
-    none = (0.0,) * len(TOKEN_BUDGETS)
-    judged = [
-        (result.counted_packed if result else ()) or none
-        for question, result in zip(questions, results, strict=True)
-        if question.supporting
-    ]
-    return tuple(mean(list(column)) for column in zip(*judged, strict=True))
-
-
-def _answered(questions: Sequence[Question], results: Sequence[QuestionResult | None]) -> list[tuple[int, bool]]:
-    pairs = zip(questions, results, strict=True)
-    return [(question.hops, result is not None and result.prediction is not None) for question, result in pairs]
-
-
-def _summarise_answers(questions: Sequence[Question], results: Sequence[QuestionResult | None]) -> AnswerReport:
     scores = [answer_score(result) for result in results]
-    by_hops: dict[int, list[AnswerScore]] = {}
-    by_turns: dict[int, list[AnswerScore]] = {}
+    by_hops: defaultdict[int, list[AnswerScore]] = defaultdict(list)
+    by_turns: defaultdict[int, list[AnswerScore]] = defaultdict(list)
     for question, result, score in zip(questions, results, scores, strict=True):
         if question.hops:
-            by_hops.setdefault(question.hops, []).append(score)
+            by_hops[question.hops].append(score)
         if result is not None and result.turns:
-            by_turns.setdefault(result.turns, []).append(score)
-    return AnswerReport(
-        means=mean_score(scores),
-        em=mean_interval([score.em for score in scores], INTERVAL_SEED),
-        f1=mean_interval([score.f1 for score in scores], INTERVAL_SEED),
-        by_hops=tuple((hops, mean_score(by_hops[hops])) for hops in sorted(by_hops)),
-        by_turns=tuple((turns, len(by_turns[turns]), mean_score(by_turns[turns])) for turns in sorted(by_turns)),
-    )
+            by_turns[result.turns].append(score)
+    intervals = {name: mean_interval([getattr(one, name) for one in scores], INTERVAL_SEED) for name in ("em", "f1")}
+    return {
+        **asdict(mean_score(scores)),
+        "intervals": {name: [interval.low, interval.high] for name, interval in intervals.items()},
+        "answers_by_hops": {str(hops): asdict(mean_score(by_hops[hops])) for hops in sorted(by_hops)},
+        "answers_by_turns": {
+            str(turns): {"n": len(by_turns[turns]), **asdict(mean_score(by_turns[turns]))} for turns in sorted(by_turns)
+        },
+    }
 
 
 def answer_score(result: QuestionResult | None) -> AnswerScore:
@@ -220,27 +139,94 @@ def answer_score(result: QuestionResult | None) -> AnswerScore:
     return result.score
 
 
-def _judge(question: Question, result: QuestionResult | None) -> JudgedRanking:
-    return JudgedRanking(result.counted_passages if result else (), frozenset(question.supporting), question.hops)
+def oracle_share(questions: Sequence[Question], results: Results) -> JsonObject:
+    """The share of the questions with gold passages that the oracle answered, overall and by number of hops; empty without any.
+
+    A perfect reader could answer these from what the recipe retrieved.
+    """
+    answered: defaultdict[int, list[float]] = defaultdict(list)
+    for question, result in zip(questions, results, strict=True):
+        if question.hops:
+            answered[question.hops].append(float(result is not None and result.prediction is not None))
+    by_hops = {str(hops): mean(answered[hops]) for hops in sorted(answered)}
+    overall = mean([one for ones in answered.values() for one in ones])
+    return {"oracle_answerable": overall, "oracle_answerable_by_hops": by_hops} if answered else {}
 
 
-def _answers_json(answers: AnswerReport | None) -> JsonObject:
-    if answers is None:
-        return {}
-    intervals = {"em": [answers.em.low, answers.em.high], "f1": [answers.f1.low, answers.f1.high]}
-    by_hops = {str(hops): asdict(score) for hops, score in answers.by_hops}
-    by_turns = {str(turns): {"n": count, **asdict(score)} for turns, count, score in answers.by_turns}
-    return asdict(answers.means) | {"intervals": intervals, "answers_by_hops": by_hops, "answers_by_turns": by_turns}
-
-
-def _retrieval_json(retrieval: RetrievalSummary) -> JsonObject:
+def _retrieval(questions: Sequence[Question], results: Results) -> JsonObject:
     """`without_gold` counts the questions in no retrieval mean, `questions_by_hops` those in each.
 
-    `retrieval` is null if no question has gold passages: a zero would mean that none was found.
+    `retrieval` and `packed` (the recall at each of TOKEN_BUDGETS) are null if no question has gold passages: a zero would mean
+    that none was found. Failed questions count as zeros.
     """
+    pairs = list(zip(questions, results, strict=True))
+    found = summarise_retrieval(
+        JudgedRanking(result.counted_passages if result else (), frozenset(question.supporting), question.hops)
+        for question, result in pairs
+    )
+    nothing = (0.0,) * len(TOKEN_BUDGETS)
+    packed = [(result.counted_packed if result else ()) or nothing for question, result in pairs if question.supporting]
+    columns = zip(TOKEN_BUDGETS, zip(*packed, strict=True), strict=False)
     return {
-        "retrieval": retrieval.overall and retrieval.overall.scores.named(),
-        "by_hops": {str(hops): means.scores.named() for hops, means in retrieval.by_hops},
-        "questions_by_hops": {str(hops): means.questions for hops, means in retrieval.by_hops},
-        "without_gold": retrieval.without_gold,
+        "retrieval": found.overall and found.overall.scores,
+        "by_hops": {str(hops): means.scores for hops, means in found.by_hops},
+        "questions_by_hops": {str(hops): means.questions for hops, means in found.by_hops},
+        "without_gold": found.without_gold,
+        "packed": {f"recall@{budget}": mean(column) for budget, column in columns} or None,
     }
+
+
+def _outcomes(questions: Sequence[Question], results: Results, *, retrieval_only: bool) -> JsonObject:
+    """Shares of outcomes over own documents, with intervals, overall, by type, and of sure answers.
+
+    Failed questions and those not asked are missed. `shows@5`: the share of questions settled by one of the first five hits,
+    among those with settling strings, null without any.
+    """
+    pairs = list(zip(questions, results, strict=True))
+    settled = [float(result is not None and result.settled is True) for question, result in pairs if question.shows]
+    shows = {f"shows@{HITS}": mean(settled) if settled else None}
+    if retrieval_only:
+        return shows
+    types: defaultdict[str, list[Outcome]] = defaultdict(list)
+    for question, result in pairs:
+        types[question.type or ""].append(counted_outcome(result))
+    shares = _shares([outcome for outcomes in types.values() for outcome in outcomes])
+    by_type = {kind: _shares(types[kind]) for kind in sorted(types)}
+    return {
+        "outcomes": {name: share.value for name, share in shares.items()},
+        "outcome_intervals": {name: share.ends() for name, share in shares.items()},
+        "by_type": {kind: {name: share.value for name, share in own.items()} for kind, own in by_type.items()},
+        "questions_by_type": {kind: len(types[kind]) for kind in by_type},
+        "sure": _sure(sure_answers(judged_by_confidence(results)), len(questions)),
+        **shows,
+    }
+
+
+def _sure(right: Share | None, asked: int) -> JsonObject:
+    """The share of right answers among those with a confidence of at least SURE."""
+    return {
+        "confidence": SURE,
+        "answers": right.n if right else 0,
+        "coverage": right.n / asked if right else 0.0,
+        "precision": right.value if right else None,
+        "interval": right.ends() if right else None,
+    }
+
+
+def judged_by_confidence(results: Results) -> list[Judged]:
+    """The answers with a confidence, and whether they are right."""
+    return [
+        Judged(result.confidence, result.right)
+        for result in results
+        if result and result.prediction is not None and result.confidence is not None and result.right is not None
+    ]
+
+
+def counted_outcome(result: QuestionResult | None) -> Outcome:
+    """The outcome that counts for a question: missed if it failed or was not asked."""
+    return Outcome.MISSED if result is None or result.outcome is None else result.outcome
+
+
+def _shares(outcomes: Sequence[Outcome]) -> dict[str, Share]:
+    counts = Counter(outcomes)
+    return {outcome.value: Share(counts[outcome], len(outcomes)) for outcome in Outcome}

@@ -90,9 +90,7 @@ def found_values(
 
     Only runs of `model`, with the `settings` of this digest, over the questions in `data` count. Without `data`, any questions
     count if there are results of only one set.
-
-    Raises:
-        DataError: a result is malformed, or there are results of several sets of questions.
+    Raises: DataError: a result is malformed, or there are results of several sets of questions.
     """
     values: dict[tuple[str, str], float] = {}
     for cell in cells_of(table):

@@ -6,15 +6,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from threading import Lock
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import Any, Self
 
 from filelock import FileLock, Timeout
 
 from hoptrail.errors import DataError, HoptrailError, StorageError
 from hoptrail.evaluation.answer_scores import AnswerScore
-from hoptrail.evaluation.lines import append_at
+from hoptrail.evaluation.lines import GrowingFile
 from hoptrail.evaluation.outcomes import Outcome
 from hoptrail.json_object import JsonObject
 
@@ -76,11 +75,7 @@ class QuestionResult:
 
     @classmethod
     def from_line(cls, line: str) -> tuple[str, Self]:
-        """The fingerprint and the record in a line of `to_line`.
-
-        Raises:
-            ValueError: the line is not one.
-        """
+        """The fingerprint and the record in a line of `to_line`. Raises: ValueError: the line is not one."""
         try:
             fields: JsonObject = json.loads(line)
             fingerprint: str = fields.pop("fingerprint")
@@ -90,11 +85,7 @@ class QuestionResult:
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any]) -> Self:
-        """The record in a JSON object with its fields.
-
-        Raises:
-            ValueError: the object is not one.
-        """
+        """The record in a JSON object with its fields. Raises: ValueError: the object is not one."""
         rest = dict(fields)
         try:
             score, outcome = rest.pop("score"), rest.pop("outcome", None)
@@ -123,8 +114,7 @@ class ResultsFile:
         self._path = path
         self._fingerprint = fingerprint
         self._finished: dict[str, QuestionResult] = {}
-        self._end = 0
-        self._appending = Lock()
+        self._file = GrowingFile(path)
         # Any thread may end the run and close the file, so the lock must not belong to one thread.
         self._owner = FileLock(f"{path}.lock", thread_local=False)
         self._claim()
@@ -141,19 +131,11 @@ class ResultsFile:
 
     def append(self, result: QuestionResult) -> None:
         """Append a record and flush it to disk.
-
-        Raises:
-            StorageError: it could not be written. The records before it are intact, and it may be tried again.
+        Raises: StorageError: it could not be written. The records before it are intact, and it may be tried again.
         """
         line = (result.to_line(self._fingerprint) + "\n").encode()
-        with self._appending:
-            try:
-                append_at(self._path, self._end, line)
-            except OSError as error:
-                message = f"the result of question {result.question} could not be written to {self._path}"
-                raise StorageError(f"{message}: {error.strerror or error}; make room and run again") from error
-            self._end += len(line)
-            self._finished[result.question] = result
+        self._file.append(line, f"the result of question {result.question}")
+        self._finished[result.question] = result
 
     def close(self) -> None:
         """Release the file for other processes."""
@@ -162,9 +144,7 @@ class ResultsFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _claim(self) -> None:
@@ -186,7 +166,7 @@ class ResultsFile:
                     if not line.endswith(b"\n"):
                         break  # torn by a kill: its question is asked again
                     self._take(line, number)
-                    self._end += len(line)
+                    self._file.end += len(line)
         except OSError as error:
             raise StorageError(f"{self._path} cannot be read: {error.strerror or error}") from error
 

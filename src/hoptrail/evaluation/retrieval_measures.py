@@ -1,18 +1,27 @@
-"""Retrieval measures: recall@k, full@k, hits@k, MAP@k and MRR@k over ranked passage ids.
+"""Retrieval measures over ranked passage ids: recall@k, full@k, hits@k, MAP@k, MRR@k, and recall at an equal budget of tokens.
 
 `project_to_passages` first turns a ranking of units of any kind into passages by provenance, so that a summary or a triple counts
-for the passages it was made from. Passages are compared by id, because titles repeat. Not covered: graded relevance and token
-budgets.
+for the passages it was made from. Passages are compared by id, because titles repeat. Not covered: graded relevance.
+
+At equal k, long units beat short ones, and a summary of the whole corpus derives from every passage. So `packed_recall` packs
+rankings to the same number of tokens, and counts a passage only if a unit shows something of it. A passage, sentence, fact or
+line of an aggregate shows its sources. A summary shows only documents of which it keeps a sentence word for word: a paraphrase
+cannot be attributed without a reader. Summaries may replace a pronoun at the start of a sentence with a title; then the rest of
+the sentence counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.answer_scores import mean
-from hoptrail.types import Ranking, Unit
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.retrieval.rankings import pack
+from hoptrail.text.normal_forms import squeeze
+from hoptrail.text.sentences import sentence_spans
+from hoptrail.types import Document, Kind, Ranking, Unit
 
 RECALL_CUTOFFS = (2, 5, 10, 20)
 FULL_CUTOFFS = (5, 10)
@@ -27,20 +36,6 @@ DEEPEST_CUTOFF = max(*RECALL_CUTOFFS, *FULL_CUTOFFS)
 
 
 @dataclass(frozen=True, slots=True)
-class RetrievalScores:
-    """Recall at each of `RECALL_CUTOFFS` and full at each of `FULL_CUTOFFS`, of one question or as means over many."""
-
-    recall: tuple[float, ...]
-    full: tuple[float, ...]
-
-    def named(self) -> dict[str, float]:
-        """The scores by name: `recall@2`, ..., `full@10`."""
-        recall = {f"recall@{k}": value for k, value in zip(RECALL_CUTOFFS, self.recall, strict=True)}
-        full = {f"full@{k}": value for k, value in zip(FULL_CUTOFFS, self.full, strict=True)}
-        return recall | full
-
-
-@dataclass(frozen=True, slots=True)
 class JudgedRanking:
     """The passage ids found for one question (best first, without repeats), its gold passages and its number of hops."""
 
@@ -51,10 +46,10 @@ class JudgedRanking:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalMeans:
-    """Means over `questions` questions."""
+    """The means of `score_retrieval` over `questions` questions."""
 
     questions: int
-    scores: RetrievalScores
+    scores: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +73,7 @@ def project_to_passages(ranking: Ranking, passages_of: Callable[[Unit], Sequence
 
 
 def recall_at(k: int, found: Sequence[str], gold: Collection[str]) -> float:
-    """The share of the gold passages among the first `k` found (R@k).
-
-    Raises:
-        UsageError: there are no gold passages.
-    """
+    """The share of the gold passages among the first `k` found (R@k). Raises: UsageError: there are no gold passages."""
     if not gold:
         raise UsageError("recall is not defined without gold passages")
     relevant = set(gold)
@@ -91,27 +82,21 @@ def recall_at(k: int, found: Sequence[str], gold: Collection[str]) -> float:
 
 def full_at(k: int, found: Sequence[str], gold: Collection[str]) -> float:
     """1 if every gold passage is among the first `k` found, else 0; so 0 if there are more than `k` of them.
-
-    Raises:
-        UsageError: there are no gold passages.
+    Raises: UsageError: there are no gold passages.
     """
     return float(recall_at(k, found, gold) == 1)
 
 
 def hit_at(k: int, found: Sequence[str], gold: Collection[str]) -> float:
     """1 if any gold passage is among the first `k` found, else 0 (Hits@k of MultiHop-RAG, Tang and Yang 2024).
-
-    Raises:
-        UsageError: there are no gold passages.
+    Raises: UsageError: there are no gold passages.
     """
     return float(recall_at(k, found, gold) > 0)
 
 
 def reciprocal_rank_at(k: int, found: Sequence[str], gold: Collection[str]) -> float:
     """1 / the rank of the first gold passage, 0 if none is among the first `k` (its mean is MRR@k).
-
-    Raises:
-        UsageError: there are no gold passages.
+    Raises: UsageError: there are no gold passages.
     """
     ranks = _ranks(k, found, gold)
     return 1 / ranks[0] if ranks else 0.0
@@ -121,9 +106,7 @@ def average_precision_at(k: int, found: Sequence[str], gold: Collection[str]) ->
     """The sum of the precisions at the rank of each gold passage among the first `k`, over the number of gold passages.
 
     Its mean is MAP@k as in trec_eval. MultiHop-RAG's own script sums the new gold passages at a rank over the rank instead.
-
-    Raises:
-        UsageError: there are no gold passages.
+    Raises: UsageError: there are no gold passages.
     """
     return sum(place / rank for place, rank in enumerate(_ranks(k, found, gold), start=1)) / len(set(gold))
 
@@ -136,20 +119,30 @@ def _ranks(k: int, found: Sequence[str], gold: Collection[str]) -> list[int]:
     return [rank for rank, passage in enumerate(found[:k], start=1) if passage in relevant]
 
 
-def score_retrieval(found: Sequence[str], gold: Collection[str]) -> RetrievalScores:
-    """All measures of one question.
+RankingMeasure = Callable[[int, Sequence[str], Collection[str]], float]
+"""A measure of (cutoff, found passages, gold passages)."""
 
-    Raises:
-        UsageError: there are no gold passages.
+MEASURES_AT: Mapping[str, tuple[RankingMeasure, tuple[int, ...]]] = {
+    "recall": (recall_at, RECALL_CUTOFFS),
+    "full": (full_at, FULL_CUTOFFS),
+    "hits": (hit_at, HIT_CUTOFFS),
+    "map": (average_precision_at, (RANK_CUTOFF,)),
+    "mrr": (reciprocal_rank_at, (RANK_CUTOFF,)),
+}
+"""All measures with their cutoffs."""
+
+
+def score_retrieval(found: Sequence[str], gold: Collection[str]) -> dict[str, float]:
+    """Recall at each of RECALL_CUTOFFS and full at each of FULL_CUTOFFS, by name: `recall@2`, ..., `full@10`.
+    Raises: UsageError: there are no gold passages.
     """
-    return RetrievalScores(
-        recall=tuple(recall_at(k, found, gold) for k in RECALL_CUTOFFS),
-        full=tuple(full_at(k, found, gold) for k in FULL_CUTOFFS),
-    )
+    recall = {f"recall@{k}": recall_at(k, found, gold) for k in RECALL_CUTOFFS}
+    return recall | {f"full@{k}": full_at(k, found, gold) for k in FULL_CUTOFFS}
 
 
-def summarise_retrieval(rankings: Sequence[JudgedRanking]) -> RetrievalSummary:
+def summarise_retrieval(rankings: Iterable[JudgedRanking]) -> RetrievalSummary:
     """Means overall and by number of hops. Pass failed questions with nothing found."""
+    rankings = list(rankings)
     judged = [ranking for ranking in rankings if ranking.gold]
     hops = sorted({ranking.hops for ranking in judged})
     return RetrievalSummary(
@@ -161,10 +154,61 @@ def summarise_retrieval(rankings: Sequence[JudgedRanking]) -> RetrievalSummary:
 
 def _means(judged: Sequence[JudgedRanking]) -> RetrievalMeans:
     scores = [score_retrieval(ranking.found, ranking.gold) for ranking in judged]
-    return RetrievalMeans(
-        questions=len(judged),
-        scores=RetrievalScores(
-            recall=tuple(mean([score.recall[place] for score in scores]) for place in range(len(RECALL_CUTOFFS))),
-            full=tuple(mean([score.full[place] for score in scores]) for place in range(len(FULL_CUTOFFS))),
-        ),
-    )
+    return RetrievalMeans(len(judged), {name: mean([one[name] for one in scores]) for name in scores[0]})
+
+
+TOKEN_BUDGETS = (2000, 4000)
+MOST_SENTENCES = 100
+"""Sentences of a summary that are searched for: far more than a summary has."""
+LEAST_WORDS = 4
+"""Minimal number of words of the rest of a sentence after a title."""
+
+
+@dataclass(frozen=True)
+class Showing:
+    """Maps units to the passages that they show. `ids`: the corpus's ids by document id."""
+
+    corpus: Corpus
+    ids: Mapping[str, Sequence[str]]
+    known: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def passages(self, unit: Unit) -> tuple[str, ...]:
+        """The corpus's ids of the documents of which a unit shows a sentence or fact."""
+        if unit.id not in self.known:
+            self.known[unit.id] = tuple(
+                dict.fromkeys(
+                    name for shown in shown_documents(unit, self.corpus.documents) for name in self.ids.get(shown, ())
+                )
+            )
+        return self.known[unit.id]
+
+
+def packed_recall(ranking: Ranking, gold: Collection[str], showing: Showing) -> tuple[float, ...]:
+    """The share of the gold passages shown by the units that fit each of TOKEN_BUDGETS; empty without gold passages."""
+    if not gold:
+        return ()
+    return tuple(_recall(pack(ranking, budget), gold, showing) for budget in TOKEN_BUDGETS)
+
+
+def _recall(packed: Ranking, gold: Collection[str], showing: Showing) -> float:
+    shown = [passage for hit in packed for passage in showing.passages(hit.unit)]
+    return recall_at(len(shown), shown, gold)
+
+
+def shown_documents(unit: Unit, documents: Callable[[set[str]], Mapping[str, Document]]) -> tuple[str, ...]:
+    """Ids of the documents that the unit shows, without repeats; `documents` returns documents by id."""
+    sources = dict.fromkeys(span.document for span in unit.sources)
+    if unit.kind is not Kind.SUMMARY:
+        return tuple(sources)
+    sentences = [squeeze(unit.text[start:end]) for start, end in sentence_spans(unit.text, MOST_SENTENCES)]
+    by_id = documents(set(sources))
+    return tuple(name for name in sources if _quotes(sentences, squeeze(by_id[name].title), squeeze(by_id[name].text)))
+
+
+def _quotes(sentences: Sequence[str], title: str, text: str) -> bool:
+    return any(_is_in(sentence, title, text) for sentence in sentences)
+
+
+def _is_in(sentence: str, title: str, text: str) -> bool:
+    rest = sentence.removeprefix(title).removeprefix("'s") if title and sentence.startswith(title) else sentence
+    return sentence in text or (len(rest.split()) >= LEAST_WORDS and rest in text)

@@ -57,9 +57,7 @@ class CalibrationRow:
 
 def risk_coverage_curve(judged: Sequence[Judged], questions: int) -> tuple[RiskAt, ...]:
     """One point for each distinct confidence, in rising coverage; `questions` also counts unanswered ones.
-
-    Raises:
-        UsageError: there are fewer questions than answers.
+    Raises: UsageError: there are fewer questions than answers.
     """
     if questions < len(judged):
         raise UsageError(f"{len(judged)} answers cannot come from {questions} questions")
@@ -76,9 +74,7 @@ def area_under_risk(judged: Sequence[Judged]) -> float:
     answers.
 
     The errors among answers of equal confidence are spread evenly, so that their order does not matter.
-
-    Raises:
-        UsageError: there are no answers.
+    Raises: UsageError: there are no answers.
     """
     if not judged:
         raise UsageError("the area under the risk needs at least one answer")
@@ -93,11 +89,7 @@ def area_under_risk(judged: Sequence[Judged]) -> float:
 
 
 def calibration_table(judged: Sequence[Judged], bins: int = BINS) -> tuple[CalibrationRow, ...]:
-    """The bins with answers, in rising confidence.
-
-    Raises:
-        UsageError: a confidence is not between 0 and 1.
-    """
+    """The bins with answers, in rising confidence. Raises: UsageError: a confidence is not between 0 and 1."""
     if invalid := [answer.confidence for answer in judged if not 0 <= answer.confidence <= 1]:
         raise UsageError(f"calibration needs confidences between 0 and 1, not {invalid[0]}")
     rows: dict[int, list[Judged]] = {}
@@ -124,9 +116,7 @@ def calibration_error(table: Sequence[CalibrationRow]) -> float:
 def brier_score(judged: Sequence[Judged]) -> float:
     """The mean squared difference of confidence and correctness (Brier 1950). 0 is perfect; a constant confidence of 0.5 gives
     0.25.
-
-    Raises:
-        UsageError: there are no answers.
+    Raises: UsageError: there are no answers.
     """
     if not judged:
         raise UsageError("the Brier score needs at least one answer")

@@ -13,39 +13,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
+from operator import attrgetter
 
 from hoptrail.errors import UsageError
+from hoptrail.evaluation import risk_coverage
 from hoptrail.evaluation.answer_scores import Interval, Share, mean, mean_interval
 from hoptrail.evaluation.datasets import Question
-from hoptrail.evaluation.outcome_report import counted_outcome, judged_by_confidence
 from hoptrail.evaluation.outcomes import HITS, Outcome
 from hoptrail.evaluation.paired_tests import PairedDifference, holm, paired_difference
-from hoptrail.evaluation.reports import INTERVAL_SEED, answer_score
+from hoptrail.evaluation.reports import INTERVAL_SEED, answer_score, counted_outcome, judged_by_confidence
 from hoptrail.evaluation.results import QuestionResult
-from hoptrail.evaluation.retrieval_measures import (
-    FULL_CUTOFFS,
-    HIT_CUTOFFS,
-    RANK_CUTOFF,
-    RECALL_CUTOFFS,
-    average_precision_at,
-    full_at,
-    hit_at,
-    recall_at,
-    reciprocal_rank_at,
-)
-from hoptrail.evaluation.risk_coverage import (
-    Judged,
-    area_under_risk,
-    brier_score,
-    calibration_error,
-    calibration_table,
-    sure_answers,
-)
+from hoptrail.evaluation.retrieval_measures import MEASURES_AT, RankingMeasure
 from hoptrail.evaluation.run_folder import Run
 
 SIGNIFICANT = 0.05
 """A corrected p below this is significant."""
 
+TESTED = frozenset({"recall@5", "full@5"})
+"""The measures of retrieval that are compared with the baseline."""
 
 OUTCOMES = "outcomes"
 """In place of the rule for questions about own documents."""
@@ -70,29 +55,19 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A run's value for a question, None if undefined. `tested` measures are compared with the baseline."""
+    """The value of a result (None: the question was not asked), None if undefined. `tested`: compared with the baseline."""
 
     name: str
-    of: Callable[[Run, Question], float | None]
+    of: Callable[[QuestionResult | None, Question], float | None]
     tested: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """The difference of a run from the baseline; `corrected` is its p corrected within the breakdown."""
-
-    paired: PairedDifference
-    corrected: float
-
-    @property
-    def significant(self) -> bool:
-        """Whether the corrected p is below `SIGNIFICANT`, whatever the direction of the difference."""
-        return self.corrected < SIGNIFICANT
-
-
-@dataclass(frozen=True, slots=True)
 class Score:
-    """The mean of a measure over the `n` questions of a group for which it is defined, with its 95 % interval."""
+    """The mean of a measure over the `n` questions of a group for which it is defined, with its 95 % interval.
+
+    `difference` is that from the baseline; `corrected` is its p corrected within the breakdown.
+    """
 
     run: str
     group: Group
@@ -100,7 +75,13 @@ class Score:
     n: int
     mean: float
     interval: Interval
-    difference: Difference | None = None
+    difference: PairedDifference | None = None
+    corrected: float | None = None
+
+    @property
+    def significant(self) -> bool:
+        """Whether the corrected p is below `SIGNIFICANT`, whatever the direction of the difference."""
+        return self.corrected is not None and self.corrected < SIGNIFICANT
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,9 +156,7 @@ def compare(runs: Sequence[Run]) -> Comparison:
 
 def common_questions(runs: Sequence[Run]) -> tuple[Question, ...]:
     """The questions that all runs have with the same gold annotations, in the order of the first run.
-
-    Raises:
-        UsageError: there are none.
+    Raises: UsageError: there are none.
     """
     others = [{question.id: question for question in run.questions} for run in runs[1:]]
     common = tuple(
@@ -201,39 +180,26 @@ def labels_of(runs: Sequence[Run]) -> tuple[str, ...]:
     return tuple(str(run.path) for run in runs)
 
 
-RankingMeasure = Callable[[int, Sequence[str], Sequence[str]], float]
-"""A measure of (cutoff, found passages, gold passages)."""
-
-
-def value_of_ranking(measure: RankingMeasure, k: int, run: Run, question: Question) -> float | None:
+def value_of_ranking(
+    measure: RankingMeasure, k: int, result: QuestionResult | None, question: Question
+) -> float | None:
     """A measure at `k` for one question; None if it has no gold passages."""
-    result = run.results.get(question.id)
     return measure(k, result.counted_passages if result else (), question.supporting) if question.supporting else None
 
 
-def _value_of_score(name: str, run: Run, question: Question) -> float | None:
-    value: float = getattr(answer_score(run.results.get(question.id)), name)
-    return value
+def _is_outcome(outcome: Outcome, result: QuestionResult | None, _: Question) -> float:
+    return float(outcome is counted_outcome(result))
 
 
-def _is_outcome(outcome: Outcome, run: Run, question: Question) -> float | None:
-    return float(outcome is counted_outcome(run.results.get(question.id)))
-
-
-def _settled(run: Run, question: Question) -> float | None:
-    result = run.results.get(question.id)
+def _settled(result: QuestionResult | None, question: Question) -> float | None:
     return float(result is not None and result.settled is True) if question.shows else None
 
 
-def _answered(run: Run, question: Question) -> float | None:
-    result = run.results.get(question.id)
+def _answered(result: QuestionResult | None, _: Question) -> float:
     return float(result is not None and result.prediction is not None)
 
 
-def _value_of_spending(
-    spending: Callable[[QuestionResult], float | None], run: Run, question: Question
-) -> float | None:
-    result = run.results.get(question.id)
+def _spent(spending: Callable[[QuestionResult], float], result: QuestionResult | None, _: Question) -> float | None:
     return None if result is None else spending(result)
 
 
@@ -243,34 +209,23 @@ def _measures(runs: Sequence[Run]) -> tuple[Measure, ...]:
     answers = (*_answer_measures(runs), Measure("answered", _answered)) if answered else ()
     retrieval = (
         Measure(f"shows@{HITS}", _settled, tested=True),
-        *_at_cutoffs("recall", recall_at, RECALL_CUTOFFS, tested=RECALL_CUTOFFS[1]),
-        *_at_cutoffs("full", full_at, FULL_CUTOFFS, tested=FULL_CUTOFFS[0]),
-        *_at_cutoffs("hits", hit_at, HIT_CUTOFFS),
-        *_at_cutoffs("map", average_precision_at, (RANK_CUTOFF,)),
-        *_at_cutoffs("mrr", reciprocal_rank_at, (RANK_CUTOFF,)),
+        *(
+            Measure(f"{name}@{k}", partial(value_of_ranking, measure, k), tested=f"{name}@{k}" in TESTED)
+            for name, (measure, cutoffs) in MEASURES_AT.items()
+            for k in cutoffs
+        ),
     )
-    cost = (
-        _cost_measure("tasks", lambda result: result.tasks),
-        _cost_measure("calls", lambda result: result.calls),
-        _cost_measure("tokens", lambda result: result.tokens),
-        _cost_measure("seconds", lambda result: result.seconds_retrieval + result.seconds_language),
-    )
-    return (*answers, *retrieval, *cost)
+    counts = (Measure(name, partial(_spent, attrgetter(name))) for name in ("tasks", "calls", "tokens"))
+    seconds = partial(_spent, lambda result: result.seconds_retrieval + result.seconds_language)
+    return (*answers, *retrieval, *counts, Measure("seconds", seconds))
 
 
 def _answer_measures(runs: Sequence[Run]) -> tuple[Measure, ...]:
     if runs[0].header.rule is not None:
-        return tuple(Measure(name, partial(_value_of_score, name), tested=True) for name in ("em", "f1"))
+        em = Measure("em", lambda result, _: answer_score(result).em, tested=True)
+        return em, Measure("f1", lambda result, _: answer_score(result).f1, tested=True)
     tested = (Outcome.RIGHT, Outcome.WRONG)
     return tuple(Measure(outcome.value, partial(_is_outcome, outcome), tested=outcome in tested) for outcome in Outcome)
-
-
-def _cost_measure(name: str, spending: Callable[[QuestionResult], float | None]) -> Measure:
-    return Measure(name, partial(_value_of_spending, spending))
-
-
-def _at_cutoffs(name: str, measure: RankingMeasure, cutoffs: Sequence[int], tested: int | None = None) -> list[Measure]:
-    return [Measure(f"{name}@{k}", partial(value_of_ranking, measure, k), tested=k == tested) for k in cutoffs]
 
 
 def _groups(questions: Sequence[Question]) -> tuple[Group, ...]:
@@ -311,35 +266,30 @@ def _scores(
 
 def _group_scores(runs: Sequence[Run], questions: Sequence[Question], group: Group, measure: Measure) -> list[Score]:
     """One score per run over the questions for which the measure is defined in all runs."""
-    rows = [[measure.of(run, question) for run in runs] for question in questions]
+    rows = [[measure.of(run.results.get(question.id), question) for run in runs] for question in questions]
     complete = [[value for value in row if value is not None] for row in rows]
     columns = list(zip(*(row for row in complete if len(row) == len(runs)), strict=True))
     scores = []
     for label, column in zip(labels_of(runs), columns, strict=False):
         interval = mean_interval(column, INTERVAL_SEED)
         tested = measure.tested and column is not columns[0]
-        paired = paired_difference(columns[0], column, seed=INTERVAL_SEED) if tested else None
-        difference = Difference(paired, paired.p) if paired else None
+        difference = paired_difference(columns[0], column, seed=INTERVAL_SEED) if tested else None
         scores.append(Score(label, group, measure.name, len(column), mean(column), interval, difference))
     return scores
 
 
 def _corrected(scores: Sequence[Score]) -> list[Score]:
-    tested = [(place, score.difference) for place, score in enumerate(scores) if score.difference is not None]
-    p_values = holm([difference.corrected for _, difference in tested])
-    corrected = {
-        place: replace(difference, corrected=p) for (place, difference), p in zip(tested, p_values, strict=True)
-    }
-    return [replace(score, difference=corrected.get(place)) for place, score in enumerate(scores)]
+    p_values = iter(holm([score.difference.p for score in scores if score.difference]))
+    return [replace(score, corrected=next(p_values)) if score.difference else score for score in scores]
 
 
-def judged_answers(run: Run, questions: Sequence[Question]) -> list[Judged]:
+def judged_answers(run: Run, questions: Sequence[Question]) -> list[risk_coverage.Judged]:
     """The run's answers with a confidence, and whether they are right (by exact match or outcome)."""
     return judged_by_confidence([run.results.get(question.id) for question in questions])
 
 
 def _confidences(runs: Sequence[Run], questions: Sequence[Question]) -> list[Confidence]:
-    judged: Mapping[str, list[Judged]] = {
+    judged: Mapping[str, list[risk_coverage.Judged]] = {
         label: judged_answers(run, questions) for label, run in zip(labels_of(runs), runs, strict=True)
     }
     return [
@@ -347,10 +297,10 @@ def _confidences(runs: Sequence[Run], questions: Sequence[Question]) -> list[Con
             label,
             len(answers),
             mean([float(not answer.correct) for answer in answers]),
-            area_under_risk(answers),
-            calibration_error(calibration_table(answers)),
-            brier_score(answers),
-            sure := sure_answers(answers),
+            risk_coverage.area_under_risk(answers),
+            risk_coverage.calibration_error(risk_coverage.calibration_table(answers)),
+            risk_coverage.brier_score(answers),
+            sure := risk_coverage.sure_answers(answers),
             sure.n / len(questions) if sure else 0.0,
         )
         for label, answers in judged.items()

@@ -13,12 +13,10 @@ the fingerprint of the results: other settings, another language or another corp
 from __future__ import annotations
 
 import json
-import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from glob import escape
-from importlib.metadata import version
 from pathlib import Path
 
 from hoptrail.atomic_write import replace_file
@@ -29,6 +27,7 @@ from hoptrail.evaluation.lines import read_lines, reader_of
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.trail_records import TrailRecord, TrailsFile, read_trails
 from hoptrail.json_object import JsonObject
+from hoptrail.models.encoder import EncoderIdentity
 
 FORMAT = 1
 RUNS_FOLDER = "runs"
@@ -46,36 +45,14 @@ _DIGITS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class EncoderRecord:
-    """The encoder of the vectors."""
-
-    name: str
-    digest: str
-    dimension: int
-
-
-@dataclass(frozen=True, slots=True)
-class Versions:
-    """The versions that made the run."""
-
-    hoptrail: str
-    python: str
-
-    @classmethod
-    def here(cls) -> Versions:
-        """The versions of this process."""
-        return cls(version("hoptrail"), platform.python_version())
-
-
-@dataclass(frozen=True, slots=True)
 class RunHeader:
     """The description of a run.
 
     `recipe` is the name that the user gave (`NAME` or `NAME:PRESET`). `rule` scores the answers, and is None for questions about
     own documents, which have outcomes. `fingerprint` covers all that changes a result, `settings` the recipe's settings alone.
     `structures` are those that the recipe needs, each with its fingerprint and the language that built it. `outside_pool` has
-    the gold passages from which none of the `pool_size` searched units was made. `model` is the name of the language model, or
-    empty. There is no date, so that the same run has the same header.
+    the gold passages from which none of the `pool_size` searched units was made. `versions` are those of hoptrail and Python that
+    made the run, `model` is the name of the language model, or empty. There is no date, so that the same run has the same header.
     """
 
     data: str
@@ -89,8 +66,8 @@ class RunHeader:
     structures: tuple[tuple[str, str, str], ...]
     pool_size: int
     outside_pool: tuple[str, ...]
-    encoder: EncoderRecord
-    versions: Versions
+    encoder: EncoderIdentity
+    versions: Mapping[str, str]
     model: str = ""
     format: int = FORMAT
 
@@ -106,9 +83,7 @@ class RunFolder:
 
     def __init__(self, work: Path, header: RunHeader, settings: str, questions: Sequence[Question]) -> None:
         """Write the folder's files, apart from results and trails. `settings` is TOML.
-
-        Raises:
-            StorageError: they cannot be written.
+        Raises: StorageError: they cannot be written.
         """
         self.path = work / RUNS_FOLDER / header.name
         self._questions = tuple(question.id for question in questions)
@@ -126,11 +101,7 @@ class RunFolder:
         self.trails = TrailsFile(self.path / TRAILS)
 
     def finish(self, results: Mapping[str, QuestionResult]) -> None:
-        """Write the results of all questions.
-
-        Raises:
-            StorageError: they cannot be written.
-        """
+        """Write the results of all questions. Raises: StorageError: they cannot be written."""
         rows = (asdict(results[name]) for name in self._questions if name in results)
         try:
             replace_file(self.path / RESULTS, _lines(rows))

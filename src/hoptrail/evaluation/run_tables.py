@@ -82,11 +82,10 @@ def _legend(comparison: Comparison) -> str:
 def _differences(comparison: Comparison) -> TextTable:
     rows = []
     for score in comparison.scores:
-        if score.difference is not None and score.group.by is Breakdown.ALL:
-            paired, corrected = score.difference.paired, score.difference.corrected
+        if (paired := score.difference) and score.group.by is Breakdown.ALL:
             interval = f"[{paired.interval.low:+.3f}, {paired.interval.high:+.3f}]"
-            values = (f"{paired.mean:+.3f}", interval, f"{paired.p:.4f}", f"{corrected:.4f}")
-            rows.append((score.run, score.measure, *values, "yes" if score.difference.significant else "no"))
+            values = (f"{paired.mean:+.3f}", interval, f"{paired.p:.4f}", f"{score.corrected:.4f}")
+            rows.append((score.run, score.measure, *values, "yes" if score.significant else "no"))
     header = ("run", "measure", "difference", "95 % interval", "p", "corrected p", "significant")
     return TextTable(f"Differences from {comparison.runs[0]}", header, tuple(sorted(rows, key=lambda row: row[1])))
 
@@ -130,7 +129,7 @@ def _cell(score: Score) -> str:
     """The mean, for measures of quality with its interval."""
     if score.measure in COST:
         return f"{score.mean:,.2f}"
-    mark = MARK if score.difference is not None and score.difference.significant else ""
+    mark = MARK if score.significant else ""
     return f"{score.mean:.3f}{mark} [{score.interval.low:.2f} {score.interval.high:.2f}]"
 
 
@@ -146,22 +145,13 @@ def _markdown_row(cells: Iterable[str]) -> str:
 
 
 def _csv_row(comparison: Comparison, score: Score) -> list[object]:
-    group = (score.group.by.value, score.group.value)
-    own = [
-        comparison.data,
-        score.run,
-        *group,
-        score.measure,
-        score.n,
-        score.mean,
-        score.interval.low,
-        score.interval.high,
-    ]
+    values = (score.measure, score.n, score.mean, score.interval.low, score.interval.high)
+    own = [comparison.data, score.run, score.group.by.value, score.group.value, *values]
     if score.difference is None:
         return [*own, "", "", "", "", "", ""]
-    paired = score.difference.paired
+    paired = score.difference
     interval = (paired.interval.low, paired.interval.high)
-    return [*own, comparison.runs[0], paired.mean, *interval, paired.p, score.difference.corrected]
+    return [*own, comparison.runs[0], paired.mean, *interval, paired.p, score.corrected]
 
 
 def errors_tables(analyses: Sequence[ErrorAnalysis], labels: Sequence[str], examples: int) -> tuple[TextTable, ...]:

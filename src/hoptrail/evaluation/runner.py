@@ -2,6 +2,9 @@
 
 The corpus is indexed like any documents. The trail and result of a question are on disk as soon as it is answered, so a stopped
 run resumes there; failed questions are asked again. Finished runs are kept in folders (`run_folder.py`).
+
+The documents of an index have names in the data. The name of a corpus line is its id. The name of an own document is its path
+below `documents/`, even if the file has several documents, such as a JSONL file.
 """
 
 from __future__ import annotations
@@ -9,22 +12,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from itertools import islice, takewhile
+from importlib.metadata import version
+from itertools import chain, islice, takewhile
 from pathlib import Path
+from platform import python_version
 from typing import TypeVar
 
-from hoptrail.corpus.head import Head
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.documents.decoding import cleaned
 from hoptrail.documents.splitting import PassageLimits
+from hoptrail.documents.walking import shown
 from hoptrail.errors import DataError, DocumentError, Interrupted, MadeByAnother, UsageError
-from hoptrail.evaluation.corpus_sources import corpus_ids_by_document, leave_only_the_corpus
-from hoptrail.evaluation.datasets import Dataset, Question
+from hoptrail.evaluation.datasets import Dataset, Question, files_below
+from hoptrail.evaluation.lines import read_lines
 from hoptrail.evaluation.oracle import OracleLanguage
-from hoptrail.evaluation.packed import Showing
 from hoptrail.evaluation.question_run import Asking, PerQuestion, corpus_ids
 from hoptrail.evaluation.reports import EvaluationReport, RecipeReport, summarise_recipe
 from hoptrail.evaluation.results import QuestionResult, ResultsFile
-from hoptrail.evaluation.run_folder import EncoderRecord, RunFolder, RunHeader, Versions
+from hoptrail.evaluation.retrieval_measures import Showing
+from hoptrail.evaluation.run_folder import RunFolder, RunHeader
 from hoptrail.fingerprints import digest_of_code, fingerprint
 from hoptrail.index import Index
 from hoptrail.indexing import Watcher
@@ -50,20 +56,6 @@ SCRIPTED = "scripted"
 
 MODEL_LANGUAGES = ("chat", "replay")
 """Languages whose tasks a language model performs or has performed."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunIdentity:
-    """Everything that can change a result. Results are stored under its fingerprint."""
-
-    code: str
-    recipe: str
-    settings: str
-    language: str
-    encoder: str
-    structures: tuple[tuple[str, str, str], ...]
-    documents: str
-    retrieval_only: bool
 
 
 def evaluate(
@@ -138,9 +130,7 @@ class RecipeRun:
 
     def run(self, watcher: Watcher, *, retrieval_only: bool = False, threads: int = 1) -> RecipeReport:
         """Ask all questions that have no result under the same fingerprint in `work`, and summarise all results.
-
-        Raises:
-            Interrupted: the watcher asked to stop; finished results are kept.
+        Raises: Interrupted: the watcher asked to stop; finished results are kept.
         """
         names = corpus_ids_by_document(self.recipe.corpus.snapshot, self.dataset)
         asking = Asking(self.recipe, self.language, self.dataset, Showing(self.recipe.corpus, names), retrieval_only)
@@ -180,22 +170,25 @@ class RecipeRun:
 
     def _header(self, names: Mapping[str, Sequence[str]], retrieval_only: bool) -> RunHeader:
         snapshot, settings = self.recipe.corpus.snapshot, self.recipe.settings
-        identity = _identity(self.recipe, self.language.identity, retrieval_only)
-        encoder = snapshot.head.encoder
+        encoder, own, structures = snapshot.head.encoder, fingerprint(settings), _structures(self.recipe)
+        documents = content_id("", *(entry.id for entry in snapshot.register.entries))
+        # Everything that can change a result: results are stored under its digest.
+        identity = (digest_of_code("hoptrail"), self.recipe.name, own, self.language.identity, fingerprint(encoder))
+        digest = content_id("", *identity, *chain(*structures), documents, str(retrieval_only))[: len(own)]
         return RunHeader(
             data=self.dataset.name,
             recipe=self.name,
             language=self.language.name,
             rule=self.dataset.rule,
             retrieval_only=retrieval_only,
-            fingerprint=fingerprint(identity),
-            settings=identity.settings,
-            documents=identity.documents,
-            structures=identity.structures,
+            fingerprint=digest,
+            settings=own,
+            documents=documents,
+            structures=structures,
             pool_size=settings.pool.size(snapshot),
             outside_pool=_gold_outside_pool(settings.pool, snapshot, self.dataset, names),
-            encoder=EncoderRecord(encoder.name, encoder.digest, encoder.dimension),
-            versions=Versions.here(),
+            encoder=encoder,
+            versions={"hoptrail": version("hoptrail"), "python": python_version()},
             model=self.language.model,
         )
 
@@ -228,29 +221,16 @@ def open_performers(language: str, index: Index) -> PerQuestion:
     return PerQuestion(opened.name, lambda: opened, identity, model)
 
 
-def _structures(recipe: Recipe) -> list[str]:
-    """The recipe's structures and those they are built from: all that its results depend on."""
-    known = structures_by_name(PassageLimits())
-    names = (structure.name for structure in with_foundations(recipe.settings.structures, known))
-    return sorted(set(names) & set(recipe.corpus.snapshot.head.structures))
-
-
-def _maker(head: Head, structure: str) -> str:
-    """The language that built a structure. An unfinished structure is marked, because results change when it is finished."""
-    return head.languages.get(structure, "") + ("" if structure in head.settled else UNSETTLED)
-
-
-def _identity(recipe: Recipe, language: str, retrieval_only: bool) -> RunIdentity:
+def _structures(recipe: Recipe) -> tuple[tuple[str, str, str], ...]:
+    """The recipe's structures and those they are built from, each with its fingerprint and the language that built it. An
+    unfinished structure is marked, because results change when it is finished.
+    """
     head = recipe.corpus.snapshot.head
-    return RunIdentity(
-        digest_of_code("hoptrail"),
-        recipe.name,
-        fingerprint(recipe.settings),
-        language,
-        fingerprint(head.encoder),
-        tuple((name, head.structures[name], _maker(head, name)) for name in _structures(recipe)),
-        content_id("", *(entry.id for entry in recipe.corpus.snapshot.register.entries)),
-        retrieval_only,
+    known = structures_by_name(PassageLimits())
+    needed = {structure.name for structure in with_foundations(recipe.settings.structures, known)}
+    return tuple(
+        (name, head.structures[name], head.languages.get(name, "") + ("" if name in head.settled else UNSETTLED))
+        for name in sorted(needed & head.structures.keys())
     )
 
 
@@ -259,9 +239,7 @@ def map_threaded(items: Iterable[Item], work: Callable[[Item], Result], threads:
 
     An item is taken only when a thread is free, so that `items` may end the work early. If the work on an item raises, items
     under way are finished and yielded first, and no further item is begun.
-
-    Raises:
-        UsageError: `threads` is below 1.
+    Raises: UsageError: `threads` is below 1.
     """
     if threads < 1:
         raise UsageError(f"at least one thread is needed, not {threads}")
@@ -283,3 +261,50 @@ def _threaded(items: Iterator[Item], work: Callable[[Item], Result], threads: in
                 under_way |= {pool.submit(work, item) for item in islice(items, threads - len(under_way))}
     if failure is not None:
         raise failure
+
+
+NameOf = Callable[[str], str | None]
+"""The data's name for a source; None if the source is not from the data."""
+
+
+def leave_only_the_corpus(index: Index, dataset: Dataset) -> None:
+    """Remove documents from a reused index that are no longer in the data: retrieval must search the data and nothing else."""
+    name_of, present = _name_of(dataset), _names(dataset)
+    outdated = [
+        source
+        for document in index.contents().documents
+        for source in document.sources
+        if name_of(source) not in present
+    ]
+    if outdated:
+        index.remove(outdated)
+
+
+def corpus_ids_by_document(snapshot: Snapshot, dataset: Dataset) -> dict[str, list[str]]:
+    """The names in the data by document id; several if the data repeat the content of a document."""
+    name_of = _name_of(dataset)
+    return {
+        entry.id: list(dict.fromkeys(name for source in entry.sources if (name := name_of(source)) is not None))
+        for entry in snapshot.register.entries
+    }
+
+
+def _names(dataset: Dataset) -> frozenset[str]:
+    if dataset.rule is None:
+        return files_below(dataset.corpus)
+    return frozenset(cleaned(line.content["id"]).text for line in read_lines(dataset.corpus))
+
+
+def _name_of(dataset: Dataset) -> NameOf:
+    if dataset.rule is not None:
+        prefix = f"{shown(dataset.corpus.resolve())}#"
+        return lambda source: source.removeprefix(prefix) if source.startswith(prefix) else None
+    folder, files = f"{shown(dataset.corpus.resolve())}/", files_below(dataset.corpus)
+
+    def file_name(source: str) -> str | None:
+        name = source.removeprefix(folder) if source.startswith(folder) else ""
+        while name and name not in files:
+            name = name.rpartition("#")[0]  # the name of a file may itself contain `#`
+        return name or None
+
+    return file_name

@@ -57,9 +57,7 @@ class Departure:
 
 def diff_trails(first: Run, second: Run, *, exact: bool = False) -> tuple[Departure, ...]:
     """Compare the trails of every question that both runs have, in the order of the first run.
-
-    Raises:
-        UsageError: the runs have no question in common.
+    Raises: UsageError: the runs have no question in common.
     """
     return tuple(_departure(first, second, question, exact) for question in common_questions([first, second]))
 

@@ -12,10 +12,9 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from threading import Lock
 
 from hoptrail.errors import DataError, StorageError
-from hoptrail.evaluation.lines import append_at, reader_of
+from hoptrail.evaluation.lines import GrowingFile, reader_of
 from hoptrail.types import Answer, Kind, Ranking, Unit, Verdict
 
 PassagesOf = Callable[[Unit], Sequence[str]]
@@ -118,36 +117,20 @@ def record_trail(
 
 
 class TrailsFile:
-    """A growing file of trails. When reopened, it continues after its last complete member; a torn one is overwritten.
-
-    One process at a time may write to it; `append` is thread-safe.
-
-    Raises (on opening):
-        StorageError: the file cannot be read.
+    """A growing file of trails. When reopened, it continues after its last complete member; a torn one is overwritten. One
+    process at a time may write to it; `append` is thread-safe. Raises: StorageError (on opening): the file cannot be read.
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._appending = Lock()
-        self._end = sum(size for size, _ in _members(path)) if path.exists() else 0
+        self._file = GrowingFile(path, sum(size for size, _ in _members(path)) if path.exists() else 0)
 
     def append(self, record: TrailRecord) -> None:
         """Append a record and flush it to disk.
-
-        Raises:
-            StorageError: it could not be written; the records before it are intact.
+        Raises: StorageError: it could not be written; the records before it are intact.
         """
         text = json.dumps(asdict(record), sort_keys=True, separators=(",", ":"))
-        content = gzip.compress(
-            f"{text}\n".encode(), mtime=0
-        )  # without a time, so that the same trail gives the same bytes
-        with self._appending:
-            try:
-                append_at(self._path, self._end, content)
-            except OSError as error:
-                message = f"the trail of question {record.question} could not be written to {self._path}"
-                raise StorageError(f"{message}: {error.strerror or error}; make room and run again") from error
-            self._end += len(content)
+        content = gzip.compress(f"{text}\n".encode(), mtime=0)  # without a time: the same trail gives the same bytes
+        self._file.append(content, f"the trail of question {record.question}")
 
 
 def read_trails(path: Path) -> dict[str, TrailRecord]:

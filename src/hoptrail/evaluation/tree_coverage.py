@@ -61,9 +61,7 @@ class TreeCoverage:
 
 def measure_tree_coverage(snapshot: Snapshot, dataset: Dataset, names: Mapping[str, Sequence[str]]) -> TreeCoverage:
     """Compute table 1 for one index. `names` has the data set's ids by document id.
-
-    Raises:
-        UsageError: no question has two gold passages.
+    Raises: UsageError: no question has two gold passages.
     """
     supporting = gold_pairs(dataset.questions)
     everything = gold_pairs(dataset.questions, with_candidates=True)

@@ -21,6 +21,7 @@ from typing import Literal
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Equate, Sample
 from hoptrail.models.entailment import INSTALLED, EntailmentModel, installed_entailment
+from hoptrail.setting_limits import AtLeast1, check_limits
 from hoptrail.text.mentions import Shape, figure_shape
 from hoptrail.text.normal_forms import same_words
 from hoptrail.text.values import read_date, read_number
@@ -52,15 +53,14 @@ class UncertaintySettings:
     released code, which so doubles a score without dissent).
     """
 
-    samples: int = 10
+    samples: AtLeast1 = 10
     equivalence: str = "string"
     sets: Literal["first", "linked"] = "first"
     penalty: Literal["sets", "effective", "reference"] = "sets"
     abstentions: bool = False
 
     def __post_init__(self) -> None:
-        if self.samples < 1:
-            raise ValueError("samples are at least 1")
+        check_limits(self)
         if self.equivalence not in EQUIVALENCES and not self.entailment_model:
             raise ValueError(f"equivalence is {', '.join(EQUIVALENCES)} or nli:MODEL, not {self.equivalence!r}")
 

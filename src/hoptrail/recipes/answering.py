@@ -7,7 +7,7 @@ stored document, so it cannot say what the document does not.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hoptrail.corpus.rows import said_date
@@ -15,12 +15,16 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Finding, Reading, Step
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.units.engines import memory_hit
 from hoptrail.text.dates import date_of
-from hoptrail.types import Document, Evidence, Hop, Kind, Ranking, Span, Verdict
+from hoptrail.types import Document, Evidence, Hit, Hop, Kind, Ranking, Span, Unit, Verdict, content_id
 
 MOST_CITED = 4
 """Spans cited for one hop; a reader would not check more."""
+
+ONLINE = "online:"
+"""Prefix of the channels of hits from the web; the engine's name follows."""
+MEMORY = "memory"
+"""Channel of the note that an answer came from the model's memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +37,7 @@ class CitedHop:
 
 def hops_of(question: str, reading: Reading, found: Ranking, read: Ranking) -> list[CitedHop]:
     """One hop for each step of a reading of `read`, a part of `found`. The first hop has all hits, later ones those they cite.
-
-    Raises:
-        TaskFailed: a step cites a span outside the units that were read.
+    Raises: TaskFailed: a step cites a span outside the units that were read.
     """
     hops: list[CitedHop] = []
     for step in reading.steps:
@@ -58,8 +60,26 @@ def memory_hop(question: str, asked: str, reading: Reading, found: Ranking = ())
     """A hop answered from memory: a note saying so is its first hit, before `found`, and nothing is cited."""
     if reading.answer is None:
         return CitedHop(Hop(question, asked, found, None, Verdict.UNANSWERED))
-    note = memory_hit(asked, reading.answer)
+    note = Hit(outside_unit("from memory", MEMORY, reading.answer, asked), 0.0, MEMORY)  # nothing reads it
     return CitedHop(Hop(question, asked, (note, *found), reading.answer, Verdict.ANSWERED))
+
+
+def outside_unit(title: str, place: str, text: str, *parts: str) -> Unit:
+    """A unit for a text outside the index: its one source is the whole text, with `place` (a web address) for a document id.
+
+    A language can read it, a trail shows its origin, and it cannot be cited: `is_stored` is False for its hits.
+    """
+    return Unit(content_id("w", place, title, text, *parts), Kind.PASSAGE, title, text, (Span(place, 0, len(text)),))
+
+
+def is_stored(hit: Hit) -> bool:
+    """Whether the hit is a unit of the index, which can be cited."""
+    return hit.channel != MEMORY and not hit.channel.startswith(ONLINE)
+
+
+def stored_hits(hits: Iterable[Hit]) -> Ranking:
+    """The hits that are units of the index."""
+    return tuple(filter(is_stored, hits))
 
 
 def report_hops(hops: list[CitedHop], meter: Meter) -> list[CitedHop]:
@@ -70,11 +90,7 @@ def report_hops(hops: list[CitedHop], meter: Meter) -> list[CitedHop]:
 
 
 def check_support(support: Sequence[Span], hits: Ranking) -> None:
-    """Check that every supporting span lies in a hit.
-
-    Raises:
-        TaskFailed: one does not; the message names it.
-    """
+    """Check that every supporting span lies in a hit. Raises: TaskFailed: one does not; the message names it."""
     for span in support:
         if not any(_covers(hit.unit.sources, span) for hit in hits):
             raise TaskFailed(

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from hoptrail.recipes.passage_settings import PassageSettings
+from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
-from hoptrail.retrieval.units.keyword import keyword_search
+from hoptrail.retrieval.units.unit_search import keyword_search
 from hoptrail.types import Ranking
 
 
 @dataclass(frozen=True, slots=True)
 class Bm25Settings(PassageSettings):
-    """The settings of every single pass."""
+    """A class of its own, so that runs of this recipe have a fingerprint of their own."""
 
 
 @dataclass(frozen=True)

@@ -30,9 +30,7 @@ def open_recipe(
     """Open a recipe over a corpus; `limit` replaces its setting `k`.
 
     `NAME:PRESET` uses the preset in place of `settings`.
-
-    Raises:
-        UsageError: there is no such recipe or preset.
+    Raises: UsageError: there is no such recipe or preset.
     """
     own: Any = recipe_settings(name, settings)
     recipe: Any = recipe_class(name.partition(":")[0])
@@ -42,9 +40,7 @@ def open_recipe(
 
 def recipe_settings(name: str, settings: RecipeSettings | None = None) -> OneRecipeSettings:
     """The settings for `NAME` (the user's, else the defaults) or `NAME:PRESET` (the preset's).
-
-    Raises:
-        UsageError: there is no such recipe or preset.
+    Raises: UsageError: there is no such recipe or preset.
     """
     kind, colon, preset = name.partition(":")
     _check_kinds([kind])
@@ -65,11 +61,7 @@ def presets_of(recipe: str) -> Mapping[str, OneRecipeSettings]:
 
 
 def needed_structures(names: Iterable[str], settings: RecipeSettings | None = None) -> set[str]:
-    """The structures that these recipes use directly.
-
-    Raises:
-        UsageError: a name is not a recipe.
-    """
+    """The structures that these recipes use directly. Raises: UsageError: a name is not a recipe."""
     names = list(names)
     _check_kinds(name.partition(":")[0] for name in names)
     return {structure for name in names for structure in recipe_settings(name, settings).structures}
@@ -80,9 +72,7 @@ def usable(name: str, snapshot: Snapshot, settings: RecipeSettings | None = None
 
     `name` itself if its structures are built. While the first build still runs, `hybrid`, or `bm25` before there are vectors.
     Empty if the structures were not built.
-
-    Raises:
-        UsageError: there is no such recipe.
+    Raises: UsageError: there is no such recipe.
     """
     missing = needed_structures([name], settings) - set(snapshot.head.structures)
     if not missing:
@@ -101,9 +91,7 @@ def reported_name(wanted: str, used: Recipe) -> str:
 
 def check_built_for(names: Iterable[str], settings: RecipeSettings, triples: TripleSettings) -> None:
     """Check that recipes can search what these settings build.
-
-    Raises:
-        UsageError: a name is not a recipe, or a recipe compares a part of triples that these settings do not build.
+    Raises: UsageError: a name is not a recipe, or a recipe compares a part of triples that these settings do not build.
     """
     from hoptrail.recipes.comprag import CompragSettings
     from hoptrail.retrieval.triples.space import how_to_add

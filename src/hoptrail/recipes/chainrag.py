@@ -4,8 +4,8 @@
                              nearness in the text (SA)                                     structures/sentence_graph.py
     question decomposition   sequential, parallel or comparing sub-questions               task decompose
     sub-question rewriting   one that points back is completed from all earlier answers    language/anaphora.py, task complete
-    seed retrieval           dense candidates, reranked; the first are seeds               sentence_search.py
-    expansion                add neighbours until the evidence settles the                 sentence_search.py, task assess
+    seed retrieval           dense candidates, reranked; the first are seeds               here, `SentenceSearch`
+    expansion                add neighbours until the evidence settles the                 here, task assess
                              sub-question or a cap is met
     answering                each sub-question; without an answer, its context is          tasks answer, summarise
                              summarised for the next
@@ -36,20 +36,136 @@ from hoptrail.language.tasks import Abstain, Assess, Complete, Decompose, Findin
 from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.models.rerankers import Reranker, open_reranker
 from hoptrail.recipes.answering import CitedHop, findings_of, report_hops
-from hoptrail.recipes.hopwise import Concluded, Hopwise, complete_question, failed_hop, integrate, read_for
-from hoptrail.recipes.sentence_search import SentenceSearch, SentenceSearchSettings, in_reading_order
-from hoptrail.retrieval.fuse import interleave
-from hoptrail.retrieval.pack import pack
+from hoptrail.recipes.hopwise import Concluded, Hopwise, complete_question, failed_hop, integrate, reading_for
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.retrieval.rankings import interleave, pack, ranked
+from hoptrail.retrieval.sentences.graph import SentenceGraph
 from hoptrail.retrieval.units.pool import Pool
+from hoptrail.retrieval.units.unit_search import dense_search, nearest
+from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share, check_limits
 from hoptrail.structures.structure_names import EXTRACTIONS, PASSAGES, SENTENCE_GRAPH, SENTENCES
 from hoptrail.types import Hit, Hop, Kind, Ranking, Unit, Verdict, content_id
+
+LinkKind = Literal["EC", "SS", "SA"]
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceSearchSettings:
+    """What is searched, and how far the search widens.
+
+    The `prefilter` nearest units are ordered by `reranker` (`late-interaction` or `cross-encoder:MODEL`; empty: by cosine). The
+    first `context_k` are evidence, and the first `seed_k` are the entry points into the graph of `links`. Each of at most
+    `expansions` steps adds the `expansion_k` best neighbours of the units that the step before added. With `per_question` the
+    graph is built from the `candidates` passages nearest to the whole question, and only their sentences are searched. (The
+    paper builds it from the passages that come with a question: for that, evaluate with `--own-context`.)
+    """
+
+    unit: Literal["sentence", "passage"] = "sentence"
+    links: tuple[LinkKind, ...] = ("EC", "SS", "SA")
+    prefilter: int = 100
+    context_k: AtLeast1 = 7
+    seed_k: AtLeast1 = 3
+    expansions: AtLeast0 = 2
+    expansion_k: AtLeast1 = 5
+    reranker: str = ""
+    per_question: bool = False
+    candidates: AtLeast1 = 20
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+        if self.prefilter < max(self.context_k, self.seed_k):
+            raise ValueError("prefilter is at least context_k and seed_k, which are chosen from it")
+
+    @property
+    def kind(self) -> Kind:
+        return Kind.SENTENCE if self.unit == "sentence" else Kind.PASSAGE
+
+    @property
+    def walks(self) -> bool:
+        """Whether there is a graph to walk on."""
+        return self.unit == "sentence" and self.expansions > 0 and bool(self.links)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchState:
+    """The evidence so far, best first, and the ids of the units to expand next."""
+
+    hits: Ranking
+    frontier: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceSearch:
+    """Searches for the sub-questions of one question. `within` limits the search to these sentence ids; `graph` is optional."""
+
+    corpus: Corpus
+    settings: SentenceSearchSettings
+    reranker: Reranker | None
+    graph: SentenceGraph | None
+    within: Sequence[str] | None
+
+    @classmethod
+    def open(
+        cls, corpus: Corpus, question: str, settings: SentenceSearchSettings, reranker: Reranker | None
+    ) -> SentenceSearch:
+        """A search over the whole corpus, or over the passages nearest to `question`."""
+        if settings.unit == "sentence" and settings.per_question:
+            passages = [hit.unit for hit in dense_search(corpus, question, settings.candidates)]
+            own = SentenceGraph.over(passages, corpus.snapshot, settings.links, corpus.structures.sentence_graph)
+            return cls(corpus, settings, reranker, own, own.ids)
+        stored = SentenceGraph.of(corpus.snapshot, settings.links) if settings.walks else None
+        return cls(corpus, settings, reranker, stored, None)
+
+    def begin(self, asked: str) -> SearchState:
+        """The units nearest to the sub-question."""
+        best = self._best(asked, self.within, self.settings.prefilter)
+        seeds = tuple(hit.unit.id for hit in best[: self.settings.seed_k])
+        return SearchState(best[: self.settings.context_k], seeds)
+
+    def widen(self, asked: str, found: SearchState) -> SearchState:
+        """Add the best neighbours of the frontier; they are the new frontier."""
+        if self.graph is None or not found.frontier:
+            return SearchState(found.hits, ())
+        known = {hit.unit.id for hit in found.hits}
+        around = [name for name in self.graph.neighbours(found.frontier) if name not in known]
+        added = self._best(asked, around, self.settings.expansion_k)
+        return SearchState(ranked((*found.hits, *added)), tuple(hit.unit.id for hit in added))
+
+    def _best(self, asked: str, among: Sequence[str] | None, limit: int) -> Ranking:
+        depth = max(limit, self.settings.prefilter) if self.reranker else limit
+        vector = self.corpus.encoder.encode([asked])[0]
+        hits = nearest(self.corpus, vector, depth, self.settings.kind, among)
+        return self.reranker.rerank(asked, hits, limit) if self.reranker else hits
+
+
+def in_reading_order(hits: Ranking) -> tuple[Unit, ...]:
+    """The units to read: the sentences of each document merged into one, a line each, in text order.
+
+    A merged unit ranks where its best sentence did. MuSiQue questions were answered better this way than sentence by sentence,
+    2WikiMultiHopQA questions equally well, and each title is given once.
+    """
+    documents: dict[str, list[Unit]] = {}
+    for hit in hits:
+        place = hit.unit.document if hit.unit.kind is Kind.SENTENCE else hit.unit.id
+        documents.setdefault(place, []).append(hit.unit)
+    return tuple(_merge_sentences(sorted(units, key=lambda unit: unit.sources[0])) for units in documents.values())
+
+
+def _merge_sentences(sentences: Sequence[Unit]) -> Unit:
+    first = sentences[0]
+    if len(sentences) == 1:
+        return first
+    text = "\n".join(" ".join(sentence.text.split()) for sentence in sentences)
+    sources = tuple(sentence.sources[0] for sentence in sentences)
+    return Unit(content_id("a", *(sentence.id for sentence in sentences)), Kind.AGGREGATE, first.title, text, sources)
+
 
 CARRIED = "carried"
 """Channel of the summary of what an earlier sub-question without an answer found."""
 
 
 @dataclass(frozen=True, slots=True)
-class ChainragSettings:
+class ChainragSettings(Limited):
     """How a question is decomposed, and its sub-questions completed, read and integrated.
 
     `completion` of sub-questions that point back: `off`, by `rules` whatever the language, or by the `language`. `integration`:
@@ -59,29 +175,20 @@ class ChainragSettings:
     most `k` units are retrieved in all. `abstain`: see `PassageSettings`.
     """
 
-    k: int = 50
+    k: AtLeast1 = 50
     search: SentenceSearchSettings = field(default_factory=SentenceSearchSettings)
     decompose: bool = True
     completion: Literal["off", "rules", "language"] = "language"
     integration: Literal["answers", "contexts", "both"] = "both"
-    sub_questions: int = 6
-    sufficiency: float = 0.5
-    evidence_tokens: int = 6000
-    context_tokens: int = 6000
-    carried_words: int = 80
+    sub_questions: AtLeast1 = 6
+    sufficiency: Share = 0.5
+    evidence_tokens: AtLeast1 = 6000
+    context_tokens: AtLeast1 = 6000
+    carried_words: AtLeast0 = 80
     abstain: Abstain = Abstain.ALWAYS
-
-    def __post_init__(self) -> None:
-        if min(self.k, self.sub_questions, self.evidence_tokens, self.context_tokens) < 1 or self.carried_words < 0:
-            raise ValueError(
-                "k, sub_questions, evidence_tokens and context_tokens are at least 1, carried_words at least 0"
-            )
-        if not 0 <= self.sufficiency <= 1:
-            raise ValueError(f"sufficiency lies between 0 and 1, not {self.sufficiency}")
 
     @property
     def structures(self) -> tuple[str, ...]:
-        """The structures that must have been built (their own inputs are implied)."""
         if self.search.unit == "passage":
             return (PASSAGES,)
         if self.search.per_question:
@@ -90,7 +197,6 @@ class ChainragSettings:
 
     @property
     def pool(self) -> Pool:
-        """The units that are searched."""
         return Pool((self.search.kind,))
 
     @property
@@ -184,7 +290,7 @@ class Chainrag(Hopwise):
         except TaskFailed:
             return failed_hop(question, asked)
         hits, packed = _with_summary(found, carried), self._packed(found, carried)
-        return read_for(question, asked, hits, packed, in_reading_order(packed), meter)
+        return reading_for(question, asked, hits, packed, in_reading_order(packed), meter)[1]
 
     def _packed(self, found: Ranking, carried: Unit | None) -> Ranking:
         """The hits to read for a sub-question. The summary was paid for, so room is kept for it."""

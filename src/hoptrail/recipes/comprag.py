@@ -25,15 +25,15 @@ from typing import ClassVar, Literal
 
 from hoptrail.language.tasks import Abstain
 from hoptrail.language.triples.question_triples import QuestionTriples, question_triples
-from hoptrail.recipes.passage_settings import PassageSettings
+from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
-from hoptrail.retrieval.fuse import convex_fusion, keep_ahead, reciprocal_rank_fusion
+from hoptrail.retrieval.rankings import convex_fusion, keep_ahead, reciprocal_rank_fusion
 from hoptrail.retrieval.triples.composition import CompositionSettings
 from hoptrail.retrieval.triples.graph import TripleGraphSettings, search_triples
 from hoptrail.retrieval.triples.space import TripleSpace, TripleSpaceSettings
 from hoptrail.retrieval.triples.unbinding import UnbindingSettings, search_by_unbinding
-from hoptrail.retrieval.units.dense import dense_search
-from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
+from hoptrail.retrieval.units.unit_search import HybridSearchSettings, dense_search, hybrid_search
+from hoptrail.setting_limits import Share, check_limits
 from hoptrail.structures.structure_names import TRIPLES
 from hoptrail.types import Ranking
 
@@ -56,15 +56,13 @@ class CompragSettings(PassageSettings):
     space: TripleSpaceSettings = field(default_factory=TripleSpaceSettings)
     graph: TripleGraphSettings = field(default_factory=TripleGraphSettings)
     unbinding: UnbindingSettings = field(default_factory=UnbindingSettings)
-    hybrid_weight: float = 0.8
+    hybrid_weight: Share = 0.8
     kept: int = 8
     search: HybridSearchSettings = field(default_factory=HybridSearchSettings)
     structures = (TRIPLES,)
 
     def __post_init__(self) -> None:
-        PassageSettings.__post_init__(self)  # super() does not work in classes with slots
-        if not 0 <= self.hybrid_weight <= 1:
-            raise ValueError(f"hybrid_weight lies between 0 and 1, not {self.hybrid_weight}")
+        check_limits(self)
         if not 0 <= self.kept <= AHEAD:
             raise ValueError(f"kept lies between 0 and {AHEAD}, not {self.kept}")
         if self.channel == "unbinding" and self.space.composition.method == "text":

@@ -16,10 +16,10 @@ from typing import ClassVar
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain, Reading
-from hoptrail.recipes.passage_settings import PassageSettings
+from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.recipes.voting import VotingSettings, vote
-from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
+from hoptrail.retrieval.units.unit_search import HybridSearchSettings, hybrid_search
 from hoptrail.types import Ranking
 
 

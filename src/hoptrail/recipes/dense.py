@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from hoptrail.recipes.passage_settings import PassageSettings
+from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
-from hoptrail.retrieval.units.dense import dense_search
+from hoptrail.retrieval.units.unit_search import dense_search
 from hoptrail.types import Ranking
 
 
 @dataclass(frozen=True, slots=True)
 class DenseSettings(PassageSettings):
-    """The settings of every single pass."""
+    """A class of its own, so that runs of this recipe have a fingerprint of their own."""
 
 
 @dataclass(frozen=True)

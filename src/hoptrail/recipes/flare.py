@@ -21,8 +21,9 @@ from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Reading, Recall
 from hoptrail.recipes.answering import CitedHop, memory_hop
 from hoptrail.recipes.hopwise import Hopwise, failed_hop, next_questions, read_packed
-from hoptrail.recipes.passage_settings import PassageSettings
-from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
+from hoptrail.recipes.recipe import PassageSettings
+from hoptrail.retrieval.units.unit_search import HybridSearchSettings, hybrid_search
+from hoptrail.setting_limits import AtLeast1, Share
 from hoptrail.types import Ranking
 
 
@@ -33,16 +34,9 @@ class FlareSettings(PassageSettings):
     """
 
     draft: Literal["evidence", "memory"] = "evidence"
-    sure: float = 0.8
-    steps: int = 6
+    sure: Share = 0.8
+    steps: AtLeast1 = 6
     search: HybridSearchSettings = field(default_factory=HybridSearchSettings)
-
-    def __post_init__(self) -> None:
-        PassageSettings.__post_init__(self)  # super() does not work in classes with slots
-        if self.steps < 1:
-            raise ValueError("steps is at least 1")
-        if not 0 <= self.sure <= 1:
-            raise ValueError(f"sure lies between 0 and 1, not at {self.sure}")
 
     @property
     def effort(self) -> Effort:

@@ -1,8 +1,8 @@
 """An entity-graph baseline after GraphRAG's local search (Edge et al. 2024 and the released code): no communities, no reports.
 
     entities     those nearest to the question and to the names in it                       retrieval/entities/graph.py
-    facts        those about the entities, nearest to the question first                    retrieval/entities/fact_search.py
-    neighbours   the entities at the other ends, and the facts about these                  retrieval/entities/fact_search.py
+    facts        those about the entities, nearest to the question first                    retrieval/entities/graph.py
+    neighbours   the entities at the other ends, and the facts about these                  retrieval/entities/graph.py
     text units   passages by the facts that they state; facts and passages are packed       here
 
 Faithful to the path from entities over relationships to texts, and to reading both. Leaves out communities and their reports
@@ -17,13 +17,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from hoptrail.recipes.passage_settings import PassageSettings
+from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
-from hoptrail.retrieval.entities.fact_search import facts_about, hits_of, neighbours, passages_of
-from hoptrail.retrieval.entities.graph import EntityGraph
-from hoptrail.retrieval.fuse import interleave
-from hoptrail.retrieval.units.dense import dense_search
+from hoptrail.retrieval.entities.graph import EntityGraph, facts_about, hits_of, neighbours, passages_of
+from hoptrail.retrieval.rankings import interleave
 from hoptrail.retrieval.units.pool import Pool
+from hoptrail.retrieval.units.unit_search import dense_search
+from hoptrail.setting_limits import AtLeast0, AtLeast1, Share
 from hoptrail.structures.structure_names import TRIPLES
 from hoptrail.text.mentions import find_mentions
 from hoptrail.types import Kind, Ranking
@@ -35,18 +35,11 @@ class GraphragSettings(PassageSettings):
     neighbours, scaled by `neighbour_weight`. `facts_read` facts are read beside the passages.
     """
 
-    entities: int = 10
-    facts: int = 40
-    neighbour_weight: float = 0.5
-    facts_read: int = 10
+    entities: AtLeast1 = 10
+    facts: AtLeast1 = 40
+    neighbour_weight: Share = 0.5
+    facts_read: AtLeast0 = 10
     structures = (TRIPLES,)
-
-    def __post_init__(self) -> None:
-        PassageSettings.__post_init__(self)  # super() does not work in classes with slots
-        if min(self.entities, self.facts) < 1 or self.facts_read < 0:
-            raise ValueError("entities and facts are at least 1, facts_read is at least 0")
-        if not 0 <= self.neighbour_weight <= 1:
-            raise ValueError(f"neighbour_weight lies between 0 and 1, not at {self.neighbour_weight}")
 
     @property
     def pool(self) -> Pool:
@@ -80,7 +73,7 @@ class Graphrag(SinglePass):
     def _facts(self, question: str, texts: Sequence[str], graph: EntityGraph) -> dict[int, float]:
         """Scores of the facts about the entities nearest to `texts` and about the neighbours of these."""
         chosen = self.settings
-        nearest = graph.vectors.nearest(texts, chosen.entities)
+        nearest = graph.nearest(texts, chosen.entities)
         best = sorted(nearest, key=lambda number: (-nearest[number], number))[: chosen.entities]
         entities = {number: nearest[number] for number in best if nearest[number] > 0}
         facts = facts_about(self.corpus, graph, entities, question, chosen.facts)

@@ -28,10 +28,11 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain, Assess
-from hoptrail.recipes.passage_settings import PassageSettings
+from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.entities.graph import EntityGraph, EntityGraphSettings
-from hoptrail.retrieval.units.dense import dense_search
+from hoptrail.retrieval.units.unit_search import dense_search
+from hoptrail.setting_limits import AtLeast1, NotNegative, Share, ShareBelow1
 from hoptrail.structures.structure_names import TRIPLES
 from hoptrail.text.mentions import find_mentions
 from hoptrail.types import Kind, Ranking, Unit
@@ -47,20 +48,13 @@ class HipporagSettings(PassageSettings):
     """
 
     start: Literal["entities", "triples"] = "entities"
-    facts: int = 5
-    recognition: float = 0.0
-    seeds: int = 5
-    passage_weight: float = 0.005
-    damping: float = 0.5
+    facts: AtLeast1 = 5
+    recognition: Share = 0.0
+    seeds: AtLeast1 = 5
+    passage_weight: NotNegative = 0.005
+    damping: ShareBelow1 = 0.5
     graph: EntityGraphSettings = field(default_factory=EntityGraphSettings)
     structures = (TRIPLES,)
-
-    def __post_init__(self) -> None:
-        PassageSettings.__post_init__(self)  # super() does not work in classes with slots
-        if min(self.facts, self.seeds) < 1 or self.passage_weight < 0:
-            raise ValueError("facts and seeds are at least 1, passage_weight is at least 0")
-        if not 0 <= self.recognition <= 1 or not 0 <= self.damping < 1:
-            raise ValueError("recognition lies between 0 and 1, damping is at least 0 and below 1")
 
     @property
     def effort(self) -> Effort:
@@ -135,4 +129,4 @@ def _helpfulness(question: str, fact: Unit, meter: Meter) -> float:
 def _entities_named(question: str, graph: EntityGraph) -> dict[int, float]:
     """Version 1: the entity nearest to each name, weighted by 1 / (number of passages that name it)."""
     names = [mention.text for mention in find_mentions(question, question=True)]
-    return {number: 1 / float(graph.passage_counts[number]) for number in graph.vectors.nearest(names, 1)}
+    return {number: 1 / float(graph.passage_counts[number]) for number in graph.nearest(names, 1)}

@@ -35,15 +35,14 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain, Complete, Decompose, Finding, Integrate, Recall
-from hoptrail.recipes.answering import CitedHop, findings_of, memory_hop, report_hops
+from hoptrail.recipes.answering import CitedHop, findings_of, memory_hop, report_hops, stored_hits
 from hoptrail.recipes.hopwise import Concluded, Hopwise, complete_question, failed_hop, integrate
 from hoptrail.recipes.rethinking import READ, Rethinking, RethinkSettings, SubQuestion
 from hoptrail.recipes.voting import VotingSettings
-from hoptrail.retrieval.fuse import interleave
-from hoptrail.retrieval.pack import pack
 from hoptrail.retrieval.pages.hierarchy import HierarchySettings
-from hoptrail.retrieval.units.engines import stored_hits
+from hoptrail.retrieval.rankings import interleave, pack
 from hoptrail.retrieval.units.pool import Pool
+from hoptrail.setting_limits import AtLeast1, Limited, ShareAbove0
 from hoptrail.structures.structure_names import PASSAGES, PROFILES
 from hoptrail.text.lexicon import QUESTION_WORDS
 from hoptrail.text.normal_forms import folded
@@ -54,7 +53,7 @@ _DOES = frozenset({"do", "does", "did"})
 
 
 @dataclass(frozen=True, slots=True)
-class HiragSettings:
+class HiragSettings(Limited):
     """How a question is decomposed and concluded, and (`rethink`) how each sub-question is answered.
 
     Without `decompose` the question is its own sub-question (the plug-in of Table 6). At most `turns` sub-questions are asked;
@@ -63,21 +62,15 @@ class HiragSettings:
     see `PassageSettings`.
     """
 
-    k: int = 20
+    k: AtLeast1 = 20
     decompose: bool = True
-    turns: int = 5
-    repeats: float = 0.95
+    turns: AtLeast1 = 5
+    repeats: ShareAbove0 = 0.95
     retrieval: bool = True
     integration: Literal["answers", "both"] = "both"
-    evidence_tokens: int = 6000
+    evidence_tokens: AtLeast1 = 6000
     abstain: Abstain = Abstain.ALWAYS
     rethink: RethinkSettings = field(default_factory=RethinkSettings)
-
-    def __post_init__(self) -> None:
-        if min(self.k, self.turns, self.evidence_tokens) < 1:
-            raise ValueError("k, turns and evidence_tokens are at least 1")
-        if not 0 < self.repeats <= 1:
-            raise ValueError(f"repeats lies above 0 and at most at 1, not at {self.repeats}")
 
     @property
     def _reads_profiles(self) -> bool:
@@ -85,12 +78,10 @@ class HiragSettings:
 
     @property
     def structures(self) -> tuple[str, ...]:
-        """The structures that must have been built (their own inputs are implied)."""
         return (PASSAGES, PROFILES) if self._reads_profiles else (PASSAGES,)
 
     @property
     def pool(self) -> Pool:
-        """The units that are searched."""
         return Pool((Kind.PASSAGE, Kind.PROFILE) if self._reads_profiles else (Kind.PASSAGE,))
 
     @property

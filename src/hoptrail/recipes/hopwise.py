@@ -15,13 +15,11 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.anaphora import is_completion, is_left_open, points_back
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain, Complete, Decompose, Finding, Integrate, Language, Read, Reading
-from hoptrail.recipes.answering import CitedHop, check_support, cite, findings_of, report_hops, verdict_of
+from hoptrail.recipes.answering import CitedHop, check_support, cite, findings_of, report_hops, stored_hits, verdict_of
 from hoptrail.recipes.closest import closest
 from hoptrail.recipes.recipe import OneRecipeSettings
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.fuse import interleave
-from hoptrail.retrieval.pack import pack
-from hoptrail.retrieval.units.engines import stored_hits
+from hoptrail.retrieval.rankings import interleave, pack
 from hoptrail.types import Answer, Hop, Ranking, Trail, Unit, Verdict
 
 Concluded = tuple[str | None, list[CitedHop]]
@@ -111,11 +109,6 @@ def next_questions(
     return hops
 
 
-def read_for(question: str, asked: str, found: Ranking, read: Ranking, units: Sequence[Unit], meter: Meter) -> CitedHop:
-    """The hop of a sub-question answered from `units`, which were made from the hits `read`, a part of `found`."""
-    return reading_for(question, asked, found, read, units, meter)[1]
-
-
 def reading_for(
     question: str,
     asked: str,
@@ -125,7 +118,10 @@ def reading_for(
     meter: Meter,
     abstain: Abstain = Abstain.ALWAYS,
 ) -> tuple[Reading, CitedHop]:
-    """Like `read_for`, with the reading too: an abstention if there is no evidence or the task failed."""
+    """The reading and the hop of a sub-question answered from `units`, made from the hits `read`, a part of `found`.
+
+    The reading is an abstention if there is no evidence or the task failed.
+    """
     try:
         reading = meter.perform(Read(asked, tuple(units), abstain)) if units else Reading(None)
         support = tuple(span for step in reading.steps for span in step.support)
@@ -159,9 +155,7 @@ def conclusion(
     """Perform `task`, abstaining as `meter` says. Its evidence was made from the hits `read`.
 
     Returns the reading, and a hop for it unless an earlier hop had that answer or it follows from the findings alone.
-
-    Raises:
-        TaskFailed: from the language, or because the reading cites a span outside the evidence.
+    Raises: TaskFailed: from the language, or because the reading cites a span outside the evidence.
     """
     reading = meter.perform(replace(task, abstain=meter.abstain))
     support = tuple(span for step in reading.steps for span in step.support)
@@ -200,3 +194,19 @@ def integrate_packed(question: str, hops: Sequence[CitedHop], found: Ranking, to
 def failed_hop(question: str, asked: str, found: Ranking = ()) -> CitedHop:
     """The hop of a sub-question on which a task failed."""
     return CitedHop(Hop(question, asked, found, None, Verdict.FAILED))
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionBudget:
+    """At most `tasks` tasks through `meter`, and none after `tokens` are spent. 0: no limit."""
+
+    meter: Meter
+    tasks: int = 0
+    tokens: int = 0
+
+    def affords(self, tasks: int) -> bool:
+        """Whether `tasks` more tasks fit."""
+        usage = self.meter.usage
+        if self.tokens and usage.prompt_tokens + usage.completion_tokens >= self.tokens:
+            return False
+        return not self.tasks or self.meter.tasks + tasks <= self.tasks

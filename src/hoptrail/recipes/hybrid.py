@@ -14,9 +14,10 @@ from functools import cached_property
 from typing import ClassVar
 
 from hoptrail.models.rerankers import Reranker, open_reranker
-from hoptrail.recipes.passage_settings import PassageSettings
+from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
-from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
+from hoptrail.retrieval.units.unit_search import HybridSearchSettings, hybrid_search
+from hoptrail.setting_limits import AtLeast1
 from hoptrail.types import Ranking
 
 
@@ -28,12 +29,7 @@ class HybridSettings(PassageSettings):
 
     search: HybridSearchSettings = field(default_factory=HybridSearchSettings)
     reranker: str = ""
-    rerank_depth: int = 50
-
-    def __post_init__(self) -> None:
-        PassageSettings.__post_init__(self)  # super() does not work in classes with slots
-        if self.rerank_depth < 1:
-            raise ValueError("rerank_depth is at least 1")
+    rerank_depth: AtLeast1 = 50
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,10 @@ from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain, Complete, Decompose, Finding
 from hoptrail.recipes.answering import CitedHop, findings_of, report_hops
 from hoptrail.recipes.hopwise import Concluded, Hopwise, complete_question, conclude_packed, failed_hop, read_packed
-from hoptrail.recipes.passage_settings import PassageSettings
-from hoptrail.retrieval.fuse import interleave
-from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
+from hoptrail.recipes.recipe import PassageSettings
+from hoptrail.retrieval.rankings import interleave
+from hoptrail.retrieval.units.unit_search import HybridSearchSettings, hybrid_search
+from hoptrail.setting_limits import AtLeast1
 from hoptrail.types import Ranking, Verdict
 
 
@@ -34,15 +35,10 @@ class IrcotSettings(PassageSettings):
     `evidence_tokens` are read. The answer comes from a `separate` reader of all passages, or from the `chain`.
     """
 
-    per_step: int = 6
-    steps: int = 8
+    per_step: AtLeast1 = 6
+    steps: AtLeast1 = 8
     reader: Literal["separate", "chain"] = "separate"
     search: HybridSearchSettings = field(default_factory=HybridSearchSettings)
-
-    def __post_init__(self) -> None:
-        PassageSettings.__post_init__(self)  # super() does not work in classes with slots
-        if min(self.per_step, self.steps) < 1:
-            raise ValueError("per_step and steps are at least 1")
 
     @property
     def effort(self) -> Effort:
@@ -104,9 +100,7 @@ class Ircot(Hopwise):
     def _next_step(self, question: str, chain: tuple[Finding, ...], meter: Meter) -> tuple[str | None, str]:
         """The next sub-question (None when nothing is left) and its completed form. A question that is not decomposed is its own
         sub-question.
-
-        Raises:
-            TaskFailed: from the language.
+        Raises: TaskFailed: from the language.
         """
         questions = meter.perform(Decompose(question, chain, one_at_a_time=True)).questions
         if not questions:

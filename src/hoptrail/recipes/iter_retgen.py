@@ -20,8 +20,9 @@ from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain, Reading
 from hoptrail.recipes.answering import CitedHop, report_hops
 from hoptrail.recipes.hopwise import Concluded, Hopwise, read_packed
-from hoptrail.recipes.passage_settings import PassageSettings
-from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
+from hoptrail.recipes.recipe import PassageSettings
+from hoptrail.retrieval.units.unit_search import HybridSearchSettings, hybrid_search
+from hoptrail.setting_limits import AtLeast1
 from hoptrail.types import Ranking, Verdict
 
 
@@ -29,13 +30,8 @@ from hoptrail.types import Ranking, Verdict
 class IterRetgenSettings(PassageSettings):
     """`rounds` (T) of searching for `k` passages and reading those that fit `evidence_tokens`."""
 
-    rounds: int = 2
+    rounds: AtLeast1 = 2
     search: HybridSearchSettings = field(default_factory=HybridSearchSettings)
-
-    def __post_init__(self) -> None:
-        PassageSettings.__post_init__(self)  # super() does not work in classes with slots
-        if self.rounds < 1:
-            raise ValueError("rounds is at least 1")
 
     @property
     def effort(self) -> Effort:

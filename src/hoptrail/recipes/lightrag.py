@@ -2,8 +2,8 @@
 
     section 3.2, keywords     low-level ones are the names of the question, high-level ones its     language/triples/
                               relations and noun phrases                                            question_triples.py
-    section 3.2, low level    entities near to the names, and the facts about them                  entities/fact_search.py
-    section 3.2, high level   facts near to the topics                                              entities/fact_search.py
+    section 3.2, low level    entities near to the names, and the facts about them                  entities/graph.py
+    section 3.2, high level   facts near to the topics                                              entities/graph.py
     released code             passages of both are interleaved; `mix` adds dense search             here
 
 Faithful to the two levels, and to the depths, the least cosine and the interleaving of the released code. Deviations: keywords
@@ -18,12 +18,12 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from hoptrail.language.triples.question_triples import question_triples
-from hoptrail.recipes.passage_settings import PassageSettings
+from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
-from hoptrail.retrieval.entities.fact_search import facts_about, facts_like, passages_of
-from hoptrail.retrieval.entities.graph import EntityGraph
-from hoptrail.retrieval.fuse import interleave
-from hoptrail.retrieval.units.dense import dense_search
+from hoptrail.retrieval.entities.graph import EntityGraph, facts_about, facts_like, passages_of
+from hoptrail.retrieval.rankings import interleave
+from hoptrail.retrieval.units.unit_search import dense_search
+from hoptrail.setting_limits import AtLeast1, ShareAbove0, check_limits
 from hoptrail.structures.structure_names import TRIPLES
 from hoptrail.text.mentions import find_mentions
 from hoptrail.types import Ranking
@@ -39,17 +39,15 @@ class LightragSettings(PassageSettings):
     """
 
     levels: tuple[Level, ...] = ("local", "global")
-    nearest: int = 40
-    least: float = 0.2
-    facts: int = 100
+    nearest: AtLeast1 = 40
+    least: ShareAbove0 = 0.2
+    facts: AtLeast1 = 100
     structures = (TRIPLES,)
 
     def __post_init__(self) -> None:
-        PassageSettings.__post_init__(self)  # super() does not work in classes with slots
-        if min(self.nearest, self.facts) < 1 or not 0 < self.least <= 1 or not self.levels:
-            raise ValueError(
-                "nearest and facts are at least 1, least lies above 0 and at most at 1, and one level is needed"
-            )
+        check_limits(self)
+        if not self.levels:
+            raise ValueError("levels has at least 1 level")
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ class Lightrag(SinglePass):
         chosen = self.settings
         match level:
             case "local":
-                nearest = graph.vectors.nearest(names, chosen.nearest)
+                nearest = graph.nearest(names, chosen.nearest)
                 entities = {number: score for number, score in nearest.items() if score >= chosen.least}
                 facts = facts_about(self.corpus, graph, entities, question, chosen.facts)
             case "global":

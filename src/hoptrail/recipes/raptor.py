@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from hoptrail.language.tasks import Abstain
-from hoptrail.recipes.pooled import Pooled, PooledSettings
+from hoptrail.recipes.sirerag import Pooled, PooledSettings
 from hoptrail.retrieval.units.pool import Pool
 from hoptrail.structures.structure_names import SIMILARITY_TREE
 from hoptrail.types import Kind

@@ -1,14 +1,17 @@
-"""The protocol of a recipe: the structures it needs, how it retrieves, how it answers."""
+"""The protocol of a recipe (the structures it needs, how it retrieves, how it answers), and the settings that most share."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from hoptrail.language.effort import Effort
 from hoptrail.language.tasks import Abstain
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.units.pool import Pool
-from hoptrail.types import Answer, Ranking
+from hoptrail.setting_limits import AtLeast1, Limited
+from hoptrail.structures.structure_names import PASSAGES
+from hoptrail.types import Answer, Kind, Ranking
 
 
 class OneRecipeSettings(Protocol):
@@ -58,3 +61,26 @@ class Recipe(Protocol):
 
     def answer(self, question: str) -> Answer:
         """The answer with its trail, or an abstention."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassageSettings(Limited):
+    """`k` units are retrieved; the best that fit `evidence_tokens` are read. `abstain` says when a model abstains: `always` when
+    nothing settles the question, `allowed` only when nothing helps, or `never`.
+    """
+
+    k: AtLeast1 = 20
+    evidence_tokens: AtLeast1 = 6000
+    abstain: Abstain = Abstain.ALWAYS
+
+    @property
+    def structures(self) -> tuple[str, ...]:
+        return (PASSAGES,)
+
+    @property
+    def pool(self) -> Pool:
+        return Pool((Kind.PASSAGE,))
+
+    @property
+    def effort(self) -> Effort:
+        return Effort()

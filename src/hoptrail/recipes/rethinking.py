@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from itertools import islice, repeat
 from typing import Literal
 
@@ -26,14 +26,14 @@ from hoptrail.errors import ModelUnavailable, TaskFailed
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Clarify, Finding, Read, Reading, Recall, Verify
 from hoptrail.models.web_search import WebSearch, WebSearchSettings
-from hoptrail.recipes.answering import CitedHop, check_support, memory_hop, verdict_of
+from hoptrail.recipes.answering import ONLINE, CitedHop, check_support, is_stored, memory_hop, outside_unit, verdict_of
 from hoptrail.recipes.hopwise import failed_hop
 from hoptrail.recipes.voting import VotingSettings, vote
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.fuse import interleave
-from hoptrail.retrieval.pack import pack
 from hoptrail.retrieval.pages.hierarchy import Chunk, HierarchicalSearch, HierarchySettings, Page, Pages
-from hoptrail.retrieval.units.engines import FALLBACK, LocalEngine, OnlineEngine, SearchEngine, is_stored
+from hoptrail.retrieval.rankings import interleave, pack
+from hoptrail.retrieval.units.unit_search import HybridSearchSettings, hybrid_search
+from hoptrail.setting_limits import AtLeast0, AtLeast1, Share, check_limits
 from hoptrail.structures.profiles import profile_id
 from hoptrail.text.normal_forms import same_words
 from hoptrail.types import Hit, Hop, Kind, Ranking, Unit, Verdict
@@ -44,8 +44,13 @@ UNREAD = "unread-page"
 """Channel of the best chunk of a page that was found by its title but not read."""
 PROFILE = "profile"
 LEAD = "lead"
+FALLBACK = "fallback"
+"""Channel of hits from searching the corpus as a whole."""
 READ = frozenset({PAGE, PROFILE, LEAD, FALLBACK})
 """Channels of hits that were read; all others were only found."""
+
+Engine = Callable[[str, int], Ranking]
+"""A fallback engine: at most so many hits for a question, best first. One on the web may raise ModelUnavailable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,33 +69,30 @@ class RethinkSettings:
     there could have been attempts. At most `evidence_tokens` are read at once, and `voting` says how many replies are counted.
     """
 
-    attempts: int = 4
-    chunk_tries: int = 3
+    attempts: AtLeast1 = 4
+    chunk_tries: AtLeast1 = 3
     chunk_rethink: bool = True
     page_rethink: bool = True
-    acceptance: float = 0.3
-    last_resort: float = 0.1
-    profile_tries: int = 1
+    acceptance: Share = 0.3
+    last_resort: Share = 0.1
+    profile_tries: AtLeast0 = 1
     lead_chunk: bool = False
     enrichment: bool = True
     fallback: Literal["none", "local", "online"] = "local"
     fall_back: bool = True
-    fallback_k: int = 20
+    fallback_k: AtLeast1 = 20
     memory: bool = False
     memory_rounds: int = 5
-    seed: int = 0
-    evidence_tokens: int = 6000
+    seed: AtLeast0 = 0
+    evidence_tokens: AtLeast1 = 6000
     voting: VotingSettings = field(default_factory=VotingSettings)
     pages: HierarchySettings = field(default_factory=HierarchySettings)
     online: WebSearchSettings = field(default_factory=WebSearchSettings)
 
     def __post_init__(self) -> None:
-        if min(self.attempts, self.chunk_tries, self.fallback_k, self.evidence_tokens) < 1:
-            raise ValueError("attempts, chunk_tries, fallback_k and evidence_tokens are at least 1")
-        if not (0 <= self.acceptance <= 1 and 0 <= self.last_resort <= 1) or self.profile_tries < 0:
-            raise ValueError("acceptance and last_resort lie between 0 and 1, profile_tries is at least 0")
-        if self.memory_rounds < self.attempts or self.seed < 0:
-            raise ValueError("memory_rounds is at least attempts, or a probability would pass 1; seed is at least 0")
+        check_limits(self)
+        if self.memory_rounds < self.attempts:
+            raise ValueError("memory_rounds is at least attempts, or a probability would pass 1")
         if self.fallback == "online" and self.online.engine == "off":
             raise ValueError("fallback online needs an engine under online")
 
@@ -139,6 +141,8 @@ class _Rejected:
 class _Progress:
     """The state of one sub-question: the pages found for it, the failed attempts, and the rejected answers."""
 
+    sub_question: SubQuestion
+    meter: Meter
     pages: Pages
     tried: list[Attempt] = field(default_factory=list)
     rejected: list[_Rejected] = field(default_factory=list)
@@ -148,17 +152,12 @@ class _Progress:
 
         Support is summed over the attempts that gave the answer.
         """
-        support = [self._support(one) for one in self.rejected]
-        most = max(support, default=0.0)
-        if not support or most < least:
-            return None
-        return max(
-            (one for one, value in zip(self.rejected, support, strict=True) if value == most),
-            key=lambda one: one.supported,
-        )
 
-    def _support(self, one: _Rejected) -> float:
-        return math.fsum(other.supported for other in self.rejected if same_words(one.answer, other.answer))
+        def support(one: _Rejected) -> float:
+            return math.fsum(other.supported for other in self.rejected if same_words(one.answer, other.answer))
+
+        best = max(self.rejected, key=lambda one: (support(one), one.supported), default=None)
+        return best if best is not None and support(best) >= least else None
 
 
 @dataclass(frozen=True)
@@ -173,31 +172,28 @@ class Rethinking:
         """The sub-question's hop. Its hits: first those that settled it, then those of failed attempts, then the rest.
 
         If a task or the web search engine fails, the hop is a failed one.
-
-        Raises:
-            UsageError: the web search engine cannot be used with these settings.
+        Raises: UsageError: the web search engine cannot be used with these settings.
         """
-        progress = _Progress(self._search.pages(sub_question.asked))
+        progress = _Progress(sub_question, meter, self._search.pages(sub_question.asked))
         try:
-            return self._settle(sub_question, progress, meter)
+            return self._settle(progress)
         except TaskFailed:
             return failed_hop(sub_question.question, sub_question.asked, self._hits((), progress))
 
-    def _settle(self, sub_question: SubQuestion, progress: _Progress, meter: Meter) -> CitedHop:
+    def _settle(self, progress: _Progress) -> CitedHop:
+        question, asked = progress.sub_question.question, progress.sub_question.asked
         if self.settings.enrichment and progress.pages.ambiguous and self._engine:
-            enriched = self._enriched_attempt(sub_question, progress.pages.ambiguous[0], self._engine, meter)
-            if (hop := self._supported_hop(sub_question, enriched, progress, meter)) is not None:
+            enriched = self._enriched_attempt(progress, progress.pages.ambiguous[0], self._engine)
+            if (hop := self._supported_hop(enriched, progress)) is not None:
                 return hop
-        draws = memory_draws(sub_question.asked, self.settings)
+        draws = memory_draws(asked, self.settings)
         for attempt in self._bounded_attempts(progress):
-            if attempt is not None and (hop := self._supported_hop(sub_question, attempt, progress, meter)) is not None:
+            if attempt is not None and (hop := self._supported_hop(attempt, progress)) is not None:
                 return hop
-            memory = self._recall(sub_question.asked, meter) if next(draws) else None
+            memory = self._recall(asked, progress.meter) if next(draws) else None
             if memory is not None:
-                return memory_hop(
-                    sub_question.question, sub_question.asked, memory, self._hits((), progress)[: self.k - 1]
-                )
-        return self._last_resort(sub_question, progress, meter)
+                return memory_hop(question, asked, memory, self._hits((), progress)[: self.k - 1])
+        return self._last_resort(progress)
 
     def _bounded_attempts(self, progress: _Progress) -> Iterator[Attempt | None]:
         """At most `attempts` attempts. If there is nothing to read, that many times None: each counts as failed."""
@@ -230,65 +226,56 @@ class Rethinking:
         units = tuple(hit.unit for hit in read)
         return Attempt(units, tuple(hit for unit, hit in parts if unit in units))
 
-    def _enriched_attempt(self, sub_question: SubQuestion, name: str, engine: SearchEngine, meter: Meter) -> Attempt:
+    def _enriched_attempt(self, progress: _Progress, name: str, engine: Engine) -> Attempt:
         """Search for the sub-question, reworded with the last finding whose answer has the name, else with the whole question
         (equation 4).
         """
-        folded_name = name.casefold()
-        with_name = (
-            finding
-            for finding in reversed(sub_question.findings)
-            if finding.answer and folded_name in finding.answer.casefold()
-        )
-        finding = next(with_name, None)
+        sub_question, folded_name = progress.sub_question, name.casefold()
+        answered = (finding for finding in reversed(sub_question.findings) if finding.answer)
+        finding = next((one for one in answered if folded_name in (one.answer or "").casefold()), None)
         context = f"{finding.asked} {finding.answer}" if finding else sub_question.whole
         if context == sub_question.asked:
             return self._engine_attempt(engine, sub_question.asked)
-        return self._engine_attempt(engine, meter.perform(Clarify(sub_question.asked, name, context)))
+        return self._engine_attempt(engine, progress.meter.perform(Clarify(sub_question.asked, name, context)))
 
-    def _engine_attempt(self, engine: SearchEngine, question: str) -> Attempt:
+    def _engine_attempt(self, engine: Engine, question: str) -> Attempt:
         try:
-            hits = pack(engine.search(question, self.settings.fallback_k), self.settings.evidence_tokens)
+            hits = pack(engine(question, self.settings.fallback_k), self.settings.evidence_tokens)
         except ModelUnavailable as error:
             if self.settings.fallback != "online":
                 raise
             raise TaskFailed(f"search: {error}") from error
         return Attempt(tuple(hit.unit for hit in hits), hits)
 
-    def _supported_hop(
-        self, sub_question: SubQuestion, attempt: Attempt, progress: _Progress, meter: Meter
-    ) -> CitedHop | None:
+    def _supported_hop(self, attempt: Attempt, progress: _Progress) -> CitedHop | None:
         """The hop, if the attempt gives an answer that its evidence supports; else record the attempt as failed."""
-        reading = self._read(sub_question.asked, attempt, meter) if attempt.units else Reading(None)
+        asked, meter, reading = progress.sub_question.asked, progress.meter, Reading(None)
+        if attempt.units:
+            read = meter.perform(Read(asked, attempt.units))
+            reading = vote(read, asked, attempt.units, self.corpus, self.settings.voting, meter)
         check_support([span for step in reading.steps for span in step.support], attempt.hits)
         if reading.answer is not None:
-            supported = meter.perform(Verify(sub_question.asked, attempt.units, reading.answer))
+            supported = meter.perform(Verify(asked, attempt.units, reading.answer))
             if supported >= self.settings.acceptance:
-                return self._answered_hop(sub_question, reading, attempt, progress)
+                return self._answered_hop(reading, attempt, progress)
             progress.rejected.append(_Rejected(reading.answer, supported, reading, attempt))
         progress.tried.append(attempt)
         return None
 
-    def _read(self, question: str, attempt: Attempt, meter: Meter) -> Reading:
-        reading = meter.perform(Read(question, attempt.units))
-        return vote(reading, question, attempt.units, self.corpus, self.settings.voting, meter)
-
-    def _last_resort(self, sub_question: SubQuestion, progress: _Progress, meter: Meter) -> CitedHop:
+    def _last_resort(self, progress: _Progress) -> CitedHop:
         """Read the fallback engine's texts once; failing that, take the best rejected answer, or abstain."""
+        asked = progress.sub_question.asked
         if self._engine and self.settings.fall_back:
-            attempt = self._engine_attempt(self._engine, sub_question.asked)
-            if (hop := self._supported_hop(sub_question, attempt, progress, meter)) is not None:
+            attempt = self._engine_attempt(self._engine, asked)
+            if (hop := self._supported_hop(attempt, progress)) is not None:
                 return hop
         best = progress.best(self.settings.last_resort) if self.settings.last_resort < 1 else None
         if best is not None:
-            return self._answered_hop(sub_question, best.reading, best.attempt, progress)
-        return CitedHop(
-            Hop(sub_question.question, sub_question.asked, self._hits((), progress), None, Verdict.UNANSWERED)
-        )
+            return self._answered_hop(best.reading, best.attempt, progress)
+        hits = self._hits((), progress)
+        return CitedHop(Hop(progress.sub_question.question, asked, hits, None, Verdict.UNANSWERED))
 
-    def _answered_hop(
-        self, sub_question: SubQuestion, reading: Reading, attempt: Attempt, progress: _Progress
-    ) -> CitedHop:
+    def _answered_hop(self, reading: Reading, attempt: Attempt, progress: _Progress) -> CitedHop:
         """Cite only documents of the index; hits from elsewhere appear in the trail with their origin."""
         elsewhere = {hit.unit.document for hit in attempt.hits if not is_stored(hit)}
         support = [span for step in reading.steps for span in step.support if span.document not in elsewhere]
@@ -297,9 +284,8 @@ class Rethinking:
             return any(source.covers(span) for source in hit.unit.sources for span in support)
 
         hits = self._hits(sorted(attempt.hits, key=is_cited, reverse=True), progress)
-        return CitedHop(
-            Hop(sub_question.question, sub_question.asked, hits, reading.answer, verdict_of(reading)), tuple(support)
-        )
+        question, asked = progress.sub_question.question, progress.sub_question.asked
+        return CitedHop(Hop(question, asked, hits, reading.answer, verdict_of(reading)), tuple(support))
 
     def _recall(self, question: str, meter: Meter) -> Reading | None:
         """The model's answer from memory, if it is sure enough.
@@ -337,14 +323,14 @@ class Rethinking:
         return HierarchicalSearch(self.corpus, self.settings.pages)
 
     @cached_property
-    def _engine(self) -> SearchEngine | None:
+    def _engine(self) -> Engine | None:
         match self.settings.fallback:
             case "none":
                 return None
             case "local":
-                return LocalEngine(self.corpus, self.settings.pages.hybrid)
+                return partial(search_corpus, self.corpus, self.settings.pages.hybrid)
             case "online":
-                return OnlineEngine(WebSearch(self.settings.online))
+                return partial(search_web, WebSearch(self.settings.online))
 
 
 def memory_draws(question: str, settings: RethinkSettings) -> Iterator[bool]:
@@ -355,3 +341,16 @@ def memory_draws(question: str, settings: RethinkSettings) -> Iterator[bool]:
     chance = random.Random(f"{settings.seed}\x1f{question}")  # noqa: S311 - a draw, no secret
     for failures in range(1, settings.attempts + 1):
         yield settings.memory and chance.random() < (failures / settings.memory_rounds) ** 2
+
+
+def search_corpus(corpus: Corpus, settings: HybridSearchSettings, question: str, limit: int) -> Ranking:
+    """Passages of the whole corpus, by keyword and dense search fused, in the channel `fallback`."""
+    return tuple(replace(hit, channel=FALLBACK) for hit in hybrid_search(corpus, question, limit, settings))
+
+
+def search_web(web: WebSearch, question: str, limit: int) -> Ranking:
+    """Pages in the engine's order, scored 1 / rank. Raises: ModelUnavailable: it gave no usable reply."""
+    pages = enumerate(web.search(question, limit), 1)
+    return tuple(
+        Hit(outside_unit(page.title, page.url, page.text), 1 / rank, ONLINE + web.name) for rank, page in pages
+    )

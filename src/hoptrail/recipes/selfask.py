@@ -14,21 +14,17 @@ from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.recipes.answering import CitedHop
 from hoptrail.recipes.hopwise import Hopwise, next_questions, read_packed
-from hoptrail.recipes.passage_settings import PassageSettings
-from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
+from hoptrail.recipes.recipe import PassageSettings
+from hoptrail.retrieval.units.unit_search import HybridSearchSettings, hybrid_search
+from hoptrail.setting_limits import AtLeast1
 
 
 @dataclass(frozen=True, slots=True)
 class SelfAskSettings(PassageSettings):
     """At most `hops` sub-questions; `k` units are retrieved for each, read up to `evidence_tokens` tokens."""
 
-    hops: int = 6
+    hops: AtLeast1 = 6
     search: HybridSearchSettings = field(default_factory=HybridSearchSettings)
-
-    def __post_init__(self) -> None:
-        PassageSettings.__post_init__(self)  # super() does not work in classes with slots
-        if self.hops < 1:
-            raise ValueError("hops is at least 1")
 
     @property
     def effort(self) -> Effort:

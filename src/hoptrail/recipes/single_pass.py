@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, ClassVar
 from hoptrail.errors import TaskFailed
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Language, Read, Reading
-from hoptrail.recipes.passage_settings import PassageSettings
+from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.pack import pack
+from hoptrail.retrieval.rankings import pack
 from hoptrail.types import Answer, Hop, Ranking, Trail, Verdict
 
 if TYPE_CHECKING:
@@ -34,11 +34,7 @@ class SinglePass(ABC):
         """The hits to read, best first, at most `k`."""
 
     def search(self, question: str, meter: Meter) -> Ranking:
-        """Like `retrieve`. Recipes whose retrieval asks the language override it.
-
-        Raises:
-            TaskFailed: from the language.
-        """
+        """Like `retrieve`. Recipes whose retrieval asks the language override it. Raises: TaskFailed: from the language."""
         del meter
         return self.retrieve(question)
 
@@ -47,19 +43,11 @@ class SinglePass(ABC):
         return pack(ranking, self.settings.evidence_tokens)
 
     def read(self, question: str, packed: Ranking, meter: Meter) -> Reading:
-        """Answer from the packed hits.
-
-        Raises:
-            TaskFailed: from the language.
-        """
+        """Answer from the packed hits. Raises: TaskFailed: from the language."""
         return meter.perform(Read(question, tuple(hit.unit for hit in packed), meter.abstain))
 
     def hops(self, question: str, reading: Reading, found: Ranking, packed: Ranking) -> list[CitedHop]:
-        """The hops of a reading of `packed`, a part of `found`.
-
-        Raises:
-            TaskFailed: the reading cites a span outside `packed`.
-        """
+        """The hops of a reading of `packed`, a part of `found`. Raises: TaskFailed: the reading cites a span outside `packed`."""
         from hoptrail.recipes.answering import hops_of
 
         return hops_of(question, reading, found, packed)

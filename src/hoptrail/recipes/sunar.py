@@ -24,6 +24,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from itertools import islice
 from statistics import fmean
 from typing import ClassVar, Literal
 
@@ -34,17 +35,31 @@ from hoptrail.language.tasks import Abstain
 from hoptrail.models.entailment import EntailmentModel
 from hoptrail.recipes.answer_uncertainty import Uncertainty, UncertaintySettings
 from hoptrail.recipes.answering import CitedHop, report_hops
-from hoptrail.recipes.hopwise import Concluded, Hopwise, failed_hop, integrate_packed, next_questions, read_for
-from hoptrail.recipes.passage_settings import PassageSettings
-from hoptrail.recipes.question_budget import QuestionBudget
-from hoptrail.retrieval.fuse import interleave
-from hoptrail.retrieval.pack import pack
-from hoptrail.retrieval.passages.adaptive import AdaptiveSettings, Penalty, no_neighbours, no_penalty, rerank_adaptively
-from hoptrail.retrieval.passages.neighbourhood import Neighbourhood
-from hoptrail.retrieval.passages.scoring import HYBRID, Scoring, open_scoring, passages_by_id
-from hoptrail.retrieval.ranking import ranked
-from hoptrail.retrieval.units.dense import dense_search
-from hoptrail.retrieval.units.keyword import keyword_search
+from hoptrail.recipes.hopwise import (
+    Concluded,
+    Hopwise,
+    QuestionBudget,
+    failed_hop,
+    integrate_packed,
+    next_questions,
+    reading_for,
+)
+from hoptrail.recipes.recipe import PassageSettings
+from hoptrail.retrieval.passages.adaptive import (
+    HYBRID,
+    AdaptiveSettings,
+    Neighbourhood,
+    Penalty,
+    Scoring,
+    no_neighbours,
+    no_penalty,
+    open_scoring,
+    passages_by_id,
+    rerank_adaptively,
+)
+from hoptrail.retrieval.rankings import interleave, pack, ranked
+from hoptrail.retrieval.units.unit_search import dense_search, keyword_search
+from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited
 from hoptrail.structures.structure_names import BM25_NEIGHBOURS, DENSE_NEIGHBOURS, PASSAGES
 from hoptrail.types import Hit, Ranking
 
@@ -53,15 +68,11 @@ COMPLEMENTS = {"bm25": DENSE_NEIGHBOURS, "dense": BM25_NEIGHBOURS}
 
 
 @dataclass(frozen=True, slots=True)
-class MetaReasoningSettings:
+class MetaReasoningSettings(Limited):
     """Take `per_hop` hits of each hop, order them, and read `kept` of them (the released code's figures)."""
 
-    per_hop: int = 2
-    kept: int = 10
-
-    def __post_init__(self) -> None:
-        if min(self.per_hop, self.kept) < 1:
-            raise ValueError("per_hop and kept are at least 1")
+    per_hop: AtLeast1 = 2
+    kept: AtLeast1 = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,33 +87,25 @@ class SunarSettings(PassageSettings):
     sub-question's earlier batches, or none.
     """
 
-    k: int = 50
+    k: AtLeast1 = 50
     first_stage: Literal["bm25", "dense"] = "bm25"
     first_stage_per: Literal["sub-question", "question"] = "sub-question"
-    depth: int = 100
+    depth: AtLeast1 = 100
     nar: Literal["off", "vanilla", "guided"] = "vanilla"
-    neighbours: int = 10  # k of the graph
+    neighbours: AtLeast1 = 10  # k of the graph
     scorer: str = HYBRID
     adaptive: AdaptiveSettings = field(default_factory=AdaptiveSettings)
     uncertainty: UncertaintySettings = field(default_factory=UncertaintySettings)
     decompose: bool = True
-    hops: int = 6
-    kept: int = 10  # l
+    hops: AtLeast1 = 6
+    kept: AtLeast1 = 10  # l
     meta_reasoning: bool = True
     meta: MetaReasoningSettings = field(default_factory=MetaReasoningSettings)
-    tasks: int = 0
-    tokens: int = 0
-
-    def __post_init__(self) -> None:
-        PassageSettings.__post_init__(self)  # super() does not work in classes with slots
-        if min(self.depth, self.neighbours, self.hops, self.kept) < 1:
-            raise ValueError("depth, neighbours, hops and kept are at least 1")
-        if min(self.tasks, self.tokens) < 0:
-            raise ValueError("tasks and tokens are at least 0")
+    tasks: AtLeast0 = 0
+    tokens: AtLeast0 = 0
 
     @property
     def structures(self) -> tuple[str, ...]:
-        """The structures that must have been built (their own inputs are implied)."""
         return (PASSAGES,) if self.nar == "off" else (COMPLEMENTS[self.first_stage],)
 
     @property
@@ -190,9 +193,7 @@ class Sunar(Hopwise):
 
     def search(self, asked: str, first: Ranking, meter: Meter) -> Ranking:
         """NAR: rerank the first stage's hits and their neighbours for the sub-question; at most `k`.
-
-        Raises:
-            TaskFailed: sampling for the feedback failed.
+        Raises: TaskFailed: sampling for the feedback failed.
         """
         chosen = self.settings
         reranked = rerank_adaptively(
@@ -201,15 +202,14 @@ class Sunar(Hopwise):
             self._scoring(asked),
             chosen.adaptive,
             self._penalty(asked, meter) if chosen.nar == "guided" else no_penalty,
-        )[: chosen.k]
+        )
+        best = dict(islice(reranked.items(), chosen.k))
         known = {hit.unit.id: hit for hit in first}
-        neighbours = passages_by_id(self.corpus.snapshot, [item.id for item in reranked if item.id not in known])
+        neighbours = passages_by_id(self.corpus.snapshot, [name for name in best if name not in known])
         graph = COMPLEMENTS[chosen.first_stage]
         return tuple(
-            replace(known[item.id], score=item.score)
-            if item.id in known
-            else Hit(neighbours[item.id], item.score, graph)
-            for item in reranked
+            replace(known[name], score=score) if name in known else Hit(neighbours[name], score, graph)
+            for name, score in best.items()
         )
 
     def _hop(self, question: str, asked: str, first: Ranking, meter: Meter) -> CitedHop:
@@ -218,7 +218,7 @@ class Sunar(Hopwise):
         except TaskFailed:
             return failed_hop(question, asked, first[: self.settings.k])
         packed = pack(hits[: self.settings.kept], self.settings.evidence_tokens)
-        return read_for(question, asked, hits, packed, [hit.unit for hit in packed], meter)
+        return reading_for(question, asked, hits, packed, [hit.unit for hit in packed], meter)[1]
 
     def _first_stage(self, asked: str) -> Ranking:
         search = keyword_search if self.settings.first_stage == "bm25" else dense_search

@@ -5,7 +5,7 @@
     chain         sub-questions completed from earlier answers, tried twice if the first      trail_chain.py, stage 2
                   reading gives nothing, and concluded together
     wide reading  everything that was found, at once                                          here, stage 3
-    confidence    combined over the stages; below `least_confidence` the recipe abstains      opinions.py
+    confidence    combined over the stages; below `least_confidence` the recipe abstains      trail_chain.py
 
 Stages run from the cheapest to the dearest, and end with the first answer that the language's own confidence makes sure enough.
 Adopted: completion before search (ChainRAG), one question at a time (HiRAG, SUNAR), verifying and rethinking (HiRAG),
@@ -29,14 +29,22 @@ from hoptrail.language.question_kinds import kind_asked
 from hoptrail.language.tasks import Abstain, Language, Read, Reading
 from hoptrail.recipes.answering import cite, hops_of, report_hops
 from hoptrail.recipes.closest import closest
-from hoptrail.recipes.hopwise import failed_hop
-from hoptrail.recipes.opinions import Opinion, best_opinion, combined_confidence, confirmed, with_failures
-from hoptrail.recipes.passage_settings import PassageSettings
-from hoptrail.recipes.question_budget import QuestionBudget
-from hoptrail.recipes.trail_chain import Chain, ChainSettings, without_repeats
+from hoptrail.recipes.hopwise import QuestionBudget, failed_hop
+from hoptrail.recipes.recipe import PassageSettings
+from hoptrail.recipes.trail_chain import (
+    Chain,
+    ChainSettings,
+    Opinion,
+    best_opinion,
+    combined_confidence,
+    confirmed,
+    with_failures,
+    without_repeats,
+)
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.pack import pack
 from hoptrail.retrieval.paths.search import STRUCTURES, PathSettings, search_paths
+from hoptrail.retrieval.rankings import pack
+from hoptrail.setting_limits import AtLeast0, AtLeast1, Share
 from hoptrail.types import Answer, AnswerKind, Ranking, Span, Trail
 
 
@@ -51,24 +59,15 @@ class TrailSettings(PassageSettings):
     """
 
     search: PathSettings = field(default_factory=PathSettings)
-    first_read: int = 5
+    first_read: AtLeast1 = 5
     chain: ChainSettings = field(default_factory=ChainSettings)
     wide: bool = True
-    wide_trust: float = 0.7
-    sure: float = 0.5
-    least_confidence: float = 0.42
-    tasks: int = 0
-    tokens: int = 0
+    wide_trust: Share = 0.7
+    sure: Share = 0.5
+    least_confidence: Share = 0.42
+    tasks: AtLeast0 = 0
+    tokens: AtLeast0 = 0
     structures = STRUCTURES
-
-    def __post_init__(self) -> None:
-        PassageSettings.__post_init__(self)  # super() does not work in classes with slots
-        if self.first_read < 1:
-            raise ValueError("first_read is at least 1")
-        if min(self.tasks, self.tokens) < 0:
-            raise ValueError("tasks and tokens are at least 0")
-        if not all(0 <= share <= 1 for share in (self.wide_trust, self.sure, self.least_confidence)):
-            raise ValueError("wide_trust, sure and least_confidence lie between 0 and 1")
 
     @property
     def effort(self) -> Effort:

@@ -1,4 +1,8 @@
-"""The chain of `trail`: sub-questions completed from earlier answers, each tried twice at most, and a conclusion.
+"""The opinions of the stages of `trail`, their combined confidence, and the stage that is a chain of sub-questions.
+
+Confidences come from the language. Stages with the same answer have read much the same passages, so together they have the
+highest of their confidences. Different answers do not lower it. The chain completes sub-questions from earlier answers, tries
+each at most twice, and concludes:
 
     question      one at a time, completed before searching (ChainRAG, HiRAG)                      hopwise.py
     first try     the passages of the path, and the best for the sub-question                      here
@@ -7,12 +11,13 @@
     conclusion    from answers and passages together (SUNAR's MER), from the answers alone         here, task integrate
                   (ChainRAG's AnsInt), or both, the one checking the other
 
-A chain has the confidence of its least confident hop, and gives no answer if a hop has none.
+It has the confidence of its least confident hop, because one wrong step makes the rest a guess, and gives no answer if a hop
+has none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -20,13 +25,79 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Integrate, Reading, Verify
 from hoptrail.recipes.answering import CitedHop, findings_of, report_hops
-from hoptrail.recipes.hopwise import conclusion, failed_hop, next_questions, read_packed
-from hoptrail.recipes.opinions import Opinion
-from hoptrail.recipes.question_budget import QuestionBudget
+from hoptrail.recipes.hopwise import QuestionBudget, conclusion, failed_hop, next_questions, read_packed
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.pack import pack
-from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
-from hoptrail.types import Hit, Hop, Ranking, Span, Verdict
+from hoptrail.retrieval.rankings import pack
+from hoptrail.retrieval.units.unit_search import HybridSearchSettings, hybrid_search
+from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share
+from hoptrail.text.normal_forms import same_words
+from hoptrail.text.values import same_answer
+from hoptrail.types import AnswerKind, Hit, Hop, Ranking, Span, Verdict
+
+_CONFIRMED, _UNCONFIRMED = 2.7, 0.78
+"""Factors on the odds of an answer if two statements read together give the same one, or do not (docs/decisions/reading.md)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """One stage's answer to the question or None, its confidence (0 without an answer), its hops, and its reading's leads."""
+
+    answer: str | None
+    confidence: float
+    hops: list[CitedHop]
+    kind: AnswerKind = AnswerKind.SHORT
+    items: tuple[str, ...] = ()
+    leads: tuple[Span, ...] = ()
+
+
+def combined_confidence(opinion: Opinion, opinions: Sequence[Opinion]) -> float:
+    """The highest confidence among the opinions with the same answer; 0 without an answer."""
+    if opinion.answer is None:
+        return 0.0
+    return max(
+        other.confidence for other in opinions if other.answer is not None and same_words(other.answer, opinion.answer)
+    )
+
+
+def best_opinion(opinions: Sequence[Opinion]) -> tuple[Opinion, float]:
+    """The opinion (there must be one) with the highest combined confidence, and that confidence.
+
+    Ties go to the higher confidence of its own, then to more answered hops.
+    """
+
+    def rank(opinion: Opinion) -> tuple[float, float, int]:
+        answered = sum(cited.hop.answer is not None for cited in opinion.hops)
+        return combined_confidence(opinion, opinions), opinion.confidence, answered
+
+    best = max(opinions, key=rank)
+    return best, combined_confidence(best, opinions)
+
+
+def confirmed(belief: float, opinion: Opinion, read_links: Callable[[], Reading | None]) -> float:
+    """The confidence in a short answer after reading two statements together (None: there is no need to).
+
+    The same answer raises it, another one or none lowers it. Nothing is read for other kinds of answers.
+    """
+    if opinion.answer is None or opinion.kind is not AnswerKind.SHORT or not 0 < belief < 1:
+        return belief
+    linked = read_links()
+    if linked is None:
+        return belief
+    agrees = linked.answer is not None and same_answer(linked.answer, opinion.answer)
+    odds = belief / (1 - belief) * (_CONFIRMED if agrees else _UNCONFIRMED)
+    return odds / (1 + odds)
+
+
+def with_failures(opinion: Opinion, opinions: Sequence[Opinion]) -> list[CitedHop]:
+    """The hops of one opinion; if none of them failed, with the failed hops of the other opinions in order."""
+    if any(map(_failed, opinion.hops)):
+        return opinion.hops
+    return [cited for other in opinions for cited in other.hops if other is opinion or _failed(cited)]
+
+
+def _failed(cited: CitedHop) -> bool:
+    return cited.hop.verdict is Verdict.FAILED
+
 
 TASKS_A_HOP = 3
 """The next question, its completion, its reading."""
@@ -35,7 +106,7 @@ TASKS_BESIDES = 2
 
 
 @dataclass(frozen=True, slots=True)
-class ChainSettings:
+class ChainSettings(Limited):
     """At most `most_hops` sub-questions (0: no chain). Each reads the path's best `path_read` passages and `search` of its own.
 
     Without an answer, `rethink` further passages are read (0: none). With `verify`, an answer with a confidence below `doubt` is
@@ -43,20 +114,14 @@ class ChainSettings:
     `both` costs one task more and gives two opinions.
     """
 
-    most_hops: int = 6
-    path_read: int = 8
-    search: int = 3
+    most_hops: AtLeast0 = 6
+    path_read: AtLeast1 = 8
+    search: AtLeast0 = 3
     hybrid: HybridSearchSettings = field(default_factory=HybridSearchSettings)
-    rethink: int = 9
+    rethink: AtLeast0 = 9
     verify: bool = False
-    doubt: float = 0.5
+    doubt: Share = 0.5
     conclude: Literal["evidence", "answers", "both"] = "evidence"
-
-    def __post_init__(self) -> None:
-        if min(self.most_hops, self.search, self.rethink) < 0 or self.path_read < 1:
-            raise ValueError("most_hops, search and rethink are at least 0, path_read at least 1")
-        if not 0 <= self.doubt <= 1:
-            raise ValueError("doubt lies between 0 and 1")
 
     @property
     def most_tasks(self) -> tuple[int, int]:

@@ -16,24 +16,21 @@ from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Equate, Reading, Sample, Step
 from hoptrail.recipes.answer_uncertainty import ABSTENTION, semantic_sets
 from hoptrail.retrieval.corpus import Corpus
+from hoptrail.setting_limits import AtLeast1, Limited
 from hoptrail.text.normal_forms import folded, same_words, stands_in
 from hoptrail.types import Kind, Span, Unit
 
 
 @dataclass(frozen=True, slots=True)
-class VotingSettings:
+class VotingSettings(Limited):
     """`replies` vote, the reading among them: 1 is the reading alone, each further one costs a generation.
 
     `equivalence`: two answers mean the same if they differ only in case and articles (`string`), or also if the language says
     so (`meaning`, one call a pair).
     """
 
-    replies: int = 1
+    replies: AtLeast1 = 1
     equivalence: Literal["string", "meaning"] = "string"
-
-    def __post_init__(self) -> None:
-        if self.replies < 1:
-            raise ValueError(f"replies is at least 1, not {self.replies}")
 
     @property
     def most_judged(self) -> int:
@@ -45,9 +42,7 @@ def vote(
     reading: Reading, question: str, evidence: Sequence[Unit], corpus: Corpus, settings: VotingSettings, meter: Meter
 ) -> Reading:
     """The reading, if its answer or abstention has the majority; else a reading of the majority's answer or abstention.
-
-    Raises:
-        TaskFailed: from the language.
+    Raises: TaskFailed: from the language.
     """
     if settings.replies == 1:
         return reading

@@ -49,11 +49,7 @@ class Corpus:
 
     @cached_property
     def encoder(self) -> Encoder:
-        """The encoder that made the vectors of this index.
-
-        Raises:
-            IndexMismatch: the configured encoder is another one.
-        """
+        """The encoder that made the vectors of this index. Raises: IndexMismatch: the configured encoder is another one."""
         encoder = self._open_encoder()
         check_encoder(str(self.snapshot.folder), self.snapshot.head.encoder, encoder.identity)
         return encoder
@@ -80,9 +76,7 @@ class Corpus:
 
 def check_question(text: str) -> str:
     """The question without control characters and broken code points, which no document contains.
-
-    Raises:
-        UsageError: the question is empty or longer than QUESTION_LIMIT.
+    Raises: UsageError: the question is empty or longer than QUESTION_LIMIT.
     """
     if len(text) > QUESTION_LIMIT:
         raise UsageError(

@@ -16,7 +16,7 @@ from hoptrail.corpus.finding import refuse_documents
 from hoptrail.corpus.places import index_folder
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import EndpointRefused, HoptrailError, IndexUnavailable, Interrupted, UsageError
-from hoptrail.execution.factory import LOCAL, open_executor
+from hoptrail.execution.on_ray import LOCAL, open_executor
 from hoptrail.exhaustion import exhausted
 from hoptrail.index import Index
 from hoptrail.json_object import JsonObject

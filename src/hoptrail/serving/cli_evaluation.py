@@ -167,9 +167,8 @@ def _indexed(
     data: Path, recipes: list[str], work: Path | None, settings: Path | None
 ) -> Iterator[tuple[Corpus, Dataset, dict[str, list[str]]]]:
     """The indexed corpus, its data set, and the data set's ids of each document."""
-    from hoptrail.evaluation.corpus_sources import corpus_ids_by_document
     from hoptrail.evaluation.datasets import load_dataset
-    from hoptrail.evaluation.runner import INDEX_FOLDER, index_corpus
+    from hoptrail.evaluation.runner import INDEX_FOLDER, corpus_ids_by_document, index_corpus
 
     dataset = load_dataset(data, None, None)
     with tempfile.TemporaryDirectory() as temporary, watching() as watcher:
@@ -200,8 +199,7 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Score answers from any system by an official rule."""
-    from hoptrail.evaluation.answer_scores import Rule
-    from hoptrail.evaluation.predictions import score_predictions, summarise_scores
+    from hoptrail.evaluation.answer_scores import Rule, score_predictions, summarise_scores
 
     if rule not in set(Rule):
         raise UsageError(f"there is no rule {rule}. Rules: {', '.join(Rule)}.")

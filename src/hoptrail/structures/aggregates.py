@@ -17,12 +17,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hoptrail.errors import UsageError
-from hoptrail.language.tasks import Extraction
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.clustering import ClusteringSettings, open_clusterer
 from hoptrail.structures.declaring import Derived
 from hoptrail.structures.extractions import stored_in_order
-from hoptrail.structures.gathering import EntityFacts, Gathering, Place, is_date_or_number, select_aggregates
+from hoptrail.structures.gathering import Gathering, Place, gathered_by_entity, select_aggregates
 from hoptrail.structures.structure_names import AGGREGATES, EXTRACTIONS, TOPICS
 from hoptrail.structures.topics import gathered_by_topic, topic_groups
 from hoptrail.text.words import words_in
@@ -77,16 +76,6 @@ class Aggregates(Derived):
             gatherings = gathered_by_entity(found, dates_and_numbers=settings.dates_and_numbers)
         covered = settings.key == "entity" and settings.drop_covered_singletons
         return units_of(select_aggregates(list(gatherings), drop_covered=covered), settings.part_words)
-
-
-def gathered_by_entity(found: Iterable[tuple[Unit, Extraction]], *, dates_and_numbers: bool) -> Iterator[Gathering]:
-    """The facts about each entity, in the order of `found`."""
-    entities = EntityFacts()
-    for passage, extraction in found:
-        entities.put(passage, extraction)
-    for gathering in entities.gathered():
-        if dates_and_numbers or not is_date_or_number(gathering.title):
-            yield gathering
 
 
 def units_of(gathered: Iterable[Gathering], part_words: int) -> Iterator[Unit]:

@@ -13,23 +13,36 @@ The writer removes rows that were made from removed documents.
 
 from __future__ import annotations
 
+import json
+import zlib
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from hoptrail.corpus.columns import NONE, rows_of
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer
+from hoptrail.documents.blocks import pack, unpack
 from hoptrail.execution.executor import batched
 from hoptrail.fingerprints import fingerprint
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.encoding import Encoded, encode_batches, kept_at_once
-from hoptrail.types import Kind, Unit
+from hoptrail.structures.json_lines import LinesFile
+from hoptrail.types import Kind, Span, Unit
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 BATCH = 512
 """The least number of units stored at a time: about ten seconds of encoding on two cores, which a kill can cost."""
+
+_RUN = 512
+"""Units that are compared and packed together."""
 
 
 class Structure(ABC):
@@ -69,8 +82,13 @@ class Structure(ABC):
 
     @property
     def fingerprint(self) -> str:
-        """Changes when the settings that shape this structure change; it is then built anew."""
-        return "1" if self.settings is None else fingerprint(self.settings)
+        """Changes when the settings that shape this structure change, or the content of the file that their `from_file` names
+        (wherever it is); it is then built anew. Raises: UsageError: the file cannot be read.
+        """
+        settings = self.settings
+        if path := getattr(settings, "from_file", ""):
+            settings = replace(settings, from_file=LinesFile(Path(path), self.name).digest())  # type: ignore[type-var]
+        return "1" if settings is None else fingerprint(settings)
 
     def discard(self, writer: Writer) -> None:
         """Remove all rows of it."""
@@ -105,14 +123,10 @@ class Replaced:
 Row = Unit | Name | Replaced
 
 
-@dataclass(frozen=True, slots=True)
-class TargetRows:
-    """The rows that a structure should have: all if `whole`, else the added ones, and those of `Replaced` units. If several units
-    have the same id, the first is used.
-    """
-
-    rows: Iterable[Row]
-    whole: bool = True
+Target = tuple[Iterable[Row], bool]
+"""The rows that a structure should have, and whether these are all; else they are the added ones and those of `Replaced` units.
+Of several units with the same id, the first is used.
+"""
 
 
 class Derived(Structure):
@@ -135,10 +149,10 @@ class Derived(Structure):
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterable[Row]:
         """The rows that there should be: all, or those made from these documents."""
 
-    def target_rows(self, context: BuildContext) -> TargetRows:
+    def target_rows(self, context: BuildContext) -> Target:
         """The rows to bring up to date."""
         added = context.change.added if context.change and self.by_document else None
-        return TargetRows(self.rows(context, added), added is None)
+        return self.rows(context, added), added is None
 
     def vectors(
         self, context: BuildContext, kind: Kind, batches: Iterable[Sequence[Unit]], total: int
@@ -151,9 +165,9 @@ class Derived(Structure):
         """Make the stored rows equal to the target rows: units kind by kind, then names. A stopped run resumes after its last
         batch; where nothing differs, nothing is written.
         """
-        target = self.target_rows(context)
-        differ = _Differ(self, context, whole=target.whole)
-        for row in target.rows:
+        rows, whole = self.target_rows(context)
+        differ = _Differ(self, context, whole=whole)
+        for row in rows:
             differ.put(row)
         differ.write()
 
@@ -163,11 +177,11 @@ class _Differ:
 
     def __init__(self, structure: Derived, context: BuildContext, *, whole: bool) -> None:
         self._structure, self._context, self._whole = structure, context, whole
-        self._snapshot = context.writer.snapshot()
-        self._stored = {kind: self._digests(kind) if whole else {} for kind in structure.units}
-        """Digests of the stored units, by id."""
-        self._units: dict[Kind, dict[str, Unit | None]] = {kind: {} for kind in structure.units}
-        """The target units; None for one that is stored unchanged."""
+        snapshot = context.writer.snapshot()
+        self._units = {
+            kind: _UnitDiffer(snapshot, kind, by_id=not whole or kind in structure.shared, whole=whole)
+            for kind in structure.units
+        }
         self._names: dict[str, list[tuple[str, str]]] = {kind: [] for kind in structure.names}
         self._replaced: set[str] = set()
 
@@ -176,39 +190,79 @@ class _Differ:
             self._names[row.kind].append((row.key, row.unit))
         elif isinstance(row, Replaced):
             self._replaced.update(row.units)
-        elif row.id not in self._units[row.kind]:
-            unchanged = self._stored[row.kind].get(row.id) == self._digest(row)
-            self._units[row.kind][row.id] = None if unchanged else row
+        else:
+            self._units[row.kind].put(row)
 
     def write(self) -> None:
         """Write the difference: units first, because names need them. It is committed before another structure is begun."""
-        writer = self._context.writer
+        structure, context, writer = self._structure, self._context, self._context.writer
+        outdated = {kind: units.finish() for kind, units in self._units.items()}
         for kind, units in self._units.items():
-            writer.remove_units(kind, [id_ for id_ in self._stored[kind] if id_ not in units])
-            self._write_units(kind, [unit for unit in units.values() if unit is not None])
+            writer.remove_units(kind, outdated[kind])
+            size = kept_at_once(context, units.count, BATCH)
+            batches = whole_documents(units, size) if structure.by_document else batched(units, size)
+            for batch, vectors in structure.vectors(context, kind, batches, units.count) if units.count else ():
+                writer.put_units(batch, vectors)
         for name, pairs in self._names.items():
-            self._context.pause()
+            context.pause()
             writer.renew_names(name, pairs, None if self._whole else self._replaced)
         if writer.dirty:
-            self._context.pause()
+            context.pause()
 
-    def _write_units(self, kind: Kind, units: list[Unit]) -> None:
-        if not self._whole:
-            stored = self._snapshot.table.stored(kind, [unit.id for unit in units])
-            units = [unit for unit in units if unit.id not in stored]
-        if units:
-            size = kept_at_once(self._context, len(units), BATCH)
-            batches = whole_documents(units, size) if self._structure.by_document else batched(units, size)
-            for batch, vectors in self._structure.vectors(self._context, kind, batches, len(units)):
-                self._context.writer.put_units(batch, vectors)
 
-    def _digests(self, kind: Kind) -> dict[str, int]:
-        if kind in self._structure.shared:
-            return dict.fromkeys(self._snapshot.table.ids(kind), 0)
-        return {unit.id: hash(unit) for unit in self._snapshot.units(kind)}
+class _UnitDiffer:
+    """Compares the units of a kind that there should be with the stored ones. Iterating yields those to write, once.
 
-    def _digest(self, unit: Unit) -> int:
-        return 0 if unit.kind in self._structure.shared else hash(unit)
+    It holds numbers of stored units, and packs new ones: ten million sentences as objects take more than 5 GB.
+    """
+
+    def __init__(self, snapshot: Snapshot, kind: Kind, *, by_id: bool, whole: bool) -> None:
+        """`by_id`: a stored unit with the id of a new one stays as it is. `whole`: the others become outdated."""
+        self._kind, self._texts, self._by_id = kind, snapshot.texts, by_id
+        self._stored = snapshot.texts.origins(kind).numbers if whole else NONE
+        self._kept = np.zeros(len(self._stored), np.bool_)
+        """The stored units that have been put."""
+        self._run: dict[str, Unit] = {}
+        """The latest units, which are not compared yet."""
+        self._new: set[str] = set()
+        self._packed: deque[bytes] = deque()
+
+    def put(self, unit: Unit) -> None:
+        if unit.id not in self._new:
+            self._run.setdefault(unit.id, unit)
+            if len(self._run) >= _RUN:
+                self._compare()
+
+    def finish(self) -> list[str]:
+        """Compare the last units. Returns the ids of the outdated ones."""
+        self._compare()
+        return self._texts.ids(self._stored[~self._kept])
+
+    @property
+    def count(self) -> int:
+        """The number of units to write."""
+        return len(self._new)
+
+    def __iter__(self) -> Iterator[Unit]:
+        while self._packed:
+            for id_, title, text, sources, blocks, ends in json.loads(zlib.decompress(self._packed.popleft())):
+                spans = tuple(Span(*source) for source in sources)
+                yield Unit(id_, self._kind, title, text, spans, unpack(blocks), tuple(ends))
+
+    def _compare(self) -> None:
+        numbers = self._texts.numbers(list(self._run))
+        rows = rows_of(numbers, self._stored)
+        stored = {} if self._by_id else {unit.id: unit for unit in self._texts.units(numbers[numbers > 0])}
+        new = []
+        for unit, number, row in zip(self._run.values(), numbers.tolist(), rows.tolist(), strict=True):
+            unchanged = number > 0 if self._by_id else stored.get(unit.id) == unit
+            if not unchanged and (row < 0 or not self._kept[row]):
+                spans = [(span.document, span.start, span.end) for span in unit.sources]
+                new.append((unit.id, unit.title, unit.text, spans, pack(unit.blocks), unit.sentence_ends))
+        self._kept[rows[rows >= 0]] = True
+        self._new.update(id_ for id_, *_ in new)
+        self._packed.append(zlib.compress(json.dumps(new).encode(), 1))
+        self._run.clear()
 
 
 def whole_documents(units: Iterable[Unit], size: int) -> Iterator[Sequence[Unit]]:

@@ -13,7 +13,6 @@ from pathlib import Path
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer
 from hoptrail.execution.executor import batched
-from hoptrail.fingerprints import fingerprint
 from hoptrail.language.tasks import Extract, Extraction, Task
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.encoding import kept_at_once
@@ -47,22 +46,12 @@ class Extractions(PassageTasks[Extraction]):
     built_from = (PASSAGES,)
     doing = "extracting"
     looks_back = True
+    row_kind = Kind.PASSAGE
 
     @property
     def needs_language(self) -> bool:
         """False if a file has the extractions."""
         return not self.settings.from_file
-
-    @property
-    def fingerprint(self) -> str:
-        """Depends on the content of the file, if there is one: editing it matters, moving it does not.
-
-        Raises:
-            UsageError: the file cannot be read.
-        """
-        if not self.settings.from_file:
-            return fingerprint(self.settings)
-        return fingerprint(ExtractionSettings(_file(self.settings).digest()))
 
     def discard(self, writer: Writer) -> None:
         """Remove all extractions; their passages stay."""
@@ -74,9 +63,6 @@ class Extractions(PassageTasks[Extraction]):
 
     def stored(self, snapshot: Snapshot) -> Iterable[str]:
         return snapshot.table.extracted()
-
-    def remove(self, writer: Writer, rows: Collection[str]) -> None:
-        writer.remove_units(Kind.PASSAGE, rows)
 
     def task(self, passage: Unit, before: Unit | None) -> Task[Extraction]:
         """Extract from the passage; the one before it may resolve its references."""
@@ -94,7 +80,8 @@ class Extractions(PassageTasks[Extraction]):
             EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: earlier extractions are kept.
         """
         if self.settings.from_file:
-            _import(context, _file(self.settings), self.missing(context))
+            file = LinesFile(Path(self.settings.from_file), EXTRACTIONS)
+            _import(context, file, self.missing(context))
         else:
             PassageTasks.update(self, context)
 
@@ -105,10 +92,6 @@ def stored_in_order(snapshot: Snapshot, documents: Collection[str] | None = None
     for ids in batched(in_document_order(places), READ):
         extractions = dict(snapshot.extractions(ids))
         yield from ((unit, extractions[unit.id]) for unit in passages_in_order(snapshot, ids) if unit.id in extractions)
-
-
-def _file(settings: ExtractionSettings) -> LinesFile:
-    return LinesFile(Path(settings.from_file), EXTRACTIONS)
 
 
 def _import(context: BuildContext, file: LinesFile, missing: Iterable[tuple[str, Span]]) -> None:

@@ -10,7 +10,7 @@ and `Korea` is not `North Korea`.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
@@ -38,41 +38,32 @@ class Gathering(NamedTuple):
     facts: dict[str, Place]
 
 
-class EntityFacts:
-    """Collects the facts about each entity from extractions, which must come in document order. Short names count as the full
-    name that their document gives.
+def gathered_by_entity(found: Iterable[tuple[Unit, Extraction]], *, dates_and_numbers: bool) -> Iterator[Gathering]:
+    """The facts about each entity, by key, from passages in document order with their extractions. Short names count as the full
+    name that their document gives; the title is the most common spelling, the first of several.
     """
-
-    def __init__(self) -> None:
-        self._facts: list[tuple[str, int, str, str, Place]] = []
-        """The key of an entity, a running number, the entity as written, the text of a fact and its place."""
-        self._document, self._names = "", InformativeNames("")
-
-    def put(self, passage: Unit, extraction: Extraction) -> None:
-        """Add the facts of a passage."""
-        names = self._names_in(passage, extraction)
-        for fact in extraction.facts:
-            text, place = squeeze(fact.text), place_of(fact)
-            for entity in map(names.of, fact.entities if text else ()):
-                if key := folded(entity):
-                    self._facts.append((key, len(self._facts), squeeze(entity), text, place))
-
-    def _names_in(self, passage: Unit, extraction: Extraction) -> InformativeNames:
-        if passage.document != self._document:
-            self._document, self._names = passage.document, InformativeNames(passage.title)
-        for name in (*extraction.entities, *(name for fact in extraction.facts for name in fact.entities)):
-            self._names.note(name)
-        return self._names
-
-    def gathered(self) -> Iterator[Gathering]:
-        """The facts of each entity, by key; the title is the most common spelling, the first of several."""
-        for key, same in groupby(sorted(self._facts), itemgetter(0)):
-            facts: dict[str, Place] = {}
-            spellings: Counter[str] = Counter()
-            for _, _, name, text, place in same:
-                facts.setdefault(text, place)
-                spellings[name] += 1
-            yield Gathering(key, spellings.most_common(1)[0][0], facts)
+    entered: list[tuple[str, int, str, str, Place]] = []
+    """The key of an entity, a running number, the entity as written, the text of a fact and its place."""
+    for _, group in groupby(found, lambda pair: pair[0].document):
+        passages = list(group)
+        names = InformativeNames(passages[0][0].title)
+        for _, extraction in passages:
+            for name in (*extraction.entities, *(name for fact in extraction.facts for name in fact.entities)):
+                names.note(name)
+            for fact in extraction.facts:
+                text, place = squeeze(fact.text), place_of(fact)
+                for entity in map(names.of, fact.entities if text else ()):
+                    if key := folded(entity):
+                        entered.append((key, len(entered), squeeze(entity), text, place))
+    for key, same in groupby(sorted(entered), itemgetter(0)):
+        facts: dict[str, Place] = {}
+        spellings: Counter[str] = Counter()
+        for _, _, name, text, place in same:
+            facts.setdefault(text, place)
+            spellings[name] += 1
+        commonest = spellings.most_common(1)[0][0]
+        if dates_and_numbers or not is_date_or_number(commonest):
+            yield Gathering(key, commonest, facts)
 
 
 def select_aggregates(gathered: Sequence[Gathering], *, drop_covered: bool) -> Iterator[Gathering]:

@@ -24,6 +24,7 @@ from hoptrail.language.tasks import Extraction, Fact, Triple
 from hoptrail.structures.json_lines import Faults, Unfit, parsed
 from hoptrail.structures.passage_tasks import in_document_order, passages_in_order
 from hoptrail.text.normal_forms import folded, squeeze
+from hoptrail.text.sentences import without_space
 from hoptrail.text.words import content_stems
 from hoptrail.types import Document, Span, Unit
 
@@ -137,11 +138,7 @@ def _lines_by_document(faults: Faults, snapshot: Snapshot) -> dict[str, list[Lin
 
 
 def _document_named(name: str, lookups: Iterable[Mapping[str, Sequence[str]]]) -> str:
-    """The id of the document with a name.
-
-    Raises:
-        Unfit: no document has that name, or several do.
-    """
+    """The id of the document with a name. Raises: Unfit: no document has that name, or several do."""
     documents = next((lookup[name] for lookup in lookups if name in lookup), ())
     if not documents:
         raise Unfit(f"no document of this index has the id or the title {name!r}")
@@ -176,11 +173,7 @@ class _Places:
         self._facts: dict[str, dict[Fact, None]] = {passage.id: {} for passage in passages}
 
     def put(self, line: ExtractionLine) -> None:
-        """Add all that a line says, or nothing.
-
-        Raises:
-            Unfit: the offsets of a fact are in no passage.
-        """
+        """Add all that a line says, or nothing. Raises: Unfit: the offsets of a fact are in no passage."""
         placed = [self._placed(fact) for fact in line.stated if self._passages and squeeze(fact.text)]
         for passage, fact in placed:
             self._facts[passage.id][fact] = None
@@ -225,11 +218,10 @@ class _Places:
 def _sentences(document: Document, passage: Span) -> Iterator[Span]:
     """The sentences of a passage, without the white space around them."""
     for sentence in document.sentences(passage):
-        start, end = max(sentence.start, passage.start), min(sentence.end, passage.end)
-        text = document.text[start:end]
-        if text.strip():
-            start += len(text) - len(text.lstrip())
-            yield Span(document.id, start, start + len(text.strip()))
+        within = max(sentence.start, passage.start), min(sentence.end, passage.end)
+        start, end = without_space(document.text, *within)
+        if start < end:
+            yield Span(document.id, start, end)
 
 
 def _triple(*slots: str) -> Triple | None:

@@ -35,20 +35,12 @@ class LinesFile:
     section: str
 
     def digest(self) -> str:
-        """The SHA-256 of the file.
-
-        Raises:
-            UsageError: the file cannot be read.
-        """
+        """The SHA-256 of the file. Raises: UsageError: the file cannot be read."""
         with self._opened() as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
 
     def numbered(self) -> Iterator[tuple[int, bytes]]:
-        """The non-empty lines with their numbers.
-
-        Raises:
-            UsageError: the file cannot be read.
-        """
+        """The non-empty lines with their numbers. Raises: UsageError: the file cannot be read."""
         with self._opened() as stream:
             for number, line in enumerate(stream, 1):
                 content = line.removeprefix(BOM_UTF8) if number == 1 else line
@@ -99,11 +91,7 @@ class Unfit(Exception):
 
 
 def parsed(form: type[T], content: bytes, *, strict: bool = False) -> T:
-    """Parse a line as a dataclass.
-
-    Raises:
-        Unfit: the line has another form.
-    """
+    """Parse a line as a dataclass. Raises: Unfit: the line has another form."""
     from pydantic import ValidationError
 
     try:

@@ -13,6 +13,7 @@ The released code stores 100 neighbours and uses 10; here all stored ones may be
 from __future__ import annotations
 
 import itertools
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -152,8 +153,46 @@ def _best_scored(queries: Any, by_word: Any, count: int, rows: Rows) -> Directed
     return best_of(edges, count)
 
 
+class Neighbours(Structure):
+    """Links from passages to their nearest others."""
+
+    __slots__ = ()
+    built_from = (PASSAGES,)
+
+    @abstractmethod
+    def likeness(self, context: BuildContext, snapshot: Snapshot, ids: Sequence[str]) -> Likeness:
+        """Measures how similar the passages with these ids, which are sorted, are."""
+
+    def update(self, context: BuildContext) -> None:
+        """Link the passages that have fewer links than they could have, and let them replace farther neighbours of others. All
+        links are written together, so a stopped build begins anew.
+        """
+        writer, snapshot, name = context.writer, context.writer.snapshot(), self.name
+        count: int = self.settings.neighbours  # type: ignore[union-attr]
+        ids = sorted(snapshot.table.ids(Kind.PASSAGE))
+        stored = snapshot.graph.rows(name, ids)
+        if len(stored) < snapshot.graph.count()[name]:  # some join passages that have since been cut anew
+            writer.links.drop(name)
+            stored = joined([])
+        pending = _lacking_links(stored, len(ids), count)
+        if not len(pending):
+            return
+        least = np.full(len(ids), np.inf)
+        np.minimum.at(least, stored.sources, stored.weights)
+        least[pending] = np.inf
+        found = self.likeness(context, snapshot, ids).of(pending, least)
+        context.pause()
+        own = is_among(found.sources, pending)
+        others = np.unique(found.sources[~own])
+        candidates = joined([stored.where(is_among(stored.sources, others)), found.where(~own)])
+        improved = best_of(candidates.where(np.unique(candidates.keys, return_index=True)[1]), count)
+        before = stored.where(is_among(stored.sources, np.union1d(pending, others)))
+        _write(writer, name, ids, before, joined([found.where(own), improved]))
+        context.report("linking neighbours", len(pending), len(pending))
+
+
 @dataclass(frozen=True, slots=True)
-class DenseNeighbours(Structure):
+class DenseNeighbours(Neighbours):
     """Neighbours by vectors. Up to `exact_up_to` passages, an update gives the same result as building anew.
 
     A new passage gets its own links and replaces farther neighbours of existing passages. A passage that lost a neighbour by
@@ -164,22 +203,16 @@ class DenseNeighbours(Structure):
 
     settings: DenseNeighbourSettings = field(default_factory=DenseNeighbourSettings)
     name = DENSE_NEIGHBOURS
-    built_from = (PASSAGES,)
     links = (DENSE_NEIGHBOURS,)
 
-    def update(self, context: BuildContext) -> None:
-        """Link the passages that have fewer links than they could have."""
-
-        def likeness(snapshot: Snapshot, ids: Sequence[str]) -> Nearest:
-            vectors, chosen = snapshot.search.vectors_in_order([Kind.PASSAGE], ids), self.settings
-            how = (chosen.neighbours, chosen.exact_up_to, chosen.probes, chosen.seed)
-            return Nearest(vectors, *how, context.pause, context.executor)
-
-        _bring_up_to_date(context, self.name, self.settings.neighbours, likeness)
+    def likeness(self, context: BuildContext, snapshot: Snapshot, ids: Sequence[str]) -> Nearest:
+        vectors, chosen = snapshot.search.vectors_in_order([Kind.PASSAGE], ids), self.settings
+        how = (chosen.neighbours, chosen.exact_up_to, chosen.probes, chosen.seed)
+        return Nearest(vectors, *how, context.pause, context.executor)
 
 
 @dataclass(frozen=True, slots=True)
-class Bm25Neighbours(Structure):
+class Bm25Neighbours(Neighbours):
     """Neighbours by keywords.
 
     It is updated like DenseNeighbours, with one difference: added and removed documents change the weights of words everywhere,
@@ -188,45 +221,10 @@ class Bm25Neighbours(Structure):
 
     settings: Bm25NeighbourSettings = field(default_factory=Bm25NeighbourSettings)
     name = BM25_NEIGHBOURS
-    built_from = (PASSAGES,)
     links = (BM25_NEIGHBOURS,)
 
-    def update(self, context: BuildContext) -> None:
-        """Link the passages that have fewer links than they could have."""
-
-        def likeness(snapshot: Snapshot, _: Sequence[str]) -> ByKeywords:
-            return ByKeywords(passage_keywords(snapshot), self.settings, context.pause, context.executor)
-
-        _bring_up_to_date(context, self.name, self.settings.neighbours, likeness)
-
-
-def _bring_up_to_date(
-    context: BuildContext, name: str, count: int, open_likeness: Callable[[Snapshot, Sequence[str]], Likeness]
-) -> None:
-    """Link the passages that lack links, and let them replace farther neighbours of others. All links are written together, so a
-    stopped build begins anew.
-    """
-    writer, snapshot = context.writer, context.writer.snapshot()
-    ids = sorted(snapshot.table.ids(Kind.PASSAGE))
-    stored = snapshot.graph.rows(name, ids)
-    if len(stored) < snapshot.graph.count()[name]:  # some join passages that have since been cut anew
-        writer.links.drop(name)
-        stored = joined([])
-    pending = _lacking_links(stored, len(ids), count)
-    if not len(pending):
-        return
-    least = np.full(len(ids), np.inf)
-    np.minimum.at(least, stored.sources, stored.weights)
-    least[pending] = np.inf
-    found = open_likeness(snapshot, ids).of(pending, least)
-    context.pause()
-    own = is_among(found.sources, pending)
-    others = np.unique(found.sources[~own])
-    candidates = joined([stored.where(is_among(stored.sources, others)), found.where(~own)])
-    improved = best_of(candidates.where(np.unique(candidates.keys, return_index=True)[1]), count)
-    before = stored.where(is_among(stored.sources, np.union1d(pending, others)))
-    _write(writer, name, ids, before, joined([found.where(own), improved]))
-    context.report("linking neighbours", len(pending), len(pending))
+    def likeness(self, context: BuildContext, snapshot: Snapshot, ids: Sequence[str]) -> ByKeywords:  # noqa: ARG002
+        return ByKeywords(passage_keywords(snapshot), self.settings, context.pause, context.executor)
 
 
 def _lacking_links(stored: Directed, size: int, count: int) -> Rows:

@@ -10,7 +10,6 @@ from itertools import pairwise
 from typing import Generic, TypeVar
 
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.corpus.writer import Writer
 from hoptrail.errors import TaskFailed
 from hoptrail.execution.executor import is_remote_safe
 from hoptrail.language.tasks import Language, Task
@@ -56,6 +55,8 @@ class PassageTasks(Structure, Generic[T]):
     """The name of the work in reports and notes."""
     looks_back: bool
     """Whether the task of a passage gets the passage before it too."""
+    row_kind: Kind
+    """The kind of units that rows are, or are stored with."""
 
     @abstractmethod
     def row_id(self, passage: str) -> str:
@@ -64,10 +65,6 @@ class PassageTasks(Structure, Generic[T]):
     @abstractmethod
     def stored(self, snapshot: Snapshot) -> Iterable[str]:
         """The ids of the rows that are stored."""
-
-    @abstractmethod
-    def remove(self, writer: Writer, rows: Collection[str]) -> None:
-        """Remove rows by their ids."""
 
     @abstractmethod
     def task(self, passage: Unit, before: Unit | None) -> Task[T]:
@@ -83,7 +80,7 @@ class PassageTasks(Structure, Generic[T]):
         if context.change:  # rows were removed with their documents
             return places_within(snapshot, context.change.added)
         places, stored = list(snapshot.table.first_sources(Kind.PASSAGE)), set(self.stored(snapshot))
-        self.remove(context.writer, stored.difference(self.row_id(id_) for id_, _ in places))
+        context.writer.remove_units(self.row_kind, stored.difference(self.row_id(id_) for id_, _ in places))
         return [(id_, place) for id_, place in places if self.row_id(id_) not in stored]
 
     def update(self, context: BuildContext) -> None:

@@ -20,6 +20,7 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.execution.executor import batched
 from hoptrail.structures.json_lines import Faults, Unfit, parsed
 from hoptrail.text.normal_forms import base_title, folded, squeeze
+from hoptrail.text.sentences import without_space
 from hoptrail.types import Document, Span
 
 DISAMBIGUATION = "(disambiguation)"
@@ -100,8 +101,7 @@ def _lines_of_documents(faults: Faults, snapshot: Snapshot) -> list[tuple[str, i
 
 def _described(document: Document, line: ProfileLine) -> CandidateFeatures:
     first = next(document.sentences(), Span(document.id, 0, 0))
-    start = first.start + len(document.slice(first)) - len(document.slice(first).lstrip())
-    end = max(start, first.start + len(document.slice(first).rstrip()))
+    start, end = without_space(document.text, first.start, first.end)
     places = ((text, _place(document, text)) for text in line.pairs)
     lines = tuple((text, span) for text, span in places if span is not None)
     return CandidateFeatures(

@@ -14,10 +14,9 @@ from itertools import groupby
 from pathlib import Path
 
 from hoptrail.errors import UsageError
-from hoptrail.fingerprints import fingerprint
 from hoptrail.language.tasks import Extraction, Fact
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.declaring import Derived, TargetRows
+from hoptrail.structures.declaring import Derived, Target
 from hoptrail.structures.extractions import stored_in_order
 from hoptrail.structures.json_lines import Faults, LinesFile
 from hoptrail.structures.profile_file import CandidateFeatures, import_profiles
@@ -58,32 +57,17 @@ class Profiles(Derived):
         return not self.settings.from_file
 
     @property
-    def fingerprint(self) -> str:
-        """Depends on the content of the file, if there is one.
-
-        Raises:
-            UsageError: the file cannot be read.
-        """
-        if not self.settings.from_file:
-            return fingerprint(self.settings)
-        return fingerprint(ProfileSettings(self._file.digest(), self.settings.characters))
-
-    @property
     def _file(self) -> LinesFile:
         return LinesFile(Path(self.settings.from_file), PROFILES)
 
-    def target_rows(self, context: BuildContext) -> TargetRows:
+    def target_rows(self, context: BuildContext) -> Target:
         """If the file no longer exists, nothing is added: removing a document, which the writer has done, needs no file."""
         if self.settings.from_file and not self._file.path.exists():
-            return TargetRows((), whole=False)
+            return (), False
         return Derived.target_rows(self, context)
 
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Unit]:
-        """See `Derived.rows`.
-
-        Raises:
-            UsageError: the file cannot be read.
-        """
+        """See `Derived.rows`. Raises: UsageError: the file cannot be read."""
         snapshot, most = context.writer.snapshot(), self.settings.characters
         if not self.settings.from_file:
             yield from from_facts(stored_in_order(snapshot, documents), most)

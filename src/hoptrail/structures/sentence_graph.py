@@ -165,12 +165,11 @@ class SentenceLinks(Structure):
         """The keys of the stored links, sorted, by kind, after dropping kinds that contradict what is stored."""
         snapshot = writer.snapshot()
         stored = {kind: stored_pairs(snapshot, kind, places) for kind in KINDS}
-        if not adjacent.hold(stored[SA]).all():
-            writer.links.drop(SA)
-            stored[SA] = stored[SA].where(np.zeros(len(stored[SA]), np.bool_))
-        if not nodes.mentions.share(stored[EC].sources, stored[EC].targets).all():
-            writer.links.drop(EC)
-            stored[EC] = stored[EC].where(np.zeros(len(stored[EC]), np.bool_))
+        sharing = nodes.mentions.share(stored[EC].sources, stored[EC].targets)
+        for kind, valid in ((SA, adjacent.hold(stored[SA])), (EC, sharing)):
+            if not valid.all():
+                writer.links.drop(kind)
+                stored[kind] = stored[kind].where(slice(0))
         return {kind: pairs.keys for kind, pairs in stored.items()}
 
 

@@ -17,6 +17,7 @@ from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaring import Derived
 from hoptrail.structures.structure_names import PASSAGES, SENTENCES
+from hoptrail.text.sentences import without_space
 from hoptrail.types import Document, Kind, Span, Unit, content_id
 
 READ = 8192
@@ -87,11 +88,9 @@ def _bounds(spans: Sequence[Span]) -> tuple[NDArray[np.int64], NDArray[np.int64]
 def sentence_units(document: Document, within: Span | None = None) -> Iterator[Unit]:
     """The sentences of a document, or those that overlap a part of it, in order."""
     for span in document.sentences(within):
-        whole = document.slice(span)
-        text = whole.strip()
+        place = Span(document.id, *without_space(document.text, span.start, span.end))
+        text = document.slice(place)
         if any(character.isalnum() for character in text):
-            start = span.start + len(whole) - len(whole.lstrip())
-            place = Span(document.id, start, start + len(text))
             name = content_id("s", document.id, str(place.start), str(place.end))
             yield Unit(name, Kind.SENTENCE, document.title, text, (place,), document.blocks_within(place), (len(text),))
 

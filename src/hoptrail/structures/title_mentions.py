@@ -11,7 +11,7 @@ looking up every name takes about twenty-five.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
 
@@ -19,13 +19,12 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Change
 from hoptrail.execution.executor import batched
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.declaring import Derived, Name, Replaced, Row, TargetRows
+from hoptrail.structures.declaring import Derived, Name, Replaced, Row, Target
 from hoptrail.structures.sentence_entities import entity_key
 from hoptrail.structures.sentences import READ, SentencePlaces, sentence_units
 from hoptrail.structures.structure_names import EXTRACTIONS, MENTIONS, PASSAGES, SENTENCES
 from hoptrail.structures.title_scanning import (
     NameSet,
-    TitleIndex,
     TitleScanner,
     can_be_found,
     first_passages,
@@ -38,6 +37,9 @@ from hoptrail.types import Kind, Span, Unit
 NAMES = "names"
 """The kind of names: those in a sentence, and the title of a document, for its first passage."""
 
+Titles = Mapping[str, list[str]]
+"""See `title_scanning.title_index`."""
+
 
 @dataclass(frozen=True, slots=True)
 class TitleMentions(Derived):
@@ -49,18 +51,18 @@ class TitleMentions(Derived):
     names = (NAMES,)
     fingerprint = "2"  # changed by hand when this class makes other rows
 
-    def target_rows(self, context: BuildContext) -> TargetRows:
+    def target_rows(self, context: BuildContext) -> Target:
         """Also includes the rows of unchanged sentences with a name that is a title only now, or no longer. If the changes are
         unknown or too many, all sentences are read again, which costs no encoding.
         """
         snapshot, change, titles = context.writer.snapshot(), context.change, title_index(context.writer.snapshot())
         affected = affected_sentences(snapshot, change, titles) if change else None
         if change is None or affected is None:
-            return TargetRows(self.rows(context, None))
+            return self.rows(context, None), True
         replaced: list[Row] = [Replaced([sentence.id for sentence in affected])]
         passages = set(snapshot.table.ids_within(Kind.PASSAGE, {sentence.document for sentence in affected}))
         updated = chain(_title_rows(affected, titles), _entity_rows(snapshot, _placed(affected), passages))
-        return TargetRows(chain(replaced, self.rows(context, change.added), updated), whole=False)
+        return chain(replaced, self.rows(context, change.added), updated), False
 
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Row]:
         """The names of sentences, then the titles of passages as names: all, or those from these documents."""
@@ -79,8 +81,8 @@ class TitleMentions(Derived):
             yield from (Name(NAMES, key, id_) for id_ in titled if passages is None or id_ in passages)
 
 
-def _title_rows(sentences: Iterable[Unit], titles: TitleIndex) -> Iterator[Name]:
-    scanner = titles.scanner
+def _title_rows(sentences: Iterable[Unit], titles: Titles) -> Iterator[Name]:
+    scanner = TitleScanner(NameSet(without_headings(titles)))
     return (Name(NAMES, key, sentence.id) for sentence in sentences for key in scanner.find(sentence.text))
 
 
@@ -117,7 +119,7 @@ NAMES_A_PATTERN = 100
 _BETWEEN = "[^0-9A-Za-z]"
 
 
-def changed_names(now: Snapshot, change: Change, titles: TitleIndex) -> frozenset[str] | None:
+def changed_names(now: Snapshot, change: Change, titles: Titles) -> frozenset[str] | None:
     """The names that are titles only now, or no longer; None where there are too many."""
     added = _passages_of(now, change.added)
     removed = _passages_of(change.before, change.removed) if change.removed else ()
@@ -125,13 +127,14 @@ def changed_names(now: Snapshot, change: Change, titles: TitleIndex) -> frozense
         return None
     titled_added, titled_removed = first_passages(map(place_of, added)), first_passages(map(place_of, removed))
     touched = titled_added.keys() | titled_removed.keys()
-    kept = {key: set(titles.lookup_all(key)).difference(titled_added.get(key, ())) for key in touched}
+    kept = {key: set(titles.get(key, ())).difference(titled_added.get(key, ())) for key in touched}
     before = without_headings({key: sorted(kept[key].union(titled_removed.get(key, ()))) for key in touched})
-    names = frozenset(key for key in touched if bool(titles.lookup(key)) != (key in before))
+    after = without_headings({key: titles[key] for key in touched if key in titles})
+    names = frozenset(before.keys() ^ after.keys())
     return None if len(names) > MOST_NAMES else names
 
 
-def affected_sentences(now: Snapshot, change: Change, titles: TitleIndex) -> tuple[Unit, ...] | None:
+def affected_sentences(now: Snapshot, change: Change, titles: Titles) -> tuple[Unit, ...] | None:
     """The sentences with one of `changed_names`, except those of added documents; None where there are too many."""
     names = changed_names(now, change, titles)
     if names is None:

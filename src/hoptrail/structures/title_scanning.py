@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Protocol
 
 from hoptrail.corpus.snapshot import Snapshot
@@ -121,7 +121,7 @@ def first_passages(places: Iterable[Place]) -> dict[str, list[str]]:
 
 
 def without_headings(passages: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    """The titles that are not headings of too many documents."""
+    """The titles that are names: not those of more than MOST_NAMESAKES documents, which are headings."""
     return {key: ids for key, ids in passages.items() if 0 < len(ids) <= MOST_NAMESAKES}
 
 
@@ -139,36 +139,8 @@ def _plain(word: str) -> str:
     return "".join(letter for letter in letters if not unicodedata.combining(letter)).casefold()
 
 
-class TitleIndex:
-    """The first passages of the documents with each title, by the key of the title. Titles of more than MOST_NAMESAKES documents
-    are headings, not names.
-    """
-
-    def __init__(self, passages: Mapping[str, Sequence[str]]) -> None:
-        """`passages`: ids of passages, by the keys of titles."""
-        self._passages = passages
-
-    @property
-    def scanner(self) -> TitleScanner:
-        """Finds the titles that are names in texts."""
-        return TitleScanner(NameSet(filter(self.lookup, self._passages)))
-
-    def lookup(self, key: str) -> Sequence[str]:
-        """The passages of a title, sorted by id; none for a heading."""
-        passages = self.lookup_all(key)
-        return passages if len(passages) <= MOST_NAMESAKES else []
-
-    def items(self) -> Iterable[tuple[str, Sequence[str]]]:
-        """All titles with their passages, headings too."""
-        return self._passages.items()
-
-    def lookup_all(self, key: str) -> Sequence[str]:
-        """The passages of a title, also for a heading."""
-        return self._passages.get(key, [])
-
-
-def title_index(snapshot: Snapshot) -> TitleIndex:
-    """The titles of the passages of an index."""
+def title_index(snapshot: Snapshot) -> dict[str, list[str]]:
+    """`first_passages` of an index."""
     titles = dict(snapshot.table.titles(Kind.PASSAGE))
     places = snapshot.table.first_sources(Kind.PASSAGE)
-    return TitleIndex(first_passages(Place(span.document, span.start, id_, titles[id_]) for id_, span in places))
+    return first_passages(Place(span.document, span.start, id_, titles[id_]) for id_, span in places)

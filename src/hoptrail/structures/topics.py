@@ -8,14 +8,13 @@ groups are positions of topics, sorted by id.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from hoptrail.corpus.columns import Rows
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.corpus.writer import Writer
 from hoptrail.errors import UsageError
 from hoptrail.language.tasks import Extraction, Summarise, Task
 from hoptrail.models.encoder import FloatMatrix
@@ -52,6 +51,7 @@ class Topics(PassageTasks[str]):
     units = (Kind.TOPIC,)
     doing = "finding topics"
     looks_back = False
+    row_kind = Kind.TOPIC
 
     def row_id(self, passage: str) -> str:
         """The id of the passage's topic, which is a unit of its own."""
@@ -59,9 +59,6 @@ class Topics(PassageTasks[str]):
 
     def stored(self, snapshot: Snapshot) -> Iterable[str]:
         return snapshot.table.ids(Kind.TOPIC)
-
-    def remove(self, writer: Writer, rows: Collection[str]) -> None:
-        writer.remove_units(Kind.TOPIC, rows)
 
     def task(self, passage: Unit, before: Unit | None) -> Task[str]:
         """Say what the passage is about in at most `words` words; the passage before it does not matter."""

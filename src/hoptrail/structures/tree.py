@@ -10,7 +10,7 @@ has at least two nodes; a node that is longer than a group may be is in no group
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 
 from hoptrail.corpus.writer import Writer
@@ -22,17 +22,13 @@ from hoptrail.structures.clustering import Cluster, ClusteringSettings, open_clu
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.tree_groups import SMALLEST_GROUP, Grouper, pruned, ungrouped
 from hoptrail.structures.tree_nodes import HIGHEST_LEVEL, LEAVES, Level, Nodes
-from hoptrail.structures.tree_store import NodeSet, TreeStore
+from hoptrail.structures.tree_store import TreeStore
 from hoptrail.structures.tree_summaries import Summariser, stale
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeSettings:
-    """How trees are grown and kept up to date.
-
-    Raises:
-        UsageError: a value is out of its range.
-    """
+    """How trees are grown and kept up to date. Raises: UsageError: a value is out of its range."""
 
     levels: int = 4
     """The most levels, leaves included (paper: 4)."""
@@ -64,12 +60,12 @@ class Tree(Structure):
     needs_language = True
 
     @abstractmethod
-    def members(self, store: TreeStore, level: int) -> NodeSet:
-        """The nodes of a level: leaves, and groups with or without a finished summary."""
+    def members(self, store: TreeStore, level: int) -> Set[str]:
+        """The ids of the nodes of a level: leaves, and groups with or without a finished summary."""
 
-    def vectors(self, store: TreeStore, context: BuildContext, members: NodeSet, ids: Sequence[str]) -> FloatMatrix:  # noqa: ARG002
-        """The vectors that group nodes, a part of the `members` of a level: shape (len(ids), dimension), unit length."""
-        return store.vectors(members, ids)
+    def vectors(self, store: TreeStore, context: BuildContext, ids: Sequence[str]) -> FloatMatrix:  # noqa: ARG002
+        """The vectors that group nodes of a level: shape (len(ids), dimension), unit length."""
+        return store.vectors(ids)
 
     def discard(self, writer: Writer) -> None:
         """Remove this tree's groups and their summaries, whose kind all trees share."""
@@ -96,7 +92,7 @@ class Tree(Structure):
         for level in range(LEAVES + 1, HIGHEST_LEVEL + 1):
             before = store.groups(self.name, level)
             if before:
-                changed = pruned(before, self.members(store, level - 1).ids)
+                changed = pruned(before, self.members(store, level - 1))
                 kept = {group: children for group, children in changed.items() if len(children) >= SMALLEST_GROUP}
                 store.write_groups(self.name, before, kept)
                 store.remove_groups([group for group in changed if group not in kept])
@@ -106,9 +102,8 @@ class Tree(Structure):
         cluster = open_clusterer(self.settings.clustering)
         summariser = Summariser(context, language, self.name, self.settings.summary_words)
         for level in range(LEAVES + 1, self.settings.levels + 1):
-            members = self.members(store, level - 1)
-            nodes = store.nodes(members)
-            self._regroup(store, self._eligible(store, context, members, nodes), level, cluster)
+            nodes = store.nodes(self.members(store, level - 1))
+            self._regroup(store, self._eligible(store, context, nodes), level, cluster)
             context.pause()
             summariser.bring_up_to_date(store, store.groups(self.name, level), nodes)
             store.refresh()
@@ -121,11 +116,11 @@ class Tree(Structure):
         grouper = Grouper(self.name, level, cluster, most_nodes, most_words, self.settings.newcomers)
         store.write_groups(self.name, before, grouper.regroup(before, nodes), nodes)
 
-    def _eligible(self, store: TreeStore, context: BuildContext, members: NodeSet, nodes: Nodes) -> Level:
+    def _eligible(self, store: TreeStore, context: BuildContext, nodes: Nodes) -> Level:
         """The nodes of a level that are short enough to be summarised with others."""
         most = self.settings.clustering.most_words
         words = {id_: node.words for id_, node in nodes.items() if node.words <= most}
-        return Level(words, lambda ids: self.vectors(store, context, members, ids))
+        return Level(words, lambda ids: self.vectors(store, context, ids))
 
     def _note_waiting(self, store: TreeStore, context: BuildContext) -> None:
         total = len(store.groups(self.name))
@@ -133,11 +128,10 @@ class Tree(Structure):
             return
         due = new = 0
         for level in range(LEAVES + 1, HIGHEST_LEVEL + 1):
-            groups, members = store.groups(self.name, level), self.members(store, level - 1)
-            nodes = store.nodes(members)
-            due += len(stale(groups, nodes, store.nodes(store.group_set(self.name, level))))
+            groups, nodes = store.groups(self.name, level), store.nodes(self.members(store, level - 1))
+            due += len(stale(groups, nodes, store.nodes(groups.keys())))
             if level == LEAVES + 1:
-                new = len(ungrouped(groups, self._eligible(store, context, members, nodes)))
+                new = len(ungrouped(groups, self._eligible(store, context, nodes)))
         if due or new:
             context.account.notes.append(
                 f"{self.name}: {due} of {total} summaries are missing or out of date, and {new} leaves are in no "

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hoptrail.corpus.columns import Rows
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.types import Kind, Span, Unit, content_id
+from hoptrail.types import Span, Unit, content_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,6 @@ class Node:
     """A unit without its text. `sources` are hashes: a summary high up in a large tree has tens of thousands of sources."""
 
     id: str
-    kind: Kind
     words: int
     first: Span
     sources: tuple[int, ...]
@@ -33,7 +32,7 @@ class Node:
     @classmethod
     def of(cls, unit: Unit) -> Node:
         """The node of a unit."""
-        return cls(unit.id, unit.kind, len(unit.text.split()), unit.sources[0], tuple(map(hash, unit.sources)))
+        return cls(unit.id, len(unit.text.split()), unit.sources[0], tuple(map(hash, unit.sources)))
 
 
 Nodes = Mapping[str, Node]
@@ -41,7 +40,7 @@ Nodes = Mapping[str, Node]
 
 def in_order(nodes: Iterable[Node]) -> list[Node]:
     """Nodes ordered by their first sources, so that neighbours in a document stay together."""
-    return sorted(nodes, key=lambda node: (node.first.document, node.first.start, node.first.end, node.id))
+    return sorted(nodes, key=lambda node: (node.first, node.id))
 
 
 class Level:

@@ -7,7 +7,6 @@ state of a stopped build.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from hoptrail.corpus.writer import Writer
 from hoptrail.execution.executor import batched
@@ -19,25 +18,14 @@ from hoptrail.types import Kind, Link, Unit
 TREES = (SIMILARITY_TREE, RELATEDNESS_TREE, JOINT_TREE, ENTITY_TREE)
 """The kinds of links from summaries to their children."""
 
+KINDS = (Kind.PASSAGE, Kind.AGGREGATE, Kind.SUMMARY)
+"""The kinds of units that are nodes."""
+
 WRITTEN = 65_536
 """Links written at a time."""
 
 _DIGITS = 5
 """Decimals of the weight of a link: those that do not depend on the machine's order of summation."""
-
-
-@dataclass(frozen=True, slots=True)
-class NodeSet:
-    """Ids of nodes, and the kinds of their units: leaves, and groups with or without a finished summary."""
-
-    kinds: tuple[Kind, ...]
-    ids: Collection[str]
-
-
-def together(parts: Sequence[NodeSet]) -> NodeSet:
-    """The union of node sets."""
-    kinds = {kind for part in parts for kind in part.kinds}
-    return NodeSet(tuple(sorted(kinds)), {id_ for part in parts for id_ in part.ids})
 
 
 class TreeStore:
@@ -59,28 +47,24 @@ class TreeStore:
         groups = self._trees[tree]
         return groups if level is None else {group: own for group, own in groups.items() if level_of(group) == level}
 
-    def leaves(self, kind: Kind) -> NodeSet:
-        """All units of a kind."""
-        return NodeSet((kind,), set(self._snapshot.table.ids(kind)))
+    def leaves(self, kind: Kind) -> set[str]:
+        """The ids of all units of a kind."""
+        return set(self._snapshot.table.ids(kind))
 
-    def group_set(self, tree: str, level: int) -> NodeSet:
-        """The groups of one level of a tree, as a node set."""
-        return NodeSet((Kind.SUMMARY,), self.groups(tree, level).keys())
-
-    def nodes(self, members: NodeSet) -> dict[str, Node]:
+    def nodes(self, ids: Collection[str]) -> dict[str, Node]:
         """The nodes that have a text, by id."""
-        return {unit.id: Node.of(unit) for kind in members.kinds for unit in self._snapshot.units(kind, members.ids)}
+        return {unit.id: Node.of(unit) for unit in self._read(ids)}
 
-    def vectors(self, members: NodeSet, ids: Sequence[str]) -> FloatMatrix:
-        """The stored vectors of nodes, a part of `members`: shape (len(ids), dimension)."""
-        return self._snapshot.search.vectors_in_order(members.kinds, ids)
+    def units(self, ids: Collection[str]) -> dict[str, Unit]:
+        """The units of nodes, by id."""
+        return {unit.id: unit for unit in self._read(ids)}
 
-    def units(self, nodes: Iterable[Node]) -> dict[str, Unit]:
-        """Nodes with their texts, by id."""
-        by_kind: dict[Kind, list[str]] = {}
-        for node in nodes:
-            by_kind.setdefault(node.kind, []).append(node.id)
-        return {unit.id: unit for kind, ids in by_kind.items() for unit in self._snapshot.units(kind, ids)}
+    def _read(self, ids: Collection[str]) -> Iterator[Unit]:
+        return (unit for kind in KINDS for unit in self._snapshot.units(kind, ids))
+
+    def vectors(self, ids: Sequence[str]) -> FloatMatrix:
+        """The stored vectors of nodes: shape (len(ids), dimension)."""
+        return self._snapshot.search.vectors_in_order(KINDS, ids)
 
     def entities(self, ids: Collection[str] | None = None) -> Iterator[tuple[str, tuple[str, ...]]]:
         """The entities of passages with a stored extraction, all or these, in no order."""

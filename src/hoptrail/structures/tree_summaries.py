@@ -17,7 +17,7 @@ from hoptrail.language.tasks import Language, Summarise
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.encoding import encode_texts, kept_at_once
 from hoptrail.structures.tree_nodes import Members, Node, Nodes, in_order
-from hoptrail.structures.tree_store import NodeSet, TreeStore
+from hoptrail.structures.tree_store import TreeStore
 from hoptrail.types import Kind, Unit
 
 BATCH = 64
@@ -64,13 +64,13 @@ class Summariser:
         def weight(group: str) -> int:
             return sum(len(nodes[child].sources) for child in groups[group] if child in nodes)
 
-        due, done = stale(groups, nodes, store.nodes(NodeSet((Kind.SUMMARY,), groups.keys()))), 0
+        due, done = stale(groups, nodes, store.nodes(groups.keys())), 0
         for stored in batched(due, kept_at_once(self.context, len(due), BATCH), weight, SOURCES):
             with self._storing(store) as summaries:
                 for batch in batched(stored, BATCH, weight, SOURCES):
                     self._report(done, len(due))
                     children = {group: _finished(groups[group], nodes) for group in batch}
-                    units = store.units(node for own in children.values() for node in own)
+                    units = store.units({node.id for own in children.values() for node in own})
                     texts = {group: tuple(units[node.id] for node in own) for group, own in children.items()}
                     for summary in self._summaries(texts):  # one by one: the language may fail between two
                         summaries.append(summary)

@@ -8,7 +8,7 @@ entity-tree         passages by their entities (ablation E, "dual clustering")
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -28,7 +28,7 @@ from hoptrail.structures.structure_names import (
 )
 from hoptrail.structures.tree import Tree, TreeSettings
 from hoptrail.structures.tree_nodes import LEAVES, members_of
-from hoptrail.structures.tree_store import NodeSet, TreeStore, together
+from hoptrail.structures.tree_store import TreeStore
 from hoptrail.types import Kind
 
 
@@ -43,11 +43,7 @@ class LeafPlacement(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimilarityTreeSettings(TreeSettings):
-    """Settings of a tree, and the placement of leaves.
-
-    Raises:
-        UsageError: a value is out of its range.
-    """
+    """Settings of a tree, and the placement of leaves. Raises: UsageError: a value is out of its range."""
 
     leaf_placement: LeafPlacement = LeafPlacement.FLAT
     abstract: float = 0.2
@@ -77,21 +73,21 @@ class SimilarityTree(Tree):
         """Passages; for two levels extractions, which tell how abstract a passage is."""
         return (PASSAGES,) if self.settings.leaf_placement is LeafPlacement.FLAT else (EXTRACTIONS,)
 
-    def members(self, store: TreeStore, level: int) -> NodeSet:
+    def members(self, store: TreeStore, level: int) -> Set[str]:
         """Passages on the first level and groups above; with two levels, abstract passages are beside the lowest groups."""
         if self.settings.leaf_placement is LeafPlacement.FLAT or level > LEAVES + 1:
-            return store.leaves(Kind.PASSAGE) if level == LEAVES else store.group_set(self.name, level)
+            return store.leaves(Kind.PASSAGE) if level == LEAVES else store.groups(self.name, level).keys()
         passages = store.leaves(Kind.PASSAGE)
         abstract = self._abstract(store, passages)
         if level > LEAVES:
-            return together([store.group_set(self.name, level), NodeSet(passages.kinds, abstract)])
-        return NodeSet(passages.kinds, set(passages.ids) - abstract)
+            return store.groups(self.name, level).keys() | abstract
+        return passages - abstract
 
-    def _abstract(self, store: TreeStore, passages: NodeSet) -> set[str]:
+    def _abstract(self, store: TreeStore, passages: Set[str]) -> set[str]:
         low, high = (members_of(store.groups(self.name, level)) for level in (LEAVES + 1, LEAVES + 2))
-        return high.intersection(passages.ids) | (self._least_dense(store, passages) - low)
+        return (high & passages) | (self._least_dense(store, passages) - low)
 
-    def _least_dense(self, store: TreeStore, passages: NodeSet) -> set[str]:
+    def _least_dense(self, store: TreeStore, passages: Set[str]) -> set[str]:
         """The passages with the fewest entities per word, of those with an extraction."""
         nodes = store.nodes(passages)
         counts = ((id_, len(entities)) for id_, entities in store.entities() if id_ in nodes)
@@ -109,9 +105,9 @@ class RelatednessTree(Tree):
 
     built_from = (AGGREGATES,)
 
-    def members(self, store: TreeStore, level: int) -> NodeSet:
+    def members(self, store: TreeStore, level: int) -> Set[str]:
         """Aggregates on the first level, groups of this tree above."""
-        return store.leaves(Kind.AGGREGATE) if level == LEAVES else store.group_set(self.name, level)
+        return store.leaves(Kind.AGGREGATE) if level == LEAVES else store.groups(self.name, level).keys()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +132,9 @@ class JointTree(Tree):
         arguments = {} if settings is None else {"settings": settings}
         return cls(**arguments, **({"trees": trees} if trees else {}))  # type: ignore[arg-type]
 
-    def members(self, store: TreeStore, level: int) -> NodeSet:
+    def members(self, store: TreeStore, level: int) -> Set[str]:
         """The nodes of all `trees` on that level."""
-        return together([tree.members(store, level) for tree in self.trees])
+        return {id_ for tree in self.trees for id_ in tree.members(store, level)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,21 +155,19 @@ class EntityTree(Tree):
 
     built_from = (EXTRACTIONS, SIMILARITY_TREE)
 
-    def members(self, store: TreeStore, level: int) -> NodeSet:
+    def members(self, store: TreeStore, level: int) -> Set[str]:
         """Passages with entities on the first level, the groups of both trees on the second, this tree's own above."""
         if level > LEAVES + 1:
-            return store.group_set(self.name, level)
+            return store.groups(self.name, level).keys()
         if level > LEAVES:
-            return together([store.group_set(tree, level) for tree in (SIMILARITY_TREE, self.name)])
-        passages = store.leaves(Kind.PASSAGE)
-        with_entities = {id_ for id_, entities in store.entities() if entities}
-        return NodeSet(passages.kinds, with_entities.intersection(passages.ids))
+            return store.groups(SIMILARITY_TREE, level).keys() | store.groups(self.name, level).keys()
+        return {id_ for id_, entities in store.entities() if entities} & store.leaves(Kind.PASSAGE)
 
-    def vectors(self, store: TreeStore, context: BuildContext, members: NodeSet, ids: Sequence[str]) -> FloatMatrix:
+    def vectors(self, store: TreeStore, context: BuildContext, ids: Sequence[str]) -> FloatMatrix:
         """For passages, the vectors of their sentences of entities instead of their own."""
-        if Kind.PASSAGE not in members.kinds:
-            return store.vectors(members, ids)
         entities = dict(store.entities(ids))
+        if not entities:  # groups
+            return store.vectors(ids)
         sentences = [template(entities[id_]) for id_ in ids]
         return encode_texts(context, sentences, lambda done: context.report("encoding", done, len(ids)))
 

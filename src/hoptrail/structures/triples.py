@@ -22,7 +22,7 @@ from hoptrail.language.tasks import Extraction, Triple
 from hoptrail.language.triples.finders import check_triple_finder, open_triple_finder
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.declaring import Derived, TargetRows
+from hoptrail.structures.declaring import Derived, Target
 from hoptrail.structures.encoding import Encoded, encode_batches
 from hoptrail.structures.extractions import stored_in_order
 from hoptrail.structures.structure_names import EXTRACTIONS, TRIPLES
@@ -78,17 +78,13 @@ class Triples(Derived):
         """That of the extractor: the other settings only add."""
         return fingerprint(TripleSettings(self.settings.extractor))
 
-    def target_rows(self, context: BuildContext) -> TargetRows:
+    def target_rows(self, context: BuildContext) -> Target:
         """All where a document went: slots that others need may have gone with it."""
         some = context.change is not None and not context.change.removed
-        return Derived.target_rows(self, context) if some else TargetRows(self.rows(context, None))
+        return Derived.target_rows(self, context) if some else (self.rows(context, None), True)
 
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Unit]:
-        """See `Derived.rows`.
-
-        Raises:
-            UsageError: the extractor cannot be opened.
-        """
+        """See `Derived.rows`. Raises: UsageError: the extractor cannot be opened."""
         snapshot = context.writer.snapshot()
         for triple in stated_triples(snapshot, self.settings.extractor, context.executor, documents):
             yield triple

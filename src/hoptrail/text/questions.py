@@ -9,20 +9,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from hoptrail.text.lexicon import (
-    AUXILIARIES,
-    DATE_NOUNS,
-    FUNCTION_WORDS,
-    NOT_PERSONS,
-    NUMBER_NOUNS,
-    OPENERS,
-    PERSON_ENDINGS,
-    PERSON_NOUNS,
-    PLACE_NOUNS,
-    QUESTION_WORDS,
-    STOP_WORDS,
-    word_set,
-)
+from hoptrail.text import lexicon
 from hoptrail.text.mentions import Mention, Shape, find_mentions
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.words import Word, stem, words
@@ -58,37 +45,35 @@ class Question:
 
 
 _ADVERBS = {"where": Wanted.PLACE, "when": Wanted.DATE, **dict.fromkeys(("who", "whom", "whose"), Wanted.PERSON)}
-_DEGREES = word_set("many much tall long old high deep far wide large big heavy fast often few")
-_MEASURING = word_set("cost weigh measure")
+_DEGREES = lexicon.word_set("many much tall long old high deep far wide large big heavy fast often few")
+_MEASURING = lexicon.word_set("cost weigh measure")
 """Verbs whose object is a number: `what does it cost`."""
-_SIZES = word_set("many much large big often few")
+_SIZES = lexicon.word_set("many much large big often few")
 
 
 def is_person_noun(word: str) -> bool:
     """Whether `word` names people by kinship, office or trade (`mother`, `king`, `designer`)."""
     lower = word.lower()
-    if lower in PERSON_NOUNS or lower.removesuffix("s") in PERSON_NOUNS:
+    if lower in lexicon.PERSON_NOUNS or lower.removesuffix("s") in lexicon.PERSON_NOUNS:
         return True
     singular = lower.removesuffix("s")
-    return len(singular) > 4 and singular.endswith(PERSON_ENDINGS) and singular not in NOT_PERSONS
+    return len(singular) > 4 and singular.endswith(lexicon.PERSON_ENDINGS) and singular not in lexicon.NOT_PERSONS
+
+
+_NOUNS = {
+    Wanted.COUNTRY: {"country", "nation"},
+    Wanted.NATIONALITY: {"nationality", "citizenship"},
+    Wanted.YEAR: {"year"},
+    Wanted.DATE: lexicon.DATE_NOUNS,
+    Wanted.NUMBER: lexicon.NUMBER_NOUNS,
+    Wanted.PLACE: lexicon.PLACE_NOUNS,
+}
 
 
 def type_of_noun(noun: str) -> Wanted:
     """The answer type of a class noun."""
-    lower = noun.lower()
-    if lower in {"country", "nation"}:
-        return Wanted.COUNTRY
-    if lower in {"nationality", "citizenship"}:
-        return Wanted.NATIONALITY
-    if lower == "year":
-        return Wanted.YEAR
-    if lower in DATE_NOUNS:
-        return Wanted.DATE
-    if lower in NUMBER_NOUNS:
-        return Wanted.NUMBER
-    if lower in PLACE_NOUNS:
-        return Wanted.PLACE
-    return Wanted.PERSON if is_person_noun(lower) else Wanted.THING
+    other = Wanted.PERSON if is_person_noun(noun) else Wanted.THING
+    return next((wanted for wanted, nouns in _NOUNS.items() if noun.lower() in nouns), other)
 
 
 def asking_sentence(text: str) -> str:
@@ -106,17 +91,24 @@ def analyse(text: str, titles: tuple[str, ...] = ()) -> Question | None:
     free = [word for word in words(text) if not any(mention.start <= word.start < mention.end for mention in anchors)]
     position = _question_word(free)
     leading = words(asking_sentence(text)[:40])
-    fronted = bool(leading) and leading[0].lower in OPENERS
+    fronted = bool(leading) and leading[0].lower in lexicon.OPENERS
     # Key words, which end without a question mark. A question in another language has no English function word.
-    if position is None and not fronted and text.endswith("?") and not any(w.lower in FUNCTION_WORDS for w in free):
+    if (
+        position is None
+        and not fronted
+        and text.endswith("?")
+        and not any(w.lower in lexicon.FUNCTION_WORDS for w in free)
+    ):
         return None
     wanted, noun, used = _answer_type(free, position, fronted=fronted)
-    relations = frozenset(word.stem for at, word in enumerate(free) if at not in used and word.lower not in STOP_WORDS)
+    relations = frozenset(
+        word.stem for at, word in enumerate(free) if at not in used and word.lower not in lexicon.STOP_WORDS
+    )
     named = tuple(mention for mention in anchors if mention.shape is not Shape.NUMBER)
     return Question(text, wanted, noun, named, relations)
 
 
-_EXTREMES = word_set("max maximum min minimum")
+_EXTREMES = lexicon.word_set("max maximum min minimum")
 
 
 def _answer_type(free: list[Word], position: int | None, *, fronted: bool) -> tuple[Wanted, str, frozenset[int]]:
@@ -133,7 +125,7 @@ def _answer_type(free: list[Word], position: int | None, *, fronted: bool) -> tu
 
 def _question_word(free: list[Word]) -> int | None:
     """Index of the question word: the one that opens the text, else the first `what` or `which`, else the first of any."""
-    places = [at for at, word in enumerate(free) if word.lower in QUESTION_WORDS]
+    places = [at for at, word in enumerate(free) if word.lower in lexicon.QUESTION_WORDS]
     if places and free[places[0]].start > 0:
         return next((at for at in places if free[at].lower in {"what", "which"}), places[0])
     return places[0] if places else None
@@ -147,7 +139,7 @@ def _type_by_question_word(free: list[Word], position: int) -> tuple[Wanted, str
     if head == "how" and following in _DEGREES:
         used = frozenset({position + 1}) if following in _SIZES else frozenset()
         return Wanted.NUMBER, "", used
-    if head in {"which", "what"} and following not in AUXILIARIES:
+    if head in {"which", "what"} and following not in lexicon.AUXILIARIES:
         return _class_noun(free, position + 1)
     if head == "what":
         if any(word.lower in _MEASURING for word in free[position + 2 :]):
@@ -165,7 +157,9 @@ def _class_noun(free: list[Word], start: int, *, described: bool = False) -> tup
     while at < len(free) and free[at].lower in {"the", "a", "an"}:
         at += 1
     first = at
-    while at < len(free) and at - first < 4 and free[at].lower not in STOP_WORDS and _adjacent(free, at, first):
+    while at < len(free) and at - first < 4 and free[at].lower not in lexicon.STOP_WORDS:
+        if at > first and free[at].start - free[at - 1].end > 1:
+            break  # a gap
         if at > first and free[at].lower.endswith(("ed", "s")) and not described and not free[at].lower.endswith("ss"):
             break
         at += 1
@@ -180,7 +174,3 @@ def _class_noun(free: list[Word], start: int, *, described: bool = False) -> tup
         used = {at - 1} if noun in {"place", "date", "year"} else ()
         return Wanted.PLACE if place else type_of_noun(noun), "", frozenset(used)
     return type_of_noun(noun), noun, frozenset({at - 1})
-
-
-def _adjacent(free: list[Word], at: int, first: int) -> bool:
-    return at == first or free[at].start - free[at - 1].end <= 1

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from hoptrail.errors import UsageError
+from hoptrail.text.lexicon import word_set
 from hoptrail.types import Unit
 
 LONGEST_SENTENCE = 1000
@@ -41,30 +42,26 @@ _LABEL = re.compile(r"[ \t]{0,8}[*_]{0,3}[^\W\d_][^\s:]{0,24}(?:[ ][^\s:]{1,24})
 _DOTTED = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 # Never end a sentence when another word follows.
-_BEFORE_A_NAME = _words(
+_BEFORE_A_NAME = word_set(
     "mr mrs ms mx messrs mme mlle dr prof rev fr hon gov sen rep gen adm lt col sgt capt cmdr cpl maj pvt st ste mt ft pres "
     "supt insp dir v vs cf viz e.g i.e eg ie ca approx al feat aft bzw z.b d.h u.a sog hr frl dipl ing hl"
 )
 # Do not end a sentence before a number.
-_BEFORE_A_NUMBER = _words(
+_BEFORE_A_NUMBER = word_set(
     "no nos nr num vol vols p pp pg pt ch chap sec art fig figs eq op ed cap par bd s c b d r fl born "
     "jan feb mar apr jun jul aug sep sept oct nov dec"
 )
 # A number and a full stop before these is an ordinal: `12. März`, `1. FC Köln`.
-_AFTER_AN_ORDINAL = _words(
+_AFTER_AN_ORDINAL = word_set(
     "januar jänner februar feber märz april mai juni juli august september oktober november dezember fc"
 )
 # End a sentence only if the next word is one of `_OPENERS`.
-_EITHER_WAY = _words(
+_EITHER_WAY = word_set(
     "jr sr inc ltd co corp bros etc esq dept univ assn est ave blvd rd tel ph.d m.d b.a m.a u.s u.k u.n d.c a.m p.m b.c a.d "
     "bc ad mass calif penn conn ariz wash tex fla ill colo minn mich wis tenn okla ark ala mo usw mio mrd"
 )
-_OPENERS = _words(
+_OPENERS = word_set(
     "a an the this that these those it its he she they his her their we our i you your my there here who what when where "
     "why how in on at by for from with as of to after before during since until while although though because if however but and "
     "or so both each some many most several all one two three other another such also only under between among "
@@ -235,9 +232,13 @@ def unit_sentences(unit: Unit, start: int = 0, end: int | None = None) -> Iterat
 
 def _stripped(text: str, start: int, ends: Iterable[int]) -> Iterator[tuple[int, int]]:
     for end in ends:
-        sentence = text[start:end]
-        body = sentence.strip()
-        if body:
-            begin = start + len(sentence) - len(sentence.lstrip())
-            yield begin, begin + len(body)
+        begin, stop = without_space(text, start, end)
+        if begin < stop:
+            yield begin, stop
         start = end
+
+
+def without_space(text: str, start: int, end: int) -> tuple[int, int]:
+    """Where a part of a text begins and ends without the white space around it."""
+    begin = end - len(text[start:end].lstrip())
+    return begin, begin + len(text[begin:end].rstrip())

@@ -12,7 +12,7 @@ from itertools import islice
 
 from hoptrail.text.dates import date_of
 from hoptrail.text.lexicon import PRONOUNS
-from hoptrail.text.sentences import unit_sentences
+from hoptrail.text.sentences import unit_sentences, without_space
 from hoptrail.text.words import words
 from hoptrail.types import Block, BlockKind, Kind, Span, Unit
 
@@ -80,15 +80,13 @@ def _block_statements(unit: Unit, block: Block) -> Iterator[UnitStatement]:
         return
     first = unit.sources[0].start
     start, end = max(0, block.start - first), min(len(unit.text), block.end - first)
-    body = unit.text[start:end]
-    begin = start + len(body) - len(body.lstrip())
-    stripped = body.strip()
-    if not stripped:
+    begin, stop = without_space(unit.text, start, end)
+    if begin >= stop:
         return
     if block.kind is BlockKind.ROW:
-        yield UnitStatement(unit, begin, begin + len(stripped), unit.readable_part(block), block)
-    elif block.kind is BlockKind.ITEM and len(stripped) <= LONGEST:
-        yield UnitStatement(unit, begin, begin + len(stripped), _with_lead(block, stripped), block)
+        yield UnitStatement(unit, begin, stop, unit.readable_part(block), block)
+    elif block.kind is BlockKind.ITEM and stop - begin <= LONGEST:
+        yield UnitStatement(unit, begin, stop, _with_lead(block, unit.text[begin:stop]), block)
     else:
         yield from _sentences(unit, start, end, block)
 

@@ -45,9 +45,6 @@ def _choose(lines: Sequence[str], stems: Sequence[frozenset[str]], worth: Sequen
         candidates.discard(best)
         remaining -= len(lines[best].split())
         for at in candidates:
-            similarity[at] = max(similarity[at], _jaccard(stems[at], stems[best]))
+            overlap = len(stems[at] & stems[best]) / max(1, len(stems[at] | stems[best]))
+            similarity[at] = max(similarity[at], overlap)
     return chosen
-
-
-def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / max(1, len(one | other))

@@ -11,12 +11,11 @@ import pytest
 from hoptrail.retrieval.passages.adaptive import (
     AdaptiveSettings,
     Neighbours,
-    Reranked,
+    logistic,
     no_neighbours,
     no_penalty,
     rerank_adaptively,
 )
-from hoptrail.retrieval.passages.scoring import logistic
 
 Graph = Mapping[str, Sequence[str]]
 
@@ -41,10 +40,6 @@ def around(graph: Graph) -> Neighbours:
     return lambda names: {name: graph[name] for name in names if name in graph}
 
 
-def names(placed: Sequence[Reranked]) -> list[str]:
-    return [one.id for one in placed]
-
-
 CHAIN = {"r0": ["x1"], "x1": ["y1"]}
 """The answer y1 is two hops outside the first stage."""
 FIRST = {f"r{number}": 20.0 - number for number in range(10)}
@@ -56,14 +51,14 @@ def test_what_lies_two_hops_outside_the_first_stage_is_found() -> None:
     reader = Reader(SCORES)
     placed = rerank_adaptively(FIRST, around(CHAIN), reader, settings)
     assert reader.batches[:4] == [["r0", "r1"], ["x1"], ["r2", "r3"], ["y1"]]
-    assert names(placed)[:3] == ["y1", "r0", "x1"]
-    assert set(names(placed)) == {*FIRST, "x1", "y1"}
+    assert list(placed)[:3] == ["y1", "r0", "x1"]
+    assert set(placed) == {*FIRST, "x1", "y1"}
 
 
 def test_reranking_alone_misses_it() -> None:
     reader = Reader(SCORES)
     placed = rerank_adaptively(FIRST, no_neighbours, reader, AdaptiveSettings(budget=8, batch=2))
-    assert "y1" not in names(placed)
+    assert "y1" not in placed
     assert reader.batches == [["r0", "r1"], ["r2", "r3"], ["r4", "r5"], ["r6", "r7"]]
 
 
@@ -81,16 +76,16 @@ def test_what_waits_in_both_pools_is_read_once() -> None:
     reader = Reader(SCORES | {"x1": 0.5})
     placed = rerank_adaptively(FIRST, around(graph), reader, AdaptiveSettings(batch=1))
     assert sorted(reader.read) == sorted({*FIRST, "x1"})
-    assert names(placed) == sorted(names(placed), key=lambda name: (-reader.scores[name], name))
+    assert list(placed) == sorted(placed, key=lambda name: (-reader.scores[name], name))
 
 
 def test_empty_pools_end_the_search() -> None:
     never = Reader({})
-    assert rerank_adaptively({}, around(CHAIN), never, AdaptiveSettings()) == ()
+    assert rerank_adaptively({}, around(CHAIN), never, AdaptiveSettings()) == {}
     assert never.batches == []
     reader = Reader({"a": 0.5})
     circle = {"a": ["a"]}
-    assert names(rerank_adaptively({"a": 1.0}, around(circle), reader, AdaptiveSettings())) == ["a"]
+    assert list(rerank_adaptively({"a": 1.0}, around(circle), reader, AdaptiveSettings())) == ["a"]
     assert reader.batches == [["a"]]
 
 
@@ -99,7 +94,7 @@ def test_an_exhausted_first_stage_leaves_the_frontier_to_be_read() -> None:
     reader = Reader({f"c{number}": 0.5 for number in range(7)})
     placed = rerank_adaptively({"c0": 1.0}, around(chain), reader, AdaptiveSettings(budget=5))
     assert reader.read == ["c0", "c1", "c2", "c3", "c4"]
-    assert names(placed) == ["c0", "c1", "c2", "c3", "c4"]
+    assert list(placed) == ["c0", "c1", "c2", "c3", "c4"]
 
 
 def test_ties_go_to_the_lower_id_everywhere() -> None:
@@ -109,16 +104,16 @@ def test_ties_go_to_the_lower_id_everywhere() -> None:
     settings = AdaptiveSettings(budget=5, batch=2)
     placed = rerank_adaptively(first, around(graph), reader, settings)
     assert reader.batches == [["a", "b"], ["x", "y"], ["c"]]
-    assert names(placed) == ["a", "b", "c", "x", "y", "d"]
+    assert list(placed) == ["a", "b", "c", "x", "y", "d"]
 
 
 def test_unread_hits_follow_in_their_order_or_are_left_out() -> None:
     low = Reader(dict.fromkeys(FIRST, 0.0))
     placed = rerank_adaptively(FIRST, no_neighbours, low, AdaptiveSettings(budget=2))
-    assert names(placed) == list(FIRST)
-    assert [one.score for one in placed] == [0.0, 0.0, -1.0, -2.0, -3.0, -4.0, -5.0, -6.0, -7.0, -8.0]
+    assert list(placed) == list(FIRST)
+    assert list(placed.values()) == [0.0, 0.0, -1.0, -2.0, -3.0, -4.0, -5.0, -6.0, -7.0, -8.0]
     short = rerank_adaptively(FIRST, no_neighbours, low, AdaptiveSettings(budget=2, backfill=False))
-    assert names(short) == ["r0", "r1"]
+    assert list(short) == ["r0", "r1"]
 
 
 def test_a_penalty_never_promotes_whatever_the_raw_score() -> None:
@@ -129,9 +124,9 @@ def test_a_penalty_never_promotes_whatever_the_raw_score() -> None:
     placed = rerank_adaptively(
         first, no_neighbours, reader, AdaptiveSettings(), lambda batch: [penalties[name] for name in batch]
     )
-    for one in placed:
-        assert one.score <= reader.scores[one.id]
-    assert names(placed) == ["e", "c", "b", "a", "d"]
+    for name, score in placed.items():
+        assert score <= reader.scores[name]
+    assert list(placed) == ["e", "c", "b", "a", "d"]
 
 
 @pytest.mark.parametrize(("scores", "penalty"), [([1.5], 1.0), ([-0.1], 1.0), ([float("nan")], 1.0), ([0.5], 0.0)])
@@ -220,4 +215,4 @@ def test_vanilla_is_the_published_algorithm(seed: int) -> None:
     budget, batch = chance.randint(1, 45), chance.randint(1, 8)
     settings = AdaptiveSettings(budget=budget, batch=batch, backfill=False)
     placed = rerank_adaptively(dict(first), around(graph), Reader(scores), settings)
-    assert [(one.id, one.score) for one in placed] == published(first, graph, scores, budget, batch)
+    assert list(placed.items()) == published(first, graph, scores, budget, batch)

@@ -104,21 +104,21 @@ def test_postings_give_what_was_entered_once() -> None:
 
 
 def test_passages_are_joined_by_the_names_in_their_sentences(graph: PassageGraph) -> None:
-    title = {unit.title: row for row, unit in enumerate(graph.passages)}
+    title = {unit.title: row for row, unit in graph.passages(range(graph.size)).items()}
     wrenmouth = graph.number("wrenmouth")
     assert graph.owners.at(wrenmouth).tolist() == [title["Wrenmouth"]]
-    assert {graph.passages[row].title for row in graph.namers.at(wrenmouth)} >= {"Orla Finch", "Wrenmouth"}
+    assert {unit.title for unit in graph.passages(graph.namers.at(wrenmouth)).values()} >= {"Orla Finch", "Wrenmouth"}
     assert graph.number("1871") == -1
     assert graph.number("nobody") == -1
     for sentence, passage in enumerate(graph.passage_of):
-        assert graph.texts(np.array([sentence]))[0] in graph.passages[passage].text
+        assert graph.texts(np.array([sentence]))[0] in graph.passages([passage])[passage].text
     isk = graph.sentences.at(title["Isk"])
     first = graph.texts(isk[graph.positions[isk] == 0])
     assert first == ["The Isk is a river."]
 
 
 def test_a_question_names_what_some_passage_names(graph: PassageGraph) -> None:
-    names = {graph.names[number] for number in names_asked("Did Orla Finch of Nowhere see Dunmere?", graph)}
+    names = {graph.name(number) for number in names_asked("Did Orla Finch of Nowhere see Dunmere?", graph)}
     assert names == {"orla finch", "dunmere"}
 
 
@@ -142,9 +142,9 @@ def test_a_pair_is_joined_by_the_name_that_calls_the_second(corpus: Corpus) -> N
     assert described is not None
     first = described.passages[:, 0]
     pairs, graph = described.pairs(best_places(first), first), described.scores.graph
-    titles = [graph.passages[row].title for row in described.candidates.rows]
+    titles = [unit.title for unit in graph.passages(described.candidates.rows).values()]
     joined = {
-        (titles[a], titles[b]): (graph.names[name], graph.texts(np.array([sentence]))[0])
+        (titles[a], titles[b]): (graph.name(name), graph.texts(np.array([sentence]))[0])
         for a, b, name, sentence in zip(pairs.first, pairs.second, pairs.names, pairs.sentences, strict=True)
     }
     assert joined["Orla Finch", "Wrenmouth"] == ("wrenmouth", "Orla Finch was born in Wrenmouth.")

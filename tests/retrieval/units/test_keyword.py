@@ -15,7 +15,7 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.words import keyword_words
 from hoptrail.corpus.writer import writing_to
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.units.keyword import keyword_search
+from hoptrail.retrieval.units.unit_search import keyword_search
 from hoptrail.types import Document, Unit, Usage
 from world import HashingEncoder, make_document, make_passage
 

@@ -51,11 +51,7 @@ def shipped_papers() -> dict[str, Paper]:
 
 
 def paper_named(name: str) -> Paper:
-    """The paper of a name, with or without PREFIX.
-
-    Raises:
-        UsageError: there is no such paper.
-    """
+    """The paper of a name, with or without PREFIX. Raises: UsageError: there is no such paper."""
     known = shipped_papers()
     if (bare := name.removeprefix(PREFIX)) not in known:
         raise UsageError(f"there are no settings of a paper {bare!r}. There are: {', '.join(known)}.")

@@ -7,7 +7,7 @@ first use, and kept with the snapshot. Names are the only texts in memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Rows
 from hoptrail.corpus.searching import VectorMirror, top_rows
-from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pagerank import Walk
-from hoptrail.retrieval.ranking import ranked_units
-from hoptrail.retrieval.triples.stored import StoredTriples
+from hoptrail.retrieval.rankings import ranked_units
+from hoptrail.retrieval.triples.stored import StoredTriples, stored_triples
+from hoptrail.retrieval.units.unit_search import dense_search
+from hoptrail.setting_limits import AtLeast0, Limited, ShareAbove0
 from hoptrail.structures.nearest import Nearest
 from hoptrail.structures.triples import slot_id
 from hoptrail.text.normal_forms import folded
@@ -35,57 +36,14 @@ SEED = 0
 
 
 @dataclass(frozen=True, slots=True)
-class EntityGraphSettings:
+class EntityGraphSettings(Limited):
     """With `passages` these are nodes too. A name is joined to those of the `synonym_k` nearest names (0: none, which saves the
     search) whose cosine is at least `synonyms`.
     """
 
     passages: bool = True
-    synonyms: float = 0.8
-    synonym_k: int = 0
-
-    def __post_init__(self) -> None:
-        if self.synonym_k < 0 or not 0 < self.synonyms <= 1:
-            raise ValueError("synonym_k is at least 0, and synonyms lies above 0 and at most at 1")
-
-
-class EntityVectors:
-    """The vectors of entity names, by number."""
-
-    def __init__(self, corpus: Corpus, triples: StoredTriples, names: Sequence[str]) -> None:
-        self._corpus = corpus
-        self._triples = triples
-        self._names = names
-
-    def nearest(self, texts: Sequence[str], limit: int) -> dict[int, float]:
-        """The `limit` entities nearest to each text, with their best cosine."""
-        best: dict[int, float] = {}
-        if not texts or not self._names:
-            return best
-        for vector in self._corpus.encoder.encode(texts):
-            scores = (self._slots.matrix @ vector)[self._rows]
-            for number in top_rows(scores, limit):
-                best[number] = max(float(scores[number]), best.get(number, -1.0))
-        return best
-
-    @property
-    def matrix(self) -> FloatMatrix:
-        """One unit vector for each entity: shape (n, dimension)."""
-        return self._slots.matrix[self._rows]
-
-    @cached_property
-    def _slots(self) -> VectorMirror:
-        return self._corpus.snapshot.search.vectors(Kind.SLOT)
-
-    @cached_property
-    def _rows(self) -> NDArray[np.intp]:
-        """For each entity the row of its name's vector. The name is the entity's first spelling."""
-        spellings: dict[str, str] = {}
-        for subject, _, object_ in self._triples.slots:
-            spellings.setdefault(folded(subject), subject)
-            spellings.setdefault(folded(object_), object_)
-        rows = {name: row for row, name in enumerate(self._slots.ids)}
-        return np.array([rows[slot_id(spellings[name])] for name in self._names], dtype=np.intp)
+    synonyms: ShareAbove0 = 0.8
+    synonym_k: AtLeast0 = 0
 
 
 class EntityGraph:
@@ -100,13 +58,12 @@ class EntityGraph:
         ends = [[self._numbers[name] for name in self.triples.named_by(row)] for row in range(len(self.triples))]
         self.ends = np.array(ends, dtype=np.int32).reshape(-1, 2)
         """For each triple the numbers of its subject and its object: shape (n, 2)."""
-        self.vectors = EntityVectors(corpus, triples, self.names)
 
     @classmethod
     def of(cls, corpus: Corpus, settings: EntityGraphSettings | None = None) -> EntityGraph:
         """The graph of all triples, made once per snapshot."""
         chosen = settings or EntityGraphSettings()
-        triples = StoredTriples.of(corpus.snapshot)
+        triples = stored_triples(corpus.snapshot)
         return corpus.snapshot.derived((cls.__name__, chosen), lambda: cls(corpus.without_lease, chosen, triples))
 
     @cached_property
@@ -124,15 +81,22 @@ class EntityGraph:
         """The number of passages that name each entity, at least 1; its inverse is HippoRAG's node specificity."""
         return np.maximum(1, np.bincount(self.mentions[0], minlength=len(self.names)))
 
-    def triples_of(self, entities: Iterable[int]) -> list[int]:
-        """The rows of the triples with these entities, rising."""
-        rows = [self.triples.entities[self.names[number]] for number in sorted(set(entities))]
-        return [int(row) for row in np.unique(np.concatenate(rows))] if rows else []
+    def nearest(self, texts: Sequence[str], limit: int) -> dict[int, float]:
+        """The `limit` entities nearest to each text, with their best cosine."""
+        best: dict[int, float] = {}
+        if not texts or not self.names:
+            return best
+        for vector in self._corpus.encoder.encode(texts):
+            scores = (self._slots.matrix @ vector)[self._slot_rows]
+            for number in top_rows(scores, limit):
+                best[number] = max(float(scores[number]), best.get(number, -1.0))
+        return best
 
     def passage_likeness(self, question: str) -> NDArray[np.float64]:
         """Each passage's cosine with the question, scaled so that the lowest is 0 and the highest 1: shape (passages,)."""
         vector = self._corpus.encoder.encode([question])[0]
-        scores = (self._passages.matrix @ vector)[self._passage_rows].astype(np.float64)
+        matrix = self._corpus.snapshot.search.vectors(Kind.PASSAGE).matrix
+        scores = (matrix @ vector)[self._passage_rows].astype(np.float64)
         scaled: NDArray[np.float64] = (scores - scores.min()) / max(scores.max() - scores.min(), 1e-12)
         return scaled
 
@@ -181,7 +145,7 @@ class EntityGraph:
         none = np.zeros(0, dtype=np.int32)
         if not self._settings.synonym_k or len(self.names) < 2:
             return none, none, np.zeros(0)
-        nearest = Nearest(self.vectors.matrix, self._settings.synonym_k, EXACT_UP_TO, PROBES, SEED)
+        nearest = Nearest(self._slots.matrix[self._slot_rows], self._settings.synonym_k, EXACT_UP_TO, PROBES, SEED)
         found = nearest.of(np.arange(len(self.names), dtype=np.int32))
         near = found.weights >= self._settings.synonyms
         pairs = np.sort(np.stack((found.sources[near], found.targets[near]), axis=1), axis=1)
@@ -193,16 +157,76 @@ class EntityGraph:
         """Unit id of a triple -> its row."""
         return {name: row for row, name in enumerate(self.triples.ids)}
 
-    def fact_vectors(self, rows: Sequence[int]) -> FloatMatrix:
-        """The vectors of triples: shape (len(rows), dimension)."""
-        ids = [self.triples.ids[row] for row in rows]
-        return self._corpus.snapshot.search.vectors_in_order([Kind.TRIPLE], ids)
+    @cached_property
+    def _slots(self) -> VectorMirror:
+        return self._corpus.snapshot.search.vectors(Kind.SLOT)
 
     @cached_property
-    def _passages(self) -> VectorMirror:
-        return self._corpus.snapshot.search.vectors(Kind.PASSAGE)
+    def _slot_rows(self) -> NDArray[np.intp]:
+        """For each entity the row of its name's vector. The name is the entity's first spelling."""
+        spellings: dict[str, str] = {}
+        for subject, _, object_ in self.triples.slots:
+            spellings.setdefault(folded(subject), subject)
+            spellings.setdefault(folded(object_), object_)
+        rows = {name: row for row, name in enumerate(self._slots.ids)}
+        return np.array([rows[slot_id(spellings[name])] for name in self.names], dtype=np.intp)
 
     @cached_property
     def _passage_rows(self) -> NDArray[np.intp]:
-        rows = {name: row for row, name in enumerate(self._passages.ids)}
+        rows = {name: row for row, name in enumerate(self._corpus.snapshot.search.vectors(Kind.PASSAGE).ids)}
         return np.array([rows[name] for name in self.triples.passage_ids], dtype=np.intp)
+
+
+Facts = Mapping[int, float]
+
+
+def facts_about(
+    corpus: Corpus, graph: EntityGraph, entities: Mapping[int, float], question: str, limit: int
+) -> dict[int, float]:
+    """The `limit` best facts about these entities, scored by similarity to the question (0 to 1) times the higher score of the
+    fact's entities.
+    """
+    if not entities:
+        return {}
+    rows: list[int] = np.unique(np.concatenate([graph.triples.entities[graph.names[one]] for one in entities])).tolist()
+    vector = corpus.encoder.encode([question])[0]
+    vectors = corpus.snapshot.search.vectors_in_order([Kind.TRIPLE], [graph.triples.ids[row] for row in rows])
+    entity_scores = np.zeros(len(graph.names))
+    entity_scores[list(entities)] = list(entities.values())
+    weights = entity_scores[graph.ends[rows]].max(axis=1)
+    scores = (1 + (vectors @ vector).astype(np.float64)) / 2 * weights
+    return {rows[place]: float(scores[place]) for place in top_rows(scores, limit) if scores[place] > 0}
+
+
+def facts_like(corpus: Corpus, graph: EntityGraph, text: str, limit: int, least: float) -> dict[int, float]:
+    """Those of the `limit` facts nearest to a text that are in the graph and have a cosine of at least `least` (above 0)."""
+    return {
+        graph.fact_rows[hit.unit.id]: hit.score
+        for hit in dense_search(corpus, text, limit, (Kind.TRIPLE,))
+        if hit.score >= least and hit.unit.id in graph.fact_rows
+    }
+
+
+def neighbours(graph: EntityGraph, facts: Facts, known: Mapping[int, float]) -> dict[int, float]:
+    """The entities of facts that are not `known`, with the score of their best fact."""
+    best: dict[int, float] = {}
+    for row, score in sorted(facts.items()):
+        for end in map(int, graph.ends[row]):
+            if end not in known:
+                best[end] = max(score, best.get(end, 0.0))
+    return best
+
+
+def passages_of(graph: EntityGraph, facts: Facts, limit: int) -> Ranking:
+    """The `limit` best passages that state these facts, by the sum of the facts' scores."""
+    scores = np.zeros(len(graph.triples.passage_ids))
+    for row, score in sorted(facts.items()):
+        if graph.triples.passages[row] >= 0:
+            scores[graph.triples.passages[row]] += score
+    return graph.passages(scores, limit)
+
+
+def hits_of(corpus: Corpus, graph: EntityGraph, facts: Facts, limit: int) -> Ranking:
+    """The `limit` best facts as hits."""
+    scores = {graph.triples.ids[row]: score for row, score in facts.items()}
+    return ranked_units(corpus.snapshot, Kind.TRIPLE, scores, CHANNEL)[:limit]

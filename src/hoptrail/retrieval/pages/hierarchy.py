@@ -17,11 +17,10 @@ from typing import Literal
 from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.fuse import shares_of_best
 from hoptrail.retrieval.pages.titles import Title, TitleIndex, is_ambiguous
-from hoptrail.retrieval.units.dense import nearest
-from hoptrail.retrieval.units.hybrid import HybridSearchSettings, hybrid_search
-from hoptrail.retrieval.units.keyword import keyword_search
+from hoptrail.retrieval.rankings import shares_of_best
+from hoptrail.retrieval.units.unit_search import HybridSearchSettings, hybrid_search, keyword_search, nearest
+from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share
 from hoptrail.structures.profiles import profile_id
 from hoptrail.text.mentions import find_names
 from hoptrail.text.words import words_in
@@ -32,7 +31,7 @@ CACHED_PAGES = 512
 
 
 @dataclass(frozen=True, slots=True)
-class HierarchySettings:
+class HierarchySettings(Limited):
     """How pages are found and cut into chunks.
 
     `names`: compare titles with the names in a question or, like the released code, with the whole question. A title needs at
@@ -44,20 +43,14 @@ class HierarchySettings:
     """
 
     names: Literal["names", "question"] = "names"
-    least_similarity: float = 0.8
-    most_equal: int = 1
+    least_similarity: Share = 0.8
+    most_equal: AtLeast1 = 1
     search: Literal["none", "keyword", "hybrid"] = "hybrid"
     hybrid: HybridSearchSettings = field(default_factory=HybridSearchSettings)
-    pages: int = 20
-    chunk_characters: int = 0
-    chunk_words: int = 0
+    pages: AtLeast1 = 20
+    chunk_characters: AtLeast0 = 0
+    chunk_words: AtLeast0 = 0
     profile_lines: bool = True
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.least_similarity <= 1:
-            raise ValueError(f"least_similarity lies between 0 and 1, not {self.least_similarity}")
-        if min(self.most_equal, self.pages) < 1 or min(self.chunk_characters, self.chunk_words) < 0:
-            raise ValueError("most_equal and pages are at least 1, chunk_characters and chunk_words at least 0")
 
     @property
     def cuts(self) -> bool:

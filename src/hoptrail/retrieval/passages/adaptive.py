@@ -4,17 +4,30 @@ SUNAR, section "Neighborhood aware retrieval" (NAR), after graph-based adaptive 
 paper's letters: R the pool of the first stage, F the frontier, G `neighbours`, c `budget`, b `batch`. The printed algorithm is
 corrected to match GAR: a batch leaves both pools and never exceeds the remaining budget, and two empty pools end the loop.
 
-Works on ids alone; the caller supplies rankings, graphs, scores and penalties. To walk several graphs, pass one `neighbours`
-function that combines them.
+The loop works on ids alone; the caller supplies rankings, graphs, scores and penalties. Scores come from cosine and BM25
+(`hybrid`, almost free), or from a reranker, which needs a budget; neighbours from a stored `Neighbourhood`.
 """
 
 from __future__ import annotations
 
 import heapq
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hoptrail.corpus.columns import Rows, rows_of
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.errors import UsageError
+from hoptrail.models.rerankers import Reranker, open_reranker
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.setting_limits import AtLeast1, Limited
+from hoptrail.types import Hit, Kind, Unit
 
 Neighbours = Callable[[Sequence[str]], Mapping[str, Sequence[str]]]
 """The neighbours of each id of a batch, nearest first; an id without any may be missing."""
@@ -27,29 +40,17 @@ Penalty = Callable[[Sequence[str]], Sequence[float]]
 
 
 @dataclass(frozen=True, slots=True)
-class AdaptiveSettings:
+class AdaptiveSettings(Limited):
     """At most `budget` ids are scored, `batch` at a time.
 
     Neighbours of an id enter the frontier with its `penalised` score (the paper's text: rescoring precedes lookup) or its `raw`
     score (the released code). With `backfill`, the unscored rest of the first stage follows the scored ids.
     """
 
-    budget: int = 100  # c
-    batch: int = 16  # b
+    budget: AtLeast1 = 100  # c
+    batch: AtLeast1 = 16  # b
     frontier_score: Literal["penalised", "raw"] = "penalised"
     backfill: bool = True
-
-    def __post_init__(self) -> None:
-        if min(self.budget, self.batch) < 1:
-            raise ValueError("budget and batch are at least 1")
-
-
-@dataclass(frozen=True, slots=True)
-class Reranked:
-    """An id in the new order. `score` is penalised, or negative for a backfilled id, which was not scored."""
-
-    id: str
-    score: float
 
 
 def no_neighbours(_: Sequence[str]) -> Mapping[str, Sequence[str]]:
@@ -68,18 +69,20 @@ def rerank_adaptively(
     score: Scorer,
     settings: AdaptiveSettings,
     penalty: Penalty = no_penalty,
-) -> tuple[Reranked, ...]:
+) -> dict[str, float]:
     """The scored ids by falling score, equal scores by rising id, then with `backfill` the unscored rest of `first`.
 
-    `first` maps the ids of the first stage to their scores there, which set the order in which they are scored.
+    Scores are penalised, or negative for backfilled ids, which were not scored. `first` maps the ids of the first stage to their
+    scores there, which set the order in which they are scored.
 
-    Raises:
-        ValueError: a score is outside 0 to 1 (dividing a negative score would raise it), or a penalty is not above 0.
+    Raises: ValueError: a score is outside 0 to 1 (dividing a negative score would raise it), or a penalty is not above 0.
     """
     search = _Search(dict(first), neighbours, settings)
     while batch := search.next_batch():
         search.score_batch(batch, score, penalty)
-    return _in_order(search, settings)
+    scored = _by_falling(search.scored)
+    rest = _by_falling(search.first) if settings.backfill else {}
+    return scored | {name: -float(rank) for rank, name in enumerate(rest, start=1)}
 
 
 @dataclass(slots=True)
@@ -112,7 +115,7 @@ class _Search:
         raw = dict(zip(batch, score(batch), strict=True))
         if not all(0 <= value <= 1 for value in raw.values()):
             raise ValueError(f"scores must lie between 0 and 1, not {min(raw.values())} to {max(raw.values())}")
-        by_score = sorted(batch, key=lambda name: (-raw[name], name))
+        by_score = list(_by_falling(raw))
         penalties = dict(zip(by_score, penalty(by_score), strict=True))
         if not all(value > 0 for value in penalties.values()):
             raise ValueError(f"a penalty must be above 0, not {min(penalties.values())}")
@@ -130,7 +133,7 @@ class _Search:
 
         Skip an id worse than all before if the frontier already fills the remaining budget.
         """
-        best_first = sorted(priorities, key=lambda name: (-priorities[name], name))
+        best_first = list(_by_falling(priorities))
         neighbours = self.neighbours(best_first)
         for name in best_first:
             priority = priorities[name]
@@ -142,10 +145,92 @@ class _Search:
                     self.least = min(self.least, priority)
 
 
-def _in_order(search: _Search, settings: AdaptiveSettings) -> tuple[Reranked, ...]:
-    by_score = sorted(search.scored, key=lambda name: (-search.scored[name], name))
-    scored = tuple(Reranked(name, search.scored[name]) for name in by_score)
-    if not settings.backfill:
-        return scored
-    rest = sorted(search.first, key=lambda name: (-search.first[name], name))
-    return (*scored, *(Reranked(name, -float(rank)) for rank, name in enumerate(rest, start=1)))
+def _by_falling(scores: Mapping[str, float]) -> dict[str, float]:
+    return dict(sorted(scores.items(), key=lambda item: (-item[1], item[0])))
+
+
+HYBRID = "hybrid"
+
+
+Scoring = Callable[[str], Scorer]
+"""Scores of passages for a question."""
+
+
+def _hybrid_scorer(corpus: Corpus, question: str) -> Scorer:
+    """The mean of the cosine (negative: 0) and the BM25 score as a share of the best in the corpus."""
+    snapshot = corpus.snapshot
+    vector = corpus.encoder.encode([question])
+    passages = snapshot.texts.origins(Kind.PASSAGE).numbers
+    [scores] = snapshot.keywords.scores(Kind.PASSAGE, [question], passages)
+    all_shares = scores / (float(scores.max(initial=0)) or 1.0)
+
+    def score(names: Sequence[str]) -> list[float]:
+        cosines = dict(snapshot.search.nearest(Kind.PASSAGE, vector, len(names), among=names)[0])
+        shares = all_shares[rows_of(snapshot.texts.numbers(names), passages)].tolist()
+        return [(min(max(cosines[name], 0.0), 1.0) + share) / 2 for name, share in zip(names, shares, strict=True)]
+
+    return score
+
+
+def _reranking_scorer(reranker: Reranker, snapshot: Snapshot, question: str) -> Scorer:
+    """A reranker's scores (logits or shares, depending on the model) through the logistic function."""
+
+    def score(names: Sequence[str]) -> list[float]:
+        units = passages_by_id(snapshot, names)
+        hits = tuple(Hit(units[name], 0.0, "") for name in names)
+        scores = {hit.unit.id: logistic(hit.score) for hit in reranker.rerank(question, hits, len(hits))}
+        return [scores[name] for name in names]
+
+    return score
+
+
+def open_scoring(name: str, corpus: Corpus) -> Scoring:
+    """The scoring called `name`: `hybrid`, or a reranker for `models.rerankers.open_reranker`.
+    Raises: UsageError, ModelUnavailable: from `open_reranker`.
+    """
+    if name == HYBRID:
+        return partial(_hybrid_scorer, corpus)
+    return partial(_reranking_scorer, open_reranker(name, corpus.encoder), corpus.snapshot)
+
+
+def passages_by_id(snapshot: Snapshot, names: Sequence[str]) -> Mapping[str, Unit]:
+    """Passages by their ids."""
+    return {unit.id: unit for unit in snapshot.units(Kind.PASSAGE, set(names))}
+
+
+def logistic(score: float) -> float:
+    """The logistic function, computed without overflow."""
+    return 1 / (1 + math.exp(-score)) if score >= 0 else math.exp(score) / (1 + math.exp(score))
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """`ids` rise; the neighbours of row r, nearest first, are `targets[starts[r]:starts[r + 1]]`."""
+
+    ids: Sequence[str]
+    starts: NDArray[np.intp]
+    targets: Rows
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, structure: str) -> Neighbourhood:
+        """The graph stored by the structure of this name."""
+        return snapshot.derived((cls, structure), lambda: cls._read(snapshot, structure))
+
+    @classmethod
+    def _read(cls, snapshot: Snapshot, structure: str) -> Neighbourhood:
+        ids = sorted(snapshot.table.ids(Kind.PASSAGE))
+        edges = snapshot.graph.rows(structure, ids)
+        order = np.lexsort((edges.targets, -edges.weights, edges.sources))
+        order = order[edges.sources[order] != edges.targets[order]]
+        return cls(ids, np.searchsorted(edges.sources[order], np.arange(len(ids) + 1)), edges.targets[order])
+
+    def around(self, names: Sequence[str], most: int) -> Mapping[str, tuple[str, ...]]:
+        """The stored neighbours of each passage, at most `most`. Raises: UsageError: an id is not a passage of this graph."""
+        return {name: self._around(name, most) for name in names}
+
+    def _around(self, name: str, most: int) -> tuple[str, ...]:
+        row = bisect_left(self.ids, name)
+        if row == len(self.ids) or self.ids[row] != name:
+            raise UsageError(f"{name!r} is not among the {len(self.ids):,} passages of this graph.")
+        targets = self.targets[self.starts[row] : self.starts[row + 1]][:most]
+        return tuple(self.ids[target] for target in targets.tolist())

@@ -23,10 +23,10 @@ from hoptrail.corpus.columns import Rows
 from hoptrail.corpus.keywords import Keywords
 from hoptrail.corpus.searching import top_rows
 from hoptrail.corpus.vectors import Matrix
-from hoptrail.errors import UsageError
 from hoptrail.models.encoder import Encoder, FloatMatrix
 from hoptrail.retrieval.paths.graph import PassageGraph
 from hoptrail.retrieval.paths.queries import PathQueries
+from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited
 from hoptrail.structures.title_scanning import name_key
 from hoptrail.text.mentions import find_names
 from hoptrail.types import Kind
@@ -35,25 +35,20 @@ Places = NDArray[np.integer]
 
 
 @dataclass(frozen=True, slots=True)
-class CandidateSettings:
+class CandidateSettings(Limited):
     """How many candidates there are, and how widely they are searched. The scorer was trained with these values."""
 
-    candidates: int = 120
-    first_sources: int = 14
+    candidates: AtLeast1 = 120
+    first_sources: AtLeast1 = 14
     """Passages whose names are followed in the first round."""
-    second_sources: int = 16
+    second_sources: AtLeast0 = 16
     """Passages whose names are followed in the second round."""
-    bridges: int = 12
+    bridges: AtLeast0 = 12
     """Names put into a step, over all steps; 0: no bridged queries."""
-    rare: int = 40
+    rare: AtLeast0 = 40
     """A name in at most this many passages leads to all of them."""
-    common: int = 600
+    common: AtLeast0 = 600
     """A name in at most this many passages leads to the few nearest to the question, a commoner one nowhere."""
-
-    def __post_init__(self) -> None:
-        counts = (self.second_sources, self.bridges, self.rare, self.common)
-        if min(self.candidates, self.first_sources) < 1 or min(counts) < 0:
-            raise UsageError(f"path search needs candidates and sources of at least 1 and no count below 0, not {self}")
 
 
 KEYWORDS, PASSAGES, SENTENCES = 0.4, 0.3, 0.3
@@ -92,7 +87,7 @@ class QuestionScores:
     @classmethod
     def of(cls, graph: PassageGraph, keywords: Keywords, queries: PathQueries, vectors: FloatMatrix) -> QuestionScores:
         """The scores of `queries`; `vectors` are those of their texts."""
-        bm25 = keywords.scores(Kind.PASSAGE, queries.texts, graph.passages.numbers).astype(np.float32)
+        bm25 = keywords.scores(Kind.PASSAGE, queries.texts, graph.passage_numbers).astype(np.float32)
         by_words = np.stack([as_shares(scores) for scores in bm25], axis=1)
         sentences = graph.sentence_vectors @ vectors.T
         return cls(
@@ -153,8 +148,7 @@ def find_candidates(scores: QuestionScores, encoder: Encoder, settings: Candidat
     walk.expand(first)
     walk.expand([row for row in walk.best(settings.first_sources + settings.second_sources) if row not in set(first)])
     bridges = _bridges(scores, walk, settings.bridges)
-    names = scores.graph.names
-    texts = [scores.queries.bridged(bridge.step, names[bridge.name]) for bridge in bridges]
+    texts = [scores.queries.bridged(bridge.step, scores.graph.name(bridge.name)) for bridge in bridges]
     vectors = encoder.encode(texts) if texts else np.zeros((0, scores.vectors.shape[1]), dtype=np.float32)
     walk.add_bridged(bridges, vectors)
     rows = np.array(walk.best(settings.candidates), dtype=np.intp)
@@ -174,7 +168,7 @@ class _Walk:
     def __init__(self, scores: QuestionScores, settings: CandidateSettings, seeds: FloatMatrix) -> None:
         self.scores, self.settings = scores, settings
         self.near = np.maximum(scores.sentences, scores.passages).max(axis=1)
-        self.asked = np.zeros(len(scores.graph.names), dtype=bool)
+        self.asked = np.zeros(len(scores.graph.counts), dtype=bool)
         self.asked[list(scores.asked)] = True
         self.promise = np.full(len(seeds), -1, dtype=np.float32)
         rows = top_rows(seeds, 40)
@@ -314,7 +308,7 @@ def _names_onward(scores: QuestionScores, rows: Places) -> tuple[Places, Places,
 
 def _is_asked(scores: QuestionScores, name: int) -> bool:
     """Whether the question already has the name, so that it bridges nothing."""
-    return name in scores.asked or set(scores.graph.names[name].split()) <= scores.words_asked
+    return name in scores.asked or set(scores.graph.name(name).split()) <= scores.words_asked
 
 
 def as_shares(scores: FloatMatrix) -> FloatMatrix:

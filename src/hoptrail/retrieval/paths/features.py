@@ -258,11 +258,11 @@ class _Coverage:
         stems = {stem(word): place for place, word in reversed(list(enumerate(queries.words)))}
         frequencies = scores.document_frequencies[list(stems.values())] if stems else np.zeros(0)
         idf = np.log(1 + (graph.size - frequencies + 0.5) / (frequencies + 0.5))
-        in_names = {stem(word) for name in scores.asked for word in graph.names[name].split()}
+        in_names = {stem(word) for name in scores.asked for word in graph.name(name).split()}
         relation = np.where([key in in_names for key in stems], 0.0, idf)
         self.weights = (idf / max(idf.sum(), 1e-6)).astype(np.float32)
         self.relation = (relation / max(relation.sum(), 1e-6)).astype(np.float32)
-        units = graph.passages.read(rows.tolist())
+        units = graph.passages(rows.tolist())
         titles = _stems_in([units[row].title for row in rows.tolist()], list(stems))
         self.said = _stems_in(graph.texts(sentences), list(stems))
         self.sentences = self.said | titles[of_sentence]

@@ -7,7 +7,7 @@ memory-mapped from the commit, and texts are read on demand. Independent of any 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Rows, ranges, rows_of
-from hoptrail.corpus.names import NameList
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.texts import Origins
 from hoptrail.corpus.vectors import Matrix
@@ -58,44 +57,6 @@ class Postings:
         return np.diff(self.starts)
 
 
-class Passages(Sequence[Unit]):
-    """Passages by row, each read on first access."""
-
-    def __init__(self, snapshot: Snapshot, numbers: Rows) -> None:
-        self._snapshot, self.numbers = snapshot, numbers
-        self._read: dict[int, Unit] = {}
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-    def __getitem__(self, row: int) -> Unit:  # type: ignore[override]
-        if not 0 <= row < len(self):
-            raise IndexError(row)
-        return self.read([row])[int(row)]
-
-    def read(self, rows: Iterable[int]) -> dict[int, Unit]:
-        """Several passages by row, read together, which costs less than one by one."""
-        wanted = list(map(int, rows))
-        missing = [row for row in wanted if row not in self._read]
-        if missing:
-            units = self._snapshot.texts.units(self.numbers[missing])
-            self._read |= zip(missing, units, strict=True)
-        return {row: self._read[row] for row in wanted}
-
-
-class NamesByNumber(Sequence[str]):
-    """Names by number, in alphabetical order, decoded on access."""
-
-    def __init__(self, names: NameList) -> None:
-        self._names = names
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    def __getitem__(self, number: int) -> str:  # type: ignore[override]
-        return self._names[int(number)].decode(errors="surrogatepass")
-
-
 class PassageGraph:
     """Passages and sentences by number in the order they were added, names in alphabetical order. Use `of`.
 
@@ -106,8 +67,8 @@ class PassageGraph:
     def __init__(self, snapshot: Snapshot) -> None:
         passages, sentences = (snapshot.texts.origins(kind) for kind in (Kind.PASSAGE, Kind.SENTENCE))
         self._keys = snapshot.names.of(NAMES)
-        self.passages = Passages(snapshot, passages.numbers)
-        self.names = NamesByNumber(self._keys)
+        self._texts, self._read = snapshot.texts, dict[int, Unit]()
+        self.passage_numbers = passages.numbers
         self.size = len(passages.numbers)
         self.passage_vectors: Matrix = snapshot.vectors.matrix(Kind.PASSAGE)
         self.sentence_vectors: Matrix = snapshot.vectors.matrix(Kind.SENTENCE)
@@ -193,14 +154,25 @@ class PassageGraph:
         number = self._keys.row(name)
         return number if number >= 0 and (self.counts[number] or self.owners.counts[number]) else -1
 
+    def name(self, number: int) -> str:
+        """The key of the name with this number."""
+        return self._keys[int(number)].decode(errors="surrogatepass")
+
     def begins(self, start: str) -> bool:
         """Whether some name begins with `start`."""
         return self._keys.begins(start)
 
+    def passages(self, rows: Iterable[int]) -> dict[int, Unit]:
+        """Several passages by row, each read once; reading them together costs less than one by one."""
+        wanted = list(map(int, rows))
+        if missing := [row for row in wanted if row not in self._read]:
+            self._read |= zip(missing, self._texts.units(self.passage_numbers[missing]), strict=True)
+        return {row: self._read[row] for row in wanted}
+
     def texts(self, sentences: NDArray[np.integer]) -> list[str]:
         """The texts of sentences."""
         passages, spans = self.passage_of[sentences].tolist(), self.spans[sentences].tolist()
-        text_of = {row: unit.text for row, unit in self.passages.read(set(passages)).items()}
+        text_of = {row: unit.text for row, unit in self.passages(set(passages)).items()}
         return [text_of[row][start:end] for row, (start, end) in zip(passages, spans, strict=True)]
 
     def best_of_passages(self, scores: FloatMatrix) -> FloatMatrix:

@@ -4,7 +4,10 @@
     pair       the probability that two candidates sharing a name are both evidence, for the best of the first stage
     linked     the first stage again, with features from the pairs
 
-The trees are in `weights/paths.npz`, trained by `benchmarks/train_paths.py` on training questions only.
+The trees are in `weights/paths.npz`, trained by `benchmarks/train_paths.py` on training questions only. They are evaluated with
+NumPy alone and without walking them (Lucchese et al. 2015, QuickScorer): every node whose test fails clears the leaves of its
+left side in a bit mask, and the lowest remaining bit is the leaf reached. A value is looked up once among all thresholds of its
+feature, and finds there what the nodes with lower thresholds leave of every tree.
 """
 
 from __future__ import annotations
@@ -12,15 +15,84 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hoptrail.corpus.searching import top_rows
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.retrieval.paths.boosted_trees import BoostedTrees
 from hoptrail.retrieval.paths.features import PAIR_FEATURES, PASSAGE_FEATURES, CandidateFeatures, Numbers, Pairs
+
+MOST_LEAVES = 8
+_BLOCK = 128
+"""Rows evaluated at a time, so that their masks stay in the cache."""
+_LOWEST_BIT = np.array([next((bit for bit in range(8) if mask >> bit & 1), 0) for mask in range(256)], dtype=np.uint8)
+
+
+@dataclass(frozen=True)
+class BoostedTrees:
+    """Trees whose leaves add up to log-odds. A tree has MOST_LEAVES - 1 nodes, padded with nodes that never fail.
+
+    `features`, `thresholds`, `masks`: (trees, MOST_LEAVES - 1). A value above its threshold fails; `masks` has a bit for each
+    leaf that then remains. `leaves`: (trees, MOST_LEAVES). `names` are the features in the order of columns.
+    """
+
+    names: tuple[str, ...]
+    features: NDArray[np.int16]
+    thresholds: FloatMatrix
+    masks: NDArray[np.uint8]
+    leaves: FloatMatrix
+
+    def log_odds(self, values: FloatMatrix) -> FloatMatrix:
+        """The log-odds of each row of `values`, whose columns are `names`: shape (rows,).
+        Raises: ValueError: the number of columns is wrong.
+        """
+        if values.shape[1] != len(self.names):
+            raise ValueError(f"these trees read {len(self.names)} features, not {values.shape[1]}: train them again")
+        parts = [self._block(values[start : start + _BLOCK]) for start in range(0, len(values), _BLOCK)]
+        return np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32)
+
+    def probabilities(self, values: FloatMatrix) -> FloatMatrix:
+        """The probability of each row: shape (rows,)."""
+        return (1 / (1 + np.exp(-self.log_odds(values)))).astype(np.float32)
+
+    def _block(self, values: FloatMatrix) -> FloatMatrix:
+        remaining = np.full((len(values), len(self.leaves)), 255, dtype=np.uint8)
+        for feature, thresholds, left in self._left_by_feature:
+            remaining &= left[np.searchsorted(thresholds, values[:, feature])]
+        reached = self.leaves[np.arange(len(self.leaves)), _LOWEST_BIT[remaining]]
+        total: FloatMatrix = reached.sum(axis=1, dtype=np.float64).astype(np.float32)
+        return total
+
+    @cached_property
+    def _left_by_feature(self) -> list[tuple[int, FloatMatrix, NDArray[np.uint8]]]:
+        """For each feature its thresholds in rising order, and the leaves left of every tree above each number of them.
+
+        The last has shape (thresholds + 1, trees).
+        """
+        found = []
+        for feature in range(len(self.names)):
+            trees, nodes = np.nonzero((self.features == feature) & (self.masks != 255))
+            thresholds = np.unique(self.thresholds[trees, nodes])
+            left = np.full((len(thresholds) + 1, len(self.leaves)), 255, dtype=np.uint8)
+            failed_above = np.searchsorted(thresholds, self.thresholds[trees, nodes]) + 1
+            np.bitwise_and.at(left, (failed_above, trees), self.masks[trees, nodes])
+            found.append((feature, thresholds, np.bitwise_and.accumulate(left, axis=0)))
+        return found
+
+    @classmethod
+    def from_arrays(cls, prefix: str, stored: dict[str, NDArray[np.generic]], names: Sequence[str]) -> BoostedTrees:
+        """The trees stored under a prefix. Raises: ValueError: they were trained on features other than `names`."""
+        trained = tuple(str(name) for name in stored[f"{prefix}.names"])
+        if trained != tuple(names):
+            raise ValueError(
+                f"the trees {prefix!r} were trained on other features: run benchmarks/train_paths.py again"
+            )
+        parts = {part: stored[f"{prefix}.{part}"] for part in ("features", "thresholds", "masks", "leaves")}
+        return cls(trained, **parts)  # type: ignore[arg-type]
+
 
 PAIRED = 40
 """Candidates among which pairs are made."""
@@ -112,11 +184,7 @@ def stored_scorer() -> PathScorer:
 
 
 def read_scorer(content: bytes) -> PathScorer:
-    """The scorer written by `benchmarks/train_paths.py`.
-
-    Raises:
-        ValueError: it was trained on other features.
-    """
+    """The scorer written by `benchmarks/train_paths.py`. Raises: ValueError: it was trained on other features."""
     with np.load(io.BytesIO(content), allow_pickle=False) as file:
         stored = dict(file)
     return PathScorer(

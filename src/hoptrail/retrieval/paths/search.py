@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hoptrail.errors import UsageError
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.paths.candidates import CandidateSettings, QuestionScores, find_candidates
 from hoptrail.retrieval.paths.features import CandidateFeatures
 from hoptrail.retrieval.paths.graph import PassageGraph
 from hoptrail.retrieval.paths.queries import PathQueries
 from hoptrail.retrieval.paths.scoring import Judged, in_order, stored_scorer
+from hoptrail.setting_limits import AtLeast0, Limited, Share
 from hoptrail.structures.structure_names import EXTRACTIONS, MENTIONS, PASSAGES, SENTENCES
 from hoptrail.types import Hit, Kind, Ranking
 
@@ -28,27 +28,19 @@ BRIDGE = "bridge"
 
 
 @dataclass(frozen=True, slots=True)
-class PathSettings:
+class PathSettings(Limited):
     """How candidates are found and ordered."""
 
     candidates: CandidateSettings = field(default_factory=CandidateSettings)
-    sure: int = 5
+    sure: AtLeast0 = 5
     """The first hits, by the learned order alone; after them it alternates with the order of the direct search."""
-    least_link: float = 0.1
+    least_link: Share = 0.1
     """Least probability, 0 to 1, that two passages are both evidence for the second to be a hit by the channel `BRIDGE`."""
-
-    def __post_init__(self) -> None:
-        if self.sure < 0 or not 0 <= self.least_link <= 1:
-            raise UsageError(
-                f"sure is at least 0 and least_link between 0 and 1, not {self.sure} and {self.least_link}"
-            )
 
 
 def search_paths(corpus: Corpus, question: str, limit: int, settings: PathSettings | None = None) -> Ranking:
     """The `limit` passages most likely to be evidence; scores are 1 / position.
-
-    Raises:
-        NotBuilt: the structures in `STRUCTURES` are not built.
+    Raises: NotBuilt: the structures in `STRUCTURES` are not built.
     """
     settings = settings or PathSettings()
     described = describe(corpus, question, settings.candidates)
@@ -57,10 +49,11 @@ def search_paths(corpus: Corpus, question: str, limit: int, settings: PathSettin
     judged = stored_scorer().judge(described)
     order = in_order(described, judged, settings.sure)[:limit]
     bridged = _bridged(described, judged, settings.least_link)
-    passages, rows = described.scores.graph.passages, described.candidates.rows
+    rows = described.candidates.rows[order].tolist()
+    units = described.scores.graph.passages(rows)
     return tuple(
-        Hit(passages[rows[place]], 1 / position, BRIDGE if place in bridged else DIRECT)
-        for position, place in enumerate(order, start=1)
+        Hit(units[row], 1 / position, BRIDGE if place in bridged else DIRECT)
+        for position, (place, row) in enumerate(zip(order, rows, strict=True), start=1)
     )
 
 

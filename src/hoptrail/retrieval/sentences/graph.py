@@ -54,9 +54,7 @@ class SentenceGraph:
     @classmethod
     def of(cls, snapshot: Snapshot, kinds: Sequence[str] = KINDS) -> SentenceGraph:
         """The stored graph of the whole corpus. Links are kept with the snapshot, kind by kind.
-
-        Raises:
-            UsageError: there is no such kind of link.
+        Raises: UsageError: there is no such kind of link.
         """
         places = sentence_places(snapshot)
         adjacencies = {kind: _stored(snapshot, kind) for kind in _checked(kinds)}
@@ -73,9 +71,7 @@ class SentenceGraph:
         """A graph of only the sentences in `passages`: the paper's mode, with one graph per question.
 
         Sentences, vectors and entities come from the store; only the links are made here.
-
-        Raises:
-            UsageError: there is no such kind of link, or one of `passages` is not a passage.
+        Raises: UsageError: there is no such kind of link, or one of `passages` is not a passage.
         """
         places, vectors = _sentences_in(passages, snapshot)
         extractions = [extraction for _, extraction in snapshot.extractions({passage.id for passage in passages})]
@@ -94,9 +90,7 @@ class SentenceGraph:
         """All sentences one link away from the frontier `ids`, without the frontier: strongest link first, ties by rising id.
 
         Weights of all kinds lie between 0 and 1; of several links to a sentence the strongest counts.
-
-        Raises:
-            UsageError: one of `ids` is not a sentence of this graph.
+        Raises: UsageError: one of `ids` is not a sentence of this graph.
         """
         frontier = [self._row(name) for name in dict.fromkeys(ids)]
         links = [(kind, kind.links_of(row)) for kind in self._adjacencies.values() for row in frontier]

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.models.encoder import FloatMatrix
+from hoptrail.setting_limits import AtLeast0, check_limits
 
 Method = Literal["roles", "product", "permuted-product", "shift-sum", "concatenation", "mean", "text"]
 PRODUCTS = ("product", "permuted-product")
@@ -50,13 +51,12 @@ class CompositionSettings:
     unitary: bool = False
     centred: bool = True
     weights: tuple[float, float, float] = (1.0, 1.0, 1.0)
-    seed: int = 0
+    seed: AtLeast0 = 0
 
     def __post_init__(self) -> None:
+        check_limits(self)
         if not all(0 <= weight < math.inf for weight in self.weights) or not any(self.weights):
             raise ValueError(f"weights are at least 0 and one is above, not {self.weights}")
-        if self.seed < 0:
-            raise ValueError("seed is at least 0")
 
 
 def bind(first: FloatMatrix, second: FloatMatrix) -> FloatMatrix:
@@ -105,9 +105,7 @@ def compose(slots: FloatMatrix, known: NDArray[np.bool_], settings: CompositionS
     """One unit vector for each triple (0 if no slot is known), from `slots` of shape (n, 3, dimension).
 
     Slots that are not `known` (shape (n, 3)) are ignored.
-
-    Raises:
-        ValueError: the method is `text`, which composes nothing.
+    Raises: ValueError: the method is `text`, which composes nothing.
     """
     dimension = slots.shape[2]
     if settings.method == "permuted-product":  # first, because a permuted unitary vector is not unitary
@@ -138,9 +136,7 @@ def open_slot(
     """An approximation of slot `place` of composed `triples`, to compare with known vectors: shape (n, dimension).
 
     Products and the mean need the other slots (`slots` and `known`, shapes (3, dimension) and (3,)).
-
-    Raises:
-        ValueError: the method is `text`, which cannot be unbound.
+    Raises: ValueError: the method is `text`, which cannot be unbound.
     """
     dimension = slots.shape[1]
     parts = unitary(slots) if settings.unitary else slots

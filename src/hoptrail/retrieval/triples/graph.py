@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from hoptrail.language.triples.question_triples import QuestionTriples
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pagerank import Walk
-from hoptrail.retrieval.ranking import ranked_units
+from hoptrail.retrieval.rankings import ranked_units
 from hoptrail.retrieval.triples.space import RELATION, TripleSpace
+from hoptrail.setting_limits import AtLeast1, Limited, Share, ShareBelow1
 from hoptrail.types import Kind, Ranking
 
 CHANNEL = "triples"
@@ -28,7 +29,7 @@ PassageScore = Literal["max", "sum", "pagerank"]
 
 
 @dataclass(frozen=True, slots=True)
-class TripleGraphSettings:
+class TripleGraphSettings(Limited):
     """How far the graph goes, and how passages are scored.
 
     The seeds are the `seed_k` triples nearest to each pattern of the question. Each of `depth` - 1 steps goes from at most `beam`
@@ -38,21 +39,15 @@ class TripleGraphSettings:
     their `pagerank` with the seeds' scores as reset and `damping`.
     """
 
-    depth: int = 2
-    seed_k: int = 10
-    branching_k: int = 8
+    depth: AtLeast1 = 2
+    seed_k: AtLeast1 = 10
+    branching_k: AtLeast1 = 8
     links: tuple[TripleLink, ...] = ("entity",)
     score: PassageScore = "max"
-    beam: int = 100
-    entity_most: int = 200
-    least_relation: float = 0.3
-    damping: float = 0.85
-
-    def __post_init__(self) -> None:
-        if min(self.depth, self.seed_k, self.branching_k, self.beam, self.entity_most) < 1:
-            raise ValueError("depth, seed_k, branching_k, beam and entity_most are at least 1")
-        if not 0 <= self.least_relation <= 1 or not 0 <= self.damping < 1:
-            raise ValueError("least_relation lies between 0 and 1, damping is at least 0 and below 1")
+    beam: AtLeast1 = 100
+    entity_most: AtLeast1 = 200
+    least_relation: Share = 0.3
+    damping: ShareBelow1 = 0.85
 
 
 @dataclass

@@ -20,7 +20,7 @@ from hoptrail.language.triples.question_triples import Pattern
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.triples.composition import BLOCK, SLOTS, CompositionSettings, compose, length_of, unit_length
-from hoptrail.retrieval.triples.stored import StoredTriples
+from hoptrail.retrieval.triples.stored import StoredTriples, stored_triples
 from hoptrail.structures.structure_names import TRIPLES
 from hoptrail.structures.triples import said, slot_id
 from hoptrail.text.lemmas import lemmatised
@@ -90,11 +90,7 @@ class SlotVectors:
         return unit_length(self.vectors[rows] - self.means[place])
 
     def row(self, text: str, setting: str) -> int:
-        """The row of a text's vector.
-
-        Raises:
-            NotBuilt: the index has none; the message says that `setting` adds it.
-        """
+        """The row of a text's vector. Raises: NotBuilt: the index has none; the message says that `setting` adds it."""
         row = self._numbers.get(slot_id(text))
         if row is None:
             raise NotBuilt(f"{self._folder} does not hold the vector of {text!r}. {how_to_add(setting)}")
@@ -114,11 +110,9 @@ class TripleSpace:
     @classmethod
     def of(cls, corpus: Corpus, settings: TripleSpaceSettings) -> TripleSpace:
         """The space of all triples, made once per snapshot.
-
-        Raises:
-            NotBuilt: the index lacks vectors that the settings compare.
+        Raises: NotBuilt: the index lacks vectors that the settings compare.
         """
-        triples = StoredTriples.of(corpus.snapshot)
+        triples = stored_triples(corpus.snapshot)
         return corpus.snapshot.derived((TRIPLES, settings), lambda: cls(corpus.without_lease, settings, triples))
 
     @property

@@ -29,11 +29,6 @@ class StoredTriples:
     passages: Rows
     passage_ids: tuple[str, ...]
 
-    @classmethod
-    def of(cls, snapshot: Snapshot) -> StoredTriples:
-        """All triples of a snapshot, read once."""
-        return _read(snapshot)
-
     def __len__(self) -> int:
         return len(self.ids)
 
@@ -53,7 +48,8 @@ class StoredTriples:
 
 
 @cached_per_snapshot
-def _read(snapshot: Snapshot) -> StoredTriples:
+def stored_triples(snapshot: Snapshot) -> StoredTriples:
+    """All triples of a snapshot, read once."""
     units = sorted(snapshot.units(Kind.TRIPLE), key=lambda unit: unit.id)
     passages = sorted((unit.sources[0], unit.id) for unit in snapshot.units(Kind.PASSAGE))
     begins = [(span.document, span.start) for span, _ in passages]

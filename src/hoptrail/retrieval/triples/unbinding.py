@@ -16,10 +16,11 @@ from hoptrail.corpus.searching import top_rows
 from hoptrail.language.triples.question_triples import Pattern, QuestionTriples
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.ranking import ranked_units
+from hoptrail.retrieval.rankings import ranked_units
 from hoptrail.retrieval.triples.composition import open_slot, unit_length
 from hoptrail.retrieval.triples.graph import best_passages
 from hoptrail.retrieval.triples.space import RELATION, TripleSpace
+from hoptrail.setting_limits import AtLeast1, Limited, NotNegative
 from hoptrail.text.normal_forms import folded
 from hoptrail.types import Kind, Ranking
 
@@ -27,20 +28,16 @@ CHANNEL = "unbinding"
 
 
 @dataclass(frozen=True, slots=True)
-class UnbindingSettings:
+class UnbindingSettings(Limited):
     """Each pattern's nearest `triples` are added, weighted by similarity to the power of `sharpness`. Its `fillers` best entities
     open patterns for the next of `hops` hops, and each pattern finds `seed_k` triples.
     """
 
-    triples: int = 5
-    sharpness: float = 4.0
-    fillers: int = 3
-    hops: int = 2
-    seed_k: int = 10
-
-    def __post_init__(self) -> None:
-        if min(self.triples, self.fillers, self.hops, self.seed_k) < 1 or self.sharpness < 0:
-            raise ValueError("triples, fillers, hops and seed_k are at least 1, sharpness at least 0")
+    triples: AtLeast1 = 5
+    sharpness: NotNegative = 4.0
+    fillers: AtLeast1 = 3
+    hops: AtLeast1 = 2
+    seed_k: AtLeast1 = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +73,7 @@ def fillers(space: TripleSpace, patterns: Sequence[Pattern], settings: Unbinding
     """For each pattern the entities for its open subject or object, best first, without those in the pattern.
 
     Empty for a pattern that does not have exactly one open slot, or whose relation is open.
-
-    Raises:
-        ValueError: the composition cannot be unbound.
+    Raises: ValueError: the composition cannot be unbound.
     """
     if not patterns or not len(space.triples):
         return [()] * len(patterns)

@@ -15,10 +15,9 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.rerankers import open_reranker
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.fuse import convex_fusion
-from hoptrail.retrieval.ranking import ranked, ranked_units
-from hoptrail.retrieval.units.dense import CHANNEL, nearest
+from hoptrail.retrieval.rankings import convex_fusion, ranked, ranked_units
 from hoptrail.retrieval.units.pool import Pool, summaries_of
+from hoptrail.retrieval.units.unit_search import nearest
 from hoptrail.structures.keyword_statistics import KeywordStatistics
 from hoptrail.types import Kind, Ranking
 
@@ -60,7 +59,7 @@ def _dense(corpus: Corpus, question: str, pool: Pool, limit: int) -> Ranking:
     hits = [hit for kind in pool.kinds for hit in nearest(corpus, vector, limit, kind)]
     if pool.trees:
         summaries = _nearest_summaries(corpus.snapshot, vector, limit, pool)
-        hits += ranked_units(corpus.snapshot, Kind.SUMMARY, summaries, CHANNEL)
+        hits += ranked_units(corpus.snapshot, Kind.SUMMARY, summaries, "dense")
     return ranked(hits, limit)
 
 
@@ -77,7 +76,7 @@ def _nearest_summaries(snapshot: Snapshot, vector: FloatMatrix, limit: int, pool
 class PoolKeywords:
     """BM25 over a whole pool, in memory, because the store's statistics are per kind, and their scores do not compare.
 
-    k1 = 1.2 and b = 0.75 with Lucene's idf, as in `keyword.py`.
+    k1 = 1.2 and b = 0.75 with Lucene's idf, as in `keyword_search`.
     """
 
     def __init__(self, pool: Pool, snapshot: Snapshot) -> None:

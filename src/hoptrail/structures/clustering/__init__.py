@@ -22,9 +22,5 @@ def open_clusterer(settings: ClusteringSettings) -> Cluster:
     """
     if settings.method == "raptor":
         require_packages()
-        method = Raptor(settings.dimensions, settings.components, settings.responsibility, settings.seed)
-        return Capped(method, settings.most_words).cluster
-    leiden = Leiden(
-        settings.target, settings.smallest, settings.neighbours, settings.share, settings.memberships, settings.seed
-    )
-    return Capped(leiden, settings.most_words, settings.largest).cluster
+        return Capped(Raptor(settings), settings.most_words).cluster
+    return Capped(Leiden(settings), settings.most_words, settings.largest).cluster

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from hoptrail.corpus.columns import Directed
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures.clustering.capping import Rows, by_label
+from hoptrail.structures.clustering.settings import ClusteringSettings
 from hoptrail.structures.nearest import Nearest, best_of
 
 _SPARE = 3
@@ -60,22 +61,18 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class Leiden:
-    """See `ClusteringSettings` for the settings. Satisfies `Method`."""
+    """Satisfies `Method`."""
 
-    target: int
-    smallest: int
-    neighbours: int
-    share: float
-    memberships: int
-    seed: int
+    settings: ClusteringSettings
 
     def group(self, vectors: FloatMatrix) -> list[Rows]:
         """See `Method.group`. As many rows as the target size, or fewer, are one group."""
-        if len(vectors) <= self.target:
+        chosen = self.settings
+        if len(vectors) <= chosen.target:
             return [np.arange(len(vectors))]
-        graph = neighbour_graph(vectors, min(self.neighbours, len(vectors) - 1), self.seed)
-        community = join_small(graph, self._communities(graph), self.smallest)
-        rows, groups = second_memberships(graph, community, self.share, self.memberships - 1)
+        graph = neighbour_graph(vectors, min(chosen.neighbours, len(vectors) - 1), chosen.seed)
+        community = join_small(graph, self._communities(graph), chosen.smallest)
+        rows, groups = second_memberships(graph, community, chosen.share, chosen.memberships - 1)
         members = by_label(community)
         return [np.union1d(members[at], rows[groups == at]) for at in range(len(members))]
 
@@ -83,13 +80,10 @@ class Leiden:
         from graspologic_native import leiden_csr
 
         _, parts = leiden_csr(
-            graph.starts,
-            graph.neighbours,
-            graph.weights,
-            len(graph),
-            resolution=max(1.0, _RESOLUTION * len(graph) / self.target),
+            *(graph.starts, graph.neighbours, graph.weights, len(graph)),
+            resolution=max(1.0, _RESOLUTION * len(graph) / self.settings.target),
             iterations=_ITERATIONS,
-            seed=self.seed,
+            seed=self.settings.seed,
         )
         return np.array([parts[row] for row in range(len(graph))], np.intp)
 

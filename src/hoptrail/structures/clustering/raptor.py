@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures.clustering.capping import Rows
+from hoptrail.structures.clustering.settings import ClusteringSettings
 
 _LOCAL_NEIGHBOURS = 10
 _ADDED_VARIANCES = (1e-6, 1e-4, 1e-2, 1.0)
@@ -28,11 +29,7 @@ _ADDED_VARIANCES = (1e-6, 1e-4, 1e-2, 1.0)
 
 
 def require_packages() -> None:
-    """Check that the packages of the extra are there, without importing them.
-
-    Raises:
-        UsageError: one is not.
-    """
+    """Check that the packages of the extra are there, without importing them. Raises: UsageError: one is not."""
     missing = [name for name in ("umap", "sklearn") if find_spec(name) is None]
     if missing:
         raise UsageError(
@@ -43,12 +40,9 @@ def require_packages() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Raptor:
-    """See `ClusteringSettings` for the settings. Satisfies `Method`."""
+    """Satisfies `Method`."""
 
-    dimensions: int
-    components: int
-    responsibility: float
-    seed: int
+    settings: ClusteringSettings
 
     def group(self, vectors: FloatMatrix) -> list[Rows]:
         """See `Method.group`. One group where there are hardly more rows than reduced dimensions.
@@ -60,10 +54,10 @@ class Raptor:
         return [group[part] for group in groups for part in self._mixed(vectors[group], _LOCAL_NEIGHBOURS)]
 
     def _mixed(self, vectors: FloatMatrix, neighbours: int) -> list[Rows]:
-        if len(vectors) <= self.dimensions + 1:
+        if len(vectors) <= self.settings.dimensions + 1:
             return [np.arange(len(vectors))]
         shares = self._responsibilities(self._reduced(vectors, max(2, min(neighbours, len(vectors) - 1))))
-        taken = shares > self.responsibility
+        taken = shares > self.settings.responsibility
         taken[np.arange(len(shares)), shares.argmax(axis=1)] = True
         return [np.flatnonzero(column) for column in taken.T if column.any()]
 
@@ -72,13 +66,19 @@ class Raptor:
             warnings.simplefilter("ignore", ImportWarning)  # that its neural variant is not there
             from umap import UMAP
 
-        reducer = UMAP(neighbours, n_components=self.dimensions, metric="cosine", random_state=self.seed, n_jobs=1)
+        reducer = UMAP(
+            neighbours,
+            n_components=self.settings.dimensions,
+            metric="cosine",
+            random_state=self.settings.seed,
+            n_jobs=1,
+        )
         reduced: NDArray[np.float64] = reducer.fit_transform(vectors).astype(np.float64)
         return reduced
 
     def _responsibilities(self, reduced: NDArray[np.float64]) -> NDArray[np.float64]:
         """Shape (rows, groups): of the mixture with the least BIC."""
-        most = min(self.components, len(reduced) // 2)
+        most = min(self.settings.components, len(reduced) // 2)
         reasons: list[str] = []
         for added in _ADDED_VARIANCES:
             try:
@@ -98,4 +98,4 @@ class Raptor:
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # an unfinished fit has a worse BIC, and loses by it
-            return GaussianMixture(count, random_state=self.seed, reg_covar=added).fit(reduced)
+            return GaussianMixture(count, random_state=self.settings.seed, reg_covar=added).fit(reduced)

@@ -12,11 +12,7 @@ _LARGEST_SEED = 2**32 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusteringSettings:
-    """Sizes are in rows. What a method does not use, it passes over.
-
-    Raises:
-        UsageError: a value is out of its range.
-    """
+    """Sizes are in rows. What a method does not use, it passes over. Raises: UsageError: a value is out of its range."""
 
     method: str = "leiden"
     """One of `METHODS`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hoptrail.retrieval.paths.boosted_trees import MOST_LEAVES, BoostedTrees
+from hoptrail.retrieval.paths.scoring import MOST_LEAVES, BoostedTrees
 
 
 def two_trees() -> BoostedTrees:

@@ -1,4 +1,6 @@
-"""Exact dense search: equal to the plain definition, ties by id."""
+"""Exact dense search: equal to the plain definition, ties by id. Hybrid search: the fusion of the two searches, though it reads
+the texts of what is left alone.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,8 @@ from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import IndexMismatch
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.units.dense import dense_search
-from hoptrail.retrieval.units.keyword import keyword_search
+from hoptrail.retrieval.rankings import convex_fusion, reciprocal_rank_fusion
+from hoptrail.retrieval.units.unit_search import HybridSearchSettings, dense_search, hybrid_search, keyword_search
 from hoptrail.types import Document, Usage
 from world import HashingEncoder, make_document, make_passage
 
@@ -88,3 +90,16 @@ def test_a11_a_model_or_dimension_changed_since_indexing_refuses_and_says_what_t
     with pytest.raises(IndexMismatch, match="Use encoder hashing, or index the documents into a new folder"):
         dense_search(corpus, "harbour", 3)
     assert len(keyword_search(corpus, "harbour", 3)) == 2
+
+
+@pytest.mark.parametrize("depth", [2, 3, 100])
+@pytest.mark.parametrize("fusion", ["convex", "rrf"])
+def test_it_is_the_fusion_of_both(
+    tmp_path: Path, encoder: HashingEncoder, documents: list[Document], fusion: str, depth: int
+) -> None:
+    corpus, question = publish(tmp_path, encoder, documents), "Which river flows through Wrenmouth?"
+    both = [search(corpus, question, depth) for search in (keyword_search, dense_search)]
+    fused = reciprocal_rank_fusion(both, 2, 60.0) if fusion == "rrf" else convex_fusion(both, (0.5, 0.5), 2, depth)
+    found = hybrid_search(corpus, question, 2, HybridSearchSettings(fusion=fusion, depth=depth))
+    assert len(found) == 2
+    assert found == fused

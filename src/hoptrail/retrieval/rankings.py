@@ -1,12 +1,26 @@
-"""Fuse rankings into one: by rank (reciprocal rank fusion), by score (convex combination) or interleaved."""
+"""Order hits, fuse rankings (by rank, by score or interleaved), and pack the best hits into a token budget."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from hoptrail.retrieval.ranking import ranked
-from hoptrail.types import Hit, Ranking, Unit
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.models.prompt_text import estimated_tokens
+from hoptrail.types import Hit, Kind, Ranking, Span, Unit
+
+
+def ranked(hits: Iterable[Hit], limit: int | None = None) -> Ranking:
+    """Hits in ranking order, at most `limit`; NaN counts as the lowest score."""
+    order = sorted(hits, key=lambda hit: (math.inf if math.isnan(hit.score) else -hit.score, hit.unit.id))
+    return tuple(order[:limit])
+
+
+def ranked_units(snapshot: Snapshot, kind: Kind, scores: Mapping[str, float], channel: str) -> Ranking:
+    """The units of a kind that have a score, by id, as hits."""
+    return ranked(Hit(unit, scores[unit.id], channel) for unit in snapshot.units(kind, scores.keys()))
+
 
 CHANNEL = "fused"
 
@@ -92,3 +106,28 @@ def _scores(ranking: Ranking) -> dict[str, float]:
 def _fuse(rankings: Sequence[Ranking], scores: Mapping[str, float], limit: int) -> Ranking:
     units = {hit.unit.id: hit.unit for ranking in rankings for hit in ranking}
     return ranked((Hit(unit, scores[name], CHANNEL) for name, unit in units.items()), limit)
+
+
+PARTIAL_KINDS = {Kind.SUMMARY, Kind.TRIPLE}
+"""Kinds of units that say little of what they were made from."""
+
+
+def pack(ranking: Ranking, tokens: int, *, repeats: bool = False) -> Ranking:
+    """Take hits in rank order until the budget is spent.
+
+    Skips hits that do not fit and, unless `repeats`, hits whose sources are all covered by earlier ones. Summaries and triples
+    cover nothing. The first hit is always taken, so that something is read.
+    """
+    packed: list[Hit] = []
+    covered: list[Span] = []
+    remaining = tokens
+    for hit in ranking:
+        cost = estimated_tokens(hit.unit.searchable)
+        is_repeat = all(any(span.covers(source) for span in covered) for source in hit.unit.sources)
+        if (is_repeat and not repeats) or (packed and cost > remaining):
+            continue
+        packed.append(hit)
+        if hit.unit.kind not in PARTIAL_KINDS:
+            covered += hit.unit.sources
+        remaining -= cost
+    return tuple(packed)
