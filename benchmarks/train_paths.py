@@ -3,14 +3,15 @@
     python -m benchmarks.train_paths [--work DIR] [--seed N] [--folds-only] [--judge A,B]
 
 Learns from the questions of musique_train and hotpotqa_train, over the merged corpora of all training sets (13,967 passages:
-what is learned over a set's own corpus fails over a larger one), and from pairs of questions about the folders in
-`training/written`, joined by `and`, each pair over its own folder. docs/decisions/paths.md says why. `--judge` names data sets on
-whose development questions, each over its own corpus, the finished scorer is measured.
+what is learned over a set's own corpus fails over a larger one), and from questions about the folders in `training/written`,
+each over its own folder: single ones, which one passage answers, and pairs joined by `and`, which need two. Half of the runs
+learn from the single ones, half from the pairs. docs/decisions/paths.md says why. `--judge` names data sets on whose development
+questions, each over its own corpus, the finished scorer is measured.
 
 The first stage predicts for every candidate whether it is gold, the second for every pair of the best whether both are; the third
 is the first with features from the pairs. A later stage learns from predictions of the earlier ones on held-out questions, in
-FOLDS folds; the recall printed for the training questions comes from the same folds. Each stage is the mean of ENSEMBLE runs with
-different seeds.
+FOLDS folds; the recall printed for the training questions comes from the same folds. Each stage is the mean of its runs, which
+have different seeds.
 
 Needs lightgbm. The vectors are those of the index, so another encoder needs another training; the same data, encoder and seed
 give the same trees. `--work DIR` keeps the merged corpus and the indexes (DIR/pool/index, DIR/NAME/index, DIR/written/NAME).
@@ -58,17 +59,17 @@ from training import written as written_folders
 TRAINING = ("musique_train", "hotpotqa_train")
 DISTRACTING = ("2wiki_train",)
 """Data sets whose passages are only searched."""
-JOINED = "joined"
-"""The name of the pairs of questions about folders, among the data sets."""
-JOINS = ("{one} and {other}?", "{one}, and {other}?", "{one} and {other}", "{one}? {Other}?")
-PAIRS = 40
-"""Pairs of questions a folder, each question of at most LONGEST characters."""
+SINGLE, JOINED = "single", "joined"
+"""The questions about folders, as data sets."""
+PER_FOLDER = 80
+"""Questions of each of these kinds about a folder; the parts of a joined one have less than LONGEST characters."""
+JOINS = ("{one} and {other}?", "{one}, and {other}?", "{one}? {Other}?", "{one} and {other}")
 LONGEST = 90
 MOST_STATING = 4
 """A quote that more candidates state is no evidence for a question."""
 FOLDS = 4
-ENSEMBLE = 9
-ROUNDS = 240
+RUNS = 3
+ROUNDS = 180
 PARAMETERS = {
     "objective": "binary",
     "num_leaves": scoring.MOST_LEAVES,
@@ -107,7 +108,10 @@ def training_examples(work: Path, seed: int) -> list[Example]:
         dataset = load_dataset(work / POOL, first_file(data_folder(name), QUESTION_FILES))
         found += examples(name, dataset, work / POOL / INDEX_FOLDER, seed)
     for folder in sorted(path for path in written_folders.FOLDER.iterdir() if path.is_dir()):
-        found += joined_examples(folder, work / written_folders.FOLDER.name / folder.name, seed)
+        corpus = opened_corpus(folder / "documents", work / written_folders.FOLDER.name / folder.name)
+        asked = asked_about(folder, seed)
+        found += folder_examples(SINGLE, corpus, [(one.question, (one.quote,)) for one in asked], seed)
+        found += folder_examples(JOINED, corpus, joined(asked, seed), seed)
     return found
 
 
@@ -129,36 +133,51 @@ def examples(name: str, dataset: Dataset, folder: Path, seed: int) -> list[Examp
     return found
 
 
-def joined_examples(folder: Path, index: Path, seed: int) -> list[Example]:
-    """`PAIRS` random pairs of a written folder's questions, joined; the candidates that state one of their quotes are gold."""
-    corpus = opened_corpus(folder / "documents", index)
-    draw = random.Random(seed)
+Asked = tuple[str, tuple[str, ...]]
+"""A question with its quotes: gold passages state one of them, and together all."""
+
+
+def asked_about(folder: Path, seed: int) -> list[written_folders.Question]:
+    """The questions that a written folder answers, in random order."""
     lines = (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()
     asked = [written_folders.Question(**json.loads(line)) for line in lines]
-    asked = [one for one in asked if one.kind == "span" and len(one.question) <= LONGEST]
-    draw.shuffle(asked)
+    asked = [one for one in asked if one.kind != "none"]
+    random.Random(seed).shuffle(asked)
+    return asked
+
+
+def joined(asked: Sequence[written_folders.Question], seed: int) -> Iterator[Asked]:
+    """Pairs of questions with short answers, as one question."""
+    draw = random.Random(seed)
+    short = [one for one in asked if one.kind == "span" and len(one.question) < LONGEST]
+    for one, other in zip(short[::2], short[1::2], strict=False):
+        first, second = (part.question.strip().rstrip("?") for part in (one, other))
+        words = {"one": first, "other": second[:1].lower() + second[1:], "Other": second}
+        yield draw.choice(JOINS).format(**words), (one.quote, other.quote)
+
+
+def folder_examples(name: str, corpus: Corpus, asked: Iterable[Asked], seed: int) -> list[Example]:
+    """The first `PER_FOLDER` of the questions whose quotes are stated by candidates."""
+    draw = random.Random(seed)
     found: list[Example] = []
-    for one, other in zip(asked[::2], asked[1::2], strict=False):
-        question = _joined(one.question, other.question, draw)
+    for question, quotes in asked:
         described = describe(corpus, question, CandidateSettings())
         if described is None:
             continue
         units = list(described.scores.graph.passages(described.candidates.rows).values())
-        stated = [_stating(question, units, quote) for quote in (one.quote, other.quote)]
-        if all(0 < states.sum() <= MOST_STATING for states in stated):
-            named = [tuple(str(at) for at in (0, 1) if stated[at][place]) or ("",) for place in range(len(units))]
-            fold = draw.randrange(FOLDS)
+        stated = np.array([_stating(question, units, quote) for quote in quotes])
+        if np.all((stated.sum(axis=1) > 0) & (stated.sum(axis=1) <= MOST_STATING)):
+            # Named by the quotes that they state, so that any of the passages that state a quote counts as evidence for it.
+            names = tuple(tuple(map(str, np.flatnonzero(states))) for states in stated.T)
+            supporting = frozenset(map(str, range(len(quotes))))
             found.append(
-                Example(JOINED, described, stated[0] | stated[1], fold, tuple(named), frozenset(("0", "1")), hops=2)
+                Example(
+                    name, described, np.logical_or.reduce(stated), draw.randrange(FOLDS), names, supporting, len(quotes)
+                )
             )
-        if len(found) == PAIRS:
+        if len(found) == PER_FOLDER:
             break
     return found
-
-
-def _joined(one: str, other: str, draw: random.Random) -> str:
-    one, other = one.strip().rstrip("?"), other.strip().rstrip("?")
-    return draw.choice(JOINS).format(one=one, other=other[0].lower() + other[1:], Other=other)
 
 
 def _stating(question: str, units: Sequence[Unit], quote: str) -> Booleans:
@@ -193,20 +212,29 @@ def learn(
     names: Sequence[str],
     values: Sequence[FloatMatrix],
     wanted: Sequence[Booleans],
-    folds: Sequence[int],
+    trained: Sequence[Example],
     seed: int,
 ) -> tuple[list[FloatMatrix], scoring.BoostedTrees]:
-    """The held-out predictions of a stage for each question, as probabilities; and the trees of all folds."""
+    """The held-out predictions of a stage for each question, as probabilities; and the trees of all folds.
+
+    `RUNS` boosters learn without the single questions about folders, and as many without the joined ones.
+    """
+    mixes = [[at for at, example in enumerate(trained) if example.data != without] for without in (SINGLE, JOINED)]
     predicted = [np.zeros(0, dtype=np.float32)] * len(values)
     for fold in range(FOLDS):
-        others = [at for at, own in enumerate(folds) if own != fold]
-        trees = gathered(names, fitted(stage, *_together(values, wanted, others), [seed]))
-        for at, own in enumerate(folds):
-            if own == fold:
+        others = [[at for at in mix if trained[at].fold != fold] for mix in mixes]
+        boosters = [one for mix in others for one in fitted(stage, *_together(values, wanted, mix), [seed])]
+        trees = gathered(names, boosters)
+        for at, example in enumerate(trained):
+            if example.fold == fold:
                 predicted[at] = trees.probabilities(values[at])
-    everything = _together(values, wanted, range(len(values)))
-    seeds = range(seed, seed + ENSEMBLE)
-    return predicted, gathered(names, fitted(stage, *everything, seeds))
+    starts = range(seed, seed + RUNS * len(mixes), RUNS)
+    boosters = [
+        one
+        for mix, start in zip(mixes, starts, strict=True)
+        for one in fitted(stage, *_together(values, wanted, mix), range(start, start + RUNS))
+    ]
+    return predicted, gathered(names, boosters)
 
 
 def _together(
@@ -269,18 +297,17 @@ def _not_above(threshold: float) -> np.float32:
 
 def train(trained: Sequence[Example], seed: int) -> tuple[scoring.PathScorer, list[FloatMatrix]]:
     """The scorer, and the held-out scores of each question."""
-    folds = [example.fold for example in trained]
     gold = [example.gold for example in trained]
     passages = [example.described.passages for example in trained]
-    first, passage = learn("passage", PASSAGE_FEATURES, passages, gold, folds, seed)
+    first, passage = learn("passage", PASSAGE_FEATURES, passages, gold, trained, seed)
     pairs = [
         example.described.pairs(scoring.best_places(scored), scored)
         for example, scored in zip(trained, first, strict=True)
     ]
     both = [known[pair.first] & known[pair.second] for known, pair in zip(gold, pairs, strict=True)]
-    paired, pair_trees = learn("pair", PAIR_FEATURES, [pair.values for pair in pairs], both, folds, seed)
+    paired, pair_trees = learn("pair", PAIR_FEATURES, [pair.values for pair in pairs], both, trained, seed)
     values = _linked(trained, first, pairs, paired)
-    last, linked = learn("linked", scoring.LINKED_FEATURES, values, gold, folds, seed)
+    last, linked = learn("linked", scoring.LINKED_FEATURES, values, gold, trained, seed)
     scores = [
         np.log(score / (1 - score)) + scoring.DIRECT * scoring.direct_share(example.described)
         for example, score in zip(trained, last, strict=True)
@@ -338,7 +365,7 @@ def main() -> None:
         trained = training_examples(work, options.seed)
         scorer, scores = train(trained, options.seed)
         held_out = [_by_score(one) for one in scores]
-        rows = [row for name in (*TRAINING, JOINED) for row in measured(name, trained, held_out)]
+        rows = [row for name in (*TRAINING, SINGLE, JOINED) for row in measured(name, trained, held_out)]
         for name in filter(None, options.judge.split(",")):
             judged = examples(name, load_dataset(data_folder(name)), work / name / INDEX_FOLDER, options.seed)
             orders = [
