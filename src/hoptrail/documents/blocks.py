@@ -248,9 +248,7 @@ def unpack(packed: str) -> tuple[Block, ...]:
 
 def unpack_for(text: str, packed: object) -> tuple[Block, ...]:
     """The blocks of `text` from untrusted input; empty for None.
-
-    Raises:
-        ValueError: `packed` is not packed blocks, or they do not tile the text.
+    Raises: ValueError: `packed` is not packed blocks, or they do not tile the text.
     """
     if packed is None:
         return ()

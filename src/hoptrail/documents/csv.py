@@ -28,9 +28,7 @@ _LONGEST_CELL = 20
 
 def parse_csv(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file into rows, numbered as in a spreadsheet.
-
-    Raises:
-        Unreadable: the bytes are not text, or there are more rows than the limit `rows`.
+    Raises: Unreadable: the bytes are not text, or there are more rows than the limit `rows`.
     """
     decoded = decode(data)
     text, declared = decoded.text, ""

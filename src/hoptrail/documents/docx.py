@@ -33,9 +33,7 @@ _HEADER_ROW = f"{NAMESPACE}trPr/{NAMESPACE}tblHeader"
 
 def parse_docx(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file: title (of its properties, else the first paragraph in the style Title) and blocks.
-
-    Raises:
-        Unreadable: it is not a Word file, damaged, beyond a limit, or has XML that is not safe to parse.
+    Raises: Unreadable: it is not a Word file, damaged, beyond a limit, or has XML that is not safe to parse.
     """
     from docx import Document
 

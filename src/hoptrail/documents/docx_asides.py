@@ -34,9 +34,7 @@ _ONES = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
 
 def insert_asides(document: WordDocument) -> None:
     """Put the text boxes, notes and comments of a document into its body.
-
-    Raises:
-        Unreadable: the notes or comments are damaged.
+    Raises: Unreadable: the notes or comments are damaged.
     """
     body = document.element.body
     last_after: dict[Any, Any] = {}

@@ -52,8 +52,7 @@ def parse_html(data: bytes, limits: ReadingLimits) -> Parsed:
 
     Meant to run in the child process: deep nesting takes the parser quadratic time.
 
-    Raises:
-        Unreadable: the page is not text, too large, too slow to parse by its shape, or the parser failed.
+    Raises: Unreadable: the page is not text, too large, too slow to parse by its shape, or the parser failed.
     """
     if len(data) > limits.text:
         raise Unreadable(f"is larger than {limits.text} bytes: split it, or raise the limit `text`")
@@ -65,18 +64,14 @@ def parse_html(data: bytes, limits: ReadingLimits) -> Parsed:
 
 def html_pieces(markup: str, *, lines: bool = False) -> list[Piece]:
     """The pieces of a page or a part of one. `lines`: the place of each piece is its line.
-
-    Raises:
-        Unreadable: see `html_tree`.
+    Raises: Unreadable: see `html_tree`.
     """
     return _pieces(html_tree(markup, lines=lines))
 
 
 def html_tree(markup: str, *, lines: bool = False) -> LexborHTMLParser:
     """Parse a page, or XML as one, into a tree. `lines` marks the lines in its texts, see `html_lines`.
-
-    Raises:
-        Unreadable: the markup would take too long to parse by its shape, or the parser failed.
+    Raises: Unreadable: the markup would take too long to parse by its shape, or the parser failed.
     """
     from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 

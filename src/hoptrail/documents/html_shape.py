@@ -32,11 +32,7 @@ _FOREIGN = ("svg", "math")
 
 
 def refuse_slow_markup(markup: str) -> None:
-    """Check the shape of a page.
-
-    Raises:
-        Unreadable: an element has too many attributes, or elements are nested too deep.
-    """
+    """Check the shape of a page. Raises: Unreadable: an element has too many attributes, or elements are nested too deep."""
     stack: list[str] = []
     opened: Counter[str] = Counter()
     for tag in _TAGS.finditer(markup):

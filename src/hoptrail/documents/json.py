@@ -12,9 +12,7 @@ from hoptrail.documents.records import record_pieces, title_of
 
 def parse_json(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file. The title is the `title` or `name` of the outermost object, if it has one.
-
-    Raises:
-        Unreadable: it is not text, not JSON, nested too deep, or beyond a limit.
+    Raises: Unreadable: it is not text, not JSON, nested too deep, or beyond a limit.
     """
     decoded = decode(data)
     try:

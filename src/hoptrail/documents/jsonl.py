@@ -48,9 +48,7 @@ class BadLine:
 
 def holds_records(path: Path, limits: ReadingLimits) -> bool:
     """Whether the first lines of a file are other records: JSON objects without a `text`.
-
-    Raises:
-        OSError: the file could not be opened or read.
+    Raises: OSError: the file could not be opened or read.
     """
     with path.open("rb") as stream:
         if stream.peek(2)[:2] == b"\x1f\x8b":
@@ -65,9 +63,7 @@ def holds_records(path: Path, limits: ReadingLimits) -> bool:
 
 def read_lines(path: Path, limits: ReadingLimits) -> Iterator[Line | BadLine]:
     """Yield the documents of a JSONL file, plain or gzipped (detected by content), and errors for the other lines.
-
-    Raises:
-        OSError: the file could not be opened or read.
+    Raises: OSError: the file could not be opened or read.
     """
     with path.open("rb") as raw:
         packed = raw.peek(2)[:2] == b"\x1f\x8b"

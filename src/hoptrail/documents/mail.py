@@ -45,11 +45,7 @@ _UNSHOWABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u
 
 
 def parse_mail(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse one mail: its subject is the title, its header has the date.
-
-    Raises:
-        Unreadable: it does not begin with a header.
-    """
+    """Parse one mail: its subject is the title, its header has the date. Raises: Unreadable: it does not begin with a header."""
     if not _HEADER_LINE.match(data.lstrip()):
         raise Unreadable("is not a mail: it does not begin with a header")
     reader = _Reader(limits)
@@ -60,9 +56,7 @@ def parse_mail(data: bytes, limits: ReadingLimits) -> Parsed:
 
 def parse_mbox(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file of mails, each under a heading with its subject; the date is that of the latest.
-
-    Raises:
-        Unreadable: it does not begin with a line `From `, or holds more mails than the limit `rows`.
+    Raises: Unreadable: it does not begin with a line `From `, or holds more mails than the limit `rows`.
     """
     starts = [separator.start() for separator in _SEPARATOR.finditer(data) if _begins_mail(data, separator)]
     if not starts or data[: starts[0]].strip():

@@ -38,9 +38,7 @@ _CALLOUT = re.compile(r"\[!(\w+)\][-+]?\s*")
 
 def parse_markdown(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file: title (of the front matter, else the first heading), date (of the front matter) and blocks.
-
-    Raises:
-        Unreadable: the bytes are not text, or nested too deep.
+    Raises: Unreadable: the bytes are not text, or nested too deep.
     """
     decoded = decode(data)
     front = front_matter(decoded.text)
@@ -51,11 +49,7 @@ def parse_markdown(data: bytes, limits: ReadingLimits) -> Parsed:
 
 
 def markdown_pieces(text: str) -> list[Piece]:
-    """The pieces of a Markdown text within another format, without front matter.
-
-    Raises:
-        Unreadable: it is nested too deep.
-    """
+    """The pieces of a Markdown text within another format, without front matter. Raises: Unreadable: it is nested too deep."""
     return list(_Reader(0).read(_tokens(text)))
 
 

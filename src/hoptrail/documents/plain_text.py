@@ -179,8 +179,7 @@ def parse_plain(data: bytes, _limits: ReadingLimits) -> Parsed:
     The title is the first heading if it starts the text and is the only one of level 1, else empty. The date of a changelog is
     that of its first entry, the latest.
 
-    Raises:
-        Unreadable: the bytes are not text.
+    Raises: Unreadable: the bytes are not text.
     """
     decoded = decode(data)
     entries = entries_of(decoded.text)

@@ -30,9 +30,7 @@ def title_of(value: object) -> str:
 
 def record_pieces(value: object, limits: ReadingLimits, level: int = 1) -> Iterator[Piece]:
     """Yield the pieces of a value of any shape; its headings begin at `level`.
-
-    Raises:
-        Unreadable: more records or values than the limit `rows` allows.
+    Raises: Unreadable: more records or values than the limit `rows` allows.
     """
     yield from _Rendering(limits).pieces(value, "", level)
 

@@ -108,11 +108,7 @@ def row_piece(headers: Sequence[str], cells: Sequence[str], place: str = "") -> 
 
 
 def bounded(rows: Iterable[Row], limits: ReadingLimits) -> Iterator[Row]:
-    """Yield the rows.
-
-    Raises:
-        Unreadable: there are more rows than the limit `rows`.
-    """
+    """Yield the rows. Raises: Unreadable: there are more rows than the limit `rows`."""
     for number, row in enumerate(rows, 1):
         if number > limits.rows:
             raise Unreadable(f"has more than {limits.rows} rows: split it, or raise the limit `rows`")

@@ -37,9 +37,7 @@ _CELLS_PER_ROW = 100
 
 def parse_xlsx(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a workbook: title (of its properties), and each sheet as a heading with its rows.
-
-    Raises:
-        Unreadable: it is not an Excel file, damaged, encrypted, beyond a limit, or has XML that is not safe to parse.
+    Raises: Unreadable: it is not an Excel file, damaged, encrypted, beyond a limit, or has XML that is not safe to parse.
     """
     from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 

@@ -49,9 +49,7 @@ _Loader.add_multi_constructor("", _untagged)
 
 def parse_yaml(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file. The title is the `title` or `name` of the first document, if it has one.
-
-    Raises:
-        Unreadable: it is not text, not YAML, nested too deep, or beyond a limit.
+    Raises: Unreadable: it is not text, not YAML, nested too deep, or beyond a limit.
     """
     decoded = decode(data)
     try:

@@ -50,9 +50,7 @@ class Objects:
 
     def get_version(self, name: str, other_than: UpdateVersion | None = None) -> tuple[bytes, UpdateVersion] | None:
         """An object and its version; None where there is none.
-
-        Raises:
-            Unchanged: its version is still `other_than`; the object was not sent.
+        Raises: Unchanged: its version is still `other_than`; the object was not sent.
         """
         import obstore
         from obstore.exceptions import NotFoundError, NotModifiedError
@@ -79,9 +77,7 @@ class Objects:
 
     def replace(self, name: str, content: bytes, version: UpdateVersion | None) -> None:
         """Write an object only if it still has this version, or (None) does not exist.
-
-        Raises:
-            Outdated: it does not. (Also if this write took effect and the response was lost.)
+        Raises: Outdated: it does not. (Also if this write took effect and the response was lost.)
         """
         import obstore
         from obstore.exceptions import AlreadyExistsError, PreconditionError

@@ -140,9 +140,7 @@ def _pieces(file: BinaryIO, size: int) -> Iterator[bytes]:
 
 def _put_manifest(objects: Objects, manifest: Manifest, version: UpdateVersion | None) -> None:
     """Write the manifest, and check that the store refuses a conditional write whose condition does not hold.
-
-    Raises:
-        StorageError: it does not, so two publishers could both seem to win.
+    Raises: StorageError: it does not, so two publishers could both seem to win.
     """
     name = object_of(manifest.name)
     objects.put(name, manifest.content)

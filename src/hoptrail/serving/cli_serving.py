@@ -91,9 +91,7 @@ def serve(
 
 def _indexes(unnamed: list[str], entries: list[str], settings: Path | None, language: str | None) -> dict[str, Index]:
     """The indexes to serve, by workspace name; if none is given, that of the current folder or of one above it.
-
-    Raises:
-        UsageError: there is none, an entry is not `NAME=INDEX`, or a name occurs twice.
+    Raises: UsageError: there is none, an entry is not `NAME=INDEX`, or a name occurs twice.
     """
     if not unnamed and not entries and (found := find_index()) is not None:
         unnamed = [str(found)]

@@ -108,9 +108,7 @@ def _chat_checks(chat: PaidChat, settings: ChatSettings) -> Iterator[Check]:
 
 def _faults(chat: UncachedChat, settings: ChatSettings, rung: Rung) -> list[str]:
     """The faults of the trial tasks in this form, sent as `ask` sends them; empty if each reply is usable.
-
-    Raises:
-        EndpointUnreached, EndpointRefused, EndpointBusy, BudgetExhausted: no other form would work either.
+    Raises: EndpointUnreached, EndpointRefused, EndpointBusy, BudgetExhausted: no other form would work either.
     """
     language = ChatLanguage(chat, replace(settings, structured=rung.value))
     faults = []

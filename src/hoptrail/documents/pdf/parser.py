@@ -61,8 +61,7 @@ def parse_pdf(data: bytes, limits: ReadingLimits) -> Parsed:
     Pages that cannot be read are left out and named in the notes. The notes also count the pages without text, because nobody
     notices scanned pages among others.
 
-    Raises:
-        Unreadable: it is damaged, encrypted, without text, or beyond a limit.
+    Raises: Unreadable: it is damaged, encrypted, without text, or beyond a limit.
     """
     if b"%PDF-" not in data[:1024]:
         raise Unreadable("is not a PDF file: it does not begin with %PDF-")

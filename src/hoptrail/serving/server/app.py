@@ -48,8 +48,7 @@ def create_app(
     `warm` opens what questions need in the background at the start. `agents_may_change` offers agents the tools that add and
     remove documents.
 
-    Raises:
-        UsageError: no workspace, or two of one name or folder; an invalid host name; a key with an unknown label.
+    Raises: UsageError: no workspace, or two of one name or folder; an invalid host name; a key with an unknown label.
     """
     services = services_for(workspaces, limits or ServerLimits())
 

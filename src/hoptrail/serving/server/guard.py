@@ -102,9 +102,7 @@ class Guard:
 
     def _authorised(self, scope: Scope) -> tuple[str, ...]:
         """The workspaces that the request may use.
-
-        Raises:
-            Refusal: wrong host, foreign origin, no key, wrong key, or a declared body length above the limit.
+        Raises: Refusal: wrong host, foreign origin, no key, wrong key, or a declared body length above the limit.
         """
         if len(scope["headers"]) > MOST_HEADERS:
             raise Refusal(431, "too_large", "The request has too many headers.", "Send fewer.")
@@ -195,9 +193,7 @@ def is_loopback(host: str) -> bool:
 
 def host_name(given: str) -> str:
     """A host name or address in the form that requests have.
-
-    Raises:
-        UsageError: it is not a bare name or address, without scheme, port or path.
+    Raises: UsageError: it is not a bare name or address, without scheme, port or path.
     """
     name = given.lower().removeprefix("[").removesuffix("]")
     try:

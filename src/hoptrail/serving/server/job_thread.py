@@ -47,9 +47,7 @@ class FairQueue:
 
     def first(self, timeout: float | None) -> Job | None:
         """The next job, which stays in the queue; None once the queue is closed.
-
-        Raises:
-            Empty: nothing came within `timeout` seconds.
+        Raises: Empty: nothing came within `timeout` seconds.
         """
         with self._changed:
             if not self._changed.wait_for(lambda: self._closed or bool(self._waiting), timeout):

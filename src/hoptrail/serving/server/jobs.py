@@ -35,9 +35,7 @@ class Jobs:
 
     def keep(self, name: str, content: BinaryIO) -> Upload:
         """Store a file to be added, if necessary in place of uploads of cancelled jobs.
-
-        Raises:
-            Refusal: its format is not supported, or too much is waiting.
+        Raises: Refusal: its format is not supported, or too much is waiting.
         """
         while True:
             try:
@@ -108,9 +106,7 @@ class Jobs:
 
     def resume(self, name: str) -> Job:
         """Continue a job that was stopped or failed.
-
-        Raises:
-            Refusal: there is no such job, it is not over, or nothing of it is left to do.
+        Raises: Refusal: there is no such job, it is not over, or nothing of it is left to do.
         """
         job = self.get(name)
         with self._book.lock:
@@ -128,11 +124,7 @@ class Jobs:
         return job
 
     def discard(self, name: str) -> Job:
-        """Forget a job, and its uploads that are not indexed.
-
-        Raises:
-            Refusal: there is no such job, or it is running.
-        """
+        """Forget a job, and its uploads that are not indexed. Raises: Refusal: there is no such job, or it is running."""
         job = self.get(name)
         with self._book.lock:
             if job.state is State.INDEXING or (job.state is State.WAITING and job.begun):

@@ -95,9 +95,7 @@ class Caller:
 
     async def wait(self, work: Callable[[Patience], T], language: str | None = None) -> T:
         """The result of `work`, which runs in a thread as long as the caller waits.
-
-        Raises:
-            Refusal: too many questions at once, the caller disconnected, or it took too long.
+        Raises: Refusal: too many questions at once, the caller disconnected, or it took too long.
         """
         desk, computes = self.served.desk, computes_here(self.place.workspace, language)
         if self.request is not None:

@@ -81,9 +81,7 @@ class ChatRequest(OpenRequest):
 
 def question_in(messages: Sequence[Message], field_name: str) -> str:
     """The text of the user's last message; `field_name` names the field of the messages in errors.
-
-    Raises:
-        Refusal: there is none, it is too long, or it is not text.
+    Raises: Refusal: there is none, it is too long, or it is not text.
     """
     content = next((message.content for message in reversed(messages) if message.role == "user"), None)
     parts = [Part(type="text", text=content)] if isinstance(content, str) else content or []

@@ -69,9 +69,7 @@ class Claims:
     @contextmanager
     def preparing(self) -> Iterator[None]:
         """Held while uploads are prepared and indexed: one process at a time, since only one can write to the index.
-
-        Raises:
-            IndexBusy: another process holds it.
+        Raises: IndexBusy: another process holds it.
         """
         try:
             with FileLock(self._lock_of("preparing"), timeout=0):

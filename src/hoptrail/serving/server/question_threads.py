@@ -193,9 +193,7 @@ class Desk:
     ) -> tuple[asyncio.Future[T], Patience]:
         """Queue `work` for a thread; it is called with the `Patience` that stops it. Work that `computes` takes turns with other
         clients; work that waits for a model elsewhere does not.
-
-        Raises:
-            Refusal: the queue of this client is full, or the server is stopping.
+        Raises: Refusal: the queue of this client is full, or the server is stopping.
         """
         self.check(client)
         if self._closed:
@@ -218,9 +216,7 @@ class Desk:
 
     async def wait_for(self, request: Request, work: Callable[[Patience], T], *, computes: bool = True) -> T:
         """The result of `work`, as long as the client stays connected.
-
-        Raises:
-            Refusal: as `hand_in`; or the client disconnected; or it took too long.
+        Raises: Refusal: as `hand_in`; or the client disconnected; or it took too long.
         """
         future, patience = self.hand_in(work, request.state.client, computes=computes)
         disconnected = asyncio.ensure_future(_disconnected(request))

@@ -169,9 +169,7 @@ async def _from_json(body: bytes, here: Place, most: int) -> tuple[list[Upload],
 
 async def _keep(here: Place, files: Sequence[tuple[str, Any]]) -> tuple[list[Upload], dict[str, str]]:
     """Store files as uploads. Returns the uploads, and the refused files (name to reason).
-
-    Raises:
-        Refusal: no file has a supported format, or together they are too large; then none is stored.
+    Raises: Refusal: no file has a supported format, or together they are too large; then none is stored.
     """
     uploads: list[Upload] = []
     refused: dict[str, str] = {}

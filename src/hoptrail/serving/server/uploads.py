@@ -87,9 +87,7 @@ class Uploads:
 
     def keep(self, name: str, content: BinaryIO) -> Upload:
         """Store a file under a new id. `settle` syncs its name in the folder.
-
-        Raises:
-            Refusal: its format is not supported, or too much is waiting.
+        Raises: Refusal: its format is not supported, or too much is waiting.
         """
         ending = ending_of(name)
         stem = name[: len(name) - len(ending)]
@@ -139,9 +137,7 @@ class Uploads:
     def prepare(self, upload: Upload, seconds: int) -> tuple[Mapping[str, str], tuple[str, ...]]:
         """Parse an upload into JSON lines, within `seconds`. Returns the ids of its documents by source, and notes on what could
         not be read.
-
-        Raises:
-            DocumentError: nothing in it could be read; its reason may be shown to clients.
+        Raises: DocumentError: nothing in it could be read; its reason may be shown to clients.
         """
         path, reading = self.prepared(upload), replace(self._reading, parsing_seconds=seconds)
         failures: list[DocumentError] = []
@@ -185,9 +181,7 @@ class Uploads:
     @contextmanager
     def preparing(self) -> Iterator[None]:
         """Held while uploads are prepared and indexed; their JSON lines are removed afterwards.
-
-        Raises:
-            IndexBusy: another process holds it.
+        Raises: IndexBusy: another process holds it.
         """
         with self.claims.preparing():
             self._clear_prepared()

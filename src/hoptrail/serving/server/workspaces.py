@@ -92,9 +92,7 @@ class Workspace:
     @contextmanager
     def reading(self) -> Iterator[Snapshot]:
         """The visible part of the last commit, open until the end of `with`. The index must not be empty.
-
-        Raises:
-            IndexUnavailable: the index cannot be used.
+        Raises: IndexUnavailable: the index cannot be used.
         """
         with self.index.reading(self.index.view(labels=self.labels)) as snapshot:
             yield snapshot
@@ -111,17 +109,13 @@ class Workspace:
 
     def clean(self) -> bool:
         """Erase removed text from every file. Returns False while another process still reads an earlier state.
-
-        Raises:
-            IndexBusy: another process is writing.
+        Raises: IndexBusy: another process is writing.
         """
         return self.is_empty or self.index.clean()
 
     def warm(self) -> None:
         """Load what the default recipe needs into memory, by a search that costs nothing.
-
-        Raises:
-            HoptrailError: the index, the encoder or the language of the settings cannot be opened.
+        Raises: HoptrailError: the index, the encoder or the language of the settings cannot be opened.
         """
         self.language(None)
         self.index.encoder.encode(["ready"])
@@ -157,10 +151,8 @@ class Workspace:
         documents: Collection[str] = (),
     ) -> Recipe:
         """A recipe over the current corpus, or over only `documents` (ids) of it.
-
-        Raises:
-            Refusal: there is no such recipe, its structures are not built here, none of the documents is here, or `as_of` is not
-                a date.
+        Raises: Refusal: there is no such recipe, its structures are not built here, none of the documents is here, or `as_of` is
+        not a date.
         """
         name = name or self.index.settings.recipe
         corpus = self.corpus(as_of, documents)
@@ -226,9 +218,7 @@ _contents = cached_per_snapshot(contents_of)
 
 def limited(workspace: Workspace, labels: frozenset[str] | None) -> Workspace:
     """The same workspace restricted to documents with one of these labels; None: not restricted.
-
-    Raises:
-        UsageError: there is no such label.
+    Raises: UsageError: there is no such label.
     """
     if labels is None:
         return workspace
@@ -245,9 +235,7 @@ def _by_title(snapshot: Snapshot) -> Sequence[DocumentSummary]:
 
 def by_name(workspaces: Sequence[Workspace]) -> dict[str, Workspace]:
     """The workspaces of a server, by name.
-
-    Raises:
-        UsageError: there is none, a name is invalid, or two have one name or folder.
+    Raises: UsageError: there is none, a name is invalid, or two have one name or folder.
     """
     named = {workspace.name: workspace for workspace in workspaces}
     if not workspaces or len(named) != len(workspaces):
