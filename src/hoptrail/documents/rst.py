@@ -250,10 +250,7 @@ class _Reader:
         ((nodes.literal_block, nodes.doctest_block, nodes.math_block), _literal),
         ((nodes.system_message,), _error),
         ((nodes.line_block,), _lines),
-        (
-            (nodes.bullet_list, nodes.enumerated_list, nodes.definition_list, nodes.field_list, nodes.option_list),
-            _list,
-        ),
+        ((nodes.bullet_list, nodes.enumerated_list, nodes.definition_list, nodes.field_list, nodes.option_list), _list),
         ((nodes.list_item, nodes.definition, nodes.field_body, nodes.description), _item),
         ((nodes.term, nodes.field_name, nodes.option_group), _term),
         ((nodes.block_quote,), _quote),

@@ -301,8 +301,7 @@ def recipes(as_json: AsJson = False) -> None:
 
 @app.command(rich_help_panel=UPKEEP)
 def replies(
-    folder: IndexFolder,
-    out: Annotated[Path, typer.Option("--out", metavar="FILE.jsonl", help="The file to write.")],
+    folder: IndexFolder, out: Annotated[Path, typer.Option("--out", metavar="FILE.jsonl", help="The file to write.")]
 ) -> None:
     """Write the chat model's replies stored in an index as a recording, for `--language replay:FILE`."""
     from hoptrail.models.recording import write_recording

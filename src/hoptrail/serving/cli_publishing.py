@@ -40,8 +40,7 @@ def publish(
 
 
 def backup(
-    to: Annotated[Path, typer.Argument(metavar="TO", help="A new or empty folder.")],
-    folder: IndexFolder,
+    to: Annotated[Path, typer.Argument(metavar="TO", help="A new or empty folder.")], folder: IndexFolder
 ) -> None:
     """Copy the last commit of an index into a folder, while others read and write it."""
     from hoptrail.corpus.copying import copy_index

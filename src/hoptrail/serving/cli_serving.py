@@ -53,14 +53,12 @@ def serve(
     where: Served = None,
     folder: Annotated[str | None, typer.Option("--index", metavar="INDEX", help="The same as FOLDER.")] = None,
     workspaces: Annotated[
-        list[str] | None,
-        typer.Option("--workspace", metavar="NAME=INDEX", help="A named index; may be repeated."),
+        list[str] | None, typer.Option("--workspace", metavar="NAME=INDEX", help="A named index; may be repeated.")
     ] = None,
     host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port.")] = 8765,
     names: Annotated[
-        list[str] | None,
-        typer.Option("--name", metavar="NAME,...", help="Further host names of this server."),
+        list[str] | None, typer.Option("--name", metavar="NAME,...", help="Further host names of this server.")
     ] = None,
     key_file: Annotated[Path | None, typer.Option("--key-file", metavar="FILE", help="Lines `WORKSPACE KEY`.")] = None,
     recipes: BuiltFor = None,

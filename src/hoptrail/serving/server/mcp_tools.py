@@ -243,13 +243,7 @@ TOOLS = (
         shapes.Explained,
         explain,
     ),
-    AgentTool(
-        "status",
-        "List documents, usable recipes and latest jobs.",
-        shapes.NoArguments,
-        shapes.Status,
-        status,
-    ),
+    AgentTool("status", "List documents, usable recipes and latest jobs.", shapes.NoArguments, shapes.Status, status),
     AgentTool(
         "add",
         "Index texts as documents; a text replaces an earlier one of the same title.",
