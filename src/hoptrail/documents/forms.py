@@ -47,8 +47,8 @@ FORMS = (
     Form("pptx", (".pptx",), "pptx:parse_pptx", packed=True),
     Form("mail", (".eml",), "mail:parse_mail", packed=True),
     Form("mbox", (".mbox",), "mail:parse_mbox", packed=True),
-    Form(JSON, (".json",), "json:parse_json"),
-    Form("yaml", (".yaml", ".yml"), "yaml:parse_yaml"),
+    Form(JSON, (".json",), "records:parse_json"),
+    Form("yaml", (".yaml", ".yml"), "records:parse_yaml"),
     Form(JSONL, (".jsonl", ".jsonl.gz")),
 )
 

@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import Unreadable, decode
-from hoptrail.documents.html_lines import marked, parted
-from hoptrail.documents.html_shape import refuse_slow_markup
+from hoptrail.documents.html_markup import marked, parted, refuse_slow_markup
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.lists import Lists
-from hoptrail.documents.tables import Table, TableCell, span_of
+from hoptrail.documents.markup import Lists, Table, TableCell, span_of
 from hoptrail.text.dates import find_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
@@ -70,7 +68,7 @@ def html_pieces(markup: str, *, lines: bool = False) -> list[Piece]:
 
 
 def html_tree(markup: str, *, lines: bool = False) -> LexborHTMLParser:
-    """Parse a page, or XML as one, into a tree. `lines` marks the lines in its texts, see `html_lines`.
+    """Parse a page, or XML as one, into a tree. `lines` marks the lines in its texts, see `html_markup`.
     Raises: Unreadable: the markup would take too long to parse by its shape, or the parser failed.
     """
     from selectolax.lexbor import LexborHTMLParser, SelectolaxError

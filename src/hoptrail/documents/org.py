@@ -14,9 +14,7 @@ from dataclasses import replace
 from hoptrail.documents.blocks import Parsed, Piece, assemble, first_heading
 from hoptrail.documents.decoding import decode
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.lists import Lists
-from hoptrail.documents.tables import Table, TableCell
-from hoptrail.documents.wrapping import unwrapped
+from hoptrail.documents.markup import Lists, Table, TableCell, unwrapped
 from hoptrail.text.dates import find_date
 from hoptrail.types import BlockKind
 

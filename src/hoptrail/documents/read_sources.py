@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from hoptrail.documents.blocks import Parsed, ends_within, pack
-from hoptrail.documents.child_parsing import Parsing, TookTooLong
+from hoptrail.documents.child import Parsing, TookTooLong
 from hoptrail.documents.decoding import Unreadable, cleaned
 from hoptrail.documents.doubts import doubts
 from hoptrail.documents.file_contents import (

@@ -18,9 +18,7 @@ from docutils.parsers.rst.languages import en
 from hoptrail.documents.blocks import Parsed, Piece, assemble, first_heading
 from hoptrail.documents.decoding import Unreadable, decode
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.lists import Lists
-from hoptrail.documents.tables import Table, TableCell
-from hoptrail.documents.wrapping import unwrapped
+from hoptrail.documents.markup import Lists, Table, TableCell, unwrapped
 from hoptrail.text.dates import find_date
 from hoptrail.text.lexicon import word_set
 from hoptrail.types import BlockKind

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from hoptrail.corpus.places import index_folder
-from hoptrail.publishing.collecting import KEEP_HOURS
+from hoptrail.publishing.sending import KEEP_HOURS
+from hoptrail.publishing.sending import publish as send
 from hoptrail.serving.options import IndexFolder, console_of
 
 
@@ -24,8 +25,6 @@ def publish(
     ] = False,
 ) -> None:
     """Publish the last commit of an index to an object store; only changes are sent."""
-    from hoptrail.publishing.sending import publish as send
-
     done = send(folder, address, keep_hours=keep_hours, afresh=afresh)
     if done.sent_bytes:
         message = (

@@ -16,7 +16,6 @@ from hoptrail.types import Answer, Cited, Evidence, Hit, Hop, Ranking, Statement
 if TYPE_CHECKING:
     from hoptrail.index_contents import Contents
 
-
 _LINE = re.compile(r"(?P<path>.*?\.jsonl(\.gz)?)#(?P<line>.*)", re.DOTALL | re.IGNORECASE)
 """Only the sources of JSONL files name a line; any other # is part of a file or folder name."""
 

@@ -32,7 +32,6 @@ QUESTIONS = 100
 _ENDPOINT_ERRORS = (EndpointUnreached, EndpointRefused, Interrupted)
 """Errors that do not depend on the form of the reply."""
 
-
 _OTHERS = "not needed as long as another form works: `ask` uses the first that does"
 _NONE = "if no form works, the model is too small for this, or it is not a chat model: name another one"
 _STORY = "Ada Lunt was an engineer. She was born in Wrenmouth and built bridges."

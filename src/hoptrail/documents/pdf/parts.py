@@ -14,8 +14,7 @@ from statistics import median
 
 from hoptrail.documents.pdf.fragments import Fragment
 from hoptrail.documents.pdf.layout import Column, Line, columns_of
-from hoptrail.documents.pdf.page_tables import Cells, aligned_tables
-from hoptrail.documents.pdf.rules import Grid
+from hoptrail.documents.pdf.tables import Cells, Grid, aligned_tables
 from hoptrail.types import BlockKind
 
 LARGER = 1.12

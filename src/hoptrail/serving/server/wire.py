@@ -39,7 +39,6 @@ AsOf = Annotated[
     ),
 ]
 
-
 Asked = Annotated[str, Field(min_length=1, max_length=QUESTION_LIMIT)]
 
 
