@@ -28,7 +28,6 @@ from hoptrail.serving import (
     cli_comparing,
     cli_evaluation,
     cli_publishing,
-    cli_reproducing,
     cli_serving,
     contract,
     render,
@@ -266,7 +265,7 @@ app.command(rich_help_panel=EVALUATION)(cli_evaluation.evaluate)
 app.command(rich_help_panel=EVALUATION)(cli_evaluation.score)
 app.command(rich_help_panel=EVALUATION)(cli_comparing.compare)
 app.command(rich_help_panel=EVALUATION)(cli_comparing.errors)
-app.command(rich_help_panel=RESEARCH)(cli_reproducing.reproduce)
+app.command(rich_help_panel=RESEARCH)(cli_comparing.reproduce)
 app.add_typer(cli_comparing.trail, name="trail", rich_help_panel=EVALUATION)
 app.add_typer(cli_evaluation.probe, name="probe", rich_help_panel=RESEARCH)
 app.command(rich_help_panel=UPKEEP)(cli_publishing.publish)

@@ -126,7 +126,7 @@ def _following(workspace: Workspace, documents: str | None, host: str, port: int
     if documents is None:
         yield
         return
-    from hoptrail.serving.server.folder import watched_folder
+    from hoptrail.serving.server.workspaces import watched_folder
 
     _open_page(host, port)
     with watched_folder(workspace, Path(documents).expanduser(), _print_report):

@@ -14,7 +14,6 @@ from hoptrail.errors import HoptrailError
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server import (
     openai_routes,
-    page_files,
     refusals,
     routes_answering,
     routes_documents,
@@ -75,7 +74,7 @@ def create_app(
         lifespan=lifespan,
     )
     app.state.services = services
-    app.state.page = page_files.read_page()
+    app.state.page = routes_status.read_page()
     refusals.install(app)
     access = _access(hosts, services, keys or Keys())
     app.add_middleware(Guard, access=access, limits=services.limits, metrics=services.metrics)
@@ -83,7 +82,6 @@ def create_app(
     app.include_router(routes_answering.router)
     app.include_router(routes_documents.router)
     app.include_router(openai_routes.router)
-    app.include_router(page_files.router)
     if find_spec("mcp") is None:
         log.info("the extra mcp is not installed: agents are not served")
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from io import BytesIO
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -102,12 +103,12 @@ def question_of(asked: Question | Search) -> str:
         raise not_valid("question: it is empty.", "Ask something.") from None
 
 
-def as_line(text: Text) -> bytes:
-    """A document as a line of a JSONL file. Only lone surrogates, which are not UTF-8, are escaped: escaping all non-ASCII
-    characters would make texts in most scripts several times longer.
+def as_file(text: Text) -> tuple[str, BytesIO]:
+    """A document as a JSONL file of one line: its name and content. Only lone surrogates, which are not UTF-8, are escaped:
+    escaping all non-ASCII characters would make texts in most scripts several times longer.
     """
     line = json.dumps({"id": text.title, "title": text.title, "text": text.text}, ensure_ascii=False)
-    return line.encode("utf-8", "backslashreplace")
+    return f"{text.title}.jsonl", BytesIO(line.encode("utf-8", "backslashreplace"))
 
 
 def contents_json(contents: Contents) -> JsonObject:
