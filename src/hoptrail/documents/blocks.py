@@ -65,10 +65,9 @@ def assemble(
     largest: int | None = None,
     dated: tuple[str, str] = ("", ""),
 ) -> Parsed:
-    """Assemble pieces in order; pieces without text are skipped. `notes` may grow while the pieces are taken.
-
-    `largest`: stop once the text has more characters. The caller is expected to refuse such a text. `dated`: the date of the file
-    and its origin, which counts only with a date.
+    """Assemble pieces in order; pieces without text are skipped. `notes` may grow while the pieces are taken. `largest`: stop
+    once the text has more characters. The caller is expected to refuse such a text. `dated`: the date of the file and its origin,
+    which counts only with a date.
     """
     writer = _Writer()
     for piece in pieces:

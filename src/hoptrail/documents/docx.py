@@ -68,7 +68,7 @@ def _pieces(document: WordDocument, styles: Styles) -> Iterator[Piece]:
     for block in _within(document.element.body, _PARAGRAPH, _TABLE):
         role = styles.role(block) if block.tag == _PARAGRAPH else Role(BlockKind.ROW)
         text = _paragraph(block) if block.tag == _PARAGRAPH else ""
-        aside = place_of_aside(block)
+        aside = block.get(_PLACE, "")
         paragraphs += bool(text.strip()) and not aside
         if role.kind is BlockKind.CODE:
             place = place if code else f"paragraph {paragraphs}"
@@ -82,7 +82,8 @@ def _pieces(document: WordDocument, styles: Styles) -> Iterator[Piece]:
             tables += 1
             yield from _table(block, tables)
         else:
-            yield Piece(role.kind, tidied(text) if aside else text, role.level, role.ordered, place=place)
+            text = _NUMBER.sub(r"\1 ", text.strip()) if aside else text
+            yield Piece(role.kind, text, role.level, role.ordered, place=place)
     if code:
         yield Piece(BlockKind.CODE, "\n".join(code), place=place)
 
@@ -92,7 +93,7 @@ def _asides_after_lists(pieces: Iterator[Piece]) -> Iterator[Piece]:
     waiting: list[Piece] = []
     before_list = False
     for piece in pieces:
-        if is_place_of_aside(piece.place):
+        if piece.place.startswith(_ASIDES):
             waiting.append(piece)
         else:
             if piece.kind is not BlockKind.ITEM:
@@ -166,6 +167,8 @@ _CHOICE, _FALLBACK = (f"{_COMPATIBILITY}{tag}" for tag in ("Choice", "Fallback")
 _UNREAD = {f"{NAMESPACE}{tag}" for tag in ("del", "moveFrom")}
 """Elements of deleted text. Asides referred to there are not read either."""
 _PLACE = "place-of-aside"
+_ASIDES = ("footnote ", "endnote ", "comment ", "text box ")
+"""How the places of asides begin."""
 _NUMBER = re.compile(r"^(\[\w+\])\s+")
 _TENS = ("", "x", "xx", "xxx", "xl", "l", "lx", "lxx", "lxxx", "xc")
 _ONES = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
@@ -204,22 +207,6 @@ def _text_boxes(body: Any) -> list[Any]:
             fallback.getparent().remove(fallback)
     boxes = ((box, {element.tag for element in box.iterancestors()}) for box in body.iter(_BOX))
     return [box for box, around in boxes if around.isdisjoint(_UNREAD) and _PARAGRAPH in around]
-
-
-def place_of_aside(block: Any) -> str:
-    """The place of an aside (`footnote 1`, `comment 1`, `text box 1`, ...); empty for blocks of the body."""
-    place: str = block.get(_PLACE, "")
-    return place
-
-
-def is_place_of_aside(place: str) -> bool:
-    """Whether a place is that of an aside."""
-    return place.startswith(("footnote ", "endnote ", "comment ", "text box "))
-
-
-def tidied(text: str) -> str:
-    """The text of an aside without outer white space, and with one space after the number of a note."""
-    return _NUMBER.sub(r"\1 ", text.strip())
 
 
 def _references(document: WordDocument, kind: str) -> list[tuple[Any, Any]]:

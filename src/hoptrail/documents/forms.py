@@ -20,10 +20,8 @@ TEXT, PDF, JSON, JSONL = "text", "pdf", "json", "jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A file format.
-
-    `parser` is `module:function` within this package, imported by the parsing process; JSONL has none, because a file gives many
-    documents. `packed` files are archives or binary, and may be larger than text.
+    """A file format. `parser` is `module:function` within this package, imported by the parsing process; JSONL has none, because
+    a file gives many documents. `packed` files are archives or binary, and may be larger than text.
     """
 
     name: str

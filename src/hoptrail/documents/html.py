@@ -44,12 +44,8 @@ _DATES = (
 
 def parse_html(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a page: title (`title`, else the first `h1`), date (`meta`, else that of the only `time`) and blocks with their
-    lines.
-
-    If `title` is a heading followed by a separator and the name of a site, the heading is the title.
-
-    Meant to run in the child process: deep nesting takes the parser quadratic time.
-
+    lines. If `title` is a heading followed by a separator and the name of a site, the heading is the title. Meant to run in the
+    child process: deep nesting takes the parser quadratic time.
     Raises: Unreadable: the page is not text, too large, too slow to parse by its shape, or the parser failed.
     """
     if len(data) > limits.text:
@@ -116,10 +112,9 @@ class _Row:
 
 
 class _Reader:
-    """Turns the tree of a page into pieces, in reading order.
-
-    `_holder` is the open heading, `pre` or `dt`, whose content is one block; `_nested` counts the block elements open within it.
-    `_place` is the line on which the text of the next piece begins, if lines are marked.
+    """Turns the tree of a page into pieces, in reading order. `_holder` is the open heading, `pre` or `dt`, whose content is one
+    block; `_nested` counts the block elements open within it. `_place` is the line on which the text of the next piece begins, if
+    lines are marked.
     """
 
     def __init__(self) -> None:

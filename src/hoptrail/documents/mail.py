@@ -21,7 +21,7 @@ from pathlib import Path
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble, pieces_of
 from hoptrail.documents.decoding import Unreadable, decode
-from hoptrail.documents.forms import BY_NAME, Form, form_of, parser_of, true_form
+from hoptrail.documents.forms import BY_NAME, form_of, parser_of, true_form
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.plain_text import plain_blocks
 from hoptrail.types import BlockKind
@@ -177,7 +177,8 @@ class _Reader:
     def _read(self, part: Message, name: str, depth: int) -> Iterator[Piece]:
         inner = _inner(part)
         data = b"" if inner is not None else _payload(part)
-        form = BY_NAME["mail"] if inner is not None else _form(part, name, data)
+        by_type = BY_NAME.get(_FORMS_OF_TYPES.get(part.get_content_type(), ""))
+        form = BY_NAME["mail"] if inner is not None else true_form(form_of(Path(name)) or by_type, data)
         if form is None or not form.parser:
             raise Unreadable("is of no known format")
         if form.name != "mail":
@@ -245,11 +246,6 @@ def _name(part: Message, number: int) -> str:
     inner = _inner(part)
     subject = _header(inner, "Subject")[:_LONGEST_NAME] if inner is not None else ""
     return name or subject or f"part {number}"
-
-
-def _form(part: Message, name: str, data: bytes) -> Form | None:
-    by_type = BY_NAME.get(_FORMS_OF_TYPES.get(part.get_content_type(), ""))
-    return true_form(form_of(Path(name)) or by_type, data)
 
 
 _BULLET = re.compile(r"^[-*+•‣◦▪·]\s+")

@@ -218,6 +218,7 @@ _FRONT_MATTER = re.compile(
     r"---[ \t]*\n(?![ \t]*\n)(?P<yaml>(?:#[^\n]*\n|[ \t]*\n)*+[\w-]+:(?=\s).*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)",
     re.MULTILINE | re.DOTALL,
 )
+_YEAR = re.compile(r"(?:19|20)\d\d")
 _DATES = ("date", "updated", "lastmod", "last_modified", "modified", "created")
 """Keys for the date of a text, best first."""
 
@@ -248,7 +249,8 @@ def front_matter(text: str) -> FrontMatter:
         return FrontMatter()
     fields = {key: _as_text(value) for key, value in values.items() if isinstance(key, str)}
     cells = tuple((key, value) for key, value in fields.items() if value and key != "title")
-    date = next((iso for key in _DATES if (iso := _date(fields.get(key, "")))), "")
+    dates = (fields.get(key, "") for key in _DATES)
+    date = next((iso for value in dates if (iso := value if _YEAR.fullmatch(value) else find_date(value))), "")
     row = Piece(BlockKind.ROW, cells=cells, place="line 2", labelled=True) if cells else None
     return FrontMatter(fields.get("title", ""), date, row, match.end())
 
@@ -258,7 +260,3 @@ def _as_text(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(part for part in value if isinstance(part, str))
     return value if isinstance(value, str) else ""
-
-
-def _date(value: str) -> str:
-    return value if re.fullmatch(r"(?:19|20)\d\d", value) else find_date(value)

@@ -92,9 +92,8 @@ class TableCell:
 
 @dataclass(slots=True)
 class Table:
-    """A table that is read row by row. A row of header cells alone is a header row, as is any row while `in_head`.
-
-    The header of a column joins its cells in the last header rows, from the top down.
+    """A table that is read row by row. A row of header cells alone is a header row, as is any row while `in_head`. The header of
+    a column joins its cells in the last header rows, from the top down.
     """
 
     in_head: bool = False
@@ -103,9 +102,8 @@ class Table:
     _spanning: dict[int, tuple[int, TableCell]] = field(default_factory=dict)
 
     def row(self, cells: Sequence[TableCell]) -> Piece | None:
-        """The piece of a row; None if it has one cell, or in a table without headers one filled cell.
-
-        A cell that spans rows is repeated in each of them.
+        """The piece of a row; None if it has one cell, or in a table without headers one filled cell. A cell that spans rows is
+        repeated in each of them.
         """
         placed = list(self._placed(cells))
         if len(placed) < 2:
@@ -154,9 +152,8 @@ def span_of(attribute: str | None) -> int:
 
 
 def line_break(line: str, following: str) -> str:
-    """The separator between two lines: a line break, or if the first was wrapped a space (nothing in Chinese and Japanese).
-
-    A line was wrapped if it is full and the two are not lines with labels.
+    """The separator between two lines: a line break, or if the first was wrapped a space (nothing in Chinese and Japanese). A
+    line was wrapped if it is full and the two are not lines with labels.
     """
     if _columns(line[-FULL_LINE:]) < FULL_LINE or is_labelled_pair(f"{line}\n{following}", 0, len(line) + 1):
         return "\n"

@@ -47,9 +47,8 @@ _LONGEST_PATH = 300
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The start and kind of a block. `level`: the depth of a list item, or of a heading its level or (negative) rank.
-
-    `date` is that of a changelog entry; other headings may have one in their text.
+    """The start and kind of a block. `level`: the depth of a list item, or of a heading its level or (negative) rank. `date` is
+    that of a changelog entry; other headings may have one in their text.
     """
 
     start: int
@@ -61,10 +60,9 @@ class _Part:
 
 
 def plain_blocks(text: str, *, lines: bool = True) -> tuple[Block, ...]:
-    """Blocks that tile `text`; none if it is a single paragraph. `lines`: the place of each block is its first line.
-
-    A paragraph that begins with a bullet or number, or has at least two lines that do, consists of list items. Its other lines
-    belong to the item before them.
+    """Blocks that tile `text`; none if it is a single paragraph. `lines`: the place of each block is its first line. A paragraph
+    that begins with a bullet or number, or has at least two lines that do, consists of list items. Its other lines belong to the
+    item before them.
     """
     return _build_blocks(text, entries_of(text), lines)
 
@@ -177,11 +175,8 @@ def _paragraph_parts(text: str, start: int, end: int) -> Iterator[_Part]:
 
 
 def parse_plain(data: bytes, _limits: ReadingLimits) -> Parsed:
-    """Parse plain text, which stays unchanged.
-
-    The title is the first heading if it starts the text and is the only one of level 1, else empty. The date of a changelog is
-    that of its first entry, the latest.
-
+    """Parse plain text, which stays unchanged. The title is the first heading if it starts the text and is the only one of level
+    1, else empty. The date of a changelog is that of its first entry, the latest.
     Raises: Unreadable: the bytes are not text.
     """
     decoded = decode(data)

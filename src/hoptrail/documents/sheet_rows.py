@@ -116,9 +116,8 @@ def bounded(rows: Iterable[Row], limits: ReadingLimits) -> Iterator[Row]:
 
 
 def sheet_pieces(rows: Iterable[Row]) -> Iterator[Piece]:
-    """Yield the tables of a sheet, which blank rows separate. A row of one cell before a table is a paragraph.
-
-    A table without a header that spans the same columns as the table above continues with its headers.
+    """Yield the tables of a sheet, which blank rows separate. A row of one cell before a table is a paragraph. A table without a
+    header that spans the same columns as the table above continues with its headers.
     """
     headers: Sequence[str] = ()
     extent = 0, 0

@@ -250,9 +250,8 @@ def _plain(value: float) -> str:
 
 
 def apply_format(value: float, code: str) -> str:
-    """Format a number by a code such as `#,##0.00 "EUR"` or `0.0%`, of up to four sections separated by semicolons.
-
-    Source: ECMA-376, part 1, 18.8.31. A negative number gets a minus sign if the code has no section for it.
+    """Format a number by a code such as `#,##0.00 "EUR"` or `0.0%`, of up to four sections separated by semicolons. Source:
+    ECMA-376, part 1, 18.8.31. A negative number gets a minus sign if the code has no section for it.
     """
     sections = code.split(";")
     section = sections[0]

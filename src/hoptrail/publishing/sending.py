@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
@@ -123,7 +123,8 @@ class _Sender:
         size = file.seek(0, 2)
         chunk_size = database_chunk(size) if name == DATABASE else ARRAY_CHUNK
         chunks = []
-        for content in _pieces(file, chunk_size):
+        file.seek(0)
+        for content in iter(lambda: file.read(chunk_size), b""):
             digest = hashlib.sha256(content).hexdigest()
             if digest not in self._known:
                 self._known[digest] = f"{self._number}/{digest}"
@@ -142,11 +143,6 @@ def database_chunk(size: int) -> int:
     while chunk * MOST_CHUNKS < size:
         chunk *= 2
     return chunk
-
-
-def _pieces(file: BinaryIO, size: int) -> Iterator[bytes]:
-    file.seek(0)
-    return iter(lambda: file.read(size), b"")
 
 
 def _put_manifest(objects: Objects, manifest: Manifest, version: UpdateVersion | None) -> None:
@@ -190,9 +186,7 @@ def kept(objects: Objects, pointer: Pointer | None) -> tuple[str, ...]:
 
 def collect(objects: Objects, pointer: Pointer, keep_hours: float) -> int:
     """Remove the publications that were replaced more than `keep_hours` ago. `pointer` is the current one. Returns the number of
-    removed objects.
-
-    Hours are counted by the clock of the store, from the writing of the newer manifest to that of the newest.
+    removed objects. Hours are counted by the clock of the store, from the writing of the newer manifest to that of the newest.
     """
     written = objects.written(MANIFESTS)
     names = [name for name in pointer.manifests if object_of(name) in written]

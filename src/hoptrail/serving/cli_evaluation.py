@@ -105,7 +105,8 @@ def evaluate(
         console_of(error=True).print(render.render_failures(report.unread), soft_wrap=True)
     console_of().print(render_evaluation(report.to_json()))
     if work is not None and not own_context:
-        console_of().print(render.render_runs(report, work / RUNS_FOLDER), soft_wrap=True)
+        for _, recipe in report.recipes:  # for `hoptrail compare` and `hoptrail errors`
+            console_of().print(render.plain(f"run: {work / RUNS_FOLDER / recipe.run}"), soft_wrap=True)
     _write_results(report.to_json(), out)
     if report.unread:
         raise typer.Exit(INCOMPLETE)

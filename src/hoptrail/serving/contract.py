@@ -120,11 +120,6 @@ def file_name(source: str) -> str:
     return PurePath(source).name
 
 
-def is_upload(source: str) -> bool:
-    """Whether a source is an upload to a server."""
-    return UPLOADED.fullmatch(source) is not None
-
-
 def _cited_json(cited: Cited, text: str) -> JsonObject:
     """`date` is the ISO date that applies, or empty; `file` is the name of the file."""
     return {

@@ -47,9 +47,8 @@ _TRIAL_TASKS: tuple[Task[Any], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The result of one check: whether it works, what was observed, and what to do if it does not work.
-
-    A check that is not `needed` may fail without harm.
+    """The result of one check: whether it works, what was observed, and what to do if it does not work. A check that is not
+    `needed` may fail without harm.
     """
 
     what: str
@@ -60,9 +59,8 @@ class Check:
 
 
 def examine(settings: Settings, folder: Path | None) -> Iterator[Check]:
-    """Check all that the settings name, the chat endpoint first; enter the calls in the ledger of the index in `folder`.
-
-    If `folder` is named but holds neither an index nor replies, nothing is called: the ledger would create the folder.
+    """Check all that the settings name, the chat endpoint first; enter the calls in the ledger of the index in `folder`. If
+    `folder` is named but holds neither an index nor replies, nothing is called: the ledger would create the folder.
     """
     if folder and not Snapshot.exists(folder) and not (folder / FILE).exists():
         says = f"there is no index at {folder}, and no reply is stored there"

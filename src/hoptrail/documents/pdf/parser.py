@@ -57,11 +57,9 @@ class _Page:
 
 
 def parse_pdf(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse a file: title (of its metadata if meaningful, else the largest heading of the first page) and blocks.
-
-    Pages that cannot be read are left out and named in the notes. The notes also count the pages without text, because nobody
-    notices scanned pages among others.
-
+    """Parse a file: title (of its metadata if meaningful, else the largest heading of the first page) and blocks. Pages that
+    cannot be read are left out and named in the notes. The notes also count the pages without text, because nobody notices
+    scanned pages among others.
     Raises: Unreadable: it is damaged, encrypted, without text, or beyond a limit.
     """
     if b"%PDF-" not in data[:1024]:
@@ -78,7 +76,8 @@ def parse_pdf(data: bytes, limits: ReadingLimits) -> Parsed:
         raise Unreadable(f"no text found in {len(document)} pages: probably scanned, run OCR first{first_note}")
     scanned = [f"{empty} of {len(document)} pages hold no text: if they are scanned, run OCR first"] if empty else []
     style = _style(document, pages)
-    parts = _parts(pages, style)
+    remaining = zip(pages, _without_furniture([page.fragments for page in pages]), strict=True)
+    parts = parts_of(((page.number, flow, grids_of(page.rules, flow)) for page, flow in remaining), style)
     title = _title(document, parts, style)
     return assemble(title, _pieces(parts, pages), (*scanned, *notes, *_doubts(pages)), limits.text)
 
@@ -142,11 +141,6 @@ def _bookmarks(document: Any) -> Iterator[tuple[tuple[int, str], int]]:
         words = plain_words(bookmark.get_title() or "")
         if page is not None and words:
             yield (page + 1, words), min(bookmark.level + 1, _DEEPEST)
-
-
-def _parts(pages: Sequence[_Page], style: Style) -> list[Part]:
-    remaining = zip(pages, without_furniture([page.fragments for page in pages]), strict=True)
-    return parts_of(((page.number, flow, grids_of(page.rules, flow)) for page, flow in remaining), style)
 
 
 def _title(document: Any, parts: Sequence[Part], style: Style) -> str:
@@ -261,7 +255,7 @@ _PAGE_NUMBER = re.compile(
 _Key = tuple[str, int]
 
 
-def without_furniture(pages: Sequence[Sequence[Fragment]]) -> list[list[Fragment]]:
+def _without_furniture(pages: Sequence[Sequence[Fragment]]) -> list[list[Fragment]]:
     """The fragments of every page without those of running heads, footers and page numbers."""
     lines = [list(lines_of(page)) for page in pages]
     pages_by_key: dict[_Key, list[int]] = defaultdict(list)

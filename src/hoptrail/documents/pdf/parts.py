@@ -53,9 +53,7 @@ class Part:
 @dataclass(frozen=True, slots=True)
 class Style:
     """The typography of a document: the size of its body text, the heading levels of larger sizes, and whether bold lines stand
-    out.
-
-    `bookmarks` has the level of each heading in the document's outline, by page and words.
+    out. `bookmarks` has the level of each heading in the document's outline, by page and words.
     """
 
     body: float

@@ -227,7 +227,6 @@ class Cells:
 
 def aligned_tables(lines: Sequence[Line], is_none: Callable[[Line], bool]) -> Iterator[Cells]:
     """Yield tables: at least three consecutive lines with the same number of parts, aligned in columns. `is_none` excludes lines.
-
     A line with fewer parts close below a row, each at the left edge of a column after the first, continues that row's cells.
     """
     start = 0

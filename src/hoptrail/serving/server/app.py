@@ -40,13 +40,9 @@ def create_app(
     warm: bool = True,
     agents_may_change: bool = False,
 ) -> FastAPI:
-    """The server's ASGI app. It answers to the names in `hosts`; without `keys` it is open to anyone who can reach it.
-
-    `limits` apply to all workspaces together, so the settings of the indexes are ignored: pass `Settings.server`.
-
-    `warm` opens what questions need in the background at the start. `agents_may_change` offers agents the tools that add and
-    remove documents.
-
+    """The server's ASGI app. It answers to the names in `hosts`; without `keys` it is open to anyone who can reach it. `limits`
+    apply to all workspaces together, so the settings of the indexes are ignored: pass `Settings.server`. `warm` opens what
+    questions need in the background at the start. `agents_may_change` offers agents the tools that add and remove documents.
     Raises: UsageError: no workspace, or two of one name or folder; an invalid host name; a key with an unknown label.
     """
     services = services_for(workspaces, limits or ServerLimits())

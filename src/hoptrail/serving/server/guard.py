@@ -120,7 +120,7 @@ class Guard:
         if not self._access.keys:
             return self._access.workspaces
         names = self._access.keys.opened_by(_key_in(headers))
-        if not names and not _is_open(path):
+        if not names and path not in OPEN and not path.startswith(PAGE_FILES):
             raise Refusal(
                 401,
                 "no_key",
@@ -207,10 +207,6 @@ def _key_in(headers: Headers) -> str:
     """The key of a request, or an empty string."""
     scheme, _, key = headers.get("authorization", "").partition(" ")
     return key.strip() if scheme.lower() == "bearer" else ""
-
-
-def _is_open(path: str) -> bool:
-    return path in OPEN or path.startswith(PAGE_FILES)
 
 
 def _check_host(headers: Headers, hosts: Collection[str]) -> None:

@@ -23,9 +23,8 @@ SHORTEST_KEY = 16
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Hashes of the keys that open each workspace, and the labels that limit some of them, by workspace and hash.
-
-    Without any key, every workspace is open to anyone who can reach the server.
+    """Hashes of the keys that open each workspace, and the labels that limit some of them, by workspace and hash. Without any
+    key, every workspace is open to anyone who can reach the server.
     """
 
     hashes: Mapping[str, tuple[bytes, ...]] = field(default_factory=dict, repr=False)

@@ -41,7 +41,6 @@ class PublishedIndex(Index):
 
     def __init__(self, address: str, settings: Settings | None = None, cache: Path | None = None) -> None:
         """Fetch the current publication.
-
         Raises: as `Follower.first`; UsageError: not an address.
         """
         self.address = Address.of(address)
@@ -52,7 +51,6 @@ class PublishedIndex(Index):
 
     def look(self) -> bool:
         """Use the newest publication for later questions; returns whether it has changed. For a single thread.
-
         Raises: as `Follower.look`; the previous publication stays in use.
         """
         newer = self._follower.look()

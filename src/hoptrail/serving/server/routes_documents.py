@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import stat
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import quote
@@ -76,7 +75,7 @@ def documents(
 def document(here: Here, name: str) -> JsonObject:
     """A document with its text and the ends of its sentences."""
     found = here.document(name)
-    return {**document_json(found), "original": has_original(found)}
+    return {**document_json(found), "original": any(map(_is_file, found.sources))}
 
 
 @router.get("/documents/{name}/original", response_class=Response)
@@ -84,13 +83,15 @@ def original(here: Here, name: str) -> Response:
     """The file that a document was read from, while it exists unchanged."""
     found = here.document(name)
     try:
-        file = original_of(found, here.workspace.index.settings.reading)
+        file = _original_of(found, here.workspace.index.settings.reading)
     except OSError:
         file = None
     if file is None:
         raise Refusal(409, "changed", "The file is gone or has changed.", "Index its folder again.")
-    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(file.name, safe='')}"}
-    return Response(file.content, media_type=file.kind, headers=headers)
+    path, content = file
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(path.name, safe='')}"}
+    kind = "application/pdf" if path.suffix.lower() == ".pdf" else "application/octet-stream"
+    return Response(content, media_type=kind, headers=headers)
 
 
 @router.post("/documents", status_code=202, openapi_extra=_UPLOAD_BODY)
@@ -184,25 +185,8 @@ def _summary(one: Job) -> JsonObject:
     return {**whole, "counts": Counter(item["state"] for item in items)}
 
 
-PDF = "application/pdf"
-
-
-@dataclass(frozen=True, slots=True)
-class Original:
-    """A file to send: name, media type and content."""
-
-    name: str
-    kind: str
-    content: bytes
-
-
-def has_original(document: Document) -> bool:
-    """Whether a source of the document is a file; ignores whether it has changed."""
-    return any(map(_is_file, document.sources))
-
-
-def original_of(document: Document, limits: ReadingLimits) -> Original | None:
-    """The file of a document, if it exists unchanged; `limits` are those that it was read with."""
+def _original_of(document: Document, limits: ReadingLimits) -> tuple[Path, bytes] | None:
+    """The file of a document and its content, if it exists unchanged; `limits` are those that it was read with."""
     for source in document.sources:
         if not _is_file(source):
             continue
@@ -210,8 +194,7 @@ def original_of(document: Document, limits: ReadingLimits) -> Original | None:
         before, content = times_of(path), path.read_bytes()
         read = read_sources([path], limits)
         if any(isinstance(one, Document) and one.id == document.id for one in read) and times_of(path) == before:
-            kind = PDF if path.suffix.lower() == ".pdf" else "application/octet-stream"
-            return Original(path.name, kind, content)
+            return path, content
     return None
 
 

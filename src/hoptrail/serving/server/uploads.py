@@ -48,9 +48,8 @@ _UNNAMED = "unnamed"
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """An uploaded file: its id, its name, shortened for display and whole, and its path.
-
-    A later upload with the same whole name replaces it.
+    """An uploaded file: its id, its name, shortened for display and whole, and its path. A later upload with the same whole name
+    replaces it.
     """
 
     id: str

@@ -10,6 +10,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hoptrail.corpus.places import UPLOADED
 from hoptrail.errors import DocumentError, UsageError
 from hoptrail.index_contents import Contents, DocumentSummary, Reached
 from hoptrail.json_object import JsonObject
@@ -148,7 +149,7 @@ def _origin_json(sources: Sequence[str]) -> JsonObject:
     """`uploaded` marks a document that an upload of the same name replaces."""
     return {
         "sources": [contract.file_name(source) for source in sources],
-        "uploaded": any(map(contract.is_upload, sources)),
+        "uploaded": any(map(UPLOADED.fullmatch, sources)),
     }
 
 
