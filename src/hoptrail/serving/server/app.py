@@ -19,7 +19,7 @@ from hoptrail.serving.server import (
     routes_documents,
     routes_status,
 )
-from hoptrail.serving.server.guard import Access, Guard, host_name
+from hoptrail.serving.server.guard import Guard, host_name
 from hoptrail.serving.server.keys import Keys
 from hoptrail.serving.server.published_index import Following, PublishedIndex
 from hoptrail.serving.server.services import Services, services_for
@@ -56,7 +56,7 @@ def create_app(
         yield
         services.desk.close()
         for one in following:
-            await asyncio.to_thread(one.stop, services.limits.stop_seconds)
+            await asyncio.to_thread(one.end, services.limits.stop_seconds)
         await warming
         await asyncio.to_thread(_stop, services)
 
@@ -72,8 +72,8 @@ def create_app(
     app.state.services = services
     app.state.page = routes_status.read_page()
     refusals.install(app)
-    access = _access(hosts, services, keys or Keys())
-    app.add_middleware(Guard, access=access, limits=services.limits, metrics=services.metrics)
+    _check_labels(services, keys or Keys())
+    app.add_middleware(Guard, hosts=set(map(host_name, hosts)), keys=keys or Keys(), services=services)
     app.include_router(routes_status.router)
     app.include_router(routes_answering.router)
     app.include_router(routes_documents.router)
@@ -87,12 +87,11 @@ def create_app(
     return app
 
 
-def _access(hosts: Collection[str], services: Services, keys: Keys) -> Access:
-    """Raises: UsageError: an invalid host name, or a key with an unknown label."""
+def _check_labels(services: Services, keys: Keys) -> None:
+    """Raises: UsageError: a key with an unknown label."""
     for (name, _), labels in keys.limits.items():
         if workspace := services.workspaces.get(name):
             limited(workspace, labels)
-    return Access(frozenset(map(host_name, hosts)), tuple(services.workspaces), keys)
 
 
 def _following(services: Services) -> list[Following]:
