@@ -192,7 +192,8 @@ class _Reader:
         heads = 0
         while (line := self._lines.next) is not None and _ROW.match(line):
             place, line = self._lines.place, self._lines.take()
-            cells = _cells(line)
+            texts = line.strip().removeprefix("|").removesuffix("|").split("|")
+            cells = [TableCell(_visible_text(text.strip())) for text in texts]
             if _RULE_IN_TABLE.match(line):
                 heads = heads or len(rows)
             elif not all(_WIDTH.fullmatch(cell.text) for cell in cells):
@@ -251,11 +252,6 @@ class _Reader:
 def _indent(line: str) -> int:
     expanded = line.expandtabs(8)
     return len(expanded) - len(expanded.lstrip())
-
-
-def _cells(line: str) -> list[TableCell]:
-    texts = line.strip().removeprefix("|").removesuffix("|").split("|")
-    return [TableCell(_visible_text(text.strip())) for text in texts]
 
 
 def _join(lines: list[str]) -> str:

@@ -118,7 +118,8 @@ def _visible_text(value: _Value, formats: SheetFormats, row: int, column: int) -
         return f"{minutes // 60}:{minutes % 60:02}" + (f":{seconds:02}" if seconds else "")
     if isinstance(value, dt.date):
         return value.isoformat()
-    return formats.format_number(value, row, column)
+    code = formats.formats.get((row, column))
+    return _plain(value) if code is None else apply_format(value, code)
 
 
 _CELL = re.compile(rb"<(?:\w+:)?c\s[^>]*?\br=\"([A-Z]{1,3})(\d{1,7})\"([^>]*)>")
@@ -148,11 +149,6 @@ class SheetFormats:
     uncomputed: int = 0
     formats: dict[tuple[int, int], str] = field(default_factory=dict)
 
-    def format_number(self, value: float, row: int, column: int) -> str:
-        """A number as its cell shows it; row and column count from 0."""
-        code = self.formats.get((row, column))
-        return _plain(value) if code is None else apply_format(value, code)
-
 
 class NumberFormats:
     """The number formats of a workbook, read from its styles and sheets."""
@@ -161,7 +157,8 @@ class NumberFormats:
         self._archive = archive
         self._paths = _sheet_paths(archive)
         self._styles = dict(enumerate(_styles(archive)))
-        self.title = _title(archive)
+        titles = _elements(_parse_member(archive, "docProps/core.xml"), "title")
+        self.title = next((title.text or "" for title in titles), "").strip()
         self.uncomputed = 0
         """Formulas without a value in the sheets read so far."""
 
@@ -237,11 +234,6 @@ def _formats_digits(code: str) -> bool:
     bare = _MARKS.sub("", code.split(";", maxsplit=1)[0])
     other = re.search(r"[dmyhs/]|E[+-]", bare.replace("General", ""), re.IGNORECASE)
     return code != "General" and _DIGITS.search(bare) is not None and other is None
-
-
-def _title(archive: zipfile.ZipFile) -> str:
-    titles = _elements(_parse_member(archive, "docProps/core.xml"), "title")
-    return next((title.text or "" for title in titles), "").strip()
 
 
 def _plain(value: float) -> str:

@@ -17,16 +17,7 @@ from hoptrail.corpus.places import index_folder, refuse_old_index
 from hoptrail.errors import UsageError
 from hoptrail.index import Index
 from hoptrail.publishing.address import Address, is_address
-from hoptrail.serving.options import (
-    IndexFolder,
-    LanguageName,
-    SettingsFile,
-    console_of,
-    found_or_new,
-    named,
-    open_index,
-    settings_with,
-)
+from hoptrail.serving import options
 from hoptrail.serving.render import render_indexing
 
 if TYPE_CHECKING:
@@ -65,8 +56,8 @@ def serve(
     agents_may_change: Annotated[
         bool, typer.Option("--agents-may-change", help="Offer agents tools that add and remove documents.")
     ] = False,
-    language: LanguageName = None,
-    settings: SettingsFile = None,
+    language: options.LanguageName = None,
+    settings: options.SettingsFile = None,
 ) -> None:
     """Serve the page and the API; keys come from HOPTRAIL_KEY, HOPTRAIL_KEY_NAME or a file."""
     from hoptrail.serving.server.app import LOOPBACK, create_app
@@ -80,9 +71,11 @@ def serve(
     keys = find_keys(indexes, key_file)
     check_address(host, keys, next(iter(indexes)))
     limits = next(iter(indexes.values())).settings.server
-    served = [Workspace(name, index, named(recipes)) for name, index in indexes.items()]
+    served = [Workspace(name, index, options.named(recipes)) for name, index in indexes.items()]
     log_to_stderr()
-    app = create_app(served, keys, {*LOOPBACK, host, *named(names)}, limits, agents_may_change=agents_may_change)
+    app = create_app(
+        served, keys, {*LOOPBACK, host, *options.named(names)}, limits, agents_may_change=agents_may_change
+    )
     with _following(served[0], documents, host, port):
         serve_app(app, host, port, limits)
 
@@ -108,11 +101,11 @@ def _indexes(unnamed: list[str], entries: list[str], settings: Path | None, lang
 def _open(where: str, settings: Path | None, language: str | None) -> Index:
     if not is_address(where):
         refuse_old_index(Path(where).expanduser())
-        place = found_or_new(Path(where)) if _is_documents(where) else index_folder(where)
-        return open_index(place, settings, language)
+        place = options.found_or_new(Path(where)) if _is_documents(where) else index_folder(where)
+        return options.open_index(place, settings, language)
     from hoptrail.serving.server.published_index import PublishedIndex, folder_of
 
-    return PublishedIndex(where, settings_with(settings, language, folder_of(Address.of(where))))
+    return PublishedIndex(where, options.settings_with(settings, language, folder_of(Address.of(where))))
 
 
 def _is_documents(where: str) -> bool:
@@ -136,7 +129,7 @@ def _following(workspace: Workspace, documents: str | None, host: str, port: int
 def _print_report(report: IndexingReport) -> None:
     """Print the report if it did something."""
     if report.did_something:
-        console_of(error=True).print(render_indexing(report), soft_wrap=True)
+        options.console_of(error=True).print(render_indexing(report), soft_wrap=True)
 
 
 def _open_page(host: str, port: int) -> None:
@@ -150,11 +143,11 @@ def _open_page(host: str, port: int) -> None:
 
 
 def mcp(
-    folder: IndexFolder,
+    folder: options.IndexFolder,
     recipes: BuiltFor = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Offer no tools that change documents.")] = False,
-    language: LanguageName = None,
-    settings: SettingsFile = None,
+    language: options.LanguageName = None,
+    settings: options.SettingsFile = None,
 ) -> None:
     """Serve one agent over standard input and output (Model Context Protocol)."""
     if find_spec("mcp") is None:
@@ -164,5 +157,5 @@ def mcp(
     from hoptrail.serving.server.mcp_server import serve_stdio
     from hoptrail.serving.server.workspaces import Workspace
 
-    workspace = Workspace("main", open_index(folder, settings, language), named(recipes))
+    workspace = Workspace("main", options.open_index(folder, settings, language), options.named(recipes))
     asyncio.run(serve_stdio(workspace, may_change=not read_only))

@@ -1,7 +1,7 @@
 """Changes to an index in the background: one job at a time in a workspace, with a state for every document.
 
 Jobs of one client run in order of arrival; clients take turns, one batch of documents each. A stopped job keeps what was
-committed, and its current batch, invisibly; it can be resumed. Jobs are in a journal (`job_book`): the next process adopts
+committed, and its current batch, invisibly; it can be resumed. Jobs are in a journal (`job`): the next process adopts
 those of a process that has ended.
 """
 

@@ -223,7 +223,7 @@ class Desk:
         finally:
             disconnected.cancel()
             patience.end()
-            future.add_done_callback(_retrieve_error)
+            future.add_done_callback(lambda done: done.cancelled() or done.exception())  # seen: asyncio must not log it
 
     def close(self) -> None:
         """Start no further question, without waiting for the running ones."""
@@ -269,12 +269,6 @@ class Desk:
                 outcome.set_result(done.result())
         if not self._closed:
             self._begin_next()
-
-
-def _retrieve_error(outcome: asyncio.Future[Any]) -> None:
-    """Mark the error of abandoned work as seen, so that asyncio does not log it."""
-    if not outcome.cancelled():
-        outcome.exception()
 
 
 async def _disconnected(request: Request) -> None:
