@@ -33,6 +33,7 @@ from hoptrail.serving import (
     options,
     render,
 )
+from hoptrail.serving.options import named, without_failed_tasks_logged
 from hoptrail.serving.output import OutputRefused, silence, standard_output
 
 if TYPE_CHECKING:
@@ -121,19 +122,13 @@ def index(
     alone = on == LOCAL and not address and not (watch and (rebuild or estimate))
     _check(sources, recipes, folder, refused=(estimate or watch) and not alone)
     if watch:
-        _watch(opened, sources or [], options.named(recipes), sync=sync or None, verbose=verbose)
+        _watch(opened, sources or [], named(recipes), sync=sync or None, verbose=verbose)
         return
     if estimate:
-        report = _estimate(opened, sources or [], options.named(recipes), rebuild=rebuild, verbose=verbose)
+        report = _estimate(opened, sources or [], named(recipes), rebuild=rebuild, verbose=verbose)
     else:  # Ray installs signal handlers when it starts; ours are installed after it and win
-        with (
-            open_executor(on, address) as executor,
-            options.watching() as watcher,
-            options.without_failed_tasks_logged(),
-        ):
-            report = opened.add(
-                sources or [], options.named(recipes), watcher, rebuild=rebuild, on=executor, sync=sync or None
-            )
+        with open_executor(on, address) as place, options.watching() as watcher, without_failed_tasks_logged():
+            report = opened.add(sources or [], named(recipes), watcher, rebuild=rebuild, on=place, sync=sync or None)
         _print_report(report, verbose=verbose)
     if report.failures:
         raise typer.Exit(options.INCOMPLETE if report.documents else options.FAILED)
@@ -160,7 +155,7 @@ def _watch(opened: Index, sources: list[str], recipes: list[str], *, sync: bool 
     """Index again after each change; print the first report and every later one that did something."""
     from hoptrail.watching import watch
 
-    with options.watching() as watcher, options.without_failed_tasks_logged():
+    with options.watching() as watcher, without_failed_tasks_logged():
         shown = False
         for report in watch(opened, sources, recipes, watcher, sync=sync):
             if not shown or report.did_something:
@@ -171,7 +166,7 @@ def _watch(opened: Index, sources: list[str], recipes: list[str], *, sync: bool 
 
 
 def _estimate(opened: Index, sources: list[str], recipes: list[str], *, rebuild: bool, verbose: bool) -> IndexingReport:
-    with options.watching() as watcher, options.without_failed_tasks_logged():
+    with options.watching() as watcher, without_failed_tasks_logged():
         report = opened.estimate(sources, recipes, watcher, rebuild=rebuild)
     options.console_of().print(render.render_estimate(report.usage, opened.settings.chat), soft_wrap=True)
     options.console_of(error=True).print(render.render_shortfalls(report, verbose=verbose), soft_wrap=True, end="")

@@ -78,8 +78,7 @@ def evaluate(
         opened = options.open_index(folder / INDEX_FOLDER / dataset.name, settings, builder)
         if work is None and (language or opened.settings.language) == CHAT:
             raise UsageError("with the language chat, name a folder as --work: the paid replies are stored there.")
-        names = options.named(recipes)
-        performer = language or opened.settings.language
+        names, performer = options.named(recipes), language or opened.settings.language
         if not retrieval_only:
             _check_performer(performer, dataset, names, opened.settings)
         chosen: dict[str, Any] = {"retrieval_only": retrieval_only} | ({} if own_context else {"threads": threads})
