@@ -401,7 +401,7 @@ def test_a_second_server_leaves_the_uploads_of_the_first_alone(make_app: MakeApp
 def test_jobs_that_are_over_are_forgotten_at_last(
     app: FastAPI, client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hoptrail.serving.server.jobs.KEPT_JOBS", 2)
+    monkeypatch.setattr("hoptrail.serving.server.job.KEPT_JOBS", 2)
     jobs = [ended(client, client.post("/api/documents", json=texts(f"bird {n}")).json()) for n in range(4)]
     assert client.get(f"/api/jobs/{jobs[0]['id']}").status_code == 404
     assert client.get(f"/api/jobs/{jobs[3]['id']}").status_code == 200
