@@ -23,7 +23,7 @@ EXCEPTIONS = {
     "serving/cli_evaluation.py:evaluate: lines of the function": 62,
     "serving/cli_evaluation.py:evaluate: parameters": 12,
     "serving/cli_serving.py:serve: parameters": 11,
-    "serving/server/app.py:create_app: lines of the function": 60,
+    "serving/server/app.py:create_app: lines of the function": 54,
 }
 """What was over a limit when these were introduced, and by how much."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from documents.file_makers import with_member, word_body, word_file
-from hoptrail.documents.child_parsing import Parsing
+from hoptrail.documents.child import Parsing
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.docx import parse_docx
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits

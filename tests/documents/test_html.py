@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from hoptrail.documents.child_parsing import Parsing, TookTooLong
+from hoptrail.documents.child import Parsing, TookTooLong
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.html import parse_html
-from hoptrail.documents.html_lines import marked
+from hoptrail.documents.html_markup import marked
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from documents.file_makers import word_file
 from hoptrail.documents.blocks import Parsed
-from hoptrail.documents.child_parsing import Parsing
+from hoptrail.documents.child import Parsing
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 from hoptrail.documents.mail import parse_mail, parse_mbox

@@ -6,7 +6,7 @@ import pytest
 
 from counting import steps
 from hoptrail.documents.blocks import Parsed
-from hoptrail.documents.child_parsing import Parsing
+from hoptrail.documents.child import Parsing
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 from hoptrail.documents.markdown import parse_markdown

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from documents.file_makers import content_stream, pdf_of, pdf_with_contents, stream, text_pdf
-from hoptrail.documents.child_parsing import Parsing
+from hoptrail.documents.child import Parsing
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 

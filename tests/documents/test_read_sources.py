@@ -13,7 +13,7 @@ import pytest
 
 from documents.file_makers import text_pdf, word_file
 from documents.streaming import traced_peaks
-from hoptrail.documents import child_parsing, file_contents
+from hoptrail.documents import child, file_contents
 from hoptrail.documents.blocks import pack
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.file_contents import snapshot
@@ -461,7 +461,7 @@ SLOW = "<select>" + "<option>x" * 200_000
 
 @pytest.mark.parametrize("executor", [LOCAL_EXECUTOR, LocalExecutor()], ids=["one parser", "batches"])
 def test_a_slow_file_does_not_delay_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, executor: Executor) -> None:
-    monkeypatch.setattr(child_parsing, "FIRST_TRY", 0.25)
+    monkeypatch.setattr(child, "FIRST_TRY", 0.25)
     put(tmp_path, a__html=SLOW, b__txt="Text.", c__html="<p>Page.", d__html="<p>Last.")
     items = read_sources([tmp_path], ReadingLimits(parsing_seconds=1), executor)
     others = [item.text for item in islice(items, 3) if isinstance(item, Document)]
@@ -473,7 +473,7 @@ def test_a_slow_file_does_not_delay_others(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_file_slower_than_its_first_try_is_read_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(child_parsing, "FIRST_TRY", 0.25)
+    monkeypatch.setattr(child, "FIRST_TRY", 0.25)
     put(tmp_path, a__html="<p>long text" * 40_000, b__html="<p>Page.")
     documents, errors = read(tmp_path)
     assert errors == []
@@ -482,7 +482,7 @@ def test_a_file_slower_than_its_first_try_is_read_last(tmp_path: Path, monkeypat
 
 
 def test_a_slow_file_deleted_before_its_second_try_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(child_parsing, "FIRST_TRY", 0.25)
+    monkeypatch.setattr(child, "FIRST_TRY", 0.25)
     put(tmp_path, a__html="<p>long text" * 40_000, b__html="<p>Page.")
     items = read_sources([tmp_path])
     assert isinstance(next(items), Document)

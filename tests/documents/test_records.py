@@ -6,11 +6,10 @@ import json
 
 import pytest
 
-from hoptrail.documents.child_parsing import Parsing
+from hoptrail.documents.child import Parsing
 from hoptrail.documents.decoding import Unreadable
-from hoptrail.documents.json import parse_json
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
-from hoptrail.documents.yaml import parse_yaml
+from hoptrail.documents.records import parse_json, parse_yaml
 
 ALIASES = "a0: &a0 [ha, ha]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
 

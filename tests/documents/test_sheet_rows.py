@@ -9,13 +9,12 @@ from collections.abc import Sequence
 import pytest
 
 from hoptrail.documents.blocks import Parsed
-from hoptrail.documents.child_parsing import Parsing
+from hoptrail.documents.child import Parsing
 from hoptrail.documents.csv import parse_csv
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 from hoptrail.documents.sheet_rows import has_header
-from hoptrail.documents.xlsx import parse_xlsx
-from hoptrail.documents.xlsx_formats import apply_format
+from hoptrail.documents.xlsx import apply_format, parse_xlsx
 
 SPREADSHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"

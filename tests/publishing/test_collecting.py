@@ -11,7 +11,7 @@ import pytest
 from corpus.worlds import files_with, indexed, made
 from hoptrail.corpus import segments as segments_module
 from hoptrail.errors import IndexBusy, StorageError
-from hoptrail.publishing import collecting
+from hoptrail.publishing import sending
 from hoptrail.publishing.manifest import number_of
 from hoptrail.publishing.objects import Objects
 from hoptrail.publishing.sending import publish
@@ -115,7 +115,7 @@ def test_a_slow_collector_takes_nothing_from_later_publications(
             publish(other if len(within) % 2 else folder, address, keep_hours=48)
         kept(objects, name)
 
-    monkeypatch.setattr(collecting, "STREAMS", 1)
+    monkeypatch.setattr(sending, "STREAMS", 1)
     monkeypatch.setattr(Objects, "delete", delete)
     publish(folder, address, keep_hours=0)
     assert len(within) == 3

@@ -24,9 +24,7 @@ _COMPOUND_FILE = bytes.fromhex("d0cf11e0a1b11ae1")
 @contextmanager
 def opened_archive(data: bytes, limits: ReadingLimits, what: str) -> Iterator[zipfile.ZipFile]:
     """Open an archive and check its sizes. `what` names the kind of file (`a Word file`) in messages.
-
-    Raises:
-        Unreadable: it is no archive, damaged (even if that shows only while it is read), or beyond a limit.
+    Raises: Unreadable: it is no archive, damaged (even if that shows only while it is read), or beyond a limit.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -38,9 +36,7 @@ def opened_archive(data: bytes, limits: ReadingLimits, what: str) -> Iterator[zi
 
 def check_office_file(data: bytes, limits: ReadingLimits, program: str, ending: str) -> None:
     """Refuse a file of an Office program (`Word`, `.docx`) that is not safe to parse.
-
-    Raises:
-        Unreadable: it is old, encrypted, no archive, damaged, beyond a limit, or declares a document type.
+    Raises: Unreadable: it is old, encrypted, no archive, damaged, beyond a limit, or declares a document type.
     """
     if data.startswith(_COMPOUND_FILE):
         raise Unreadable(f"is an old or an encrypted {program} file: save it as {ending} without a password")
@@ -54,9 +50,7 @@ def check_office_file(data: bytes, limits: ReadingLimits, program: str, ending: 
 
 def opened_office_file(opener: Callable[[IO[bytes]], Any], data: bytes, limits: ReadingLimits, *names: str) -> Any:
     """What `opener`, of the library for this program, makes of a file that `check_office_file` accepts.
-
-    Raises:
-        Unreadable: also if the library cannot read it.
+    Raises: Unreadable: also if the library cannot read it.
     """
     from lxml.etree import XMLSyntaxError  # type: ignore[import-untyped]
 

@@ -65,10 +65,9 @@ def assemble(
     largest: int | None = None,
     dated: tuple[str, str] = ("", ""),
 ) -> Parsed:
-    """Assemble pieces in order; pieces without text are skipped. `notes` may grow while the pieces are taken.
-
-    `largest`: stop once the text has more characters. The caller is expected to refuse such a text. `dated`: the date of the file
-    and its origin, which counts only with a date.
+    """Assemble pieces in order; pieces without text are skipped. `notes` may grow while the pieces are taken. `largest`: stop
+    once the text has more characters. The caller is expected to refuse such a text. `dated`: the date of the file and its origin,
+    which counts only with a date.
     """
     writer = _Writer()
     for piece in pieces:
@@ -248,9 +247,7 @@ def unpack(packed: str) -> tuple[Block, ...]:
 
 def unpack_for(text: str, packed: object) -> tuple[Block, ...]:
     """The blocks of `text` from untrusted input; empty for None.
-
-    Raises:
-        ValueError: `packed` is not packed blocks, or they do not tile the text.
+    Raises: ValueError: `packed` is not packed blocks, or they do not tile the text.
     """
     if packed is None:
         return ()

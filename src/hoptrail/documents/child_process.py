@@ -58,9 +58,8 @@ def limit_time(seconds: float) -> None:
 
 
 class ChildProcess:
-    """The parent's side. The process starts with the first request, and again after it ended. Not thread-safe.
-
-    `arguments` are passed on as JSON, `stderr` as by `subprocess`.
+    """The parent's side. The process starts with the first request, and again after it ended. Not thread-safe. `arguments` are
+    passed on as JSON, `stderr` as by `subprocess`.
     """
 
     def __init__(self, module: str, *arguments: object, stderr: int | None = None) -> None:

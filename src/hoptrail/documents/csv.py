@@ -28,16 +28,14 @@ _LONGEST_CELL = 20
 
 def parse_csv(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file into rows, numbered as in a spreadsheet.
-
-    Raises:
-        Unreadable: the bytes are not text, or there are more rows than the limit `rows`.
+    Raises: Unreadable: the bytes are not text, or there are more rows than the limit `rows`.
     """
     decoded = decode(data)
     text, declared = decoded.text, ""
     if text.lower().startswith(_DECLARATION) and text[5:6] == "\n":
         text, declared = text[6:], text[4]
     csv.field_size_limit(limits.text)
-    delimiter = declared or _delimiter(text)
+    delimiter = declared or max(_DELIMITERS, key=lambda known: _regularity(text, known))
     closed = all(cell.count("\n") <= _LONGEST_CELL for row in _rows(text, delimiter) for cell in row)
     notes = decoded.notes if closed else (*decoded.notes, "a quotation mark is never closed: all were read literally")
     numbered = enumerate(_rows(text, delimiter, quoted=closed), 1)
@@ -51,13 +49,8 @@ def _rows(text: str, delimiter: str, *, quoted: bool = True) -> Iterator[list[st
     return csv.reader(lines, delimiter=delimiter, quoting=quoting, skipinitialspace=delimiter != "\t")
 
 
-def _delimiter(text: str) -> str:
-    """The delimiter that gives the most rows the same number of cells; among equals, the one that gives more cells."""
-    return max(_DELIMITERS, key=lambda delimiter: _regularity(text, delimiter))
-
-
 def _regularity(text: str, delimiter: str) -> tuple[float, int]:
-    """The share of rows with the most common number of cells, and that number."""
+    """The share of rows with the most common number of cells, and that number: the higher, the likelier the delimiter."""
     sample = text[: text.find("\n", 200_000) + 1 or 200_000]
     rows = [len(row) for row in islice(_rows(sample, delimiter), _SAMPLE) if row]
     counts = Counter(cells for cells in rows if cells > 1)

@@ -81,13 +81,9 @@ def cleaned(text: str) -> Decoded:
 
 
 def decode(data: bytes, declared: str | None = None) -> Decoded:
-    """Decode a file. `declared` is the encoding that the file names, as HTML may.
-
-    Tries in order: a byte order mark, UTF-16 or UTF-32 by its NUL bytes, ISO-2022 by its escape sequences, UTF-8, `declared`,
-    UTF-8 with some bad bytes, a guess.
-
-    Raises:
-        Unreadable: the bytes are binary data, or text in no known encoding.
+    """Decode a file. `declared` is the encoding that the file names, as HTML may. Tries in order: a byte order mark, UTF-16 or
+    UTF-32 by its NUL bytes, ISO-2022 by its escape sequences, UTF-8, `declared`, UTF-8 with some bad bytes, a guess.
+    Raises: Unreadable: the bytes are binary data, or text in no known encoding.
     """
     certain = (
         _by_mark(data) or _by_nul_bytes(data) or _by_escapes(data) or _as_utf8(data) or _as_declared(data, declared)

@@ -1,22 +1,27 @@
 """Parses Word files (.docx) into headings, paragraphs, list items, table rows, code and quotes, in document order.
 
-Tracked changes count as accepted. Footnotes, comments and text boxes come after the paragraph that they belong to, endnotes at
-the end. Headers, footers, formulas, pictures and automatic numbers of list items and headings are left out. The archive is
-checked before anything is unpacked. Meant to run in the child process.
+Tracked changes count as accepted. Headers, footers, formulas, pictures and automatic numbers of list items and headings are left
+out. The archive is checked before anything is unpacked. Meant to run in the child process.
+
+Asides are moved into the body of the opened document: text boxes, footnotes and comments after their paragraph or table, endnotes
+at the end. A note begins with the number that stands in the text (`[1]`, for an endnote `[i]`), a comment with its author and
+date. All are numbered in the order of the text, whatever numbers the file asks for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from hoptrail.documents.archives import opened_office_file
 from hoptrail.documents.blocks import Parsed, Piece, assemble
-from hoptrail.documents.docx_asides import insert_asides, is_place_of_aside, place_of_aside, tidied
+from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.docx_styles import NAMESPACE, Role, Styles
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.sheet_rows import SAMPLE, has_header
+from hoptrail.text.dates import find_date
 from hoptrail.text.lexicon import word_set
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
@@ -33,9 +38,7 @@ _HEADER_ROW = f"{NAMESPACE}trPr/{NAMESPACE}tblHeader"
 
 def parse_docx(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file: title (of its properties, else the first paragraph in the style Title) and blocks.
-
-    Raises:
-        Unreadable: it is not a Word file, damaged, beyond a limit, or has XML that is not safe to parse.
+    Raises: Unreadable: it is not a Word file, damaged, beyond a limit, or has XML that is not safe to parse.
     """
     from docx import Document
 
@@ -65,7 +68,7 @@ def _pieces(document: WordDocument, styles: Styles) -> Iterator[Piece]:
     for block in _within(document.element.body, _PARAGRAPH, _TABLE):
         role = styles.role(block) if block.tag == _PARAGRAPH else Role(BlockKind.ROW)
         text = _paragraph(block) if block.tag == _PARAGRAPH else ""
-        aside = place_of_aside(block)
+        aside = block.get(_PLACE, "")
         paragraphs += bool(text.strip()) and not aside
         if role.kind is BlockKind.CODE:
             place = place if code else f"paragraph {paragraphs}"
@@ -79,7 +82,8 @@ def _pieces(document: WordDocument, styles: Styles) -> Iterator[Piece]:
             tables += 1
             yield from _table(block, tables)
         else:
-            yield Piece(role.kind, tidied(text) if aside else text, role.level, role.ordered, place=place)
+            text = _NUMBER.sub(r"\1 ", text.strip()) if aside else text
+            yield Piece(role.kind, text, role.level, role.ordered, place=place)
     if code:
         yield Piece(BlockKind.CODE, "\n".join(code), place=place)
 
@@ -89,7 +93,7 @@ def _asides_after_lists(pieces: Iterator[Piece]) -> Iterator[Piece]:
     waiting: list[Piece] = []
     before_list = False
     for piece in pieces:
-        if is_place_of_aside(piece.place):
+        if piece.place.startswith(_ASIDES):
             waiting.append(piece)
         else:
             if piece.kind is not BlockKind.ITEM:
@@ -154,3 +158,130 @@ def _lines(cell: Any) -> Iterator[str]:
             yield from (text for cells in _rows(block) for text in cells.values())
         else:
             yield _paragraph(block)
+
+
+_COMPATIBILITY = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
+_RELATIONSHIP = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
+_BOX = f"{NAMESPACE}txbxContent"
+_CHOICE, _FALLBACK = (f"{_COMPATIBILITY}{tag}" for tag in ("Choice", "Fallback"))
+_UNREAD = {f"{NAMESPACE}{tag}" for tag in ("del", "moveFrom")}
+"""Elements of deleted text. Asides referred to there are not read either."""
+_PLACE = "place-of-aside"
+_ASIDES = ("footnote ", "endnote ", "comment ", "text box ")
+"""How the places of asides begin."""
+_NUMBER = re.compile(r"^(\[\w+\])\s+")
+_TENS = ("", "x", "xx", "xxx", "xl", "l", "lx", "lxx", "lxxx", "xc")
+_ONES = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
+
+
+def insert_asides(document: WordDocument) -> None:
+    """Put the text boxes, notes and comments of a document into its body.
+    Raises: Unreadable: the notes or comments are damaged.
+    """
+    body = document.element.body
+    last_after: dict[Any, Any] = {}
+    for number, box in enumerate(_text_boxes(body), 1):
+        blocks = [_placed(block, f"text box {number}") for block in box if block.tag in (_PARAGRAPH, _TABLE)]
+        _put_after(box, blocks, last_after)
+    for number, (reference, note) in enumerate(_references(document, "footnote"), 1):
+        _put_after(reference, _numbered(reference, note, str(number), f"footnote {number}"), last_after)
+    for number, (reference, note) in enumerate(_references(document, "endnote"), 1):
+        body.extend(_numbered(reference, note, _roman(number), f"endnote {number}"))
+    for number, (reference, comment) in enumerate(_references(document, "comment"), 1):
+        _put_after(reference, _signed(comment, f"comment {number}"), last_after)
+
+
+def _put_after(element: Any, blocks: Sequence[Any], last_after: dict[Any, Any]) -> None:
+    """Put `blocks` after the paragraph or table of the body that contains `element`, and what was put there before."""
+    around = [block for block in element.iterancestors() if block.tag in (_PARAGRAPH, _TABLE)][-1]
+    for block in blocks:
+        last_after.get(around, around).addnext(block)
+        last_after[around] = block
+
+
+def _text_boxes(body: Any) -> list[Any]:
+    """The contents of the text boxes in order. The duplicates for older programs are removed."""
+    for fallback in list(body.iter(_FALLBACK)):
+        choice = fallback.getparent().find(_CHOICE)
+        if choice is not None and next(choice.iter(_BOX), None) is not None:
+            fallback.getparent().remove(fallback)
+    boxes = ((box, {element.tag for element in box.iterancestors()}) for box in body.iter(_BOX))
+    return [box for box, around in boxes if around.isdisjoint(_UNREAD) and _PARAGRAPH in around]
+
+
+def _references(document: WordDocument, kind: str) -> list[tuple[Any, Any]]:
+    """The references to notes of this kind in order, each with its note. Repeated references to a note are left out."""
+    notes = {note.get(f"{NAMESPACE}id"): note for note in _notes(document, kind)}
+    references = []
+    for reference in document.element.body.iter(f"{NAMESPACE}{kind}Reference"):
+        around = {element.tag for element in reference.iterancestors()}
+        if not around.isdisjoint(_UNREAD) or not around.issuperset((_RUN, _PARAGRAPH)):
+            continue
+        note = notes.pop(reference.get(f"{NAMESPACE}id"), None)
+        if note is not None:
+            references.append((reference, note))
+    return references
+
+
+def _notes(document: WordDocument, kind: str) -> Iterator[Any]:
+    from docx.oxml import parse_xml
+    from lxml.etree import XMLSyntaxError  # type: ignore[import-untyped]
+
+    for relation in document.part.rels.values():
+        if relation.reltype == f"{_RELATIONSHIP}{kind}s" and not relation.is_external:
+            try:
+                root = parse_xml(relation.target_part.blob)
+            except XMLSyntaxError as error:
+                raise Unreadable(f"has {kind}s that are damaged ({error})") from error
+            yield from root.iter(f"{NAMESPACE}{kind}")
+
+
+def _numbered(reference: Any, note: Any, number: str, place: str) -> list[Any]:
+    """The paragraphs of a note. Its number is put before the first and at the reference, unless the reference has a custom mark,
+    which the note repeats.
+    """
+    from docx.oxml import OxmlElement
+
+    paragraphs = _paragraphs(note, place)
+    if paragraphs and reference.get(f"{NAMESPACE}customMarkFollows") in {None, "0", "false"}:
+        mark = OxmlElement("w:t")
+        mark.text = f"[{number}]"
+        reference.addprevious(mark)
+        _begin(paragraphs[0], f"[{number}] ")
+    return paragraphs
+
+
+def _signed(comment: Any, place: str) -> list[Any]:
+    paragraphs = _paragraphs(comment, place)
+    author = " ".join(comment.get(f"{NAMESPACE}author", "").split())
+    date = find_date(comment.get(f"{NAMESPACE}date", "")[:10])
+    if paragraphs:
+        _begin(paragraphs[0], f"Comment{f' by {author}' if author else ''}{f' on {date}' if date else ''}: ")
+    return paragraphs
+
+
+def _paragraphs(note: Any, place: str) -> list[Any]:
+    return [_placed(part, place) for part in note.iter(_PARAGRAPH) if "".join(part.itertext()).strip()]
+
+
+def _placed(block: Any, place: str) -> Any:
+    block.set(_PLACE, place)
+    return block
+
+
+def _begin(paragraph: Any, words: str) -> None:
+    from docx.oxml import OxmlElement
+
+    run, text = OxmlElement("w:r"), OxmlElement("w:t")
+    text.text = words
+    run.append(text)
+    properties = paragraph.find(f"{NAMESPACE}pPr")
+    if properties is None:
+        paragraph.insert(0, run)
+    else:
+        properties.addnext(run)
+
+
+def _roman(number: int) -> str:
+    """The number in small Roman numerals; from 100 on in digits."""
+    return _TENS[number // 10] + _ONES[number % 10] if number < 100 else str(number)

@@ -30,9 +30,7 @@ _PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
 
 def parse_epub(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a book: title (of its metadata, else the first heading), date (of its metadata), and blocks with part and line.
-
-    Raises:
-        Unreadable: it is no EPUB, damaged, protected, or beyond a limit.
+    Raises: Unreadable: it is no EPUB, damaged, protected, or beyond a limit.
     """
     with opened_archive(data, limits, "an EPUB book") as archive:
         book = _book(archive)

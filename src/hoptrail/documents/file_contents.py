@@ -18,7 +18,7 @@ from hoptrail.documents.forms import ENDINGS, JSON, JSONL, TEXT, Form, form_of, 
 from hoptrail.documents.jsonl import BadLine, Line, holds_records, read_lines
 from hoptrail.documents.limits import MIB, ReadingLimits
 from hoptrail.documents.marks import FileMark, Known, day_of, mark_of, nothing_known, times_of
-from hoptrail.documents.walking import LeftOut, Unfollowed, files_of, shown
+from hoptrail.documents.walking import LeftOut, files_of, shown
 from hoptrail.errors import DocumentError
 from hoptrail.execution.executor import batched
 
@@ -109,9 +109,8 @@ def contents_at(
     *,
     follow: bool = False,
 ) -> Iterator[Content]:
-    """Yield the contents of files and folders in the order of `sources`, errors in their place.
-
-    Files that are `known` and unchanged yield nothing. `follow`: see `files_of`.
+    """Yield the contents of files and folders in the order of `sources`, errors in their place. Files that are `known` and
+    unchanged yield nothing. `follow`: see `files_of`.
     """
     for source in sources:
         named = Path(source).is_file()
@@ -124,8 +123,8 @@ def contents_at(
                 elif isinstance(entry, LeftOut):
                     findings.seen.update(map(shown, entry.files))
                     findings.notes += _left_out_notes(entry)
-                elif isinstance(entry, Unfollowed):
-                    findings.notes.append(f"{entry.source} {entry.reason}")
+                elif isinstance(entry, str):
+                    findings.notes.append(entry)
                 else:
                     findings.seen.add(shown(entry))
                     yield from _in_file(entry, named, limits, findings, marks.get(shown(entry)))

@@ -20,10 +20,8 @@ TEXT, PDF, JSON, JSONL = "text", "pdf", "json", "jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A file format.
-
-    `parser` is `module:function` within this package, imported by the parsing process; JSONL has none, because a file gives many
-    documents. `packed` files are archives or binary, and may be larger than text.
+    """A file format. `parser` is `module:function` within this package, imported by the parsing process; JSONL has none, because
+    a file gives many documents. `packed` files are archives or binary, and may be larger than text.
     """
 
     name: str
@@ -47,8 +45,8 @@ FORMS = (
     Form("pptx", (".pptx",), "pptx:parse_pptx", packed=True),
     Form("mail", (".eml",), "mail:parse_mail", packed=True),
     Form("mbox", (".mbox",), "mail:parse_mbox", packed=True),
-    Form(JSON, (".json",), "json:parse_json"),
-    Form("yaml", (".yaml", ".yml"), "yaml:parse_yaml"),
+    Form(JSON, (".json",), "records:parse_json"),
+    Form("yaml", (".yaml", ".yml"), "records:parse_yaml"),
     Form(JSONL, (".jsonl", ".jsonl.gz")),
 )
 

@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import Unreadable, decode
-from hoptrail.documents.html_lines import marked, parted
-from hoptrail.documents.html_shape import refuse_slow_markup
+from hoptrail.documents.html_markup import marked, parted, refuse_slow_markup
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.lists import Lists
-from hoptrail.documents.tables import Table, TableCell, span_of
+from hoptrail.documents.markup import Lists, Table, TableCell, span_of
 from hoptrail.text.dates import find_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
@@ -46,14 +44,9 @@ _DATES = (
 
 def parse_html(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a page: title (`title`, else the first `h1`), date (`meta`, else that of the only `time`) and blocks with their
-    lines.
-
-    If `title` is a heading followed by a separator and the name of a site, the heading is the title.
-
-    Meant to run in the child process: deep nesting takes the parser quadratic time.
-
-    Raises:
-        Unreadable: the page is not text, too large, too slow to parse by its shape, or the parser failed.
+    lines. If `title` is a heading followed by a separator and the name of a site, the heading is the title. Meant to run in the
+    child process: deep nesting takes the parser quadratic time.
+    Raises: Unreadable: the page is not text, too large, too slow to parse by its shape, or the parser failed.
     """
     if len(data) > limits.text:
         raise Unreadable(f"is larger than {limits.text} bytes: split it, or raise the limit `text`")
@@ -65,18 +58,14 @@ def parse_html(data: bytes, limits: ReadingLimits) -> Parsed:
 
 def html_pieces(markup: str, *, lines: bool = False) -> list[Piece]:
     """The pieces of a page or a part of one. `lines`: the place of each piece is its line.
-
-    Raises:
-        Unreadable: see `html_tree`.
+    Raises: Unreadable: see `html_tree`.
     """
     return _pieces(html_tree(markup, lines=lines))
 
 
 def html_tree(markup: str, *, lines: bool = False) -> LexborHTMLParser:
-    """Parse a page, or XML as one, into a tree. `lines` marks the lines in its texts, see `html_lines`.
-
-    Raises:
-        Unreadable: the markup would take too long to parse by its shape, or the parser failed.
+    """Parse a page, or XML as one, into a tree. `lines` marks the lines in its texts, see `html_markup`.
+    Raises: Unreadable: the markup would take too long to parse by its shape, or the parser failed.
     """
     from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
@@ -123,10 +112,9 @@ class _Row:
 
 
 class _Reader:
-    """Turns the tree of a page into pieces, in reading order.
-
-    `_holder` is the open heading, `pre` or `dt`, whose content is one block; `_nested` counts the block elements open within it.
-    `_place` is the line on which the text of the next piece begins, if lines are marked.
+    """Turns the tree of a page into pieces, in reading order. `_holder` is the open heading, `pre` or `dt`, whose content is one
+    block; `_nested` counts the block elements open within it. `_place` is the line on which the text of the next piece begins, if
+    lines are marked.
     """
 
     def __init__(self) -> None:

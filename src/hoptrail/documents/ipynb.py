@@ -15,9 +15,7 @@ from hoptrail.types import BlockKind
 
 def parse_ipynb(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a notebook: title (of its metadata, else the first heading) and blocks, each with the number of its cell.
-
-    Raises:
-        Unreadable: it is not text, not JSON, or has no cells.
+    Raises: Unreadable: it is not text, not JSON, or has no cells.
     """
     decoded = decode(data)
     try:

@@ -48,9 +48,7 @@ class BadLine:
 
 def holds_records(path: Path, limits: ReadingLimits) -> bool:
     """Whether the first lines of a file are other records: JSON objects without a `text`.
-
-    Raises:
-        OSError: the file could not be opened or read.
+    Raises: OSError: the file could not be opened or read.
     """
     with path.open("rb") as stream:
         if stream.peek(2)[:2] == b"\x1f\x8b":
@@ -65,9 +63,7 @@ def holds_records(path: Path, limits: ReadingLimits) -> bool:
 
 def read_lines(path: Path, limits: ReadingLimits) -> Iterator[Line | BadLine]:
     """Yield the documents of a JSONL file, plain or gzipped (detected by content), and errors for the other lines.
-
-    Raises:
-        OSError: the file could not be opened or read.
+    Raises: OSError: the file could not be opened or read.
     """
     with path.open("rb") as raw:
         packed = raw.peek(2)[:2] == b"\x1f\x8b"
@@ -90,9 +86,8 @@ def read_lines(path: Path, limits: ReadingLimits) -> Iterator[Line | BadLine]:
 
 
 def _numbered_lines(stream: BinaryIO, longest: int, most: int | None) -> Iterator[tuple[int, bytes | None]]:
-    """Yield lines that are not blank with their numbers from 1; None in place of a line over `longest` bytes.
-
-    `most`: bytes that the whole file may unpack to, None for no limit.
+    """Yield lines that are not blank with their numbers from 1; None in place of a line over `longest` bytes. `most`: bytes that
+    the whole file may unpack to, None for no limit.
     """
     number, total = 0, 0
     while line := stream.readline(longest + 1):
@@ -145,9 +140,8 @@ def _record(number: int, line: bytes | None, limits: ReadingLimits) -> Line | Ba
 
 
 def tiling_ends(text: str, sentences: Sequence[str]) -> tuple[int, ...] | None:
-    """The end offsets of `sentences` if they make up `text`, with only white space between them; else None.
-
-    White space belongs to the sentence before it; sentences of white space alone are left out.
+    """The end offsets of `sentences` if they make up `text`, with only white space between them; else None. White space belongs
+    to the sentence before it; sentences of white space alone are left out.
     """
     ends: list[int] = []
     place = len(text) - len(text.lstrip())

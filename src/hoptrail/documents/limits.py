@@ -41,9 +41,8 @@ class ReadingLimits:
     """Characters."""
 
     def cpu_seconds(self, size: int) -> float:
-        """CPU seconds for parsing a file of `size` bytes: by default 10, and 5 more per megabyte.
-
-        The slowest formats need about 4 per megabyte. Scaling with size keeps many small files from occupying a machine for long.
+        """CPU seconds for parsing a file of `size` bytes: by default 10, and 5 more per megabyte. The slowest formats need about
+        4 per megabyte. Scaling with size keeps many small files from occupying a machine for long.
         """
         least = max(10, self.parsing_seconds / 6)
         return min(self.parsing_seconds, least + self.parsing_seconds * size / 12_000_000)

@@ -1,7 +1,8 @@
 """Parses mails (.eml) and files of mails (.mbox) into a row with sender, recipients, date and subject, the text, and quotes.
 
 The plain text is preferred to the HTML. Each attachment is read by the parser of its format, under a heading with its name; an
-attachment that cannot be read is named in the notes. Meant to run in the child process.
+attachment that cannot be read is named in the notes. The place of a piece of plain text is its first line as a reader sees it.
+Meant to run in the child process.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from email.errors import MessageError
 from email.header import decode_header, make_header
 from email.message import Message
 from email.utils import parsedate_to_datetime
+from itertools import groupby
 from pathlib import Path
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble, pieces_of
 from hoptrail.documents.decoding import Unreadable, decode
-from hoptrail.documents.forms import BY_NAME, Form, form_of, parser_of, true_form
+from hoptrail.documents.forms import BY_NAME, form_of, parser_of, true_form
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.mail_text import text_pieces
+from hoptrail.documents.plain_text import plain_blocks
 from hoptrail.types import BlockKind
 
 _SHOWN = ("From", "To", "Cc", "Date", "Subject")
@@ -45,11 +47,7 @@ _UNSHOWABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u
 
 
 def parse_mail(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse one mail: its subject is the title, its header has the date.
-
-    Raises:
-        Unreadable: it does not begin with a header.
-    """
+    """Parse one mail: its subject is the title, its header has the date. Raises: Unreadable: it does not begin with a header."""
     if not _HEADER_LINE.match(data.lstrip()):
         raise Unreadable("is not a mail: it does not begin with a header")
     reader = _Reader(limits)
@@ -60,9 +58,7 @@ def parse_mail(data: bytes, limits: ReadingLimits) -> Parsed:
 
 def parse_mbox(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file of mails, each under a heading with its subject; the date is that of the latest.
-
-    Raises:
-        Unreadable: it does not begin with a line `From `, or holds more mails than the limit `rows`.
+    Raises: Unreadable: it does not begin with a line `From `, or holds more mails than the limit `rows`.
     """
     starts = [separator.start() for separator in _SEPARATOR.finditer(data) if _begins_mail(data, separator)]
     if not starts or data[: starts[0]].strip():
@@ -181,7 +177,8 @@ class _Reader:
     def _read(self, part: Message, name: str, depth: int) -> Iterator[Piece]:
         inner = _inner(part)
         data = b"" if inner is not None else _payload(part)
-        form = BY_NAME["mail"] if inner is not None else _form(part, name, data)
+        by_type = BY_NAME.get(_FORMS_OF_TYPES.get(part.get_content_type(), ""))
+        form = BY_NAME["mail"] if inner is not None else true_form(form_of(Path(name)) or by_type, data)
         if form is None or not form.parser:
             raise Unreadable("is of no known format")
         if form.name != "mail":
@@ -251,6 +248,78 @@ def _name(part: Message, number: int) -> str:
     return name or subject or f"part {number}"
 
 
-def _form(part: Message, name: str, data: bytes) -> Form | None:
-    by_type = BY_NAME.get(_FORMS_OF_TYPES.get(part.get_content_type(), ""))
-    return true_form(form_of(Path(name)) or by_type, data)
+_BULLET = re.compile(r"^[-*+•‣◦▪·]\s+")
+_GAP = re.compile(r"\n\s*\n")
+_QUOTED = re.compile(r"^(?:[ ]?>)+ ?")
+_ORIGINAL = re.compile(
+    r"^-{2,} ?(?:original message|forwarded message|ursprüngliche nachricht|message d'origine) ?-{2,}$", re.IGNORECASE
+)
+"""The line below which mail programs put the original mail without quotation marks."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line without its quotation marks. `number` counts from 1; `depth` is the number of its marks."""
+
+    number: int
+    depth: int
+    text: str
+
+
+def text_pieces(text: str, *, flowed: bool = False) -> Iterator[Piece]:
+    """Yield the pieces of a mail's text. `flowed`: a line that ends with a space continues in the next (RFC 3676)."""
+    lines = list(enumerate(text.split("\n"), 1))
+    for depth, run in groupby(_with_depths(_unwrap_flowed(lines) if flowed else lines), key=lambda line: line.depth):
+        numbered = list(run)
+        body = "\n".join(line.text for line in numbered)
+        if not body.strip():
+            continue
+        line = counted = 0
+        for start, piece in _quotes(body) if depth else _plain(body):
+            begins = start or len(body) - len(body.lstrip())
+            line, counted = line + body.count("\n", counted, begins), begins
+            yield replace(piece, place=f"line {numbered[line].number}")
+
+
+def _with_depths(lines: list[tuple[int, str]]) -> Iterator[_Line]:
+    below = 0
+    for number, line in lines:
+        if _ORIGINAL.match(line.strip()):
+            below = 1
+            continue
+        marks = _QUOTED.match(line)
+        depth = below + (marks[0].count(">") if marks else 0)
+        yield _Line(number, depth, line[marks.end() :] if marks else line)
+
+
+def _unwrap_flowed(lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Join lines that were wrapped for sending. The line before a signature, `-- `, was not."""
+    out: list[tuple[int, str]] = []
+    open_marks: str | None = None
+    for number, line in lines:
+        marks = _QUOTED.match(line)
+        prefix = ">" * marks[0].count(">") if marks else ""
+        body = line[marks.end() :] if marks else line.removeprefix(" ")
+        if open_marks == prefix and body != "-- ":
+            out[-1] = (out[-1][0], out[-1][1] + body)
+        else:
+            out.append((number, f"{prefix} {body}" if prefix else body))
+        open_marks = prefix if body.endswith(" ") and body != "-- " else None
+    return out
+
+
+def _quotes(text: str) -> Iterator[tuple[int, Piece]]:
+    start = 0
+    for end, after in [*(gap.span() for gap in _GAP.finditer(text)), (len(text), len(text))]:
+        if text[start:end].strip():
+            yield start, Piece(BlockKind.QUOTE, text[start:end])
+        start = after
+
+
+def _plain(text: str) -> Iterator[tuple[int, Piece]]:
+    blocks = plain_blocks(text, lines=False)
+    if not blocks:
+        yield 0, Piece(BlockKind.PARAGRAPH, text.strip())
+    for block in blocks:
+        body = text[block.start : block.end].strip()
+        yield block.start, Piece(block.kind, _BULLET.sub("", body) if block.level else body, block.level, block.ordered)

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+import yaml
+
 from hoptrail.documents.blocks import Parsed, Piece, assemble, first_heading
 from hoptrail.documents.decoding import Unreadable, decode
-from hoptrail.documents.front_matter import front_matter
 from hoptrail.documents.html import html_pieces
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.lists import Lists
-from hoptrail.documents.wrapping import line_break
+from hoptrail.documents.markup import Lists, line_break
+from hoptrail.text.dates import find_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
@@ -38,9 +39,7 @@ _CALLOUT = re.compile(r"\[!(\w+)\][-+]?\s*")
 
 def parse_markdown(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file: title (of the front matter, else the first heading), date (of the front matter) and blocks.
-
-    Raises:
-        Unreadable: the bytes are not text, or nested too deep.
+    Raises: Unreadable: the bytes are not text, or nested too deep.
     """
     decoded = decode(data)
     front = front_matter(decoded.text)
@@ -51,11 +50,7 @@ def parse_markdown(data: bytes, limits: ReadingLimits) -> Parsed:
 
 
 def markdown_pieces(text: str) -> list[Piece]:
-    """The pieces of a Markdown text within another format, without front matter.
-
-    Raises:
-        Unreadable: it is nested too deep.
-    """
+    """The pieces of a Markdown text within another format, without front matter. Raises: Unreadable: it is nested too deep."""
     return list(_Reader(0).read(_tokens(text)))
 
 
@@ -216,3 +211,52 @@ _TEXT_OF: dict[str, Callable[[Token], str]] = {
 def _text(tokens: Sequence[Token]) -> str:
     """The text of inline tokens; marks of emphasis and links have no content."""
     return "".join(_TEXT_OF[token.type](token) if token.type in _TEXT_OF else token.content for token in tokens)
+
+
+# Dashes before a blank line are a horizontal rule, as in Pandoc (https://pandoc.org/MANUAL.html#extension-yaml_metadata_block).
+_FRONT_MATTER = re.compile(
+    r"---[ \t]*\n(?![ \t]*\n)(?P<yaml>(?:#[^\n]*\n|[ \t]*\n)*+[\w-]+:(?=\s).*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_DATES = ("date", "updated", "lastmod", "last_modified", "modified", "created")
+"""Keys for the date of a text, best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    """Parsed front matter: a row with its keys as headers, and its end offset in the text (0: there is none)."""
+
+    title: str = ""
+    date: str = ""
+    row: Piece | None = None
+    end: int = 0
+    notes: tuple[str, ...] = ()
+
+
+def front_matter(text: str) -> FrontMatter:
+    """Read the front matter of a text. Invalid YAML becomes a paragraph, with a note."""
+    match = _FRONT_MATTER.match(text)
+    if match is None:
+        return FrontMatter()
+    try:
+        values = yaml.load(match["yaml"], yaml.BaseLoader)
+    except (yaml.YAMLError, RecursionError):
+        paragraph = Piece(BlockKind.PARAGRAPH, match["yaml"], place="line 2")
+        notes = ("its front matter is not valid YAML: neither title nor date was taken from it",)
+        return FrontMatter(row=paragraph, end=match.end(), notes=notes)
+    if not isinstance(values, dict):
+        return FrontMatter()
+    fields = {key: _as_text(value) for key, value in values.items() if isinstance(key, str)}
+    cells = tuple((key, value) for key, value in fields.items() if value and key != "title")
+    dates = (fields.get(key, "") for key in _DATES)
+    date = next((iso for value in dates if (iso := value if _YEAR.fullmatch(value) else find_date(value))), "")
+    row = Piece(BlockKind.ROW, cells=cells, place="line 2", labelled=True) if cells else None
+    return FrontMatter(fields.get("title", ""), date, row, match.end())
+
+
+def _as_text(value: object) -> str:
+    """A value, or the values of a list joined; deeper nesting is ignored."""
+    if isinstance(value, list):
+        return ", ".join(part for part in value if isinstance(part, str))
+    return value if isinstance(value, str) else ""

@@ -14,9 +14,7 @@ from dataclasses import replace
 from hoptrail.documents.blocks import Parsed, Piece, assemble, first_heading
 from hoptrail.documents.decoding import decode
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.lists import Lists
-from hoptrail.documents.tables import Table, TableCell
-from hoptrail.documents.wrapping import unwrapped
+from hoptrail.documents.markup import Lists, Table, TableCell, unwrapped
 from hoptrail.text.dates import find_date
 from hoptrail.types import BlockKind
 
@@ -61,9 +59,7 @@ _NAMES = frozenset(("id", "custom_id"))
 
 def parse_org(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file: title (`#+TITLE`, else the first heading), date (`#+DATE`) and blocks.
-
-    Raises:
-        Unreadable: the bytes are not text.
+    Raises: Unreadable: the bytes are not text.
     """
     decoded = decode(data)
     reader = _Reader(decoded.text)
@@ -196,7 +192,8 @@ class _Reader:
         heads = 0
         while (line := self._lines.next) is not None and _ROW.match(line):
             place, line = self._lines.place, self._lines.take()
-            cells = _cells(line)
+            texts = line.strip().removeprefix("|").removesuffix("|").split("|")
+            cells = [TableCell(_visible_text(text.strip())) for text in texts]
             if _RULE_IN_TABLE.match(line):
                 heads = heads or len(rows)
             elif not all(_WIDTH.fullmatch(cell.text) for cell in cells):
@@ -255,11 +252,6 @@ class _Reader:
 def _indent(line: str) -> int:
     expanded = line.expandtabs(8)
     return len(expanded) - len(expanded.lstrip())
-
-
-def _cells(line: str) -> list[TableCell]:
-    texts = line.strip().removeprefix("|").removesuffix("|").split("|")
-    return [TableCell(_visible_text(text.strip())) for text in texts]
 
 
 def _join(lines: list[str]) -> str:

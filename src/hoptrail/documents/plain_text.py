@@ -4,21 +4,24 @@ The text itself is stored unchanged. A heading is one of these lines:
 
 - underlined by a line of `=`, `-` or similar of its length;
 - stars and words between blank lines, in a text with an outline of stars (`* Changes`, `** Bugs fixed`);
-- the first line of a changelog entry (`changelogs`);
-- a line with the number of a section or release (`numbered`).
+- the first line of an entry of a changelog, which is a text that begins with such a line. In Debian changelogs and NEWS files it
+  has package, version and distribution, and the entry ends with a line that has its author and date (deb-changelog(5)); in GNU
+  ChangeLogs it has the day, the author and an address;
+- a line with the number of a section (`1.2 Scope`) or release (`Changes in 2.4`, `*** Version 3.0 ***`, `News in 251:`), alone
+  between blank lines, or above indented lines or list items. To exclude sentences with a number, sections must start with number
+  0 or 1, and there must be at least two release headings that differ only in their numbers.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from hoptrail.documents.blocks import Parsed
-from hoptrail.documents.changelogs import LineHeading, entries_of
 from hoptrail.documents.decoding import decode
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.numbered import RELEASE_RANK, numbered_headings
 from hoptrail.text.dates import find_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import Block, BlockKind
@@ -44,9 +47,8 @@ _LONGEST_PATH = 300
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The start and kind of a block. `level`: the depth of a list item, or of a heading its level or (negative) rank.
-
-    `date` is that of a changelog entry; other headings may have one in their text.
+    """The start and kind of a block. `level`: the depth of a list item, or of a heading its level or (negative) rank. `date` is
+    that of a changelog entry; other headings may have one in their text.
     """
 
     start: int
@@ -58,10 +60,9 @@ class _Part:
 
 
 def plain_blocks(text: str, *, lines: bool = True) -> tuple[Block, ...]:
-    """Blocks that tile `text`; none if it is a single paragraph. `lines`: the place of each block is its first line.
-
-    A paragraph that begins with a bullet or number, or has at least two lines that do, consists of list items. Its other lines
-    belong to the item before them.
+    """Blocks that tile `text`; none if it is a single paragraph. `lines`: the place of each block is its first line. A paragraph
+    that begins with a bullet or number, or has at least two lines that do, consists of list items. Its other lines belong to the
+    item before them.
     """
     return _build_blocks(text, entries_of(text), lines)
 
@@ -174,13 +175,9 @@ def _paragraph_parts(text: str, start: int, end: int) -> Iterator[_Part]:
 
 
 def parse_plain(data: bytes, _limits: ReadingLimits) -> Parsed:
-    """Parse plain text, which stays unchanged.
-
-    The title is the first heading if it starts the text and is the only one of level 1, else empty. The date of a changelog is
-    that of its first entry, the latest.
-
-    Raises:
-        Unreadable: the bytes are not text.
+    """Parse plain text, which stays unchanged. The title is the first heading if it starts the text and is the only one of level
+    1, else empty. The date of a changelog is that of its first entry, the latest.
+    Raises: Unreadable: the bytes are not text.
     """
     decoded = decode(data)
     entries = entries_of(decoded.text)
@@ -193,3 +190,94 @@ def parse_plain(data: bytes, _limits: ReadingLimits) -> Parsed:
     if len(tops) == 1 and tops[0].start == 0 and len(blocks) > 1:
         title = blocks[1].path[0] if blocks[1].path else ""
     return Parsed(title, decoded.text, decoded.notes, blocks)
+
+
+_HEADING = (
+    r"(?P<title>[A-Za-z0-9][A-Za-z0-9+.-]* \([^()\s]{1,200}\)(?: [A-Za-z0-9][A-Za-z0-9+.-]*)+; ?\w[^\n]*)(?:\n|\Z)"
+)
+_BEGINS = re.compile(rf"\s*{_HEADING}")
+_DATED = r"(?P<title>(?P<day>\d{4}-\d\d-\d\d)[ \t]+\S[^\n<>]{0,80}<[^\n<>]+>)[ \t]*(?:\n|\Z)"
+_BEGINS_DATED, _DATED_LINE = re.compile(rf"\s*{_DATED}"), re.compile(rf"^{_DATED}", re.MULTILINE)
+_LINE = re.compile(rf"^(?:{_HEADING}| -- [^\n]*>  ?(?P<signed>[^\n]*))", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class LineHeading:
+    """A heading of one line: its title, the end of the line, its level or (negative) rank, and its date, or empty."""
+
+    title: str
+    end: int
+    level: int = 1
+    date: str = ""
+
+
+def entries_of(text: str) -> dict[int, LineHeading]:
+    """The headings of the entries by their start, in order, with the day in the heading or signature; empty if the text does not
+    begin with one.
+    """
+    if _BEGINS_DATED.match(text):
+        days = _DATED_LINE.finditer(text)
+        return {day.start(): LineHeading(day["title"], day.end(), date=find_date(day["day"])) for day in days}
+    if not _BEGINS.match(text):
+        return {}
+    entries: dict[int, LineHeading] = {}
+    last = -1
+    for match in _LINE.finditer(text):
+        if match["title"]:
+            last = match.start()
+            entries[last] = LineHeading(match["title"].rstrip(), match.end())
+        elif not entries[last].date:
+            entries[last] = replace(entries[last], date=find_date(match["signed"]))
+    return entries
+
+
+_SECTION = re.compile(r"(?P<number>\d{1,2}(?:\.\d{1,2}){0,5})(?P<dot>\.?)[ \t]+(?=[A-Z])")
+_NUMBER = re.compile(r"\bv?\d+(?:\.\d+)+[\w.+~-]*|\b\d{4}-\d\d-\d\d\b|\b[vV]\d+\b|\b\d+\b\W*:$")
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_BELOW = re.compile(r"[ \t]+\S|[-*+o][ \t]+\S|\(?\d{1,3}[.)][ \t]")
+"""The start of a line that may directly follow a heading."""
+_ITEM = re.compile(r"(?P<mark>[-*+•‣])+[ \t]")
+_FRAME = " \t*=#-:"
+RELEASE_RANK = -10
+"""Rank of release headings: after all underlined ones, and before sections, which follow by depth."""
+_LONGEST = 80
+_NO_HEADING = (".", ",", ";", "?", "!")
+
+
+def numbered_headings(text: str, paragraphs: Iterable[tuple[int, int]]) -> dict[int, LineHeading]:
+    """The headings by start offset, in order. `paragraphs`: start and end of each paragraph."""
+    lines = list(_first_lines(text, paragraphs))
+    sections = {start: number for start, _, line in lines if (number := _section(line))}
+    if len(sections) < 2 or next(iter(sections.values())) not in {"0", "1"}:
+        sections = {}
+    releases: dict[str, set[str]] = defaultdict(set)
+    for _, _, line in lines:
+        releases[_NUMBER.sub("#", line)].add(line)
+    headings: dict[int, LineHeading] = {}
+    for start, end, line in lines:
+        shape = _NUMBER.sub("#", line)
+        if start in sections:
+            depth = sections[start].count(".") + 1
+            headings[start] = LineHeading(line.rstrip(":"), end, RELEASE_RANK + depth)
+        elif shape != line and len(releases[shape]) > 1 and _WORD.search(shape):
+            headings[start] = LineHeading(line.strip(_FRAME), end, RELEASE_RANK)
+    return headings
+
+
+def _first_lines(text: str, paragraphs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, str]]:
+    """Yield start, end of the first line and first line of each paragraph that may begin with a heading."""
+    for start, stop in paragraphs:
+        end = text.find("\n", start, stop) + 1 or stop
+        line = text[start:end].rstrip()
+        below = text[end:stop]
+        alone = not below.strip() or _BELOW.match(below) is not None
+        if alone and 0 < len(line) <= _LONGEST and not line[0].isspace() and not line.endswith(_NO_HEADING):
+            item = _ITEM.match(line)
+            if item is None or line.endswith(item["mark"]):
+                yield start, end, line
+
+
+def _section(line: str) -> str:
+    """The section number that a line begins with, or empty; `1. Do this` is a list item."""
+    match = _SECTION.match(line)
+    return "" if match is None or (match["dot"] and "." not in match["number"]) else match["number"]

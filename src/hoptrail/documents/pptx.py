@@ -25,9 +25,7 @@ _DEEPEST_GROUP = 10
 
 def parse_pptx(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a presentation: title (of its properties, else of the first slide) and blocks.
-
-    Raises:
-        Unreadable: it is not a PowerPoint file, damaged, encrypted, beyond a limit, or has XML that is not safe to parse.
+    Raises: Unreadable: it is not a PowerPoint file, damaged, encrypted, beyond a limit, or has XML that is not safe to parse.
     """
     from pptx import Presentation
 

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from hoptrail.documents.blocks import Parsed, ends_within, pack
-from hoptrail.documents.child_parsing import Parsing, TookTooLong
+from hoptrail.documents.child import Parsing, TookTooLong
 from hoptrail.documents.decoding import Unreadable, cleaned
 from hoptrail.documents.doubts import doubts
 from hoptrail.documents.file_contents import (
@@ -158,10 +158,9 @@ def _from_file(file: FileContent, parsing: Parsing, limits: ReadingLimits, first
 
 
 def _with_date(parsed: Parsed, name: str, modified: str) -> Parsed:
-    """Add the date: that of the format, else one in the title, the first lines or the file name, else the file's time.
-
-    The search ends before tables and dated headings below level 1, whose dates are of a part only. Only a date that the document
-    states as its own is also that of its blocks: a biography begins with a date of birth.
+    """Add the date: that of the format, else one in the title, the first lines or the file name, else the file's time. The search
+    ends before tables and dated headings below level 1, whose dates are of a part only. Only a date that the document states as
+    its own is also that of its blocks: a biography begins with a date of birth.
     """
     if parsed.date:
         return replace(parsed, blocks=tuple(_with_block_date(block, parsed.date) for block in parsed.blocks))
@@ -184,9 +183,8 @@ def _dates_a_part(block: Block, text: str) -> bool:
 
 
 def _with_block_date(block: Block, date: str) -> Block:
-    """Date a block by the date in its document, unless it has another or is a quote, whose text is older.
-
-    Dates from the file's name or time are not for blocks: these are part of the id, which must not depend on the file.
+    """Date a block by the date in its document, unless it has another or is a quote, whose text is older. Dates from the file's
+    name or time are not for blocks: these are part of the id, which must not depend on the file.
     """
     is_dated = block.date or block.kind is BlockKind.QUOTE or date_above(block.path, "")
     return block if is_dated else replace(block, date=date)

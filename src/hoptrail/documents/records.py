@@ -1,15 +1,20 @@
-"""Records of JSON and YAML as pieces: a list of records becomes rows, an object becomes headings with a row for each value.
+"""Parses JSON and YAML files: a list of records becomes rows, an object becomes headings with a row for each value.
 
-The headers of a row are the paths of its values (`address.city`).
+The headers of a row are the paths of its values (`address.city`). JSON lines are a list of records. Of YAML all documents of a
+file are read; only plain values are constructed, whatever their tags, and aliases are followed up to the limit on values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from hoptrail.documents.blocks import Piece
-from hoptrail.documents.decoding import Unreadable
+import yaml
+
+from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.decoding import Unreadable, decode
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.types import BlockKind
 
@@ -30,9 +35,7 @@ def title_of(value: object) -> str:
 
 def record_pieces(value: object, limits: ReadingLimits, level: int = 1) -> Iterator[Piece]:
     """Yield the pieces of a value of any shape; its headings begin at `level`.
-
-    Raises:
-        Unreadable: more records or values than the limit `rows` allows.
+    Raises: Unreadable: more records or values than the limit `rows` allows.
     """
     yield from _Rendering(limits).pieces(value, "", level)
 
@@ -144,3 +147,88 @@ def _is_long(text: str) -> bool:
 
 def _under(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
+
+
+def parse_json(data: bytes, limits: ReadingLimits) -> Parsed:
+    """Parse a file. The title is the `title` or `name` of the outermost object, if it has one.
+    Raises: Unreadable: it is not text, not JSON, nested too deep, or beyond a limit.
+    """
+    decoded = decode(data)
+    try:
+        value, broken = _load(decoded.text)
+        notes = [f"line {number} is not JSON and was left out" for number in broken]
+        return assemble(title_of(value), record_pieces(value, limits), (*decoded.notes, *notes), limits.text)
+    except RecursionError:
+        raise Unreadable("is nested too deep to be a document") from None
+
+
+def _load(text: str) -> tuple[object, list[int]]:
+    """The value of the text; else the values of its lines, and the numbers of the broken lines if these are the minority."""
+    try:
+        return json.loads(text), []
+    except ValueError as error:
+        values: list[object] = []
+        broken: list[int] = []
+        for number, line in enumerate(text.split("\n"), 1):
+            try:
+                values += [json.loads(line)] if line.strip() else []
+            except ValueError:
+                broken.append(number)
+        if len(values) < 2 or len(broken) >= len(values) or not any(isinstance(value, dict) for value in values):
+            raise Unreadable(f"is not JSON ({error})") from error
+        return values, broken
+
+
+class _Loader(yaml.SafeLoader):
+    """Ignores unknown tags, and joins the values of a list that is a key."""
+
+    def construct_mapping(self, node: yaml.Node, deep: bool = False) -> dict[Hashable, Any]:
+        if not isinstance(node, yaml.MappingNode):
+            raise yaml.constructor.ConstructorError(None, None, "expected a mapping", node.start_mark)
+        self.flatten_mapping(node)
+        return {
+            _key(self.construct_object(key, deep=True)): self.construct_object(value, deep) for key, value in node.value
+        }
+
+
+def _key(value: Any) -> Hashable:
+    if isinstance(value, Mapping):
+        value = [f"{key}: {inner}" for key, inner in value.items()]
+    key: Hashable = ", ".join(map(str, value)) if isinstance(value, list) else value
+    return key
+
+
+def _untagged(loader: _Loader, _tag: str, node: yaml.Node) -> Any:
+    if isinstance(node, yaml.MappingNode):
+        return loader.construct_mapping(node, deep=True)
+    if isinstance(node, yaml.SequenceNode):
+        return loader.construct_sequence(node, deep=True)
+    return loader.construct_scalar(node)  # type: ignore[arg-type]
+
+
+_Loader.add_multi_constructor("", _untagged)
+
+
+def parse_yaml(data: bytes, limits: ReadingLimits) -> Parsed:
+    """Parse a file. The title is the `title` or `name` of the first document, if it has one.
+    Raises: Unreadable: it is not text, not YAML, nested too deep, or beyond a limit.
+    """
+    decoded = decode(data)
+    try:
+        documents = list(yaml.load_all(decoded.text, Loader=_Loader))
+        title = title_of(documents[0]) if documents else ""
+        return assemble(title, _pieces(documents, limits), decoded.notes, limits.text)
+    except yaml.YAMLError as error:
+        raise Unreadable(f"is not YAML ({' '.join(str(error).split())[:200]})") from error
+    except (RecursionError, ValueError) as error:
+        raise Unreadable(f"is nested too deep, or holds an impossible value ({str(error)[:100]})") from None
+
+
+def _pieces(documents: Sequence[object], limits: ReadingLimits) -> Iterator[Piece]:
+    """The pieces of all documents; each of several stands under a heading with its number."""
+    if len(documents) == 1:
+        yield from record_pieces(documents[0], limits)
+        return
+    for number, document in enumerate(documents, 1):
+        yield Piece(BlockKind.HEADING, f"Document {number}", 1, place=f"document {number}")
+        yield from record_pieces(document, limits, level=2)

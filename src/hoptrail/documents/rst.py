@@ -18,9 +18,7 @@ from docutils.parsers.rst.languages import en
 from hoptrail.documents.blocks import Parsed, Piece, assemble, first_heading
 from hoptrail.documents.decoding import Unreadable, decode
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.lists import Lists
-from hoptrail.documents.tables import Table, TableCell
-from hoptrail.documents.wrapping import unwrapped
+from hoptrail.documents.markup import Lists, Table, TableCell, unwrapped
 from hoptrail.text.dates import find_date
 from hoptrail.text.lexicon import word_set
 from hoptrail.types import BlockKind
@@ -59,9 +57,7 @@ _SINCE = {
 
 def parse_rst(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file: title (the first heading), date (the field `date`) and blocks.
-
-    Raises:
-        Unreadable: it is not text, or nested too deep.
+    Raises: Unreadable: it is not text, or nested too deep.
     """
     decoded = decode(data)
     _register_unknown(decoded.text)
@@ -252,10 +248,7 @@ class _Reader:
         ((nodes.literal_block, nodes.doctest_block, nodes.math_block), _literal),
         ((nodes.system_message,), _error),
         ((nodes.line_block,), _lines),
-        (
-            (nodes.bullet_list, nodes.enumerated_list, nodes.definition_list, nodes.field_list, nodes.option_list),
-            _list,
-        ),
+        ((nodes.bullet_list, nodes.enumerated_list, nodes.definition_list, nodes.field_list, nodes.option_list), _list),
         ((nodes.list_item, nodes.definition, nodes.field_body, nodes.description), _item),
         ((nodes.term, nodes.field_name, nodes.option_group), _term),
         ((nodes.block_quote,), _quote),

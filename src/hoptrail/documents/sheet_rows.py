@@ -108,11 +108,7 @@ def row_piece(headers: Sequence[str], cells: Sequence[str], place: str = "") -> 
 
 
 def bounded(rows: Iterable[Row], limits: ReadingLimits) -> Iterator[Row]:
-    """Yield the rows.
-
-    Raises:
-        Unreadable: there are more rows than the limit `rows`.
-    """
+    """Yield the rows. Raises: Unreadable: there are more rows than the limit `rows`."""
     for number, row in enumerate(rows, 1):
         if number > limits.rows:
             raise Unreadable(f"has more than {limits.rows} rows: split it, or raise the limit `rows`")
@@ -120,9 +116,8 @@ def bounded(rows: Iterable[Row], limits: ReadingLimits) -> Iterator[Row]:
 
 
 def sheet_pieces(rows: Iterable[Row]) -> Iterator[Piece]:
-    """Yield the tables of a sheet, which blank rows separate. A row of one cell before a table is a paragraph.
-
-    A table without a header that spans the same columns as the table above continues with its headers.
+    """Yield the tables of a sheet, which blank rows separate. A row of one cell before a table is a paragraph. A table without a
+    header that spans the same columns as the table above continues with its headers.
     """
     headers: Sequence[str] = ()
     extent = 0, 0

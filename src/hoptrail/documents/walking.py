@@ -34,14 +34,6 @@ class LeftOut:
     files: tuple[Path, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Unfollowed:
-    """A link that is not followed. This is no failure: no file of the folder is missing."""
-
-    source: str
-    reason: str
-
-
 def shown(path: Path) -> str:
     r"""The path as a source string with forward slashes. Bytes that are not UTF-8 are escaped (\xe9), so that the string can be
     stored and different names stay different.
@@ -49,9 +41,8 @@ def shown(path: Path) -> str:
     return path.as_posix().encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-def files_of(source: Path, *, follow: bool = False) -> Iterator[Path | DocumentError | LeftOut | Unfollowed]:
-    """Yield the files of one source as resolved paths, with errors, files left out and unfollowed links in their place.
-
+def files_of(source: Path, *, follow: bool = False) -> Iterator[Path | DocumentError | LeftOut | str]:
+    """Yield the files of one source as resolved paths, with errors, files left out and notes on unfollowed links in their place.
     `follow` follows links that lead out of the folder. Each folder is listed once.
     """
     try:
@@ -121,19 +112,19 @@ def _leads_out(link: Path, root: Path, followed: set[Path]) -> bool:
     return True
 
 
-def _link(link: Path, root: Path) -> Iterator[Path | Unfollowed]:
+def _link(link: Path, root: Path) -> Iterator[Path | str]:
+    """The target of a link, or a note that it is not followed. This is no failure: no file of the folder is missing."""
     target = _target(link)
     if target is None:
-        yield Unfollowed(shown(link), "is a link that leads nowhere")
+        yield f"{shown(link)} is a link that leads nowhere"
     elif not target.is_relative_to(root):
-        reason = f"is a link that leads out of the folder, to {shown(target)}: name that as a source"
-        yield Unfollowed(shown(link), reason)
+        yield f"{shown(link)} is a link that leads out of the folder, to {shown(target)}: name that as a source"
     elif OF_AN_INDEX in target.parts:
-        yield Unfollowed(shown(link), "is a link into an index, which holds no documents")
+        yield f"{shown(link)} is a link into an index, which holds no documents"
     elif not any(part.startswith(".") for part in target.relative_to(root).parts):
         return
     elif target.is_file():
         yield target
     else:
-        reason = f"is a link to a folder that is hidden or in a hidden one, {shown(target)}: name that as a source"
-        yield Unfollowed(shown(link), reason)
+        what = "is a link to a folder that is hidden or in a hidden one"
+        yield f"{shown(link)} {what}, {shown(target)}: name that as a source"

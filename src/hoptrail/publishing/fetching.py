@@ -86,7 +86,6 @@ class Follower:
     def look(self) -> Copy | None:
         """The current publication, fetched unless it is in the cache; None where it is the one of the last call, which costs one
         small request.
-
         Raises: as `first` does. Earlier copies remain usable.
         """
         try:
@@ -131,7 +130,8 @@ class Follower:
                 if manifest is None:
                     manifest = read_manifest(self._objects, name)
                     remove_folder(folder)
-                    _place(self._objects, manifest, folder, self._newest(), with_manifest=True)
+                    newest = max(self._cached(), key=lambda path: number_of(path.name), default=None)
+                    _place(self._objects, manifest, folder, newest, with_manifest=True)
                 copy = Copy(folder, manifest.number, manifest.commit, _pinned(folder))
                 self._remove_others(folder)
         return copy
@@ -142,9 +142,6 @@ class Follower:
             if self._folder and len(self._cached()) > 1:
                 with suppress(TimeoutError), _lock(self._home, timeout=0):
                     self._remove_others(self._folder)
-
-    def _newest(self) -> Path | None:
-        return max(self._cached(), key=lambda path: number_of(path.name), default=None)
 
     def _cached(self) -> list[Path]:
         return [path.parent for path in self._home.glob(f"*/{_MANIFEST}") if path.parent.suffix != NEW]
@@ -297,7 +294,6 @@ def _flock(file: BinaryIO, *, shared: bool) -> None:
 
 def _lock(home: Path, timeout: float = -1) -> BaseFileLock:
     """Lets one process at a time change the cache of an address.
-
     Raises: TimeoutError: another process has the lock for `timeout` seconds.
     """
     from filelock import FileLock

@@ -137,9 +137,7 @@ def read_manifest(objects: Objects, name: str) -> Manifest:
 
 def parse_manifest(content: bytes, name: str, address: Address | Path) -> Manifest:
     """Parse the content of a manifest; errors name the address or folder that it is from.
-
-    Raises:
-        IndexMismatch, IndexDamaged: see `read_pointer`.
+    Raises: IndexMismatch, IndexDamaged: see `read_pointer`.
     """
     place = object_of(name)
     if hashlib.sha256(content).hexdigest() != name.partition("-")[2]:

@@ -1,4 +1,8 @@
-"""The objects below an address: reading, conditional writing, listing, deleting."""
+"""The objects below an address: reading, conditional writing, listing, deleting.
+
+The client library has few types of errors, so these are recognised by words in their messages. The messages raised here say what
+to do. Those of stores may quote keys, which are removed.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,9 @@ from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from hoptrail.publishing.address import Address, without_tls
-from hoptrail.publishing.refusals import NO_BUCKET, kind_of, refusal
+from hoptrail.errors import StorageError
+from hoptrail.models.redacting import without
+from hoptrail.publishing.address import Address, endpoint, secrets, without_tls
 
 if TYPE_CHECKING:
     from obstore import UpdateVersion
@@ -50,9 +55,7 @@ class Objects:
 
     def get_version(self, name: str, other_than: UpdateVersion | None = None) -> tuple[bytes, UpdateVersion] | None:
         """An object and its version; None where there is none.
-
-        Raises:
-            Unchanged: its version is still `other_than`; the object was not sent.
+        Raises: Unchanged: its version is still `other_than`; the object was not sent.
         """
         import obstore
         from obstore.exceptions import NotFoundError, NotModifiedError
@@ -79,9 +82,7 @@ class Objects:
 
     def replace(self, name: str, content: bytes, version: UpdateVersion | None) -> None:
         """Write an object only if it still has this version, or (None) does not exist.
-
-        Raises:
-            Outdated: it does not. (Also if this write took effect and the response was lost.)
+        Raises: Outdated: it does not. (Also if this write took effect and the response was lost.)
         """
         import obstore
         from obstore.exceptions import AlreadyExistsError, PreconditionError
@@ -118,3 +119,59 @@ class Objects:
             yield
         except (BaseError, OSError, ValueError) as error:
             raise refusal(self.address, error) from error
+
+
+_CREDENTIALS = {
+    "s3": "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (and AWS_SESSION_TOKEN where the key is a temporary one)",
+    "gs": "GOOGLE_SERVICE_ACCOUNT (the path of the account's key file)",
+    "az": "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
+}
+
+NO_BUCKET = "no bucket"
+
+_SIGNS = (
+    (("NoSuchBucket", "ContainerNotFound", "bucket does not exist"), NO_BUCKET),
+    (("InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "ExpiredToken", "Unauthenticated"), "wrong"),
+    (("169.254.169.254", "169.254.170.2", "Failed to get AWS credentials", "Account must be specified"), "none"),
+    (("no storage account configured", "metadata.google.internal", "token request"), "none"),
+    (
+        ("403 Forbidden", "status: 403", "AccessDenied", "PermissionDenied", "lacked the necessary privileges"),
+        "forbidden",
+    ),
+    (("error sending request", "kind: Connect", "dns error", "timed out", "TimedOut", "kind: Timeout"), "unreachable"),
+    (("kind: Request", "connection closed", "connection reset"), "unreachable"),
+    (("status: 5", "status code: 5", "status: 429", "status code: 429", "SlowDown"), "failing"),
+)
+"""Checked in this order: a message of an earlier kind may contain words of a later one."""
+
+
+def refusal(address: Address, error: Exception) -> StorageError:
+    """The error to raise when an object store, or the connection to it, fails."""
+    return StorageError(_advice(address, kind_of(error)) or f"{address}: {_first_line(error)}")
+
+
+def kind_of(error: Exception) -> str:
+    """The kind of an error; empty where it is not recognised."""
+    text = str(error)
+    return next((kind for signs, kind in _SIGNS if any(sign in text for sign in signs)), "")
+
+
+def _first_line(error: Exception) -> str:
+    """The first line of the message, without positions in the library's source and without keys."""
+    text = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return without(text.split(", /", 1)[0], secrets())[:300]
+
+
+def _advice(address: Address, kind: str) -> str:
+    where = f" at {endpoint()}" if endpoint() else ""
+    credentials = _CREDENTIALS[address.scheme]
+    return {
+        NO_BUCKET: f"there is no bucket {address.bucket!r}{where}. Make it first, or correct the address {address}.",
+        "wrong": f"the object store{where} does not accept the credentials for {address}: check {credentials}, and their region.",
+        "none": f"no credentials were found for {address}: set {credentials}.",
+        "forbidden": f"the object store{where} forbids this on {address} (403). Fetching needs the right to get objects, "
+        f"publishing also to list, put and delete them; or {credentials} belong to another account.",
+        "unreachable": f"the object store of {address} cannot be reached{where}. Check the network, and the endpoint "
+        f"(AWS_ENDPOINT_URL and AWS_REGION, or their counterparts with AZURE_ and GOOGLE_).",
+        "failing": f"the object store of {address}{where} kept failing after several tries. Run the same command again later.",
+    }.get(kind, "")

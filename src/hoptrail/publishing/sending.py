@@ -1,27 +1,35 @@
-"""Publishing: sending the chunks that the last publication lacks, then the manifest, then the pointer."""
+"""Publishing: sending the chunks that the last publication lacks, then the manifest, then the pointer; and removing old ones.
+
+A publication is removed, oldest first, some time after a newer one has replaced it, but never the current one or the one before
+it. With it go the chunks that the next publication has dropped, and those that failed publishers sent under its number. Its
+manifest is removed last, and the pointer names it until then, so that an interrupted removal is repeated.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from hoptrail.corpus.copying import OpenCommit, open_commit
 from hoptrail.corpus.places import DATABASE
-from hoptrail.errors import IndexBusy, StorageError
+from hoptrail.errors import IndexBusy, IndexDamaged, StorageError
 from hoptrail.publishing.address import Address
-from hoptrail.publishing.collecting import KEEP_HOURS, collect, kept
 from hoptrail.publishing.manifest import (
     CHUNKS,
     FORMAT,
+    MANIFESTS,
     POINTER,
     Manifest,
     Pointer,
     StoredFile,
+    number_of,
     object_of,
     read_manifest,
     read_pointer,
@@ -39,6 +47,9 @@ MOST_CHUNKS = 1 << 14
 
 ARRAY_CHUNK = 1 << 22
 """Bytes of a chunk of an array. Arrays never change, so this only determines the number of requests."""
+
+KEEP_HOURS = 48.0
+"""How long a replaced publication can still be fetched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +123,8 @@ class _Sender:
         size = file.seek(0, 2)
         chunk_size = database_chunk(size) if name == DATABASE else ARRAY_CHUNK
         chunks = []
-        for content in _pieces(file, chunk_size):
+        file.seek(0)
+        for content in iter(lambda: file.read(chunk_size), b""):
             digest = hashlib.sha256(content).hexdigest()
             if digest not in self._known:
                 self._known[digest] = f"{self._number}/{digest}"
@@ -133,16 +145,9 @@ def database_chunk(size: int) -> int:
     return chunk
 
 
-def _pieces(file: BinaryIO, size: int) -> Iterator[bytes]:
-    file.seek(0)
-    return iter(lambda: file.read(size), b"")
-
-
 def _put_manifest(objects: Objects, manifest: Manifest, version: UpdateVersion | None) -> None:
     """Write the manifest, and check that the store refuses a conditional write whose condition does not hold.
-
-    Raises:
-        StorageError: it does not, so two publishers could both seem to win.
+    Raises: StorageError: it does not, so two publishers could both seem to win.
     """
     name = object_of(manifest.name)
     objects.put(name, manifest.content)
@@ -169,3 +174,42 @@ def _switch(objects: Objects, pointer: Pointer, version: UpdateVersion | None) -
             f"somebody else has published to {objects.address} meanwhile: {theirs} is current there, and nothing of this one. "
             f"Run the same command again if this index is to replace it."
         ) from error
+
+
+def kept(objects: Objects, pointer: Pointer | None) -> tuple[str, ...]:
+    """The existing manifests that a pointer names; the current one always exists."""
+    if pointer is None:
+        return ()
+    existing = objects.written(MANIFESTS)
+    return tuple(name for name in pointer.manifests if object_of(name) in existing)
+
+
+def collect(objects: Objects, pointer: Pointer, keep_hours: float) -> int:
+    """Remove the publications that were replaced more than `keep_hours` ago. `pointer` is the current one. Returns the number of
+    removed objects. Hours are counted by the clock of the store, from the writing of the newer manifest to that of the newest.
+    """
+    written = objects.written(MANIFESTS)
+    names = [name for name in pointer.manifests if object_of(name) in written]
+    oldest = max(written.values()) - timedelta(hours=keep_hours)
+    replaced = [(old, new) for new, old in pairwise(names)][1:]
+    gone = [(old, new) for old, new in replaced if written[object_of(new)] <= oldest]
+    return sum(_remove(objects, old, new, written) for old, new in reversed(gone))
+
+
+def _remove(objects: Objects, old: str, new: str, manifests: Iterable[str]) -> int:
+    """Remove a publication, except the chunks that the next one reuses."""
+    number = number_of(old)
+    unused = (_chunks(objects, old) | set(objects.written(f"{CHUNKS}/{number}"))) - _chunks(objects, new)
+    unused |= {name for name in manifests if number_of(name.rpartition("/")[2]) == number} - {object_of(old)}
+    with ThreadPoolExecutor(STREAMS) as pool:
+        list(pool.map(objects.delete, sorted(unused)))
+    objects.delete(object_of(old))
+    return len(unused) + 1
+
+
+def _chunks(objects: Objects, manifest: str) -> set[str]:
+    """The chunks of a manifest; none where it is damaged, because then it cannot be fetched either."""
+    try:
+        return {f"{CHUNKS}/{chunk}" for chunk in read_manifest(objects, manifest).chunks}
+    except IndexDamaged:
+        return set()

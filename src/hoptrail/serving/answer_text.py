@@ -30,7 +30,6 @@ class Written:
 
 def written(answer: JsonObject) -> Written:
     """The answer with its citations as [1] and the cited sentences below, or why there is none and the closest statements.
-
     `answer` is the result of `contract.answer_json`.
     """
     if answer["answer"] is None and answer["closest"]:

@@ -28,34 +28,12 @@ from hoptrail.serving import (
     cli_comparing,
     cli_evaluation,
     cli_publishing,
-    cli_reproducing,
     cli_serving,
     contract,
+    options,
     render,
 )
-from hoptrail.serving.options import (
-    FAILED,
-    INCOMPLETE,
-    STOPPED,
-    WRONG_USAGE,
-    AsJson,
-    AsOf,
-    IndexFolder,
-    IndexFoundOrNew,
-    LanguageName,
-    Place,
-    RayAddress,
-    RecipeName,
-    SettingsFile,
-    console_of,
-    found_or_new,
-    named,
-    open_index,
-    print_json,
-    say_unfinished,
-    watching,
-    without_failed_tasks_logged,
-)
+from hoptrail.serving.options import named, without_failed_tasks_logged
 from hoptrail.serving.output import OutputRefused, silence, standard_output
 
 if TYPE_CHECKING:
@@ -116,11 +94,11 @@ def program(
 @app.command(rich_help_panel=DAILY)
 def index(
     sources: Annotated[list[str] | None, typer.Argument(metavar="SOURCE...", help="Files, folders, or JSONL.")] = None,
-    folder: IndexFoundOrNew = None,
+    folder: options.IndexFoundOrNew = None,
     recipes: Annotated[
         list[str] | None, typer.Option("--for", metavar="RECIPE,...", help="Build what these recipes need.")
     ] = None,
-    language: LanguageName = None,
+    language: options.LanguageName = None,
     rebuild: Annotated[
         bool, typer.Option("--rebuild", help="Read all files again, and rebuild what another language made.")
     ] = False,
@@ -133,14 +111,14 @@ def index(
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Only estimate the cost of language tasks; index nothing.")
     ] = False,
-    on: Place = LOCAL,
-    address: RayAddress = "",
+    on: options.Place = LOCAL,
+    address: options.RayAddress = "",
     verbose: Annotated[bool, typer.Option("--verbose", help="Name the skipped files.")] = False,
-    settings: SettingsFile = None,
+    settings: options.SettingsFile = None,
 ) -> None:
     """Add or update documents; resumable; processes only what changed."""
-    folder = folder or found_or_new(Path.cwd(), make=bool(sources or recipes) and not estimate)
-    opened = open_index(folder, settings, language or (CHAT if estimate else None), rehearsed=estimate)
+    folder = folder or options.found_or_new(Path.cwd(), make=bool(sources or recipes) and not estimate)
+    opened = options.open_index(folder, settings, language or (CHAT if estimate else None), rehearsed=estimate)
     alone = on == LOCAL and not address and not (watch and (rebuild or estimate))
     _check(sources, recipes, folder, refused=(estimate or watch) and not alone)
     if watch:
@@ -149,11 +127,11 @@ def index(
     if estimate:
         report = _estimate(opened, sources or [], named(recipes), rebuild=rebuild, verbose=verbose)
     else:  # Ray installs signal handlers when it starts; ours are installed after it and win
-        with open_executor(on, address) as executor, watching() as watcher, without_failed_tasks_logged():
-            report = opened.add(sources or [], named(recipes), watcher, rebuild=rebuild, on=executor, sync=sync or None)
+        with open_executor(on, address) as place, options.watching() as watcher, without_failed_tasks_logged():
+            report = opened.add(sources or [], named(recipes), watcher, rebuild=rebuild, on=place, sync=sync or None)
         _print_report(report, verbose=verbose)
     if report.failures:
-        raise typer.Exit(INCOMPLETE if report.documents else FAILED)
+        raise typer.Exit(options.INCOMPLETE if report.documents else options.FAILED)
 
 
 def _check(sources: list[str] | None, recipes: list[str] | None, folder: Path, *, refused: bool) -> None:
@@ -170,40 +148,40 @@ def _check(sources: list[str] | None, recipes: list[str] | None, folder: Path, *
 
 
 def _print_report(report: IndexingReport, *, verbose: bool) -> None:
-    console_of(error=True).print(render.render_indexing(report, verbose=verbose), soft_wrap=True)
+    options.console_of(error=True).print(render.render_indexing(report, verbose=verbose), soft_wrap=True)
 
 
 def _watch(opened: Index, sources: list[str], recipes: list[str], *, sync: bool | None, verbose: bool) -> None:
     """Index again after each change; print the first report and every later one that did something."""
     from hoptrail.watching import watch
 
-    with watching() as watcher, without_failed_tasks_logged():
+    with options.watching() as watcher, without_failed_tasks_logged():
         shown = False
         for report in watch(opened, sources, recipes, watcher, sync=sync):
             if not shown or report.did_something:
                 _print_report(report, verbose=verbose)
             if not shown:
-                console_of(error=True).print("watching; Ctrl-C ends")
+                options.console_of(error=True).print("watching; Ctrl-C ends")
             shown = True
 
 
 def _estimate(opened: Index, sources: list[str], recipes: list[str], *, rebuild: bool, verbose: bool) -> IndexingReport:
-    with watching() as watcher, without_failed_tasks_logged():
+    with options.watching() as watcher, without_failed_tasks_logged():
         report = opened.estimate(sources, recipes, watcher, rebuild=rebuild)
-    console_of().print(render.render_estimate(report.usage, opened.settings.chat), soft_wrap=True)
-    console_of(error=True).print(render.render_shortfalls(report, verbose=verbose), soft_wrap=True, end="")
+    options.console_of().print(render.render_estimate(report.usage, opened.settings.chat), soft_wrap=True)
+    options.console_of(error=True).print(render.render_shortfalls(report, verbose=verbose), soft_wrap=True, end="")
     return report
 
 
 @app.command(rich_help_panel=DAILY)
 def remove(
     documents: Annotated[list[str], typer.Argument(metavar="DOCUMENT...", help="An id, path or title.")],
-    folder: IndexFolder,
-    settings: SettingsFile = None,
+    folder: options.IndexFolder,
+    settings: options.SettingsFile = None,
 ) -> None:
     """Remove documents and everything derived from them alone."""
-    for withdrawn in open_index(folder, settings).withdraw(documents):
-        console_of(error=True).print(render.render_withdrawn(withdrawn), soft_wrap=True)
+    for withdrawn in options.open_index(folder, settings).withdraw(documents):
+        options.console_of(error=True).print(render.render_withdrawn(withdrawn), soft_wrap=True)
 
 
 app.command(rich_help_panel=DAILY)(cli_asking.ask)
@@ -212,61 +190,61 @@ app.command(rich_help_panel=DAILY)(cli_asking.ask)
 @app.command(rich_help_panel=DAILY)
 def search(
     question: Annotated[str, typer.Argument(metavar="QUESTION")],
-    folder: IndexFolder,
-    recipe: RecipeName = None,
+    folder: options.IndexFolder,
+    recipe: options.RecipeName = None,
     limit: Annotated[int | None, typer.Option("-k", metavar="N", min=1, help="Number of units.")] = None,
-    as_of: AsOf = "",
-    as_json: AsJson = False,
-    settings: SettingsFile = None,
+    as_of: options.AsOf = "",
+    as_json: options.AsJson = False,
+    settings: options.SettingsFile = None,
 ) -> None:
     """Only retrieve: list what a recipe finds for a question."""
-    opened = open_index(folder, settings)
+    opened = options.open_index(folder, settings)
     question, requested = check_question(question), recipe or opened.settings.recipe
     used = opened.recipe(recipe, LazyLanguage(opened.language), limit, opened.view(as_of))
     ranking = used.retrieve(question)
-    say_unfinished(opened, used.name, requested)
+    options.say_unfinished(opened, used.name, requested)
     if as_json:
-        print_json(contract.search_json(question, reported_name(requested, used), ranking))
+        options.print_json(contract.search_json(question, reported_name(requested, used), ranking))
     else:
-        console_of().print(render.render_ranking(ranking))
+        options.console_of().print(render.render_ranking(ranking))
 
 
 @app.command(rich_help_panel=DAILY)
-def show(folder: IndexFolder, as_json: AsJson = False, settings: SettingsFile = None) -> None:
+def show(folder: options.IndexFolder, as_json: options.AsJson = False, settings: options.SettingsFile = None) -> None:
     """List the contents of an index: documents, units, links, structures, cost."""
-    contents = open_index(folder, settings).contents()
+    contents = options.open_index(folder, settings).contents()
     if as_json:
-        print_json(contract.contents_json(contents))
+        options.print_json(contract.contents_json(contents))
     else:
-        console_of().print(render.render_contents(contents))
+        options.console_of().print(render.render_contents(contents))
 
 
 @app.command(rich_help_panel=UPKEEP)
-def verify(folder: IndexFolder, settings: SettingsFile = None) -> None:
+def verify(folder: options.IndexFolder, settings: options.SettingsFile = None) -> None:
     """Compare every file of an index with its checksum."""
-    count = open_index(folder, settings).verify()
-    console_of(error=True).print(f"{count} files match their checksums.")
+    count = options.open_index(folder, settings).verify()
+    options.console_of(error=True).print(f"{count} files match their checksums.")
 
 
 @app.command(rich_help_panel=UPKEEP)
-def repair(folder: IndexFolder, settings: SettingsFile = None) -> None:
+def repair(folder: options.IndexFolder, settings: options.SettingsFile = None) -> None:
     """Rebuild damaged parts of an index from its stored documents."""
-    with watching() as watcher:
-        index = open_index(folder, settings)
+    with options.watching() as watcher:
+        index = options.open_index(folder, settings)
         damaged, unfinished = index.repair(watcher), ", ".join(index.unfinished())
     for name in damaged:
-        console_of(error=True).print(render.plain(f"was damaged: {name}"), soft_wrap=True)
+        options.console_of(error=True).print(render.plain(f"was damaged: {name}"), soft_wrap=True)
     outcome = "the index is complete"
     if unfinished:
         outcome = f"not rebuilt, because repair calls no model: {unfinished}. `hoptrail index --for RECIPE` builds them"
-    console_of(error=True).print(f"{len(damaged)} damaged files; {outcome}.")
+    options.console_of(error=True).print(f"{len(damaged)} damaged files; {outcome}.")
 
 
 app.command(rich_help_panel=EVALUATION)(cli_evaluation.evaluate)
 app.command(rich_help_panel=EVALUATION)(cli_evaluation.score)
 app.command(rich_help_panel=EVALUATION)(cli_comparing.compare)
 app.command(rich_help_panel=EVALUATION)(cli_comparing.errors)
-app.command(rich_help_panel=RESEARCH)(cli_reproducing.reproduce)
+app.command(rich_help_panel=RESEARCH)(cli_comparing.reproduce)
 app.add_typer(cli_comparing.trail, name="trail", rich_help_panel=EVALUATION)
 app.add_typer(cli_evaluation.probe, name="probe", rich_help_panel=RESEARCH)
 app.command(rich_help_panel=UPKEEP)(cli_publishing.publish)
@@ -277,7 +255,7 @@ app.command(rich_help_panel=DAILY)(cli_serving.mcp)
 
 
 @app.command(rich_help_panel=RESEARCH)
-def recipes(as_json: AsJson = False) -> None:
+def recipes(as_json: options.AsJson = False) -> None:
     """List the recipes and the structures each needs."""
     from hoptrail.recipes.catalogue import presets_of, recipe_settings
     from hoptrail.recipes.registry import RECIPES, recipe_class
@@ -292,7 +270,7 @@ def recipes(as_json: AsJson = False) -> None:
         for name in RECIPES
     ]
     if as_json:
-        print_json(rows)
+        options.print_json(rows)
     else:
         width = max(map(len, RECIPES))
         for row in rows:
@@ -301,7 +279,7 @@ def recipes(as_json: AsJson = False) -> None:
 
 @app.command(rich_help_panel=UPKEEP)
 def replies(
-    folder: IndexFolder,
+    folder: options.IndexFolder,
     out: Annotated[Path, typer.Option("--out", metavar="FILE.jsonl", help="The file to write.")],
 ) -> None:
     """Write the chat model's replies stored in an index as a recording, for `--language replay:FILE`."""
@@ -312,7 +290,7 @@ def replies(
     if not remembered.path.exists() and not Snapshot.exists(folder):
         raise IndexUnavailable(f"there is no index at {folder}, and no reply is stored there: nothing was written.")
     count = write_recording(remembered.stored(), out)
-    console_of(error=True).print(render.render_ledger(count, remembered.ledger()))
+    options.console_of(error=True).print(render.render_ledger(count, remembered.ledger()))
 
 
 app.command(rich_help_panel=RESEARCH)(cli_evaluation.distil)
@@ -324,7 +302,7 @@ def doctor(
         Path | None,
         typer.Option("--index", metavar="DIR", parser=index_folder, help="The index whose ledger records the calls."),
     ] = None,
-    settings: SettingsFile = None,
+    settings: options.SettingsFile = None,
 ) -> None:
     """Test the chat endpoint, its model, its reply formats and the embeddings, and say how to fix what fails."""
     from hoptrail.serving.doctor import examine
@@ -333,13 +311,13 @@ def doctor(
     failed = False
     for check in examine(load_settings(settings), folder):
         failed = failed or (check.needed and not check.works)
-        console_of().print(render.render_check(check), soft_wrap=True)
+        options.console_of().print(render.render_check(check), soft_wrap=True)
     if failed:
-        raise typer.Exit(FAILED)
+        raise typer.Exit(options.FAILED)
 
 
 @app.command(rich_help_panel=UPKEEP)
-def settings(settings: SettingsFile = None) -> None:
+def settings(settings: options.SettingsFile = None) -> None:
     """Print every setting with its current value, as the TOML that sets it."""
     from hoptrail.settings import load_settings, to_toml
 
@@ -353,7 +331,7 @@ def main() -> NoReturn:
             code = _run()
     except BrokenPipeError:  # the reader closed the pipe early (`| head`)
         silence()
-        code = FAILED
+        code = options.FAILED
     except OutputRefused as error:
         silence()
         code = _report_error(error)
@@ -366,9 +344,9 @@ def _run() -> str | int | None:
     except OutputRefused:
         raise
     except SystemExit as ended:
-        return STOPPED if ended.code == INTERRUPTED else ended.code
+        return options.STOPPED if ended.code == INTERRUPTED else ended.code
     except KeyboardInterrupt:
-        return STOPPED
+        return options.STOPPED
     except Exception as error:
         shown = exhausted(error) or error
         if not isinstance(shown, HoptrailError):
@@ -381,10 +359,10 @@ def _run() -> str | int | None:
 
 def _report_error(error: HoptrailError) -> int:
     """Print the message; return the exit code."""
-    console_of(error=True).print(render.plain(f"hoptrail: {error}"), soft_wrap=True)
+    options.console_of(error=True).print(render.plain(f"hoptrail: {error}"), soft_wrap=True)
     if isinstance(error, UsageError):
-        return WRONG_USAGE
-    return STOPPED if isinstance(error, Interrupted | EndpointRefused) else FAILED
+        return options.WRONG_USAGE
+    return options.STOPPED if isinstance(error, Interrupted | EndpointRefused) else options.FAILED
 
 
 if __name__ == "__main__":

@@ -13,20 +13,7 @@ import typer
 
 from hoptrail.errors import UsageError
 from hoptrail.index import Index
-from hoptrail.serving import contract, render
-from hoptrail.serving.options import (
-    FAILED,
-    AsJson,
-    AsOf,
-    IndexFolder,
-    LanguageName,
-    RecipeName,
-    SettingsFile,
-    console_of,
-    open_index,
-    print_json,
-    say_unfinished,
-)
+from hoptrail.serving import contract, options, render
 from hoptrail.types import Answer
 
 PROMPT = "? "
@@ -38,28 +25,28 @@ def ask(
     question: Annotated[
         str | None, typer.Argument(metavar="QUESTION", help="Without it, a dialogue: one question per line.")
     ] = None,
-    folder: IndexFolder = ...,  # type: ignore[assignment]
-    recipe: RecipeName = None,
-    language: LanguageName = None,
-    as_of: AsOf = "",
-    as_json: AsJson = False,
-    settings: SettingsFile = None,
+    folder: options.IndexFolder = ...,  # type: ignore[assignment]
+    recipe: options.RecipeName = None,
+    language: options.LanguageName = None,
+    as_of: options.AsOf = "",
+    as_json: options.AsJson = False,
+    settings: options.SettingsFile = None,
 ) -> None:
     """Answer a question and show the trail; without a question, a dialogue."""
-    index = open_index(folder, settings)
+    index = options.open_index(folder, settings)
     if question is None:
         if as_json:
             raise UsageError("--json answers one question: name it.")
         _dialogue(index, recipe, language, as_of)
         return
     answer = index.ask(question, recipe, language, as_of=as_of)
-    say_unfinished(index, answer.recipe, recipe or index.settings.recipe)
+    options.say_unfinished(index, answer.recipe, recipe or index.settings.recipe)
     if as_json:
-        print_json(contract.answer_json(answer))
+        options.print_json(contract.answer_json(answer))
     else:
-        console_of().print(render.render_answer(answer))
+        options.console_of().print(render.render_answer(answer))
     if answer.failed:
-        raise typer.Exit(FAILED)
+        raise typer.Exit(options.FAILED)
 
 
 def _dialogue(index: Index, recipe: str | None, language: str | None, as_of: str) -> None:
@@ -73,12 +60,12 @@ def _dialogue(index: Index, recipe: str | None, language: str | None, as_of: str
         try:
             asked = resolve_follow_up(line, before, index.language(language))
             if asked != line:
-                console_of().print(render.plain(f"Asked: {asked}", "italic"), soft_wrap=True)
+                options.console_of().print(render.plain(f"Asked: {asked}", "italic"), soft_wrap=True)
             before = index.ask(asked, recipe, language, as_of=as_of)
         except UsageError as error:
-            console_of(error=True).print(render.plain(f"hoptrail: {error}"), soft_wrap=True)
+            options.console_of(error=True).print(render.plain(f"hoptrail: {error}"), soft_wrap=True)
         else:
-            console_of().print(render.render_answer(before))
+            options.console_of().print(render.render_answer(before))
 
 
 def _lines() -> Iterator[str]:
@@ -86,7 +73,7 @@ def _lines() -> Iterator[str]:
     if not sys.stdin.isatty():
         yield from filter(None, map(str.strip, sys.stdin))
         return
-    console_of(error=True).print("Ask; a question may follow up the previous answer. Ctrl-D ends.", style="dim")
+    options.console_of(error=True).print("Ask; a question may follow up the previous answer. Ctrl-D ends.", style="dim")
     with suppress(EOFError), _history():
         while True:
             if line := input(PROMPT).strip():

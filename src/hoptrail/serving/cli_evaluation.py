@@ -15,21 +15,7 @@ from rich.console import RenderableType
 from hoptrail.errors import UsageError
 from hoptrail.json_object import JsonObject
 from hoptrail.language.lazy import CHAT, OFFLINE
-from hoptrail.serving import contract, render
-from hoptrail.serving.options import (
-    INCOMPLETE,
-    AsJson,
-    IndexFolder,
-    LanguageName,
-    SettingsFile,
-    check_writable,
-    console_of,
-    named,
-    open_index,
-    print_json,
-    watching,
-    write_text,
-)
+from hoptrail.serving import contract, options, render
 
 if TYPE_CHECKING:
     from hoptrail.evaluation.datasets import Dataset
@@ -56,7 +42,7 @@ def evaluate(
     limit: Annotated[
         int | None, typer.Option("--limit", metavar="N", min=1, help="Only the first N questions.")
     ] = None,
-    language: LanguageName = None,
+    language: options.LanguageName = None,
     retrieval_only: Annotated[bool, typer.Option("--retrieval-only", help="Do not answer.")] = False,
     out: Out = None,
     work: Annotated[
@@ -69,7 +55,7 @@ def evaluate(
     single_hops: Annotated[
         bool, typer.Option("--single-hops", help="Ask the self-contained sub-questions instead of the questions.")
     ] = False,
-    settings: SettingsFile = None,
+    settings: options.SettingsFile = None,
 ) -> None:
     """Measure recipes on a data set or on your own documents: answers, retrieval, seconds, cost."""
     from hoptrail.evaluation.datasets import load_data, single_hops_of
@@ -80,35 +66,35 @@ def evaluate(
     from hoptrail.evaluation.runner import evaluate as run
     from hoptrail.serving.render_evaluation import render_evaluation
 
-    check_writable(out)
+    options.check_writable(out)
     if own_context and threads > 1:
         raise UsageError("--own-context asks one question at a time: leave --threads out.")
     dataset = load_data(data, questions, limit)
     dataset = single_hops_of(dataset) if single_hops else dataset
-    with tempfile.TemporaryDirectory() as temporary, watching() as watcher:
+    with tempfile.TemporaryDirectory() as temporary, options.watching() as watcher:
         folder = work or Path(temporary)
         # The oracle cannot build anything, so the index keeps the language of the settings.
         builder = None if language == OracleLanguage.name else language
-        opened = open_index(folder / INDEX_FOLDER / dataset.name, settings, builder)
+        opened = options.open_index(folder / INDEX_FOLDER / dataset.name, settings, builder)
         if work is None and (language or opened.settings.language) == CHAT:
             raise UsageError("with the language chat, name a folder as --work: the paid replies are stored there.")
-        names = named(recipes)
-        performer = language or opened.settings.language
+        names, performer = options.named(recipes), language or opened.settings.language
         if not retrieval_only:
             _check_performer(performer, dataset, names, opened.settings)
-        options: dict[str, Any] = {"retrieval_only": retrieval_only} | ({} if own_context else {"threads": threads})
+        chosen: dict[str, Any] = {"retrieval_only": retrieval_only} | ({} if own_context else {"threads": threads})
         measure = evaluate_own_contexts if own_context else run
-        report = measure(dataset, names, opened, folder, performer, watcher, **options)
+        report = measure(dataset, names, opened, folder, performer, watcher, **chosen)
     for line in (*render.render_notes(report.notes), *render.failures(report)):
-        console_of(error=True).print(line, soft_wrap=True)
+        options.console_of(error=True).print(line, soft_wrap=True)
     if report.unread:
-        console_of(error=True).print(render.render_failures(report.unread), soft_wrap=True)
-    console_of().print(render_evaluation(report.to_json()))
+        options.console_of(error=True).print(render.render_failures(report.unread), soft_wrap=True)
+    options.console_of().print(render_evaluation(report.to_json()))
     if work is not None and not own_context:
-        console_of().print(render.render_runs(report, work / RUNS_FOLDER), soft_wrap=True)
+        for _, recipe in report.recipes:  # for `hoptrail compare` and `hoptrail errors`
+            options.console_of().print(render.plain(f"run: {work / RUNS_FOLDER / recipe.run}"), soft_wrap=True)
     _write_results(report.to_json(), out)
     if report.unread:
-        raise typer.Exit(INCOMPLETE)
+        raise typer.Exit(options.INCOMPLETE)
 
 
 def _check_performer(performer: str, dataset: Dataset, recipes: Sequence[str], settings: Settings) -> None:
@@ -131,7 +117,7 @@ def _print_costs(dataset: Dataset, recipes: Sequence[str], settings: Settings) -
         tokens, count = own.evidence_tokens, len(dataset.questions)
         estimate = estimate_asking(count, settings.chat, evidence_tokens=tokens, effort=own.effort)
         line = f"{name} may take for {count} questions: {estimate}"
-        console_of(error=True).print(render.plain(line), soft_wrap=True)
+        options.console_of(error=True).print(render.plain(line), soft_wrap=True)
 
 
 @probe.command("lost-in-retrieval")
@@ -140,23 +126,25 @@ def probe_lost_in_retrieval(
     out: Out = None,
     work: Work = None,
     limit: Annotated[int, typer.Option("-k", metavar="N", min=1, help="Number of passages for recall.")] = 2,
-    settings: SettingsFile = None,
+    settings: options.SettingsFile = None,
 ) -> None:
     """Measure recall of sub-questions without the name that an earlier answer gives, and of their completions."""
     from hoptrail.evaluation.lost_in_retrieval import probe_lost_in_retrieval as measure
 
-    check_writable(out)
+    options.check_writable(out)
     with _indexed(data, ["hybrid"], work, settings) as (corpus, dataset, names):
         found = measure(corpus, dataset, names, limit)
     _show_probe(found.to_json(), render.render_lost_in_retrieval(found), out)
 
 
 @probe.command("tree-coverage")
-def probe_tree_coverage(data: DataFolder, out: Out = None, work: Work = None, settings: SettingsFile = None) -> None:
+def probe_tree_coverage(
+    data: DataFolder, out: Out = None, work: Work = None, settings: options.SettingsFile = None
+) -> None:
     """Count the pairs of gold passages that groups of the similarity and relatedness trees contain."""
     from hoptrail.evaluation.tree_coverage import measure_tree_coverage
 
-    check_writable(out)
+    options.check_writable(out)
     with _indexed(data, ["sirerag"], work, settings) as (corpus, dataset, names):
         found = measure_tree_coverage(corpus.snapshot, dataset, names)
     _show_probe(found.to_json(), render.render_tree_coverage(found), out)
@@ -171,23 +159,23 @@ def _indexed(
     from hoptrail.evaluation.runner import INDEX_FOLDER, corpus_ids_by_document, index_corpus
 
     dataset = load_dataset(data, None, None)
-    with tempfile.TemporaryDirectory() as temporary, watching() as watcher:
-        opened = open_index((work or Path(temporary)) / INDEX_FOLDER / dataset.name, settings)
+    with tempfile.TemporaryDirectory() as temporary, options.watching() as watcher:
+        opened = options.open_index((work or Path(temporary)) / INDEX_FOLDER / dataset.name, settings)
         indexed = index_corpus(dataset, recipes, opened, watcher)
         for line in render.render_notes(indexed.notes):
-            console_of(error=True).print(line, soft_wrap=True)
+            options.console_of(error=True).print(line, soft_wrap=True)
         corpus = opened.recipe(recipes[0]).corpus
         yield corpus, dataset, corpus_ids_by_document(corpus.snapshot, dataset)
 
 
 def _show_probe(content: JsonObject, shown: RenderableType, out: Path | None) -> None:
-    console_of().print(shown)
+    options.console_of().print(shown)
     _write_results(content, out)
 
 
 def _write_results(content: JsonObject, out: Path | None) -> None:
     if out is not None:
-        write_text(out, contract.to_text(content) + "\n")
+        options.write_text(out, contract.to_text(content) + "\n")
 
 
 def score(
@@ -196,7 +184,7 @@ def score(
     ],
     rule: Annotated[str, typer.Option("--rule", metavar="RULE", help="hotpotqa, 2wiki, musique or cover.")],
     each: Annotated[bool, typer.Option("--each", help="Also print the score of each line.")] = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Score answers from any system by an official rule."""
     from hoptrail.evaluation.answer_scores import Rule, score_predictions, summarise_scores
@@ -207,7 +195,7 @@ def score(
     summary = {"rule": rule} | asdict(summarise_scores(scores))
     rows = [asdict(row) for row in scores] if each else []
     if as_json:
-        print_json(summary | ({"each": rows} if each else {}))
+        options.print_json(summary | ({"each": rows} if each else {}))
         return
     for row in rows:
         print("\t".join(f"{value:.4f}" for value in row.values()))  # noqa: T201
@@ -215,7 +203,7 @@ def score(
 
 
 def distil(
-    folder: IndexFolder,
+    folder: options.IndexFolder,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder for the training set.")],
     validation_share: Annotated[
         float | None, typer.Option("--validation-share", metavar="SHARE", help="Share of the documents for validation.")
@@ -223,7 +211,7 @@ def distil(
     model: Annotated[
         str, typer.Option("--model", metavar="NAME", help="Whose replies, if several models' are stored.")
     ] = "",
-    settings: SettingsFile = None,
+    settings: options.SettingsFile = None,
 ) -> None:
     """Write the stored extraction replies as a fine-tuning set for a smaller model."""
     from hoptrail.corpus.snapshot import Snapshot
@@ -238,4 +226,4 @@ def distil(
     passages = passages_in_order(Snapshot.open(folder))
     stored = RememberedReplies(folder / FILE).stored()
     counts = write_training_set(stored, passages, load_settings(settings).chat, out, chosen)
-    console_of().print(render.render_training(counts), soft_wrap=True)
+    options.console_of().print(render.render_training(counts), soft_wrap=True)

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from hoptrail.corpus.places import index_folder
-from hoptrail.publishing.collecting import KEEP_HOURS
+from hoptrail.publishing.sending import KEEP_HOURS
+from hoptrail.publishing.sending import publish as send
 from hoptrail.serving.options import IndexFolder, console_of
 
 
@@ -24,8 +25,6 @@ def publish(
     ] = False,
 ) -> None:
     """Publish the last commit of an index to an object store; only changes are sent."""
-    from hoptrail.publishing.sending import publish as send
-
     done = send(folder, address, keep_hours=keep_hours, afresh=afresh)
     if done.sent_bytes:
         message = (
@@ -40,8 +39,7 @@ def publish(
 
 
 def backup(
-    to: Annotated[Path, typer.Argument(metavar="TO", help="A new or empty folder.")],
-    folder: IndexFolder,
+    to: Annotated[Path, typer.Argument(metavar="TO", help="A new or empty folder.")], folder: IndexFolder
 ) -> None:
     """Copy the last commit of an index into a folder, while others read and write it."""
     from hoptrail.corpus.copying import copy_index

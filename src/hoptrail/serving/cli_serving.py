@@ -17,16 +17,7 @@ from hoptrail.corpus.places import index_folder, refuse_old_index
 from hoptrail.errors import UsageError
 from hoptrail.index import Index
 from hoptrail.publishing.address import Address, is_address
-from hoptrail.serving.options import (
-    IndexFolder,
-    LanguageName,
-    SettingsFile,
-    console_of,
-    found_or_new,
-    named,
-    open_index,
-    settings_with,
-)
+from hoptrail.serving import options
 from hoptrail.serving.render import render_indexing
 
 if TYPE_CHECKING:
@@ -53,22 +44,20 @@ def serve(
     where: Served = None,
     folder: Annotated[str | None, typer.Option("--index", metavar="INDEX", help="The same as FOLDER.")] = None,
     workspaces: Annotated[
-        list[str] | None,
-        typer.Option("--workspace", metavar="NAME=INDEX", help="A named index; may be repeated."),
+        list[str] | None, typer.Option("--workspace", metavar="NAME=INDEX", help="A named index; may be repeated.")
     ] = None,
     host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port.")] = 8765,
     names: Annotated[
-        list[str] | None,
-        typer.Option("--name", metavar="NAME,...", help="Further host names of this server."),
+        list[str] | None, typer.Option("--name", metavar="NAME,...", help="Further host names of this server.")
     ] = None,
     key_file: Annotated[Path | None, typer.Option("--key-file", metavar="FILE", help="Lines `WORKSPACE KEY`.")] = None,
     recipes: BuiltFor = None,
     agents_may_change: Annotated[
         bool, typer.Option("--agents-may-change", help="Offer agents tools that add and remove documents.")
     ] = False,
-    language: LanguageName = None,
-    settings: SettingsFile = None,
+    language: options.LanguageName = None,
+    settings: options.SettingsFile = None,
 ) -> None:
     """Serve the page and the API; keys come from HOPTRAIL_KEY, HOPTRAIL_KEY_NAME or a file."""
     from hoptrail.serving.server.app import LOOPBACK, create_app
@@ -82,18 +71,18 @@ def serve(
     keys = find_keys(indexes, key_file)
     check_address(host, keys, next(iter(indexes)))
     limits = next(iter(indexes.values())).settings.server
-    served = [Workspace(name, index, named(recipes)) for name, index in indexes.items()]
+    served = [Workspace(name, index, options.named(recipes)) for name, index in indexes.items()]
     log_to_stderr()
-    app = create_app(served, keys, {*LOOPBACK, host, *named(names)}, limits, agents_may_change=agents_may_change)
+    app = create_app(
+        served, keys, {*LOOPBACK, host, *options.named(names)}, limits, agents_may_change=agents_may_change
+    )
     with _following(served[0], documents, host, port):
         serve_app(app, host, port, limits)
 
 
 def _indexes(unnamed: list[str], entries: list[str], settings: Path | None, language: str | None) -> dict[str, Index]:
     """The indexes to serve, by workspace name; if none is given, that of the current folder or of one above it.
-
-    Raises:
-        UsageError: there is none, an entry is not `NAME=INDEX`, or a name occurs twice.
+    Raises: UsageError: there is none, an entry is not `NAME=INDEX`, or a name occurs twice.
     """
     if not unnamed and not entries and (found := find_index()) is not None:
         unnamed = [str(found)]
@@ -112,11 +101,11 @@ def _indexes(unnamed: list[str], entries: list[str], settings: Path | None, lang
 def _open(where: str, settings: Path | None, language: str | None) -> Index:
     if not is_address(where):
         refuse_old_index(Path(where).expanduser())
-        place = found_or_new(Path(where)) if _is_documents(where) else index_folder(where)
-        return open_index(place, settings, language)
+        place = options.found_or_new(Path(where)) if _is_documents(where) else index_folder(where)
+        return options.open_index(place, settings, language)
     from hoptrail.serving.server.published_index import PublishedIndex, folder_of
 
-    return PublishedIndex(where, settings_with(settings, language, folder_of(Address.of(where))))
+    return PublishedIndex(where, options.settings_with(settings, language, folder_of(Address.of(where))))
 
 
 def _is_documents(where: str) -> bool:
@@ -130,7 +119,7 @@ def _following(workspace: Workspace, documents: str | None, host: str, port: int
     if documents is None:
         yield
         return
-    from hoptrail.serving.server.folder import watched_folder
+    from hoptrail.serving.server.workspaces import watched_folder
 
     _open_page(host, port)
     with watched_folder(workspace, Path(documents).expanduser(), _print_report):
@@ -140,7 +129,7 @@ def _following(workspace: Workspace, documents: str | None, host: str, port: int
 def _print_report(report: IndexingReport) -> None:
     """Print the report if it did something."""
     if report.did_something:
-        console_of(error=True).print(render_indexing(report), soft_wrap=True)
+        options.console_of(error=True).print(render_indexing(report), soft_wrap=True)
 
 
 def _open_page(host: str, port: int) -> None:
@@ -154,11 +143,11 @@ def _open_page(host: str, port: int) -> None:
 
 
 def mcp(
-    folder: IndexFolder,
+    folder: options.IndexFolder,
     recipes: BuiltFor = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Offer no tools that change documents.")] = False,
-    language: LanguageName = None,
-    settings: SettingsFile = None,
+    language: options.LanguageName = None,
+    settings: options.SettingsFile = None,
 ) -> None:
     """Serve one agent over standard input and output (Model Context Protocol)."""
     if find_spec("mcp") is None:
@@ -168,5 +157,5 @@ def mcp(
     from hoptrail.serving.server.mcp_server import serve_stdio
     from hoptrail.serving.server.workspaces import Workspace
 
-    workspace = Workspace("main", open_index(folder, settings, language), named(recipes))
+    workspace = Workspace("main", options.open_index(folder, settings, language), options.named(recipes))
     asyncio.run(serve_stdio(workspace, may_change=not read_only))

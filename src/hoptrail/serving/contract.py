@@ -16,7 +16,6 @@ from hoptrail.types import Answer, Cited, Evidence, Hit, Hop, Ranking, Statement
 if TYPE_CHECKING:
     from hoptrail.index_contents import Contents
 
-
 _LINE = re.compile(r"(?P<path>.*?\.jsonl(\.gz)?)#(?P<line>.*)", re.DOTALL | re.IGNORECASE)
 """Only the sources of JSONL files name a line; any other # is part of a file or folder name."""
 
@@ -119,11 +118,6 @@ def file_name(source: str) -> str:
     if found := _LINE.fullmatch(source):
         return f"{PurePath(found['path']).name}#{found['line']}"
     return PurePath(source).name
-
-
-def is_upload(source: str) -> bool:
-    """Whether a source is an upload to a server."""
-    return UPLOADED.fullmatch(source) is not None
 
 
 def _cited_json(cited: Cited, text: str) -> JsonObject:

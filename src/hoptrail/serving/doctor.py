@@ -32,7 +32,6 @@ QUESTIONS = 100
 _ENDPOINT_ERRORS = (EndpointUnreached, EndpointRefused, Interrupted)
 """Errors that do not depend on the form of the reply."""
 
-
 _OTHERS = "not needed as long as another form works: `ask` uses the first that does"
 _NONE = "if no form works, the model is too small for this, or it is not a chat model: name another one"
 _STORY = "Ada Lunt was an engineer. She was born in Wrenmouth and built bridges."
@@ -48,9 +47,8 @@ _TRIAL_TASKS: tuple[Task[Any], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The result of one check: whether it works, what was observed, and what to do if it does not work.
-
-    A check that is not `needed` may fail without harm.
+    """The result of one check: whether it works, what was observed, and what to do if it does not work. A check that is not
+    `needed` may fail without harm.
     """
 
     what: str
@@ -61,9 +59,8 @@ class Check:
 
 
 def examine(settings: Settings, folder: Path | None) -> Iterator[Check]:
-    """Check all that the settings name, the chat endpoint first; enter the calls in the ledger of the index in `folder`.
-
-    If `folder` is named but holds neither an index nor replies, nothing is called: the ledger would create the folder.
+    """Check all that the settings name, the chat endpoint first; enter the calls in the ledger of the index in `folder`. If
+    `folder` is named but holds neither an index nor replies, nothing is called: the ledger would create the folder.
     """
     if folder and not Snapshot.exists(folder) and not (folder / FILE).exists():
         says = f"there is no index at {folder}, and no reply is stored there"
@@ -108,9 +105,7 @@ def _chat_checks(chat: PaidChat, settings: ChatSettings) -> Iterator[Check]:
 
 def _faults(chat: UncachedChat, settings: ChatSettings, rung: Rung) -> list[str]:
     """The faults of the trial tasks in this form, sent as `ask` sends them; empty if each reply is usable.
-
-    Raises:
-        EndpointUnreached, EndpointRefused, EndpointBusy, BudgetExhausted: no other form would work either.
+    Raises: EndpointUnreached, EndpointRefused, EndpointBusy, BudgetExhausted: no other form would work either.
     """
     language = ChatLanguage(chat, replace(settings, structured=rung.value))
     faults = []

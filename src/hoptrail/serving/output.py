@@ -30,9 +30,7 @@ def _escape(error: UnicodeError) -> tuple[str, int]:
 @contextmanager
 def standard_output() -> Iterator[None]:
     """Write what the body prints, and flush it at the end. A closed pipe (`| head`) still raises BrokenPipeError.
-
-    Raises:
-        OutputRefused: standard output is closed or cannot be written.
+    Raises: OutputRefused: standard output is closed or cannot be written.
     """
     if sys.stdout is None:
         raise OutputRefused("cannot write to standard output: it is closed.")

@@ -291,11 +291,6 @@ def failures(report: EvaluationReport) -> list[Text]:
     return lines[:SHOWN_NOTES] + ([Text(f"and {hidden:,} more; --work keeps them all")] if hidden > 0 else [])
 
 
-def render_runs(report: EvaluationReport, folder: Path) -> RenderableType:
-    """The folder of each recipe's run, for `hoptrail compare` and `hoptrail errors`."""
-    return Group(*(plain(f"run: {folder / recipe.run}") for _, recipe in report.recipes))
-
-
 def render_lost_in_retrieval(found: LostInRetrieval) -> RenderableType:
     """One row per retriever and place of the sub-question, one column per wording."""
     from hoptrail.evaluation.lost_in_retrieval import Wording, label

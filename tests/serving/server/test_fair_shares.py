@@ -21,7 +21,7 @@ from hoptrail.models.encoder import FloatMatrix, Progress
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server import uploads
 from hoptrail.serving.server.keys import Keys
-from hoptrail.serving.server.question_threads import Turns
+from hoptrail.serving.server.question_threads import Turn, Turns
 from hoptrail.types import Ranking
 from serving.server.listening import listening
 from serving.server.served import NORTH, OPERATOR, QUESTION, SOUTH, MakeApp, client_of, ended
@@ -176,7 +176,7 @@ def test_a_long_search_holds_up_nobody_for_long() -> None:
     begun: list[str] = []
 
     def long(name: str, client: str) -> None:
-        with turns.of(client):
+        with Turn(turns, client):
             begun.append(name)
             assert ends.wait(60)
 
@@ -198,7 +198,7 @@ def test_a_long_search_holds_up_nobody_for_long() -> None:
         finally:
             ends.set()
         third.result(60)
-    with turns.of("other") as turn:  # nothing is left of all that
+    with Turn(turns, "other") as turn:  # nothing is left of all that
         turn.offer()
 
 
@@ -206,13 +206,13 @@ def test_a_turn_that_is_offered_goes_to_who_has_had_none_for_longest() -> None:
     turns, order = Turns(patience=60), []
 
     def ask(client: str) -> None:
-        with turns.of(client):
+        with Turn(turns, client):
             order.append(client)
 
     with ThreadPoolExecutor(4) as threads:
-        with turns.of("busy") as turn:
+        with Turn(turns, "busy") as turn:
             waiting = [threads.submit(ask, client) for client in ("busy", "busy", "other")]
-            wait_until(lambda: sum(map(len, turns._waiting.values())) == 3)
+            wait_until(lambda: sum(map(len, turns.waiting.values())) == 3)
             turn.offer()
             order.append("the first again")
         for one in waiting:
@@ -292,7 +292,7 @@ def test_documents_that_never_end_cost_ever_less(
 
     app = make_app()
     monkeypatch.setattr(uploads, "read_sources", reading)
-    monkeypatch.setattr("hoptrail.serving.server.job_work.SECOND", 0.002)
+    monkeypatch.setattr("hoptrail.serving.server.job_thread.SECOND", 0.002)
     with client_of(app) as client:
         files = [("files", (f"slow {n}.html", b"<p>x")) for n in range(9)]
         files.append(("files", ("quick.txt", b"The heron waits.")))

@@ -10,9 +10,8 @@ from fastapi.testclient import TestClient
 
 from hoptrail import Index, Settings
 from hoptrail.serving.server.app import create_app
-from hoptrail.serving.server.folder import watched_folder
 from hoptrail.serving.server.keys import find_keys
-from hoptrail.serving.server.workspaces import Workspace
+from hoptrail.serving.server.workspaces import Workspace, watched_folder
 from hoptrail.syncing import IndexingReport
 from serving.server.served import client_of
 from waiting import wait_until

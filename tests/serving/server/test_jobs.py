@@ -30,9 +30,9 @@ from hoptrail.models.encoder import FloatMatrix, Progress
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server import workspaces
 from hoptrail.serving.server.app import create_app
-from hoptrail.serving.server.job_work import Performer
+from hoptrail.serving.server.job_thread import Performer
 from hoptrail.serving.server.metrics import Metrics
-from hoptrail.serving.server.wire import Text, as_line
+from hoptrail.serving.server.wire import Text, as_file
 from hoptrail.types import Document, Kind
 from serving.server.served import OPERATOR, MakeApp, client_of, ended, upload, workspace
 from world import FACTS, HashingEncoder
@@ -140,7 +140,7 @@ def test_texts_sent_as_json_are_as_long_as_files_may_be(narrow: TestClient) -> N
 
 def test_a_text_as_a_line_is_what_it_was_and_hardly_longer() -> None:
     text = PROSE + '\ud800 "half" \\ \n \u2028 \N{GRINNING FACE}'
-    line = as_line(Text(title="t", text=text))
+    line = as_file(Text(title="t", text=text))[1].getvalue()
     assert json.loads(line)["text"] == text
     assert len(line) < len(text.encode("utf-8", "replace")) + 60
 
@@ -401,7 +401,7 @@ def test_a_second_server_leaves_the_uploads_of_the_first_alone(make_app: MakeApp
 def test_jobs_that_are_over_are_forgotten_at_last(
     app: FastAPI, client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hoptrail.serving.server.job_book.KEPT_JOBS", 2)
+    monkeypatch.setattr("hoptrail.serving.server.job.KEPT_JOBS", 2)
     jobs = [ended(client, client.post("/api/documents", json=texts(f"bird {n}")).json()) for n in range(4)]
     assert client.get(f"/api/jobs/{jobs[0]['id']}").status_code == 404
     assert client.get(f"/api/jobs/{jobs[3]['id']}").status_code == 200

@@ -30,9 +30,8 @@ _HYPHENS = {0x02, 0xAD, 0xFFFE}
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """Text from `left` to `right` on the baseline `base`, which grows downwards. `size` is that of its font.
-
-    `bold` and `mono` (monospaced) hold if they do for most of its characters.
+    """Text from `left` to `right` on the baseline `base`, which grows downwards. `size` is that of its font. `bold` and `mono`
+    (monospaced) hold if they do for most of its characters.
     """
 
     text: str

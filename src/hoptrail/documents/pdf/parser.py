@@ -1,15 +1,18 @@
 """Parses PDF files into headings, paragraphs, list items, code and tables in reading order, each with its page.
 
-The structure is inferred from the positions of characters, because most files do not declare it. Running heads, footers and page
-numbers are left out; formulas are read character by character. Scanned pages are read if the program `tesseract` is installed.
-Meant to run in the child process (see `child`): a hostile file can make any PDF parser use all the memory and time it gets.
+The structure is inferred from the positions of characters, because most files do not declare it. Formulas are read character by
+character. Scanned pages are read if the program `tesseract` is installed. Meant to run in the child process (see `child`): a
+hostile file can make any PDF parser use all the memory and time it gets.
+
+Running heads, footers and page numbers are left out. A line at the top or bottom of a page is one of them if the same words,
+apart from digits, stand at the same height on nearby pages, and a gap separates it from the text. The only line of a page stays.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,9 +21,7 @@ from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.doubts import are_glued, is_broken
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.pdf.fragments import Fragment, page_fragments
-from hoptrail.documents.pdf.furniture import without_furniture
-from hoptrail.documents.pdf.layout import lines_of
-from hoptrail.documents.pdf.line_joining import joined, vocabulary
+from hoptrail.documents.pdf.layout import Line, lines_of
 from hoptrail.documents.pdf.ocr import Ocr
 from hoptrail.documents.pdf.parts import (
     LARGER,
@@ -32,7 +33,7 @@ from hoptrail.documents.pdf.parts import (
     plain_words,
     sizes_by_weight,
 )
-from hoptrail.documents.pdf.rules import Rules, grids_of, rules_of
+from hoptrail.documents.pdf.tables import Rules, grids_of, rules_of
 from hoptrail.documents.sheet_rows import has_header, header_piece, row_piece
 from hoptrail.types import BlockKind
 
@@ -56,13 +57,10 @@ class _Page:
 
 
 def parse_pdf(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse a file: title (of its metadata if meaningful, else the largest heading of the first page) and blocks.
-
-    Pages that cannot be read are left out and named in the notes. The notes also count the pages without text, because nobody
-    notices scanned pages among others.
-
-    Raises:
-        Unreadable: it is damaged, encrypted, without text, or beyond a limit.
+    """Parse a file: title (of its metadata if meaningful, else the largest heading of the first page) and blocks. Pages that
+    cannot be read are left out and named in the notes. The notes also count the pages without text, because nobody notices
+    scanned pages among others.
+    Raises: Unreadable: it is damaged, encrypted, without text, or beyond a limit.
     """
     if b"%PDF-" not in data[:1024]:
         raise Unreadable("is not a PDF file: it does not begin with %PDF-")
@@ -78,7 +76,8 @@ def parse_pdf(data: bytes, limits: ReadingLimits) -> Parsed:
         raise Unreadable(f"no text found in {len(document)} pages: probably scanned, run OCR first{first_note}")
     scanned = [f"{empty} of {len(document)} pages hold no text: if they are scanned, run OCR first"] if empty else []
     style = _style(document, pages)
-    parts = _parts(pages, style)
+    remaining = zip(pages, _without_furniture([page.fragments for page in pages]), strict=True)
+    parts = parts_of(((page.number, flow, grids_of(page.rules, flow)) for page, flow in remaining), style)
     title = _title(document, parts, style)
     return assemble(title, _pieces(parts, pages), (*scanned, *notes, *_doubts(pages)), limits.text)
 
@@ -142,11 +141,6 @@ def _bookmarks(document: Any) -> Iterator[tuple[tuple[int, str], int]]:
         words = plain_words(bookmark.get_title() or "")
         if page is not None and words:
             yield (page + 1, words), min(bookmark.level + 1, _DEEPEST)
-
-
-def _parts(pages: Sequence[_Page], style: Style) -> list[Part]:
-    remaining = zip(pages, without_furniture([page.fragments for page in pages]), strict=True)
-    return parts_of(((page.number, flow, grids_of(page.rules, flow)) for page, flow in remaining), style)
 
 
 def _title(document: Any, parts: Sequence[Part], style: Style) -> str:
@@ -216,3 +210,92 @@ def _doubts(pages: Sequence[_Page]) -> Iterator[str]:
         if numbers:
             more = ", ..." if len(numbers) > 10 else ""
             yield f"{what} on {'page' if len(numbers) == 1 else 'pages'} {', '.join(numbers[:10])}{more}: export the file anew"
+
+
+_HYPHENS = ("-", "\xad", "\u2010")
+
+
+def vocabulary(lines: Iterable[str]) -> frozenset[str]:
+    """The words of lines, including those with a hyphen. The last word of a line is left out, as it may be incomplete."""
+    return frozenset(word.casefold().strip(".,;:()") for line in lines for word in line.split()[:-1])
+
+
+def joined(lines: Sequence[Line], known: frozenset[str]) -> str:
+    """The lines as one text. A hyphen at the end of a line stays if `known` has the word with it, or before a capital."""
+    text = ""
+    for line in lines:
+        text = _append(text, line.text, known) if text else line.text
+    # A soft hyphen at the end or before white space becomes a hyphen; elsewhere it is removed.
+    return re.sub(r"\xad(?=\s|$)", "-", text).replace("\xad", "")
+
+
+def _append(text: str, line: str, known: frozenset[str]) -> str:
+    if not text.endswith(_HYPHENS) or not text[-2:-1].isalpha():
+        return f"{text} {line}"
+    head, tail = text[:-1].rsplit(" ", 1)[-1], line.split(" ", 1)[0]
+    whole, hyphenated = (f"{head}{mark}{tail}".casefold().strip(".,;:()") for mark in ("", "-"))
+    keep_hyphen = not tail[:1].islower() or (whole not in known and (hyphenated in known or "-" in head))
+    return f"{text[:-1]}{'-' if keep_hyphen else ''}{line}"
+
+
+_EDGE = 3
+"""Lines examined at the top and at the bottom."""
+_NEAR = 6
+"""Pages examined before and after: a running head changes with the chapter."""
+_GAP = 1.6
+"""Minimal gap to the text, in font sizes."""
+_HEIGHT = 4.0
+"""Points by which its height may vary."""
+_NUMBER = re.compile(r"\d+|(?<![^\W\d_])[ivxlc]+(?![^\W\d_])", re.IGNORECASE)
+_PAGE_NUMBER = re.compile(
+    r"(?:page|p\.|seite|s\.|página|pagina)? ?[-–—|]? ?(?P<page>\d{1,4}) ?[-–—|]?(?: ?(?:of|von|de|/) ?\d{1,4})?",
+    re.IGNORECASE,
+)
+
+_Key = tuple[str, int]
+
+
+def _without_furniture(pages: Sequence[Sequence[Fragment]]) -> list[list[Fragment]]:
+    """The fragments of every page without those of running heads, footers and page numbers."""
+    lines = [list(lines_of(page)) for page in pages]
+    pages_by_key: dict[_Key, list[int]] = defaultdict(list)
+    for number, rows in enumerate(lines):
+        for key in {key for line in (*rows[:_EDGE], *rows[-_EDGE:]) for key in _keys(line)}:
+            pages_by_key[key].append(number)
+    remaining = []
+    for number, page in enumerate(pages):
+        repeated = [
+            _is_repeated(number, line, pages_by_key, len(pages)) or _is_page_number(line, number + 1)
+            for line in lines[number]
+        ]
+        dropped = {*_edge(lines[number], repeated), *_edge(lines[number][::-1], repeated[::-1])}
+        remaining.append([fragment for fragment in page if fragment not in dropped])
+    return remaining
+
+
+def _edge(lines: Sequence[Line], repeated: Sequence[bool]) -> Iterator[Fragment]:
+    """Yield the fragments of repeated lines before a gap and further text, given the lines from an edge of the page."""
+    count = 0
+    while count < min(_EDGE, len(lines) - 1) and repeated[count]:
+        count += 1
+    while count and abs(lines[count].base - lines[count - 1].base) < _GAP * lines[count].size:
+        count -= 1
+    for line in lines[:count]:
+        yield from line.fragments
+
+
+def _is_page_number(line: Line, number: int) -> bool:
+    match = _PAGE_NUMBER.fullmatch(line.text)
+    return match is not None and int(match["page"]) == number
+
+
+def _keys(line: Line) -> tuple[_Key, _Key]:
+    """The words of a line without digits and its height, rounded in two ways: lines of nearly the same height share a key."""
+    words = _NUMBER.sub("#", line.text)
+    return (words, round(line.base / _HEIGHT)), (words, round(line.base / _HEIGHT + 0.5) + 1_000_000)
+
+
+def _is_repeated(number: int, line: Line, pages_by_key: dict[_Key, list[int]], pages: int) -> bool:
+    """Whether nearby pages repeat a line. In a document of two pages it must have a number, as two letters may begin alike."""
+    near = max(sum(abs(page - number) <= _NEAR for page in pages_by_key[key]) for key in _keys(line))
+    return near >= 2 and _NUMBER.search(line.text) is not None if pages == 2 else near >= 3

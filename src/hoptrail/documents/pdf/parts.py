@@ -14,8 +14,7 @@ from statistics import median
 
 from hoptrail.documents.pdf.fragments import Fragment
 from hoptrail.documents.pdf.layout import Column, Line, columns_of
-from hoptrail.documents.pdf.page_tables import Cells, aligned_tables
-from hoptrail.documents.pdf.rules import Grid
+from hoptrail.documents.pdf.tables import Cells, Grid, aligned_tables
 from hoptrail.types import BlockKind
 
 LARGER = 1.12
@@ -54,9 +53,7 @@ class Part:
 @dataclass(frozen=True, slots=True)
 class Style:
     """The typography of a document: the size of its body text, the heading levels of larger sizes, and whether bold lines stand
-    out.
-
-    `bookmarks` has the level of each heading in the document's outline, by page and words.
+    out. `bookmarks` has the level of each heading in the document's outline, by page and words.
     """
 
     body: float

@@ -14,13 +14,12 @@ from hoptrail.errors import HoptrailError
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server import (
     openai_routes,
-    page_files,
     refusals,
     routes_answering,
     routes_documents,
     routes_status,
 )
-from hoptrail.serving.server.guard import Access, Guard, host_name
+from hoptrail.serving.server.guard import Guard, host_name
 from hoptrail.serving.server.keys import Keys
 from hoptrail.serving.server.published_index import Following, PublishedIndex
 from hoptrail.serving.server.services import Services, services_for
@@ -41,15 +40,10 @@ def create_app(
     warm: bool = True,
     agents_may_change: bool = False,
 ) -> FastAPI:
-    """The server's ASGI app. It answers to the names in `hosts`; without `keys` it is open to anyone who can reach it.
-
-    `limits` apply to all workspaces together, so the settings of the indexes are ignored: pass `Settings.server`.
-
-    `warm` opens what questions need in the background at the start. `agents_may_change` offers agents the tools that add and
-    remove documents.
-
-    Raises:
-        UsageError: no workspace, or two of one name or folder; an invalid host name; a key with an unknown label.
+    """The server's ASGI app. It answers to the names in `hosts`; without `keys` it is open to anyone who can reach it. `limits`
+    apply to all workspaces together, so the settings of the indexes are ignored: pass `Settings.server`. `warm` opens what
+    questions need in the background at the start. `agents_may_change` offers agents the tools that add and remove documents.
+    Raises: UsageError: no workspace, or two of one name or folder; an invalid host name; a key with an unknown label.
     """
     services = services_for(workspaces, limits or ServerLimits())
 
@@ -62,7 +56,7 @@ def create_app(
         yield
         services.desk.close()
         for one in following:
-            await asyncio.to_thread(one.stop, services.limits.stop_seconds)
+            await asyncio.to_thread(one.end, services.limits.stop_seconds)
         await warming
         await asyncio.to_thread(_stop, services)
 
@@ -76,15 +70,14 @@ def create_app(
         lifespan=lifespan,
     )
     app.state.services = services
-    app.state.page = page_files.read_page()
+    app.state.page = routes_status.read_page()
     refusals.install(app)
-    access = _access(hosts, services, keys or Keys())
-    app.add_middleware(Guard, access=access, limits=services.limits, metrics=services.metrics)
+    _check_labels(services, keys or Keys())
+    app.add_middleware(Guard, hosts=set(map(host_name, hosts)), keys=keys or Keys(), services=services)
     app.include_router(routes_status.router)
     app.include_router(routes_answering.router)
     app.include_router(routes_documents.router)
     app.include_router(openai_routes.router)
-    app.include_router(page_files.router)
     if find_spec("mcp") is None:
         log.info("the extra mcp is not installed: agents are not served")
     else:
@@ -94,12 +87,11 @@ def create_app(
     return app
 
 
-def _access(hosts: Collection[str], services: Services, keys: Keys) -> Access:
-    """Raises: UsageError: an invalid host name, or a key with an unknown label."""
+def _check_labels(services: Services, keys: Keys) -> None:
+    """Raises: UsageError: a key with an unknown label."""
     for (name, _), labels in keys.limits.items():
         if workspace := services.workspaces.get(name):
             limited(workspace, labels)
-    return Access(frozenset(map(host_name, hosts)), tuple(services.workspaces), keys)
 
 
 def _following(services: Services) -> list[Following]:

@@ -13,17 +13,15 @@ import logging
 import re
 import time
 from collections.abc import Collection
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hoptrail.errors import UsageError
-from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.keys import Keys
-from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.refusals import Refusal, as_refusal, too_large
+from hoptrail.serving.server.services import Services
 
 log = logging.getLogger("hoptrail.server")
 
@@ -50,29 +48,20 @@ HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
 
-
 _HOST_NAME = re.compile(r"[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?")
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """The host names that the server answers to (without port), its workspaces, and their keys."""
-
-    hosts: frozenset[str]
-    workspaces: tuple[str, ...]
-    keys: Keys
 
 
 class Guard:
     """ASGI middleware. It sets `request.state`: `workspaces`, the names of those that the request may use; `labels`, to which its
-    key is limited in some of them; and `client`, a fingerprint of the key. Without keys, the last two are empty.
+    key is limited in some of them; and `client`, a fingerprint of the key. Without keys, the last two are empty. `hosts` are the
+    names that the server answers to, without port.
     """
 
-    def __init__(self, app: ASGIApp, access: Access, limits: ServerLimits, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, hosts: Collection[str], keys: Keys, services: Services) -> None:
         self._app = app
-        self._access = access
-        self._limits = limits
-        self._metrics = metrics
+        self._hosts = hosts
+        self._keys = keys
+        self._services = services
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -89,7 +78,7 @@ class Guard:
             state = scope.setdefault("state", {})
             state["workspaces"] = self._authorised(scope)
             key = _key_in(Headers(scope=scope))
-            state["client"], state["labels"] = self._access.keys.mark_of(key), self._access.keys.labels_of(key)
+            state["client"], state["labels"] = self._keys.mark_of(key), self._keys.labels_of(key)
             await self._app(scope, self._limited(scope, receive), outgoing)
         except Exception as error:  # noqa: BLE001 - the border of the process: a request's failure is that request's alone
             refusal = as_refusal(error)
@@ -102,14 +91,12 @@ class Guard:
 
     def _authorised(self, scope: Scope) -> tuple[str, ...]:
         """The workspaces that the request may use.
-
-        Raises:
-            Refusal: wrong host, foreign origin, no key, wrong key, or a declared body length above the limit.
+        Raises: Refusal: wrong host, foreign origin, no key, wrong key, or a declared body length above the limit.
         """
         if len(scope["headers"]) > MOST_HEADERS:
             raise Refusal(431, "too_large", "The request has too many headers.", "Send fewer.")
         headers = Headers(scope=scope)
-        _check_host(headers, self._access.hosts)
+        _check_host(headers, self._hosts)
         _check_origin(headers)
         allowed = self._allowed(scope["path"], headers)
         length = headers.get("content-length", "0")
@@ -120,10 +107,10 @@ class Guard:
         return allowed
 
     def _allowed(self, path: str, headers: Headers) -> tuple[str, ...]:
-        if not self._access.keys:
-            return self._access.workspaces
-        names = self._access.keys.opened_by(_key_in(headers))
-        if not names and not _is_open(path):
+        if not self._keys:
+            return tuple(self._services.workspaces)
+        names = self._keys.opened_by(_key_in(headers))
+        if not names and path not in OPEN and not path.startswith(PAGE_FILES):
             raise Refusal(
                 401,
                 "no_key",
@@ -131,15 +118,16 @@ class Guard:
                 "Send it as `Authorization: Bearer KEY`.",
                 {"WWW-Authenticate": 'Bearer realm="hoptrail"'},
             )
-        return tuple(name for name in self._access.workspaces if name in names)
+        return tuple(name for name in self._services.workspaces if name in names)
 
     def _body_limit(self, scope: Scope) -> int:
-        return self._limits.upload if scope["path"] in UPLOADS else self._limits.body
+        limits = self._services.limits
+        return limits.upload if scope["path"] in UPLOADS else limits.body
 
     def _limited(self, scope: Scope, receive: Receive) -> Receive:
         """`receive` with limits on time and length."""
         most, arrived, whole = self._body_limit(scope), 0, False
-        deadline = asyncio.get_running_loop().time() + self._limits.body_seconds
+        deadline = asyncio.get_running_loop().time() + self._services.limits.body_seconds
 
         async def limited() -> Message:
             nonlocal arrived, whole
@@ -160,8 +148,9 @@ class Guard:
 
     def _record(self, scope: Scope, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "(none)")
-        self._metrics.requests.labels(route, str(status)).inc()
-        self._metrics.seconds.labels(route).observe(seconds)
+        metrics = self._services.metrics
+        metrics.requests.labels(route, str(status)).inc()
+        metrics.seconds.labels(route).observe(seconds)
         log.info("%s %s %d %.3f s", scope["method"], route, status, seconds)
 
 
@@ -195,9 +184,7 @@ def is_loopback(host: str) -> bool:
 
 def host_name(given: str) -> str:
     """A host name or address in the form that requests have.
-
-    Raises:
-        UsageError: it is not a bare name or address, without scheme, port or path.
+    Raises: UsageError: it is not a bare name or address, without scheme, port or path.
     """
     name = given.lower().removeprefix("[").removesuffix("]")
     try:
@@ -212,10 +199,6 @@ def _key_in(headers: Headers) -> str:
     """The key of a request, or an empty string."""
     scheme, _, key = headers.get("authorization", "").partition(" ")
     return key.strip() if scheme.lower() == "bearer" else ""
-
-
-def _is_open(path: str) -> bool:
-    return path in OPEN or path.startswith(PAGE_FILES)
 
 
 def _check_host(headers: Headers, hosts: Collection[str]) -> None:

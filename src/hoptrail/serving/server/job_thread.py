@@ -1,6 +1,8 @@
 """The thread that runs the jobs of a workspace, and afterwards erases removed text from the disk.
 
-Clients take turns: the one that has used the least time goes first, whatever the lengths of the queues.
+Clients take turns: the one that has used the least time goes first, whatever the lengths of the queues. Documents are committed
+in batches that double, so that the first can be queried at once and a thousand do not cost a thousand commits. A batch ends early
+if reading takes long or its text is large; then it is another client's turn.
 """
 
 from __future__ import annotations
@@ -8,14 +10,18 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from queue import Empty
 from threading import Condition, Thread
 
-from hoptrail.errors import HoptrailError, Interrupted
-from hoptrail.serving.server.job import OVER, Job, State
-from hoptrail.serving.server.job_book import JobBook
-from hoptrail.serving.server.job_work import Performer
+from hoptrail.documents.limits import MIB
+from hoptrail.errors import DocumentError, HoptrailError, Interrupted, StillRead
+from hoptrail.indexing import Watcher
+from hoptrail.serving.server.job import OVER, Item, Job, JobBook, State
+from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.refusals import as_refusal
+from hoptrail.serving.server.uploads import Upload, Uploads
 from hoptrail.serving.server.workspaces import Workspace
 from hoptrail.structures.course import Progress
 
@@ -47,9 +53,7 @@ class FairQueue:
 
     def first(self, timeout: float | None) -> Job | None:
         """The next job, which stays in the queue; None once the queue is closed.
-
-        Raises:
-            Empty: nothing came within `timeout` seconds.
+        Raises: Empty: nothing came within `timeout` seconds.
         """
         with self._changed:
             if not self._changed.wait_for(lambda: self._closed or bool(self._waiting), timeout):
@@ -172,3 +176,190 @@ class JobThread:
         self._book.note_end(job)
         job.progress = Progress()
         job.state = state
+
+
+LARGEST_BATCH = 64
+SECOND = 1.0
+WAIT_SECONDS = 0.5
+"""Interval at which a job that waits to write checks whether it was stopped."""
+
+TURN_SECONDS = 5.0
+TURN_BYTES = MIB
+"""Reading time and size of text in one turn, after which no further document is read."""
+
+
+class Patience:
+    """The parsing time allowed for a client's documents. A document that uses it up halves the time for the next, down to one
+    second; a document read in time adds a second again. So a hundred endless documents cost minutes, not hours.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._seconds: dict[str, int] = {}
+
+    def of(self, client: str) -> int:
+        """Seconds for the next document of a client."""
+        return self._seconds.get(client, self._most)
+
+    def learn(self, client: str, seconds: float) -> None:
+        """Adapt to the parsing time of a client's last document."""
+        allowed = self.of(client)
+        self._seconds[client] = max(1, allowed // 2) if seconds >= allowed * SECOND else min(self._most, allowed + 1)
+
+
+class Performer:
+    """Executes the jobs of one workspace, for a single thread. `note` records the state of a job."""
+
+    def __init__(self, workspace: Workspace, uploads: Uploads, metrics: Metrics, note: Callable[[Job], None]) -> None:
+        self._workspace = workspace
+        self._uploads = uploads
+        self._metrics = metrics
+        self._note = note
+        self._patience = Patience(workspace.index.settings.reading.parsing_seconds)
+
+    def turn(self, job: Job) -> bool:
+        """Execute one batch of a job, once no other thread of this server writes. Returns whether the job is complete.
+
+        Raises:
+            Interrupted: the job was stopped.
+            HoptrailError: the index cannot be written.
+        """
+        while not self._workspace.writing.acquire(timeout=WAIT_SECONDS):
+            if job.stop.is_set() and not job.begun:
+                raise Interrupted("stopped; finished work is kept.")
+        try:
+            return self._turn(job)
+        finally:
+            self._workspace.writing.release()
+
+    def _turn(self, job: Job) -> bool:
+        if job.stop.is_set():
+            self._take_out_begun(job)
+            raise Interrupted("stopped; finished work is kept.")
+        if job.kind == "remove":
+            self._remove(job)
+        elif job.kind == "build":
+            self._build(job)
+        else:
+            with self._uploads.preparing():
+                self._add_batch(job)
+            job.batch = min(2 * job.batch, LARGEST_BATCH)
+        return not any(item.state is State.WAITING for item in job.items)
+
+    def _remove(self, job: Job) -> None:
+        """Remove documents. Missing ones were already removed by the process that accepted the job."""
+        waiting = [item for item in job.items if item.state is State.WAITING]
+        self._take_out(self._workspace.existing_ids([item.id for item in waiting]))
+        for item in waiting:
+            item.state = State.DONE
+
+    def _take_out(self, ids: Collection[str]) -> None:
+        """Remove documents that are in the index."""
+        with suppress(StillRead):  # done; the text leaves the files once `clean` succeeds
+            if ids:
+                self._workspace.index.remove(sorted(ids))
+
+    def _build(self, job: Job) -> None:
+        recipes = [item.id for item in job.items]
+        with suppress(StillRead):  # done
+            self._workspace.index.add([], recipes, Watcher(stopped=job.stop.is_set, progress=job.note_progress))
+        for item in job.items:
+            item.state = State.DONE
+
+    def _add_batch(self, job: Job) -> None:
+        before = [item for item in job.items if item.is_left]
+        prepared = self._prepare_batch(job)
+        failures = self._index_whole(job, prepared) if prepared else ()
+        for item, upload in prepared:
+            if reason := self._uploads.lost(upload, failures):
+                self._fail(item, reason)
+            else:
+                self._finish(item, State.DONE)
+                _displace(job.items[: job.items.index(item)], item)
+        self._note(job)
+        self._uploads.discard(item.upload for item in before if item.upload and not item.is_left)
+
+    def _index_whole(self, job: Job, prepared: Sequence[tuple[Item, Upload]]) -> Sequence[DocumentError]:
+        """Index prepared uploads; returns the failures. Documents are searchable by their words before they are complete: if the
+        job is stopped meanwhile, even after this process was killed, the new ones are taken out again.
+        """
+        ids = {id_ for item, _ in prepared for id_ in item.documents.values()}
+        new = (ids - self._workspace.existing_ids(ids)) | job.begun
+        for item, _ in prepared:
+            item.begun = frozenset(new.intersection(item.documents.values()))
+        if new:
+            self._note(job)  # for the next process
+        try:
+            return self._index(job, [upload for _, upload in prepared])
+        except Interrupted:
+            self._take_out_begun(job)
+            raise
+
+    def _take_out_begun(self, job: Job) -> None:
+        self._take_out(self._workspace.existing_ids(job.begun))
+        for item in job.items:
+            item.begun = frozenset()
+
+    def _index(self, job: Job, uploads: Sequence[Upload]) -> Sequence[DocumentError]:
+        """Index prepared uploads; returns the failures."""
+        paths = [self._uploads.prepared(upload) for upload in uploads]
+        watcher = Watcher(stopped=job.stop.is_set, progress=job.note_progress)
+        limits = self._uploads.limits(uploads)
+        try:
+            # A prepared file lacks the lines that could not be read; their earlier documents stay.
+            return self._workspace.index.add(
+                paths, self._workspace.recipes, watcher, limits=limits, keep_lines=True
+            ).failures
+        except StillRead:  # done; replaced text leaves the files once `clean` succeeds
+            return ()
+
+    def _prepare_batch(self, job: Job) -> list[tuple[Item, Upload]]:
+        """Read the next documents, all with different names; returns those that could be read."""
+        end, size = time.monotonic() + TURN_SECONDS, 0
+        found: list[tuple[Item, Upload]] = []
+        waiting = [(item, item.upload) for item in job.items if item.state is State.WAITING and item.upload]
+        for item, upload in waiting[: job.batch]:
+            place = self._uploads.prepared(upload)
+            if found and (time.monotonic() > end or size > TURN_BYTES):
+                break
+            if any(place == self._uploads.prepared(other) for _, other in found):
+                break
+            if job.stop.is_set():
+                raise Interrupted("stopped; finished work is kept.")
+            if self._prepare(job, item, upload):
+                found.append((item, upload))
+                size += place.stat().st_size
+        return found
+
+    def _prepare(self, job: Job, item: Item, upload: Upload) -> bool:
+        """Read one document; returns False if it cannot be read."""
+        item.state, begun = State.READING, time.monotonic()
+        try:
+            item.documents, item.notes = self._uploads.prepare(upload, self._patience.of(job.client))
+        except DocumentError as failure:
+            self._fail(item, failure.reason)
+            return False
+        finally:
+            self._patience.learn(job.client, time.monotonic() - begun)
+        item.state = State.INDEXING
+        return True
+
+    def _fail(self, item: Item, reason: str) -> None:
+        item.reason, item.documents = reason, {}
+        self._finish(item, State.FAILED)
+
+    def _finish(self, item: Item, state: State) -> None:
+        item.state = state
+        self._metrics.documents.labels(state.value).inc()
+
+
+def _displace(earlier: Sequence[Item], item: Item) -> None:
+    """Mark earlier uploads of the same request whose sources a later one has taken over."""
+    for other in earlier:
+        remaining = {source: id_ for source, id_ in other.documents.items() if item.documents.get(source, id_) == id_}
+        if replaced := len(other.documents) - len(remaining):
+            reason = "replaced by a later one of the same name in the same request: give each a different name"
+            other.documents = remaining
+            other.notes = (*other.notes, f"{replaced} documents were {reason}")
+            if not remaining:
+                other.state, other.reason = State.FAILED, f"it was {reason}"

@@ -1,23 +1,22 @@
 """Changes to an index in the background: one job at a time in a workspace, with a state for every document.
 
 Jobs of one client run in order of arrival; clients take turns, one batch of documents each. A stopped job keeps what was
-committed, and its current batch, invisibly; it can be resumed. Jobs are in a journal (`job_book`): the next process adopts
+committed, and its current batch, invisibly; it can be resumed. Jobs are in a journal (`job`): the next process adopts
 those of a process that has ended.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from threading import Event
 from typing import BinaryIO
 
-from hoptrail.serving.server.job import OVER, Item, Job, State
-from hoptrail.serving.server.job_book import JobBook
-from hoptrail.serving.server.job_thread import JobThread
-from hoptrail.serving.server.job_work import Performer
+from hoptrail.serving.server.job import OVER, Item, Job, JobBook, State
+from hoptrail.serving.server.job_thread import JobThread, Performer
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.refusals import Refusal, stopping
-from hoptrail.serving.server.uploads import NoRoom, Upload, Uploads
+from hoptrail.serving.server.uploads import NoRoom, Upload, Uploads, WrongType
+from hoptrail.serving.server.wire import shown
 from hoptrail.serving.server.workspaces import Workspace
 
 
@@ -33,12 +32,30 @@ class Jobs:
         self._taken_up = False
         self._closed = False
 
-    def keep(self, name: str, content: BinaryIO) -> Upload:
-        """Store a file to be added, if necessary in place of uploads of cancelled jobs.
-
-        Raises:
-            Refusal: its format is not supported, or too much is waiting.
+    def add(self, files: Sequence[tuple[str, BinaryIO]], client: str) -> Job:
+        """Submit a job that indexes files, given by name and content. Those of no supported format are listed in it as failed.
+        Raises: Refusal: no format is supported, too much is waiting, or the job is refused; then no file is stored.
         """
+        self._workspace.check_changeable()
+        uploads: list[Upload] = []
+        refused: dict[str, str] = {}
+        try:
+            for name, content in files:
+                try:
+                    uploads.append(self._keep(name, content))
+                except WrongType as refusal:
+                    refused[shown(name)] = str(refusal)
+                    if len(refused) == len(files):
+                        raise
+            items = [Item(upload.id, upload.name, upload) for upload in uploads]
+            items += [Item("", name, state=State.FAILED, reason=reason) for name, reason in refused.items()]
+            return self._submit(Job("add", items, client))
+        except BaseException:
+            self._uploads.discard(uploads)
+            raise
+
+    def _keep(self, name: str, content: BinaryIO) -> Upload:
+        """Store a file, if necessary in place of uploads of cancelled jobs."""
         while True:
             try:
                 return self._uploads.keep(name, content)
@@ -47,27 +64,11 @@ class Jobs:
                     raise
                 content.seek(0)
 
-    def discard_uploads(self, uploads: Sequence[Upload]) -> None:
-        """Remove stored files that will not be added."""
-        self._uploads.discard(uploads)
-
-    def add(self, uploads: Sequence[Upload], refused: Mapping[str, str] | None = None, client: str = "") -> Job:
-        """Submit a job that indexes uploads. Files in `refused` (name to reason) are listed in it as failed. If the job
-        itself is refused, the uploads are removed.
-        """
-        items = [Item(upload.id, upload.name, upload) for upload in uploads]
-        items += [Item("", name, state=State.FAILED, reason=reason) for name, reason in (refused or {}).items()]
-        try:
-            return self._submit(Job("add", items, client))
-        except BaseException:
-            self._uploads.discard(uploads)
-            raise
-
-    def remove(self, documents: Sequence[tuple[str, str]], client: str = "") -> Job:
+    def remove(self, documents: Sequence[tuple[str, str]], client: str) -> Job:
         """Submit a job that removes documents, given by id and title, with everything derived from them alone."""
         return self._submit(Job("remove", [Item(name, title) for name, title in documents], client))
 
-    def build(self, recipe: str, client: str = "") -> Job:
+    def build(self, recipe: str, client: str) -> Job:
         """Submit a job that builds what a recipe searches."""
         return self._submit(Job("build", [Item(recipe, recipe)], client))
 
@@ -108,9 +109,7 @@ class Jobs:
 
     def resume(self, name: str) -> Job:
         """Continue a job that was stopped or failed.
-
-        Raises:
-            Refusal: there is no such job, it is not over, or nothing of it is left to do.
+        Raises: Refusal: there is no such job, it is not over, or nothing of it is left to do.
         """
         job = self.get(name)
         with self._book.lock:
@@ -128,11 +127,7 @@ class Jobs:
         return job
 
     def discard(self, name: str) -> Job:
-        """Forget a job, and its uploads that are not indexed.
-
-        Raises:
-            Refusal: there is no such job, or it is running.
-        """
+        """Forget a job, and its uploads that are not indexed. Raises: Refusal: there is no such job, or it is running."""
         job = self.get(name)
         with self._book.lock:
             if job.state is State.INDEXING or (job.state is State.WAITING and job.begun):

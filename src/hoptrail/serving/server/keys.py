@@ -23,9 +23,8 @@ SHORTEST_KEY = 16
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Hashes of the keys that open each workspace, and the labels that limit some of them, by workspace and hash.
-
-    Without any key, every workspace is open to anyone who can reach the server.
+    """Hashes of the keys that open each workspace, and the labels that limit some of them, by workspace and hash. Without any
+    key, every workspace is open to anyone who can reach the server.
     """
 
     hashes: Mapping[str, tuple[bytes, ...]] = field(default_factory=dict, repr=False)
@@ -56,9 +55,8 @@ def find_keys(workspaces: Iterable[str], key_file: Path | None = None) -> Keys:
 
     Several lines of one workspace all open it, so that a key can be replaced while clients still send the old one.
 
-    Raises:
-        UsageError: the file cannot be read or holds no key; a variable is empty, or does not belong to exactly one served
-            workspace; a key is short; only some workspaces have a key.
+    Raises: UsageError: the file cannot be read or holds no key; a variable is empty, or does not belong to exactly one served
+    workspace; a key is short; only some workspaces have a key.
     """
     names = list(workspaces)
     lines = _from_file(key_file, names) if key_file else _from_environment(names)

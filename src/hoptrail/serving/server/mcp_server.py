@@ -111,19 +111,13 @@ class Agents:
         self, _context: _Context, _: protocol.PaginatedRequestParams | None
     ) -> protocol.ListResourceTemplatesResult:
         """The URI templates of documents and trails."""
+        kinds = (
+            ("document", DOCUMENT, "text/plain", "A document's text."),
+            ("trail", TRAIL, "application/json", "How an answer was found."),
+        )
         templates = [
-            protocol.ResourceTemplate(
-                name="document",
-                uri_template=f"{DOCUMENT}{{id}}",
-                mime_type="text/plain",
-                description="A document's text.",
-            ),
-            protocol.ResourceTemplate(
-                name="trail",
-                uri_template=f"{TRAIL}{{id}}",
-                mime_type="application/json",
-                description="How an answer was found.",
-            ),
+            protocol.ResourceTemplate(name=name, uri_template=f"{uri}{{id}}", mime_type=kind, description=about)
+            for name, uri, kind, about in kinds
         ]
         return protocol.ListResourceTemplatesResult(resource_templates=templates)
 
@@ -250,9 +244,8 @@ def _fault(fault: Mapping[str, Any]) -> str:
 
 
 def _resources(caller: Caller, start: int) -> tuple[list[protocol.Resource], int]:
-    """A page of resources and their total number: the documents by title, preceded by the latest trails of a single agent.
-
-    Over HTTP trails are not listed, because they may belong to other clients: a client needs the id that it was given.
+    """A page of resources and their total number: the documents by title, preceded by the latest trails of a single agent. Over
+    HTTP trails are not listed, because they may belong to other clients: a client needs the id that it was given.
     """
     trails = [
         protocol.Resource(uri=TRAIL + name, name=name, title=answer.question[:200], mime_type="application/json")

@@ -11,7 +11,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from io import BytesIO, StringIO
+from io import StringIO
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -28,8 +28,7 @@ from hoptrail.serving.server.question_threads import Patience, result_of
 from hoptrail.serving.server.refusals import not_found
 from hoptrail.serving.server.services import Place, Services
 from hoptrail.serving.server.streaming import answering
-from hoptrail.serving.server.uploads import Upload
-from hoptrail.serving.server.wire import Question, Search, Text, as_line, contents_json, indexing_json, question_of
+from hoptrail.serving.server.wire import Question, Search, as_file, contents_json, indexing_json, question_of
 from hoptrail.serving.server.workspaces import Workspace, computes_here, indexing_of
 from hoptrail.types import Answer, Ranking, content_id
 
@@ -95,9 +94,7 @@ class Caller:
 
     async def wait(self, work: Callable[[Patience], T], language: str | None = None) -> T:
         """The result of `work`, which runs in a thread as long as the caller waits.
-
-        Raises:
-            Refusal: too many questions at once, the caller disconnected, or it took too long.
+        Raises: Refusal: too many questions at once, the caller disconnected, or it took too long.
         """
         desk, computes = self.served.desk, computes_here(self.place.workspace, language)
         if self.request is not None:
@@ -188,8 +185,8 @@ async def status(caller: Caller, _: shapes.NoArguments) -> JsonObject:
 
 async def add(caller: Caller, arguments: shapes.TextsArguments) -> JsonObject:
     """Index texts; returns the job."""
-    uploads = await asyncio.to_thread(_keep, caller.place, arguments.documents)
-    return await _wait_for(await asyncio.to_thread(caller.place.jobs.add, uploads, None, caller.place.client))
+    files = await asyncio.to_thread(lambda: list(map(as_file, arguments.documents)))
+    return await _wait_for(await asyncio.to_thread(caller.place.jobs.add, files, caller.place.client))
 
 
 async def remove(caller: Caller, arguments: shapes.DocumentArguments) -> JsonObject:
@@ -197,20 +194,6 @@ async def remove(caller: Caller, arguments: shapes.DocumentArguments) -> JsonObj
     found = await asyncio.to_thread(caller.place.document, arguments.document)
     jobs, client = caller.place.jobs, caller.place.client
     return await _wait_for(await asyncio.to_thread(jobs.remove, [(found.id, found.title)], client))
-
-
-def _keep(place: Place, texts: list[Text]) -> list[Upload]:
-    """Store all of the texts as uploads, or none."""
-    place.workspace.check_changeable()
-    uploads: list[Upload] = []
-    try:
-        for text in texts:
-            line = BytesIO(as_line(text))
-            uploads.append(place.jobs.keep(f"{text.title}.jsonl", line))
-    except BaseException:
-        place.jobs.discard_uploads(uploads)
-        raise
-    return uploads
 
 
 async def _wait_for(job: Job) -> JsonObject:
@@ -245,13 +228,7 @@ TOOLS = (
         shapes.Explained,
         explain,
     ),
-    AgentTool(
-        "status",
-        "List documents, usable recipes and latest jobs.",
-        shapes.NoArguments,
-        shapes.Status,
-        status,
-    ),
+    AgentTool("status", "List documents, usable recipes and latest jobs.", shapes.NoArguments, shapes.Status, status),
     AgentTool(
         "add",
         "Index texts as documents; a text replaces an earlier one of the same title.",

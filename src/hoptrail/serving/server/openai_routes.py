@@ -11,8 +11,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
 from hoptrail.json_object import JsonObject
-from hoptrail.serving.server.openai_responses import ResponseRequest, ResponseWriter
-from hoptrail.serving.server.openai_shapes import ChatRequest, Completion, model_json
+from hoptrail.serving.server.openai_shapes import ChatRequest, Completion, ResponseRequest, ResponseWriter, model_json
 from hoptrail.serving.server.refusals import OPENAI, Refusal
 from hoptrail.serving.server.services import Here, Place, Served, Services
 from hoptrail.serving.server.streaming import answered, stream

@@ -1,11 +1,15 @@
-"""The supported part of OpenAI's chat API: requests, and answers in its form."""
+"""The supported part of OpenAI's chat API and of Open Responses: requests, and answers in their forms, whole or as events.
+
+A response has the text of the chat API (`answer_text`). Every citation is an annotation of it, with the exact place and the
+quotation in the field `hoptrail`. Nothing is stored: a response can be neither fetched nor continued later.
+"""
 
 from __future__ import annotations
 
 import json
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -15,6 +19,7 @@ from hoptrail.json_object import JsonObject
 from hoptrail.retrieval.corpus import QUESTION_LIMIT
 from hoptrail.serving.answer_text import citations_of, written
 from hoptrail.serving.server.refusals import Refusal, not_valid
+from hoptrail.serving.server.streaming import event
 from hoptrail.serving.server.wire import AsOf
 
 DONE = "data: [DONE]\n\n"
@@ -81,9 +86,7 @@ class ChatRequest(OpenRequest):
 
 def question_in(messages: Sequence[Message], field_name: str) -> str:
     """The text of the user's last message; `field_name` names the field of the messages in errors.
-
-    Raises:
-        Refusal: there is none, it is too long, or it is not text.
+    Raises: Refusal: there is none, it is too long, or it is not text.
     """
     content = next((message.content for message in reversed(messages) if message.role == "user"), None)
     parts = [Part(type="text", text=content)] if isinstance(content, str) else content or []
@@ -176,3 +179,170 @@ def _usage(answer: JsonObject) -> JsonObject:
     usage = answer["usage"]
     prompt, completion = usage["prompt_tokens"], usage["completion_tokens"]
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+
+
+_QUOTED_KEYS = ("title", "heading_path", "place", "date", "replaced", "start", "end")
+_UNUSED = (
+    *("incomplete_details", "previous_response_id", "instructions", "reasoning", "user", "max_output_tokens"),
+    *("max_tool_calls", "safety_identifier", "prompt_cache_key"),
+)
+"""Fields of a response that have no value here."""
+_CONSTANT: JsonObject = {
+    "tools": [],
+    "tool_choice": "none",
+    "parallel_tool_calls": False,
+    "truncation": "disabled",
+    "text": {"format": {"type": "text"}},
+    "temperature": 0,
+    "top_p": 1,
+    "presence_penalty": 0,
+    "frequency_penalty": 0,
+    "top_logprobs": 0,
+    "store": False,
+    "background": False,
+    "service_tier": "default",
+}
+"""Fields that are the same in every response, whatever the request."""
+
+
+class Item(OpenRequest):
+    """An item of the input. Items without a role are not messages and are ignored."""
+
+    role: Literal["system", "developer", "user", "assistant"] | None = None
+    content: str | list[Part] | None = None
+
+
+class ResponseRequest(OpenRequest):
+    """The user's last message in `input` is the question; earlier ones are ignored. The model is a recipe. `as_of` is our
+    extension.
+    """
+
+    model: Annotated[str, Field(min_length=1, max_length=200)]
+    input: str | Annotated[list[Item], Field(min_length=1, max_length=1000)]
+    as_of: AsOf | None = None
+    stream: bool | None = None
+    metadata: Annotated[dict[str, Annotated[str, Field(max_length=512)]], Field(max_length=16)] | None = None
+    tools: list[Any] | None = None
+    text: JsonObject | None = None
+    previous_response_id: str | None = None
+    conversation: Any = None
+    prompt: Any = None
+    background: bool | None = None
+
+    @property
+    def question(self) -> str:
+        """Raises: Refusal: the request asks for something unsupported, or has no question."""
+        refuse_requested(
+            {
+                "Tools": self.tools,
+                "Response formats": ((self.text or {}).get("format") or {}).get("type", "text") != "text",
+                "Earlier responses": self.previous_response_id or self.conversation,
+                "Stored prompts": self.prompt,
+                "Responses in the background": self.background,
+            }
+        )
+        items = [Item(role="user", content=self.input)] if isinstance(self.input, str) else self.input
+        return question_in([Message(role=one.role, content=one.content) for one in items if one.role], "input")
+
+
+@dataclass(slots=True)
+class ResponseWriter:
+    """Formats one response, whole or as events."""
+
+    model: str
+    metadata: dict[str, str] = field(default_factory=dict)
+    id: str = field(default_factory=lambda: f"resp_{secrets.token_hex(12)}")
+    item: str = field(default_factory=lambda: f"msg_{secrets.token_hex(12)}")
+    created: int = field(default_factory=lambda: int(time.time()))
+    events_sent: int = 0
+
+    def whole(self, answer: JsonObject) -> JsonObject:
+        """The whole response. An abstention is an ordinary message, with `abstained` and `closest` in the field `hoptrail`."""
+        return self._response(
+            "completed", [self._message([_content(answer)])], usage=_response_usage(answer), hoptrail=details_of(answer)
+        )
+
+    def event(self, name: str, content: JsonObject) -> str:
+        """An event of an answer as events of a response. Sub-questions and hops are events of our extension."""
+        match name:
+            case "question":
+                started = self._response("in_progress", [])
+                return self._event("response.created", response=started) + self._event(
+                    "response.in_progress", response=started
+                )
+            case "answer":
+                return "".join(self._message_events(content)) + DONE
+            case "error":
+                fault = content["error"]
+                error = {"code": fault["code"], "message": f"{fault['message']} {fault['what_to_do']}"}
+                return self._event("response.failed", response=self._response("failed", [], error=error)) + DONE
+            case _:
+                return self._event(f"hoptrail:{name}", **content)
+
+    def _message_events(self, answer: JsonObject) -> Iterator[str]:
+        content = _content(answer)
+        item: JsonObject = {"item_id": self.item, "output_index": 0}
+        part: JsonObject = {**item, "content_index": 0}
+        yield self._event("response.output_item.added", output_index=0, item=self._message([], "in_progress"))
+        yield self._event("response.content_part.added", **part, part={**content, "text": "", "annotations": []})
+        yield self._event("response.output_text.delta", **part, delta=content["text"], logprobs=[])
+        for place, annotation in enumerate(content["annotations"]):
+            yield self._event(
+                "response.output_text.annotation.added", **part, annotation_index=place, annotation=annotation
+            )
+        yield self._event("response.output_text.done", **part, text=content["text"], logprobs=[])
+        yield self._event("response.content_part.done", **part, part=content)
+        yield self._event("response.output_item.done", output_index=0, item=self._message([content]))
+        yield self._event("response.completed", response=self.whole(answer))
+
+    def _message(self, content: list[JsonObject], status: str = "completed") -> JsonObject:
+        return {"type": "message", "id": self.item, "status": status, "role": "assistant", "content": content}
+
+    def _response(self, status: str, output: list[JsonObject], **more: JsonObject) -> JsonObject:
+        return {
+            "id": self.id,
+            "object": "response",
+            "created_at": self.created,
+            "completed_at": int(time.time()) if status == "completed" else None,
+            "status": status,
+            "model": self.model,
+            "output": output,
+            **dict.fromkeys(_UNUSED),
+            **_CONSTANT,
+            "metadata": self.metadata,
+            "error": None,
+            "usage": None,
+            **more,
+        }
+
+    def _event(self, kind: str, **content: Any) -> str:
+        numbered = {"type": kind, "sequence_number": self.events_sent, **content}
+        self.events_sent += 1
+        return event(kind, numbered)
+
+
+def _content(answer: JsonObject) -> JsonObject:
+    """The text of an answer with its citations; for an abstention, those of the closest statements."""
+    text = written(answer)
+    annotations = [
+        {
+            "type": "file_citation",
+            "index": index,
+            "file_id": one["document"],
+            "filename": one["file"] or one["title"],
+            "hoptrail": {"quote": one["text"], **{name: one[name] for name in _QUOTED_KEYS if name in one}},
+        }
+        for index, one in text.quotations
+    ]
+    return {"type": "output_text", "text": text.text, "annotations": annotations, "logprobs": []}
+
+
+def _response_usage(answer: JsonObject) -> JsonObject:
+    tokens = _usage(answer)
+    return {
+        "input_tokens": tokens["prompt_tokens"],
+        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+        "output_tokens": tokens["completion_tokens"],
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": tokens["total_tokens"],
+    }

@@ -41,7 +41,6 @@ class PublishedIndex(Index):
 
     def __init__(self, address: str, settings: Settings | None = None, cache: Path | None = None) -> None:
         """Fetch the current publication.
-
         Raises: as `Follower.first`; UsageError: not an address.
         """
         self.address = Address.of(address)
@@ -52,7 +51,6 @@ class PublishedIndex(Index):
 
     def look(self) -> bool:
         """Use the newest publication for later questions; returns whether it has changed. For a single thread.
-
         Raises: as `Follower.look`; the previous publication stays in use.
         """
         newer = self._follower.look()
@@ -76,36 +74,30 @@ class PublishedIndex(Index):
     add = estimate = withdraw = clean = verify = repair = _refuse
 
 
-class Following:
-    """Looks for newer publications in a thread, from `start` to `stop`."""
+class Following(Thread):
+    """Looks for newer publications, from `start` to `end`; `warm` is called after one was found."""
 
-    def __init__(self, name: str, index: PublishedIndex, warm: Callable[[], None]) -> None:
-        """`warm` is called after a newer publication was found."""
-        self._name = name
-        self._index = index
-        self._warm = warm
-        self._stopped = Event()
-        self._thread = Thread(target=self._work, name=f"following {name}", daemon=True)
+    def __init__(self, workspace: str, index: PublishedIndex, warm: Callable[[], None]) -> None:
+        super().__init__(name=f"following {workspace}", daemon=True)
+        self._workspace, self._index, self._warm = workspace, index, warm
+        self._ended = Event()
 
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
-
-    def stop(self, patience: float) -> None:
+    def end(self, patience: float) -> None:
         """Wait up to `patience` seconds for the current fetch, and close the index."""
-        self._stopped.set()
-        if self._thread.is_alive():
-            self._thread.join(patience)
-        if not self._thread.is_alive():
+        self._ended.set()
+        if self.is_alive():
+            self.join(patience)
+        if not self.is_alive():
             self._index.close()
 
-    def _work(self) -> None:
-        while not self._stopped.wait(LOOK_SECONDS):
+    def run(self) -> None:
+        """Look until the end."""
+        while not self._ended.wait(LOOK_SECONDS):
             try:
                 if self._index.look():
-                    log.info("workspace %s: a newer publication is served", self._name)
+                    log.info("workspace %s: a newer publication is served", self._workspace)
                     self._warm()
             except HoptrailError as error:
-                log.error("workspace %s: %s The previous publication is still served.", self._name, error)
+                log.error("workspace %s: %s The previous publication is still served.", self._workspace, error)
             except Exception as error:  # noqa: BLE001 - the border of the thread: the server goes on with what it has
-                log.error("workspace %s cannot be followed: %s", self._name, type(error).__name__)
+                log.error("workspace %s cannot be followed: %s", self._workspace, type(error).__name__)

@@ -51,30 +51,21 @@ class Turns:
         self._since = 0.0
         self._overdue: Counter[str] = Counter()
         """Questions of each client that still compute after losing the turn."""
-        self._waiting: dict[str, deque[Turn]] = {}
+        self.waiting: dict[str, deque[Turn]] = {}
         self._last: dict[str, int] = {}
         """The number of each client's last turn."""
         self._given = 0
 
-    def of(self, client: str) -> Turn:
-        """A context manager that holds the turn for a question of a client."""
-        return Turn(self, client)
-
-    @property
-    def is_wanted(self) -> bool:
-        """Whether a question waits for the turn."""
-        return bool(self._waiting)
-
     def take(self, turn: Turn) -> None:
         """Wait for the turn, and take it."""
         client = turn.client
-        self._waiting.setdefault(client, deque()).append(turn)
+        self.waiting.setdefault(client, deque()).append(turn)
         while not self._may_begin(turn):
             remaining = self._since + self._patience - time.monotonic()
             turn.comes.wait(remaining if self._holder and remaining > 0 else self._patience)
-        self._waiting[client].popleft()
-        if not self._waiting[client]:
-            del self._waiting[client]
+        self.waiting[client].popleft()
+        if not self.waiting[client]:
+            del self.waiting[client]
         if self._holder:
             self._overdue[self._holder.client] += 1
         self._holder, self._since = turn, time.monotonic()
@@ -83,7 +74,7 @@ class Turns:
 
     def _next(self) -> Turn:
         """The first of the waiting turns."""
-        return self._waiting[min(self._waiting, key=lambda one: self._last.get(one, 0))][0]
+        return self.waiting[min(self.waiting, key=lambda one: self._last.get(one, 0))][0]
 
     def _may_begin(self, turn: Turn) -> bool:
         if self._next() is not turn:
@@ -100,12 +91,12 @@ class Turns:
             self._holder = None
         else:
             self._overdue[turn.client] -= 1
-        if self._waiting:
+        if self.waiting:
             self._next().comes.notify()
 
 
 class Turn:
-    """The turn of one question, held by one thread."""
+    """The turn of one question of a client: a context manager, held by one thread."""
 
     def __init__(self, turns: Turns, client: str) -> None:
         self.client = client
@@ -116,7 +107,7 @@ class Turn:
     def offer(self) -> None:
         """If others wait, give them the turn and wait for the next one."""
         with self._turns.lock:
-            if self._turns.is_wanted:
+            if self._turns.waiting:
                 self._turns.give(self)
                 self._turns.take(self)
 
@@ -193,14 +184,12 @@ class Desk:
     ) -> tuple[asyncio.Future[T], Patience]:
         """Queue `work` for a thread; it is called with the `Patience` that stops it. Work that `computes` takes turns with other
         clients; work that waits for a model elsewhere does not.
-
-        Raises:
-            Refusal: the queue of this client is full, or the server is stopping.
+        Raises: Refusal: the queue of this client is full, or the server is stopping.
         """
         self.check(client)
         if self._closed:
             raise stopping()
-        turn = self._turns.of(client) if computes and client else None
+        turn = Turn(self._turns, client) if computes and client else None
         patience = Patience(self._limits.ask_seconds, turn.offer if turn else None)
 
         def begin() -> T:
@@ -218,9 +207,7 @@ class Desk:
 
     async def wait_for(self, request: Request, work: Callable[[Patience], T], *, computes: bool = True) -> T:
         """The result of `work`, as long as the client stays connected.
-
-        Raises:
-            Refusal: as `hand_in`; or the client disconnected; or it took too long.
+        Raises: Refusal: as `hand_in`; or the client disconnected; or it took too long.
         """
         future, patience = self.hand_in(work, request.state.client, computes=computes)
         disconnected = asyncio.ensure_future(_disconnected(request))
@@ -236,7 +223,7 @@ class Desk:
         finally:
             disconnected.cancel()
             patience.end()
-            future.add_done_callback(_retrieve_error)
+            future.add_done_callback(lambda done: done.cancelled() or done.exception())  # seen: asyncio must not log it
 
     def close(self) -> None:
         """Start no further question, without waiting for the running ones."""
@@ -282,12 +269,6 @@ class Desk:
                 outcome.set_result(done.result())
         if not self._closed:
             self._begin_next()
-
-
-def _retrieve_error(outcome: asyncio.Future[Any]) -> None:
-    """Mark the error of abandoned work as seen, so that asyncio does not log it."""
-    if not outcome.cancelled():
-        outcome.exception()
 
 
 async def _disconnected(request: Request) -> None:

@@ -1,11 +1,16 @@
-"""The routes for documents and the jobs that change them. Documents, uploads and jobs have generated ids."""
+"""The routes for documents and the jobs that change them. Documents, uploads and jobs have generated ids.
+
+The file that a document was read from is served only if the source is a whole file whose content is unchanged: not for uploads,
+whose files are not kept, not for lines of a JSONL file, which may hold more than the index, and not for changed files.
+"""
 
 from __future__ import annotations
 
+import os
+import stat
 from collections import Counter
-from collections.abc import Sequence
-from io import BytesIO
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated
 from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request, Response
@@ -14,13 +19,15 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
+from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.marks import times_of
+from hoptrail.documents.read_sources import read_sources
 from hoptrail.json_object import JsonObject
 from hoptrail.serving.server.job import Job
-from hoptrail.serving.server.originals import has_original, original_of
 from hoptrail.serving.server.refusals import Refusal, not_found, not_valid
 from hoptrail.serving.server.services import Here, Place, Served
-from hoptrail.serving.server.uploads import Upload, WrongType
-from hoptrail.serving.server.wire import Text, as_line, document_json, shown, summary_json
+from hoptrail.serving.server.wire import Text, as_file, document_json, summary_json
+from hoptrail.types import Document
 
 router = APIRouter(prefix="/api", tags=["documents"])
 
@@ -68,7 +75,7 @@ def documents(
 def document(here: Here, name: str) -> JsonObject:
     """A document with its text and the ends of its sentences."""
     found = here.document(name)
-    return {**document_json(found), "original": has_original(found)}
+    return {**document_json(found), "original": any(map(_is_file, found.sources))}
 
 
 @router.get("/documents/{name}/original", response_class=Response)
@@ -76,13 +83,15 @@ def original(here: Here, name: str) -> Response:
     """The file that a document was read from, while it exists unchanged."""
     found = here.document(name)
     try:
-        file = original_of(found, here.workspace.index.settings.reading)
+        file = _original_of(found, here.workspace.index.settings.reading)
     except OSError:
         file = None
     if file is None:
         raise Refusal(409, "changed", "The file is gone or has changed.", "Index its folder again.")
-    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(file.name, safe='')}"}
-    return Response(file.content, media_type=file.kind, headers=headers)
+    path, content = file
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(path.name, safe='')}"}
+    kind = "application/pdf" if path.suffix.lower() == ".pdf" else "application/octet-stream"
+    return Response(content, media_type=kind, headers=headers)
 
 
 @router.post("/documents", status_code=202, openapi_extra=_UPLOAD_BODY)
@@ -91,12 +100,13 @@ async def add(request: Request, here: Here, served: Served) -> JsonObject:
     here.workspace.check_changeable()
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "multipart/form-data":
-        uploads, refused = await _from_form(request, here, served.limits.files)
+        job = await _add_form(request, here, served.limits.files)
     elif kind == "application/json":
-        uploads, refused = await _from_json(await request.body(), here, served.limits.files)
+        texts = await run_in_threadpool(_texts_in, await request.body(), served.limits.files)
+        job = await run_in_threadpool(here.jobs.add, list(map(as_file, texts)), here.client)
     else:
         raise Refusal(415, "wrong_type", "Documents must be multipart/form-data or JSON.", "Set the content type.")
-    return (await run_in_threadpool(here.jobs.add, uploads, refused, here.client)).as_json()
+    return job.as_json()
 
 
 @router.delete("/documents/{name}", status_code=202)
@@ -145,51 +155,52 @@ def resume(here: Here, name: str) -> JsonObject:
     return here.jobs.resume(name).as_json()
 
 
-async def _from_form(request: Request, here: Place, most: int) -> tuple[list[Upload], dict[str, str]]:
+async def _add_form(request: Request, here: Place, most: int) -> Job:
     try:
         async with request.form(max_files=most, max_fields=10, max_part_size=64 * 1024) as form:
             files = [value for _, value in form.multi_items() if isinstance(value, UploadFile) and value.filename]
             if not files:
                 raise not_valid("The request has no file.", "Send at least one as form data.")
-            return await _keep(here, [(file.filename or "", file.file) for file in files])
+            return await run_in_threadpool(
+                here.jobs.add, [(file.filename or "", file.file) for file in files], here.client
+            )
     except HTTPException as error:  # its detail describes the fault and contains nothing of the form
         raise not_valid(f"The form cannot be read: {error.detail}", f"Send 1 to {most} files at once.") from None
 
 
-async def _from_json(body: bytes, here: Place, most: int) -> tuple[list[Upload], dict[str, str]]:
+def _texts_in(body: bytes, most: int) -> list[Text]:
     try:
-        texts = await run_in_threadpool(_TEXTS.validate_json, body, strict=True)
+        texts = _TEXTS.validate_json(body, strict=True)
     except ValidationError as error:
         fault = error.errors(include_input=False, include_url=False)[0]
         raise not_valid(f"{'.'.join(map(str, fault['loc']))[:100] or 'body'}: {fault['msg']}") from None
     if not 0 < len(texts) <= most:
         raise not_valid(f"The request has {len(texts)} documents; 1 to {most} are accepted at once.")
-    return await _keep(here, [(f"{text.title}.jsonl", BytesIO(as_line(text))) for text in texts])
-
-
-async def _keep(here: Place, files: Sequence[tuple[str, Any]]) -> tuple[list[Upload], dict[str, str]]:
-    """Store files as uploads. Returns the uploads, and the refused files (name to reason).
-
-    Raises:
-        Refusal: no file has a supported format, or together they are too large; then none is stored.
-    """
-    uploads: list[Upload] = []
-    refused: dict[str, str] = {}
-    try:
-        for name, content in files:
-            try:
-                uploads.append(await run_in_threadpool(here.jobs.keep, name, content))
-            except WrongType as refusal:
-                refused[shown(name)] = str(refusal)
-                if len(refused) == len(files):
-                    raise
-    except BaseException:
-        here.jobs.discard_uploads(uploads)
-        raise
-    return uploads, refused
+    return texts
 
 
 def _summary(one: Job) -> JsonObject:
     whole = one.as_json()
     items = whole.pop("items")
     return {**whole, "counts": Counter(item["state"] for item in items)}
+
+
+def _original_of(document: Document, limits: ReadingLimits) -> tuple[Path, bytes] | None:
+    """The file of a document and its content, if it exists unchanged; `limits` are those that it was read with."""
+    for source in document.sources:
+        if not _is_file(source):
+            continue
+        path = Path(source)
+        before, content = times_of(path), path.read_bytes()
+        read = read_sources([path], limits)
+        if any(isinstance(one, Document) and one.id == document.id for one in read) and times_of(path) == before:
+            return path, content
+    return None
+
+
+def _is_file(source: str) -> bool:
+    """Whether a source is the absolute path of a regular file. Sources of uploads are relative."""
+    try:
+        return Path(source).is_absolute() and stat.S_ISREG(os.lstat(source).st_mode)
+    except (OSError, ValueError):
+        return False

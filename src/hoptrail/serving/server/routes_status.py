@@ -1,16 +1,19 @@
-"""The routes for status: `health`, `metrics`, `show`, `workspaces`."""
+"""The routes for status: `health`, `metrics`, `show`, `workspaces`; and the page: files of this package, read once."""
 
 from __future__ import annotations
+
+from importlib.resources import files
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from hoptrail.documents.forms import ENDINGS
 from hoptrail.json_object import JsonObject
-from hoptrail.serving.server.refusals import Refusal
+from hoptrail.serving.server.refusals import Refusal, not_found
 from hoptrail.serving.server.services import Here, Served
 from hoptrail.serving.server.wire import contents_json, indexing_json, progress_json, unread_json
 from hoptrail.structures.course import Progress
+from hoptrail.types import content_id
 
 router = APIRouter(tags=["status"])
 
@@ -58,3 +61,41 @@ def show(here: Here, served: Served) -> JsonObject:
         **indexing_json(contents.reached if contents else None),
         "uploads": {"endings": list(ENDINGS), "bytes": served.limits.upload, "files": served.limits.files},
     }
+
+
+START = "index.html"
+_KINDS = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+
+
+def read_page() -> dict[str, tuple[bytes, str, str]]:
+    """Every file of the page by name: content, media type, entity tag."""
+    found = {}
+    for entry in files("hoptrail.serving.server").joinpath("page").iterdir():
+        kind = _KINDS.get(entry.name.rpartition(".")[2])
+        if kind and entry.is_file():
+            content = entry.read_bytes()
+            found[entry.name] = (content, f"{kind}; charset=utf-8", f'"{content_id("t", content.decode())}"')
+    return found
+
+
+@router.get("/", include_in_schema=False)
+def start(request: Request) -> Response:
+    """The start page."""
+    return _file(request, START)
+
+
+@router.get("/page/{name}", include_in_schema=False)
+def page_file(request: Request, name: str) -> Response:
+    """A file of the page."""
+    return _file(request, name)
+
+
+def _file(request: Request, name: str) -> Response:
+    found = request.app.state.page.get(name)
+    if found is None:
+        raise not_found("address")
+    content, kind, tag = found
+    headers = {"ETag": tag, "Cache-Control": "no-cache"}
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers=headers)
+    return Response(content, media_type=kind, headers=headers)

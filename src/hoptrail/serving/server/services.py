@@ -89,9 +89,7 @@ async def place_of(
     ] = None,
 ) -> Place:
     """The named workspace, or by default the first that the key opens.
-
-    Raises:
-        Refusal: the key opens no workspace of that name; the same if none exists.
+    Raises: Refusal: the key opens no workspace of that name; the same if none exists.
     """
     names: tuple[str, ...] = request.state.workspaces
     name = workspace if workspace is not None else next(iter(names), None)

@@ -68,9 +68,7 @@ def answering(
     workspace: Workspace, asked: Question, metrics: Metrics, send_event: SendEvent
 ) -> Callable[[Patience], Answer]:
     """The work that answers a question, to be run in a thread.
-
-    Raises:
-        Refusal, HoptrailError: the question cannot be processed; raised before any event is sent.
+    Raises: Refusal, HoptrailError: the question cannot be processed; raised before any event is sent.
     """
     question = question_of(asked)
     language = workspace.language(asked.language)
@@ -104,9 +102,7 @@ def event(name: str, content: JsonObject) -> str:
 
 async def answered(request: Request, served: Services, place: Place, asked: Question) -> JsonObject:
     """The whole answer, as `hoptrail ask --json` prints it.
-
-    Raises:
-        Refusal, HoptrailError: the question cannot be processed, or nobody waits for it any more.
+    Raises: Refusal, HoptrailError: the question cannot be processed, or nobody waits for it any more.
     """
     served.desk.check(place.client)
     work = await asyncio.to_thread(answering, place.workspace, asked, served.metrics, lambda _name, _content: None)
@@ -118,9 +114,8 @@ async def stream(
     served: Services, place: Place, asked: Question, format_event: Callable[[str, JsonObject], str] = event
 ) -> StreamingResponse:
     """The events of one question, formatted by `format_event`. Starts the work at once; closing the response stops it.
-
-    Raises:
-        Refusal, HoptrailError: the question cannot be processed; raised here, while the response can still have an error status.
+    Raises: Refusal, HoptrailError: the question cannot be processed; raised here, while the response can still have an error
+    status.
     """
     loop = asyncio.get_running_loop()
     events: asyncio.Queue[str | None] = asyncio.Queue()

@@ -87,9 +87,7 @@ def _suggestions_of(_: Snapshot) -> _Suggestions:
 
 def suggested(workspace: Workspace, patience: Patience) -> tuple[str, ...]:
     """The suggestions for the current state, searched for once per state; none while another thread searches.
-
-    Raises:
-        Interrupted: nobody is waiting for them any more.
+    Raises: Interrupted: nobody is waiting for them any more.
     """
     corpus = workspace.corpus()
     suggestions = _suggestions_of(corpus.snapshot)

@@ -7,6 +7,9 @@ since their content has passed those of the settings. After indexing nothing is 
 
 The order of writing: sync the upload's file, sync its folder, record it in a job in the journal, acknowledge the job.
 A file that no job names was never acknowledged.
+
+Several processes may serve one index. Names of uploads begin with the mark of the process that stored them, and jobs are recorded
+with it. A running process holds a lock of that name. If nobody holds the lock, its process has ended, and another one takes over.
 """
 
 from __future__ import annotations
@@ -19,7 +22,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from hoptrail.corpus.durable import NEW, remove_files, sync_folder, write_file
+from filelock import BaseFileLock, FileLock, Timeout
+
+from hoptrail.corpus.durable import NEW, make_folder, remove_files, sync_folder, write_file
 from hoptrail.corpus.places import UPLOADS
 from hoptrail.documents import walking
 from hoptrail.documents.blocks import ends_within, pack
@@ -31,7 +36,6 @@ from hoptrail.documents.read_sources import FILE_NAME, ReadingLimits, read_sourc
 from hoptrail.errors import DocumentError, IndexBusy, StorageError
 from hoptrail.json_object import JsonObject
 from hoptrail.server_limits import ServerLimits
-from hoptrail.serving.server.process_claims import LOCK, Claims
 from hoptrail.serving.server.refusals import Refusal, too_large
 from hoptrail.serving.server.wire import shown
 from hoptrail.text.dates import find_date
@@ -44,9 +48,8 @@ _UNNAMED = "unnamed"
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """An uploaded file: its id, its name, shortened for display and whole, and its path.
-
-    A later upload with the same whole name replaces it.
+    """An uploaded file: its id, its name, shortened for display and whole, and its path. A later upload with the same whole name
+    replaces it.
     """
 
     id: str
@@ -87,9 +90,7 @@ class Uploads:
 
     def keep(self, name: str, content: BinaryIO) -> Upload:
         """Store a file under a new id. `settle` syncs its name in the folder.
-
-        Raises:
-            Refusal: its format is not supported, or too much is waiting.
+        Raises: Refusal: its format is not supported, or too much is waiting.
         """
         ending = ending_of(name)
         stem = name[: len(name) - len(ending)]
@@ -139,9 +140,7 @@ class Uploads:
     def prepare(self, upload: Upload, seconds: int) -> tuple[Mapping[str, str], tuple[str, ...]]:
         """Parse an upload into JSON lines, within `seconds`. Returns the ids of its documents by source, and notes on what could
         not be read.
-
-        Raises:
-            DocumentError: nothing in it could be read; its reason may be shown to clients.
+        Raises: DocumentError: nothing in it could be read; its reason may be shown to clients.
         """
         path, reading = self.prepared(upload), replace(self._reading, parsing_seconds=seconds)
         failures: list[DocumentError] = []
@@ -185,9 +184,7 @@ class Uploads:
     @contextmanager
     def preparing(self) -> Iterator[None]:
         """Held while uploads are prepared and indexed; their JSON lines are removed afterwards.
-
-        Raises:
-            IndexBusy: another process holds it.
+        Raises: IndexBusy: another process holds it.
         """
         with self.claims.preparing():
             self._clear_prepared()
@@ -255,3 +252,68 @@ def _reason(failure: DocumentError) -> str:
     """The reason of a failure, with its line."""
     _, mark, line = failure.source.rpartition(", line ")
     return f"line {line}: {failure.reason}" if mark and line.isdigit() else failure.reason
+
+
+LOCK = ".lock"
+
+
+class Claims:
+    """The marks that this process holds in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.mark = f"u{secrets.token_hex(4)}"
+        """The mark of this process."""
+        self._held: dict[str, FileLock] = {}
+
+    def hold(self) -> None:
+        """Claim the mark of this process, and create the folder."""
+        if self.mark not in self._held:
+            make_folder(self._folder)
+            with self.claiming():
+                self.claim(self.mark)
+
+    def claiming(self) -> BaseFileLock:
+        """Excludes all other threads and processes that claim marks, inside `with`."""
+        return FileLock(self._lock_of("claiming"))
+
+    def claim(self, mark: str) -> bool:
+        """Try to take over a mark; returns False if this or another process already holds it."""
+        if mark in self._held:
+            return False
+        lock = FileLock(self._lock_of(mark), timeout=0, thread_local=False)
+        try:
+            lock.acquire()
+        except Timeout:
+            return False
+        self._held[mark] = lock
+        return True
+
+    def marks(self) -> set[str]:
+        """The marks of the existing files."""
+        return {path.name[: len(self.mark)] for path in self._folder.glob("u*")}
+
+    def release(self) -> None:
+        """Release all marks: the next server to start takes them over."""
+        if not self._held:
+            return
+        with self.claiming():
+            while self._held:
+                mark, lock = self._held.popitem()
+                if not any(path.suffix != LOCK for path in self._folder.glob(f"{mark}*")):
+                    self._lock_of(mark).unlink(missing_ok=True)
+                lock.release()
+
+    @contextmanager
+    def preparing(self) -> Iterator[None]:
+        """Held while uploads are prepared and indexed: one process at a time, since only one can write to the index.
+        Raises: IndexBusy: another process holds it.
+        """
+        try:
+            with FileLock(self._lock_of("preparing"), timeout=0):
+                yield
+        except Timeout:
+            raise IndexBusy(f"another process is indexing uploads from {self._folder}.") from None
+
+    def _lock_of(self, name: str) -> Path:
+        return self._folder / f"{name}{LOCK}"

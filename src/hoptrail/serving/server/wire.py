@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from io import BytesIO
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hoptrail.corpus.places import UPLOADED
 from hoptrail.errors import DocumentError, UsageError
 from hoptrail.index_contents import Contents, DocumentSummary, Reached
 from hoptrail.json_object import JsonObject
@@ -38,7 +40,6 @@ AsOf = Annotated[
         description="Ask the past: ignore what is dated later than this day, month or year (2024-03-05, 2024-03, 2024).",
     ),
 ]
-
 
 Asked = Annotated[str, Field(min_length=1, max_length=QUESTION_LIMIT)]
 
@@ -103,12 +104,12 @@ def question_of(asked: Question | Search) -> str:
         raise not_valid("question: it is empty.", "Ask something.") from None
 
 
-def as_line(text: Text) -> bytes:
-    """A document as a line of a JSONL file. Only lone surrogates, which are not UTF-8, are escaped: escaping all non-ASCII
-    characters would make texts in most scripts several times longer.
+def as_file(text: Text) -> tuple[str, BytesIO]:
+    """A document as a JSONL file of one line: its name and content. Only lone surrogates, which are not UTF-8, are escaped:
+    escaping all non-ASCII characters would make texts in most scripts several times longer.
     """
     line = json.dumps({"id": text.title, "title": text.title, "text": text.text}, ensure_ascii=False)
-    return line.encode("utf-8", "backslashreplace")
+    return f"{text.title}.jsonl", BytesIO(line.encode("utf-8", "backslashreplace"))
 
 
 def contents_json(contents: Contents) -> JsonObject:
@@ -148,7 +149,7 @@ def _origin_json(sources: Sequence[str]) -> JsonObject:
     """`uploaded` marks a document that an upload of the same name replaces."""
     return {
         "sources": [contract.file_name(source) for source in sources],
-        "uploaded": any(map(contract.is_upload, sources)),
+        "uploaded": any(map(UPLOADED.fullmatch, sources)),
     }
 
 

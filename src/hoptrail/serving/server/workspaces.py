@@ -1,23 +1,26 @@
 """Workspaces: named indexes that many clients read while one job at a time writes.
 
 Every question opens and closes its own snapshot; in-memory structures of a commit are shared. After a commit, by a job here or
-by another process, the next question gets the new state.
+by another process, the next question gets the new state. A workspace may be kept in step with a folder of documents, in a thread.
 """
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
-from threading import Lock
+from pathlib import Path
+from threading import Event, Lock, Thread
 from typing import Final
 
 from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
-from hoptrail.errors import DocumentError, UsageError
+from hoptrail.errors import DocumentError, HoptrailError, Interrupted, UsageError
 from hoptrail.index import Index
 from hoptrail.index_contents import Contents, DocumentSummary, contents_of, reached
+from hoptrail.indexing import Watcher
 from hoptrail.json_object import JsonObject
 from hoptrail.language.lazy import OFFLINE
 from hoptrail.language.tasks import Language
@@ -28,7 +31,9 @@ from hoptrail.retrieval.corpus import Corpus
 from hoptrail.serving.server.refusals import Refusal, not_valid
 from hoptrail.serving.server.wire import indexing_json
 from hoptrail.structures.course import Progress
+from hoptrail.syncing import IndexingReport
 from hoptrail.types import Document
+from hoptrail.watching import watch
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
@@ -92,9 +97,7 @@ class Workspace:
     @contextmanager
     def reading(self) -> Iterator[Snapshot]:
         """The visible part of the last commit, open until the end of `with`. The index must not be empty.
-
-        Raises:
-            IndexUnavailable: the index cannot be used.
+        Raises: IndexUnavailable: the index cannot be used.
         """
         with self.index.reading(self.index.view(labels=self.labels)) as snapshot:
             yield snapshot
@@ -111,17 +114,13 @@ class Workspace:
 
     def clean(self) -> bool:
         """Erase removed text from every file. Returns False while another process still reads an earlier state.
-
-        Raises:
-            IndexBusy: another process is writing.
+        Raises: IndexBusy: another process is writing.
         """
         return self.is_empty or self.index.clean()
 
     def warm(self) -> None:
         """Load what the default recipe needs into memory, by a search that costs nothing.
-
-        Raises:
-            HoptrailError: the index, the encoder or the language of the settings cannot be opened.
+        Raises: HoptrailError: the index, the encoder or the language of the settings cannot be opened.
         """
         self.language(None)
         self.index.encoder.encode(["ready"])
@@ -157,10 +156,8 @@ class Workspace:
         documents: Collection[str] = (),
     ) -> Recipe:
         """A recipe over the current corpus, or over only `documents` (ids) of it.
-
-        Raises:
-            Refusal: there is no such recipe, its structures are not built here, none of the documents is here, or `as_of` is not
-                a date.
+        Raises: Refusal: there is no such recipe, its structures are not built here, none of the documents is here, or `as_of` is
+        not a date.
         """
         name = name or self.index.settings.recipe
         corpus = self.corpus(as_of, documents)
@@ -226,9 +223,7 @@ _contents = cached_per_snapshot(contents_of)
 
 def limited(workspace: Workspace, labels: frozenset[str] | None) -> Workspace:
     """The same workspace restricted to documents with one of these labels; None: not restricted.
-
-    Raises:
-        UsageError: there is no such label.
+    Raises: UsageError: there is no such label.
     """
     if labels is None:
         return workspace
@@ -245,9 +240,7 @@ def _by_title(snapshot: Snapshot) -> Sequence[DocumentSummary]:
 
 def by_name(workspaces: Sequence[Workspace]) -> dict[str, Workspace]:
     """The workspaces of a server, by name.
-
-    Raises:
-        UsageError: there is none, a name is invalid, or two have one name or folder.
+    Raises: UsageError: there is none, a name is invalid, or two have one name or folder.
     """
     named = {workspace.name: workspace for workspace in workspaces}
     if not workspaces or len(named) != len(workspaces):
@@ -258,3 +251,41 @@ def by_name(workspaces: Sequence[Workspace]) -> dict[str, Workspace]:
     if len({workspace.index.folder.resolve() for workspace in workspaces}) != len(workspaces):
         raise UsageError("two workspaces have the same folder: each needs its own.")
     return named
+
+
+log = logging.getLogger("hoptrail.server")
+
+
+@contextmanager
+def watched_folder(workspace: Workspace, folder: Path, on_report: Callable[[IndexingReport], None]) -> Iterator[None]:
+    """Index a folder and watch it while the body runs. `on_report` gets the report of each indexing run."""
+    workspace.folder, stop = FolderState(), Event()
+    arguments = (workspace, workspace.folder, folder, on_report, stop)
+    thread = Thread(target=_follow, args=arguments, name=f"folder of {workspace.name}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(workspace.index.settings.server.stop_seconds)  # finished work is kept
+
+
+def _follow(
+    workspace: Workspace, state: FolderState, folder: Path, on_report: Callable[[IndexingReport], None], stop: Event
+) -> None:
+    def note_progress(progress: Progress) -> None:
+        state.progress = progress
+
+    watcher = Watcher(stopped=stop.is_set, say=log.info, progress=note_progress)
+    try:
+        for report in watch(workspace.index, [folder], workspace.recipes, watcher, turn=workspace.writing):
+            state.progress = Progress()
+            state.unread = tuple(report.failures)
+            on_report(report)
+            workspace.warm()
+    except Interrupted:
+        log.info("workspace %s: stopped indexing %s; the next start continues", workspace.name, folder)
+    except HoptrailError as error:
+        log.error("workspace %s: %s", workspace.name, error)
+    except Exception as error:  # noqa: BLE001 - the border of the thread: the server goes on
+        log.error("workspace %s: watching %s ended: %s", workspace.name, folder, type(error).__name__)

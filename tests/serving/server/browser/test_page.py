@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from hoptrail.serving.server.page_files import read_page
+from hoptrail.serving.server.routes_status import read_page
 from serving.server.browser.opening import ask, choose, drop, opened, with_browser
 from serving.server.served import NORTH, QUESTION, SOUTH
 from world import FACTS

@@ -1,0 +1,175 @@
+"""What the parsers of marked-up text share: open lists with their items and terms, table rows with their headers, line breaks.
+
+Where a line break is a space, it is kept after lines too short to have been wrapped.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from hoptrail.documents.blocks import Piece
+from hoptrail.text.sentences import FULL_LINE, is_labelled_pair
+from hoptrail.types import BlockKind
+
+
+@dataclass(slots=True)
+class _List:
+    """An open list. `is_fresh`: its last item has no text yet. `terms`: terms without a definition so far, with their places."""
+
+    ordered: bool
+    is_fresh: bool = False
+    terms: list[tuple[str, str]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Lists:
+    """The open lists of a document. A definition is an item: `term: definition`."""
+
+    _open: list[_List] = field(default_factory=list)
+
+    @property
+    def depth(self) -> int:
+        """The number of open lists."""
+        return len(self._open)
+
+    def begin(self, *, ordered: bool = False) -> None:
+        """Begin a list within the innermost open one."""
+        self._open.append(_List(ordered))
+
+    def item(self) -> None:
+        """Begin an item or a definition of the innermost list; outside lists do nothing."""
+        if self._open:
+            self._open[-1].is_fresh = True
+
+    def end(self) -> None:
+        """End the innermost list, if one is open."""
+        if self._open:
+            self._open.pop()
+
+    def term(self, text: str, place: str = "") -> None:
+        """Add a term for the next item of the innermost list, which defines all terms so far."""
+        self._open[-1].terms.append((text, place))
+
+    def waiting(self) -> Iterator[Piece]:
+        """Take the terms without a definition so far, each as an item. To be called before any piece that is not text."""
+        if self._open:
+            terms, self._open[-1].terms = self._open[-1].terms, []
+            for text, place in terms:
+                yield self._item(text, place)
+
+    def piece(self, kind: BlockKind, text: str, place: str = "") -> Piece:
+        """A text of this kind. The first text of an item becomes the item; later text, and code, has the depth of the item."""
+        if kind is BlockKind.CODE or not self._open or not self._open[-1].is_fresh:
+            return Piece(kind, text, self.depth, place=place)
+        terms, self._open[-1].terms = self._open[-1].terms, []
+        if terms:
+            defined = ", ".join(term for term, _ in terms)
+            text = f"{defined} {text}" if defined.endswith(":") else f"{defined}: {text}"
+            place = terms[0][1]
+        return self._item(text, place)
+
+    def _item(self, text: str, place: str) -> Piece:
+        self._open[-1].is_fresh = False
+        return Piece(BlockKind.ITEM, text, self.depth, self._open[-1].ordered, place=place)
+
+
+_LARGEST_SPAN = 1000
+"""Columns or rows that a cell may span, as in browsers."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableCell:
+    """A cell: whether it is marked as a header, and how many columns and rows it spans."""
+
+    text: str
+    is_header: bool = False
+    columns: int = 1
+    rows: int = 1
+
+
+@dataclass(slots=True)
+class Table:
+    """A table that is read row by row. A row of header cells alone is a header row, as is any row while `in_head`. The header of
+    a column joins its cells in the last header rows, from the top down.
+    """
+
+    in_head: bool = False
+    _headers: dict[int, str] = field(default_factory=dict)
+    _after_data: bool = False
+    _spanning: dict[int, tuple[int, TableCell]] = field(default_factory=dict)
+
+    def row(self, cells: Sequence[TableCell]) -> Piece | None:
+        """The piece of a row; None if it has one cell, or in a table without headers one filled cell. A cell that spans rows is
+        repeated in each of them.
+        """
+        placed = list(self._placed(cells))
+        if len(placed) < 2:
+            return None
+        if self.in_head or all(cell.is_header for _, cell in placed):
+            return self._header_row(placed)
+        if not self._headers and sum(bool(cell.text) for _, cell in placed) < 2:
+            return None
+        self._after_data = True
+        values = tuple((self._headers.get(column, ""), cell.text) for column, cell in placed)
+        return Piece(BlockKind.ROW, cells=values)
+
+    def _header_row(self, placed: Sequence[tuple[int, TableCell]]) -> Piece:
+        if self._after_data:
+            self._headers, self._after_data = {}, False
+        for first, cell in placed:
+            for column in range(first, first + cell.columns):
+                above = self._headers.get(column, "")
+                is_repeated = not cell.text or above.endswith(cell.text)
+                self._headers[column] = above if is_repeated else f"{above} {cell.text}".strip()
+        return Piece(BlockKind.ROW, level=1, cells=tuple(("", cell.text) for _, cell in placed))
+
+    def _placed(self, cells: Sequence[TableCell]) -> Iterator[tuple[int, TableCell]]:
+        """Yield each cell with its column, including cells of earlier rows that span this one."""
+        above, self._spanning = self._spanning, {}
+        column = 0
+        waiting = list(reversed(cells))
+        while waiting or any(known >= column for known in above):
+            remaining, cell = above.pop(column, (0, None))
+            if cell is None:
+                if not waiting:
+                    column = min(known for known in above if known >= column)
+                    continue
+                cell = waiting.pop()
+                remaining = cell.rows
+            if remaining > 1:
+                self._spanning[column] = (remaining - 1, cell)
+            yield column, cell
+            column += cell.columns
+
+
+def span_of(attribute: str | None) -> int:
+    """The value of a `colspan` or `rowspan`, within bounds; 1 if it is no number."""
+    digits = (attribute or "").strip()[:9]
+    return max(1, min(int(digits), _LARGEST_SPAN)) if digits.isascii() and digits.isdecimal() else 1
+
+
+def line_break(line: str, following: str) -> str:
+    """The separator between two lines: a line break, or if the first was wrapped a space (nothing in Chinese and Japanese). A
+    line was wrapped if it is full and the two are not lines with labels.
+    """
+    if _columns(line[-FULL_LINE:]) < FULL_LINE or is_labelled_pair(f"{line}\n{following}", 0, len(line) + 1):
+        return "\n"
+    return "" if _columns(line[-1:]) == 2 == _columns(following[:1]) else " "
+
+
+def unwrapped(text: str, source: str = "") -> str:
+    """`text` with wrapped lines joined. `source` is its markup, whose line lengths decide if it has as many lines."""
+    lines, source_lines = text.split("\n"), source.split("\n")
+    if len(source_lines) != len(lines):
+        source_lines = lines
+    breaks = [line_break(*pair) for pair in pairwise(source_lines)]
+    return "".join(line + end for line, end in zip(lines, [*breaks, ""], strict=True))
+
+
+def _columns(line: str) -> int:
+    if line.isascii():
+        return len(line)
+    return len(line) + sum(unicodedata.east_asian_width(character) in "WF" for character in line)
