@@ -24,7 +24,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from itertools import islice
 from statistics import fmean
 from typing import ClassVar, Literal
 
@@ -203,7 +202,7 @@ class Sunar(Hopwise):
             chosen.adaptive,
             self._penalty(asked, meter) if chosen.nar == "guided" else no_penalty,
         )
-        best = dict(islice(reranked.items(), chosen.k))
+        best = dict(list(reranked.items())[: chosen.k])
         known = {hit.unit.id: hit for hit in first}
         neighbours = passages_by_id(self.corpus.snapshot, [name for name in best if name not in known])
         graph = COMPLEMENTS[chosen.first_stage]
