@@ -126,7 +126,7 @@ def test_names_are_those_of_a_table(tmp_path: Path) -> None:
         standing = set(range(1, 31))
         for turn in range(12):
             new = {(draw.choice(VOCABULARY) + "é", draw.choice(sorted(standing))) for _ in range(4)}
-            writer.names.put("title", sorted(new))
+            writer.names.put("title", NameList.of((key.encode(), number) for key, number in sorted(new)))
             table |= new
             if turn % 4 == 3:
                 gone = draw.sample(sorted(standing), 6)

@@ -17,6 +17,7 @@ from corpus.worlds import add, files_with, indexed, made, sentence_of, vectors_o
 from hoptrail.corpus import segments as segments_module
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.durable import make_folder
+from hoptrail.corpus.names import NameList
 from hoptrail.corpus.places import DATABASE, check_file_system
 from hoptrail.corpus.repairing import damage
 from hoptrail.corpus.row_writer import writing_rows
@@ -101,7 +102,7 @@ def test_removed_text_is_in_no_file(tmp_path: Path, small: int, monkeypatch: pyt
     with writing_rows(tmp_path) as writer:
         number = add(writer, [secret, *made(20)])[0]
         writer.put_units([sentence_of(secret)], vectors_of([sentence_of(secret)]))
-        writer.names.put("title", [("zyzzyva", number), ("other", number + 1)])
+        writer.names.put("title", NameList.of([(b"zyzzyva", number), (b"other", number + 1)]))
         writer.units.put_extractions({number: Extraction(("zyzzyva",), ())})
         writer.commit()
         assert len(files_with(tmp_path, "zyzzyva")) >= 2 - bool(small)
@@ -155,7 +156,7 @@ def test_the_same_commits_make_the_same_bytes(tmp_path: Path, monkeypatch: pytes
         with writing_rows(tmp_path / name) as writer:
             for seed in range(9):
                 numbers = add(writer, made(4, seed))
-                writer.names.put("title", ((f"n{number}", number) for number in numbers))
+                writer.names.put("title", NameList.of((f"n{number}".encode(), number) for number in numbers))
                 if seed % 3 == 2:
                     writer.remove_documents([document.id for document in made(4, seed - 1)[:2]])
                 writer.commit()

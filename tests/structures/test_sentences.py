@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hoptrail.corpus import texts
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
 from hoptrail.structures import sentences
@@ -80,7 +82,11 @@ def test_discarding_takes_all_sentences(tmp_path: Path, documents: list[Document
     assert Snapshot.open(tmp_path).count(Kind.SENTENCE) == 0
 
 
-def test_places_rise_by_id_and_are_read_once(tmp_path: Path, documents: list[Document]) -> None:
+def test_places_rise_by_id_and_are_read_once(
+    tmp_path: Path, documents: list[Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(texts, "_ROWS", 3)
+    monkeypatch.setattr(sentences, "READ", 2)
     update(tmp_path, documents)
     snapshot = Snapshot.open(tmp_path)
     places = sentence_places(snapshot)
@@ -89,6 +95,7 @@ def test_places_rise_by_id_and_are_read_once(tmp_path: Path, documents: list[Doc
     spans = {unit.id: unit.sources[0] for unit in snapshot.units(Kind.SENTENCE)}
     stored = [(spans[name].start, spans[name].end) for name in places.ids]
     assert list(zip(places.starts.tolist(), places.ends.tolist(), strict=True)) == stored
+    assert places.ids_of(np.array([2, 0], np.int32)) == [places.ids[2], places.ids[0]]
 
 
 def test_overlapping_sentences_share_characters() -> None:

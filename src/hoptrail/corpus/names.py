@@ -7,6 +7,7 @@ anew, so that they never hold removed text.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
@@ -31,12 +32,16 @@ class NameList(Sequence[bytes]):
     @classmethod
     def of(cls, pairs: Iterable[tuple[bytes, int]]) -> NameList:
         """From pairs of a key and a number, in any order; repeats count once."""
-        listed = list(pairs)
-        keys = sorted({key for key, _ in listed})
-        places = {key: place for place, key in enumerate(keys)}
-        rows = np.array([places[key] for key, _ in listed], np.int64)
-        numbers = np.array([number for _, number in listed], np.int64)
-        return cls._from_arrays(b"".join(keys), np.array([len(key) for key in keys]), rows, numbers)
+        found: dict[bytes, int] = {}
+        rows, numbers = array("i"), array("i")
+        for key, number in pairs:
+            rows.append(found.setdefault(key, len(found)))
+            numbers.append(number)
+        keys = sorted(found)
+        places = np.empty(len(keys), np.int64)
+        places[np.array([found[key] for key in keys], np.intp)] = np.arange(len(keys))
+        sizes = np.array([len(key) for key in keys])
+        return cls._from_arrays(b"".join(keys), sizes, places[np.array(rows)], np.array(numbers))
 
     @classmethod
     def _from_arrays(cls, letters: bytes, sizes: Array, rows: Array, numbers: Array) -> NameList:
@@ -146,13 +151,12 @@ class NameWriter:
 
     def __init__(self, segments: SegmentWriter) -> None:
         self._segments = segments
-        self._waiting: dict[str, list[tuple[bytes, int]]] = {}
+        self._waiting: dict[str, list[NameList]] = {}
 
-    def put(self, kind: str, pairs: Iterable[tuple[str, int]]) -> None:
+    def put(self, kind: str, names: NameList) -> None:
         """Add keys with the numbers of units that have or mention the name; pairs that are stored already remain."""
-        encoded = [(key.encode(errors="surrogatepass"), number) for key, number in pairs]
-        self._segments.changed |= bool(encoded)
-        self._waiting.setdefault(kind, []).extend(encoded)
+        self._segments.changed |= len(names) > 0
+        self._waiting.setdefault(kind, []).append(names)
 
     def drop(self, kind: str) -> None:
         """Remove all names of a kind; their units stay."""
@@ -173,8 +177,8 @@ class NameWriter:
 
     def flush(self) -> None:
         """Write the waiting names as segments."""
-        for kind, pairs in sorted(self._waiting.items()):
-            self._add(kind, NameList.of(pairs))
+        for kind, lists in sorted(self._waiting.items()):
+            self._add(kind, reduce(NameList.merged, lists))
         self._waiting.clear()
 
     def merge(self) -> None:

@@ -160,10 +160,11 @@ class Units:
         origins = self._texts.origins(kind)
         distinct = np.unique(origins.documents)
         documents = dict(zip(distinct.tolist(), ids_of(self._database, "documents", distinct), strict=True))
-        ids = self._texts.ids(origins.numbers)
-        columns = (origins.documents.tolist(), origins.starts.tolist(), origins.ends.tolist())
-        for id_, document, start, end in zip(ids, *columns, strict=True):
-            yield id_, Span(documents[document], start, end)
+        for first in range(0, len(origins.numbers), _ROWS):
+            part = slice(first, first + _ROWS)
+            columns = (column[part].tolist() for column in (origins.documents, origins.starts, origins.ends))
+            for id_, document, start, end in zip(self._texts.ids(origins.numbers[part]), *columns, strict=True):
+                yield id_, Span(documents[document], start, end)
 
     def ids_within(self, kind: Kind, documents: Collection[str]) -> Iterator[str]:
         """Ids of the units of a kind with a source in one of these documents."""

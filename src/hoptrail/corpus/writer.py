@@ -23,6 +23,7 @@ from hoptrail.corpus.names import NameList
 from hoptrail.corpus.places import index_folder
 from hoptrail.corpus.row_writer import RowWriter, writing_rows
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.texts import Texts
 from hoptrail.documents.marks import FileMark
 from hoptrail.errors import StillRead
 from hoptrail.execution.executor import batched
@@ -36,7 +37,7 @@ links.
 """
 
 _BATCH = 1 << 16
-"""Units that are removed together."""
+"""Units that are removed, or names that are numbered, together."""
 
 MOST_CHANGES = 10_000
 """Added and removed documents whose ids a writer remembers."""
@@ -129,21 +130,19 @@ class ContentWriter:
         numbers = self.snapshot().texts.numbers([unit.id for unit in units])
         self._inner.units.put_vectors(Kind.PASSAGE, numbers, vectors)
 
-    def renew_names(self, kind: str, pairs: Collection[tuple[str, str]], among: Collection[str] | None = None) -> None:
+    def renew_names(self, kind: str, pairs: Iterable[tuple[str, str]], among: Collection[str] | None = None) -> None:
         """Make the names of a kind exactly `pairs`: keys with ids of units. With `among`, replace the names of these units only,
         and keep the others.
         """
         snapshot = self.snapshot()
-        numbers = snapshot.texts.numbers([unit for _, unit in pairs]).tolist()
-        numbered = [(key, number) for (key, _), number in zip(pairs, numbers, strict=True) if number]
+        new = NameList.of(_numbered(pairs, snapshot.texts))
         if among is None:
-            new = NameList.of((key.encode(errors="surrogatepass"), number) for key, number in numbered)
             if snapshot.names.of(kind) == new:
                 return
             self._inner.names.drop(kind)
         else:
             self._inner.names.forget(snapshot.texts.numbers(list(among)), kind)
-        self._inner.names.put(kind, numbered)
+        self._inner.names.put(kind, new)
 
     def put_extractions(self, extractions: Mapping[str, Extraction]) -> None:
         """Add or replace extractions from passages, by their ids. Raises: KeyError: a passage is not stored."""
@@ -198,6 +197,15 @@ class ContentWriter:
             self._inner.links.forget(stored)
         self._inner.remove_units(stored, keep_links=remade)
         self.remaking |= remade
+
+
+def _numbered(pairs: Iterable[tuple[str, str]], texts: Texts) -> Iterator[tuple[bytes, int]]:
+    """Pairs of a key and the number of a unit, from pairs of a key and an id; those of missing units are left out."""
+    for batch in batched(pairs, _BATCH):
+        numbers = texts.numbers([unit for _, unit in batch]).tolist()
+        for (key, _), number in zip(batch, numbers, strict=True):
+            if number:
+                yield key.encode(errors="surrogatepass"), number
 
 
 class Writer(ContentWriter):

@@ -44,6 +44,9 @@ BATCH = 512
 _RUN = 512
 """Units that are compared and packed together."""
 
+_NAMES = 8192
+"""Names that are packed together."""
+
 
 class Structure(ABC):
     """What is built once per corpus, stored, and kept up to date with the documents of the writer."""
@@ -182,12 +185,12 @@ class _Differ:
             kind: _UnitDiffer(snapshot, kind, by_id=not whole or kind in structure.shared, whole=whole)
             for kind in structure.units
         }
-        self._names: dict[str, list[tuple[str, str]]] = {kind: [] for kind in structure.names}
+        self._names = {kind: _PackedNames() for kind in structure.names}
         self._replaced: set[str] = set()
 
     def put(self, row: Row) -> None:
         if isinstance(row, Name):
-            self._names[row.kind].append((row.key, row.unit))
+            self._names[row.kind].put(row)
         elif isinstance(row, Replaced):
             self._replaced.update(row.units)
         else:
@@ -203,11 +206,34 @@ class _Differ:
             batches = whole_documents(units, size) if structure.by_document else batched(units, size)
             for batch, vectors in structure.vectors(context, kind, batches, units.count) if units.count else ():
                 writer.put_units(batch, vectors)
-        for name, pairs in self._names.items():
+        for name, packed in self._names.items():
             context.pause()
-            writer.renew_names(name, pairs, None if self._whole else self._replaced)
+            writer.renew_names(name, packed, None if self._whole else self._replaced)
         if writer.dirty:
             context.pause()
+
+
+class _PackedNames:
+    """The names of a kind, packed: ten million as objects take more than 1 GB. Iterating yields keys and ids of units, once."""
+
+    def __init__(self) -> None:
+        self._run: list[tuple[str, str]] = []
+        """The latest names, which are not packed yet."""
+        self._packed: deque[bytes] = deque()
+
+    def put(self, row: Name) -> None:
+        self._run.append((row.key, row.unit))
+        if len(self._run) >= _NAMES:
+            self._pack()
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        self._pack()
+        while self._packed:
+            yield from json.loads(zlib.decompress(self._packed.popleft()))
+
+    def _pack(self) -> None:
+        self._packed.append(zlib.compress(json.dumps(self._run).encode(), 1))
+        self._run.clear()
 
 
 class _UnitDiffer:

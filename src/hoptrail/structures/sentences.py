@@ -6,14 +6,17 @@ different places are different units.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Places, Rows, paired, ranges, unpaired
 from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
+from hoptrail.execution.executor import batched
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaring import Derived
 from hoptrail.structures.structure_names import PASSAGES, SENTENCES
@@ -47,15 +50,30 @@ class SentencePlaces:
 
     def __init__(self, spans: Iterable[tuple[str, Span]]) -> None:
         """`spans`: the ids of sentences with their spans, in any order."""
-        ordered = sorted(spans)
-        self.ids = [id_ for id_, _ in ordered]
-        self.starts, self.ends = _bounds([span for _, span in ordered])
-        self._documents = {id_: number for number, id_ in enumerate(sorted({span.document for _, span in ordered}))}
-        documents = np.array([self._documents[span.document] for _, span in ordered], np.int64)
-        self._rows: Rows = np.lexsort((self.ends, self.starts, documents)).astype(np.int32)
+        self._documents: dict[str, int] = {}
+        ids, documents, starts, ends = [np.zeros(0, np.bytes_)], array("i"), array("i"), array("i")
+        for batch in batched(spans, READ):
+            ids.append(np.array([id_.encode() for id_, _ in batch]))
+            documents.extend([self._documents.setdefault(span.document, len(self._documents)) for _, span in batch])
+            starts.extend([span.start for _, span in batch])
+            ends.extend([span.end for _, span in batch])
+        encoded = np.concatenate(ids)
+        order = np.argsort(encoded, kind="stable")
+        self._ids = encoded[order]
+        numbers, self.starts, self.ends = (np.array(column, np.int64)[order] for column in (documents, starts, ends))
+        self._rows: Rows = np.lexsort((self.ends, self.starts, numbers)).astype(np.int32)
         """The rows in text order."""
-        self._begins = paired(documents, self.starts)[self._rows]
+        self._begins = paired(numbers, self.starts)[self._rows]
         """Pairs of document and start, in text order."""
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """The ids of all sentences, as strings only for those who need all."""
+        return self.ids_of(slice(None))
+
+    def ids_of(self, rows: Rows | slice) -> list[str]:
+        """The ids of the sentences in these rows."""
+        return [id_.decode() for id_ in self._ids[rows].tolist()]
 
     def overlapping(self, spans: Sequence[Span]) -> tuple[Places, Rows]:
         """The sentences that overlap spans: pairs of a position in `spans` and a row, by position, then in text order."""
@@ -75,7 +93,7 @@ class SentencePlaces:
         which, rows = self.overlapping(spans)
         starts, ends = _bounds(spans)
         inside = (self.starts[rows] >= starts[which]) & (self.ends[rows] <= ends[which])
-        numbers = np.full(len(self.ids), -1, np.int32)
+        numbers = np.full(len(self._rows), -1, np.int32)
         # Reversed, so that the first of several passages is written last.
         numbers[rows[inside][::-1]] = which[inside][::-1]
         return numbers

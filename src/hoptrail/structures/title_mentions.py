@@ -99,8 +99,8 @@ def _entity_rows(
     for batch in batched(facts, READ):
         keys = [{entity_key(entity) for entity in fact.entities} - {""} for fact in batch]
         which, rows = places.overlapping([fact.source for fact in batch])
-        for fact, row in zip(which.tolist(), rows.tolist(), strict=True):
-            yield from (Name(NAMES, key, places.ids[row]) for key in sorted(keys[fact]))
+        for fact, sentence in zip(which.tolist(), places.ids_of(rows), strict=True):
+            yield from (Name(NAMES, key, sentence) for key in sorted(keys[fact]))
 
 
 MOST_PASSAGES = 20_000
