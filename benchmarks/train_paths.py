@@ -168,7 +168,9 @@ def folder_examples(name: str, corpus: Corpus, asked: Iterable[Asked], seed: int
         stated = np.array([_stating(question, units, quote) for quote in quotes])
         if np.all((stated.sum(axis=1) > 0) & (stated.sum(axis=1) <= MOST_STATING)):
             # Named by the quotes that they state, so that any of the passages that state a quote counts as evidence for it.
-            names = tuple(tuple(map(str, np.flatnonzero(states))) for states in stated.T)
+            names = tuple(
+                tuple(map(str, np.flatnonzero(states))) or (f"other {place}",) for place, states in enumerate(stated.T)
+            )
             supporting = frozenset(map(str, range(len(quotes))))
             found.append(
                 Example(
