@@ -60,7 +60,7 @@ def named(site: Site) -> dict[str, str]:
 def test_rows_come_go_and_stay_with_their_documents(
     tmp_path: Path, documents: list[Document], follow: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(declaring, "_NAMES", 2)
+    monkeypatch.setattr(declaring, "_RUN", 2)
     site = Site(tmp_path)
     site.build(FirstWords(), add=documents[1:])
     assert said(site) == {one.title: " ".join(one.text.split()[:2]) for one in documents[1:]}

@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -42,10 +42,7 @@ BATCH = 512
 """The least number of units stored at a time: about ten seconds of encoding on two cores, which a kill can cost."""
 
 _RUN = 512
-"""Units that are compared and packed together."""
-
-_NAMES = 8192
-"""Names that are packed together."""
+"""Units that are compared, and rows that are packed, together."""
 
 
 class Structure(ABC):
@@ -185,12 +182,12 @@ class _Differ:
             kind: _UnitDiffer(snapshot, kind, by_id=not whole or kind in structure.shared, whole=whole)
             for kind in structure.units
         }
-        self._names = {kind: _PackedNames() for kind in structure.names}
+        self._names = {kind: _Packed() for kind in structure.names}
         self._replaced: set[str] = set()
 
     def put(self, row: Row) -> None:
         if isinstance(row, Name):
-            self._names[row.kind].put(row)
+            self._names[row.kind].put((row.key, row.unit))
         elif isinstance(row, Replaced):
             self._replaced.update(row.units)
         else:
@@ -213,20 +210,20 @@ class _Differ:
             context.pause()
 
 
-class _PackedNames:
-    """The names of a kind, packed: ten million as objects take more than 1 GB. Iterating yields keys and ids of units, once."""
+class _Packed:
+    """Rows of JSON values, packed: ten million as objects take gigabytes. Iterating yields them as lists, once."""
 
     def __init__(self) -> None:
-        self._run: list[tuple[str, str]] = []
-        """The latest names, which are not packed yet."""
+        self._run: list[Sequence[object]] = []
+        """The latest rows, which are not packed yet."""
         self._packed: deque[bytes] = deque()
 
-    def put(self, row: Name) -> None:
-        self._run.append((row.key, row.unit))
-        if len(self._run) >= _NAMES:
+    def put(self, row: Sequence[object]) -> None:
+        self._run.append(row)
+        if len(self._run) >= _RUN:
             self._pack()
 
-    def __iter__(self) -> Iterator[tuple[str, str]]:
+    def __iter__(self) -> Iterator[Any]:
         self._pack()
         while self._packed:
             yield from json.loads(zlib.decompress(self._packed.popleft()))
@@ -239,7 +236,7 @@ class _PackedNames:
 class _UnitDiffer:
     """Compares the units of a kind that there should be with the stored ones. Iterating yields those to write, once.
 
-    It holds numbers of stored units, and packs new ones: ten million sentences as objects take more than 5 GB.
+    It holds numbers of stored units, and packs new ones.
     """
 
     def __init__(self, snapshot: Snapshot, kind: Kind, *, by_id: bool, whole: bool) -> None:
@@ -251,7 +248,7 @@ class _UnitDiffer:
         self._run: dict[str, Unit] = {}
         """The latest units, which are not compared yet."""
         self._new: set[str] = set()
-        self._packed: deque[bytes] = deque()
+        self._packed = _Packed()
 
     def put(self, unit: Unit) -> None:
         if unit.id not in self._new:
@@ -270,24 +267,21 @@ class _UnitDiffer:
         return len(self._new)
 
     def __iter__(self) -> Iterator[Unit]:
-        while self._packed:
-            for id_, title, text, sources, blocks, ends in json.loads(zlib.decompress(self._packed.popleft())):
-                spans = tuple(Span(*source) for source in sources)
-                yield Unit(id_, self._kind, title, text, spans, unpack(blocks), tuple(ends))
+        for id_, title, text, sources, blocks, ends in self._packed:
+            spans = tuple(Span(*source) for source in sources)
+            yield Unit(id_, self._kind, title, text, spans, unpack(blocks), tuple(ends))
 
     def _compare(self) -> None:
         numbers = self._texts.numbers(list(self._run))
         rows = rows_of(numbers, self._stored)
         stored = {} if self._by_id else {unit.id: unit for unit in self._texts.units(numbers[numbers > 0])}
-        new = []
         for unit, number, row in zip(self._run.values(), numbers.tolist(), rows.tolist(), strict=True):
             unchanged = number > 0 if self._by_id else stored.get(unit.id) == unit
             if not unchanged and (row < 0 or not self._kept[row]):
                 spans = [(span.document, span.start, span.end) for span in unit.sources]
-                new.append((unit.id, unit.title, unit.text, spans, pack(unit.blocks), unit.sentence_ends))
+                self._new.add(unit.id)
+                self._packed.put((unit.id, unit.title, unit.text, spans, pack(unit.blocks), unit.sentence_ends))
         self._kept[rows[rows >= 0]] = True
-        self._new.update(id_ for id_, *_ in new)
-        self._packed.append(zlib.compress(json.dumps(new).encode(), 1))
         self._run.clear()
 
 
