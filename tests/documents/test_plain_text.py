@@ -153,6 +153,16 @@ def test_the_path_of_a_release_has_no_frame() -> None:
     assert [block.path for block in blocks if block.kind is BlockKind.ITEM] == [("Version 2.1",), ("Version 2.0",)]
 
 
+def test_an_indented_line_alone_that_says_version_makes_a_release() -> None:
+    rule = "=" * 60
+    news = "".join(
+        f"{rule}\n\n\tChanges between versions {one} and {one + 9}\n\n* Fixed.\n\n" for one in (581, 572, 563)
+    )
+    assert headings(news) == [(1, f"Changes between versions {one} and {one + 9}") for one in (581, 572, 563)]
+    code = "Type this:\n\n    wait 12\n\nor this:\n\n    wait 13\n\nA text.\n"
+    assert headings(code) == []
+
+
 def test_a_whole_number_before_a_colon_makes_a_release() -> None:
     """As in systemd's NEWS. A single such line, or a number within a sentence, makes none."""
     releases = "CHANGES WITH 252:\n\n    * Faster.\n\nCHANGES WITH 251:\n\n    * First.\n\n"

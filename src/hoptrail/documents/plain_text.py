@@ -8,8 +8,9 @@ The text itself is stored unchanged. A heading is one of these lines:
   has package, version and distribution, and the entry ends with a line that has its author and date (deb-changelog(5)); in GNU
   ChangeLogs it has the day, the author and an address;
 - a line with the number of a section (`1.2 Scope`) or release (`Changes in 2.4`, `*** Version 3.0 ***`, `News in 251:`), alone
-  between blank lines, or above indented lines or list items. To exclude sentences with a number, sections must start with number
-  0 or 1, and there must be at least two release headings that differ only in their numbers.
+  between blank lines, or above indented lines or list items. An indented one must be alone and say `version` or `release`. To
+  exclude sentences with a number, sections must start with number 0 or 1, and there must be at least two release headings that
+  differ only in their numbers.
 """
 
 from __future__ import annotations
@@ -232,7 +233,8 @@ def entries_of(text: str) -> dict[int, LineHeading]:
 
 
 _SECTION = re.compile(r"(?P<number>\d{1,2}(?:\.\d{1,2}){0,5})(?P<dot>\.?)[ \t]+(?=[A-Z])")
-_NUMBER = re.compile(r"\bv?\d+(?:\.\d+)+[\w.+~-]*|\b\d{4}-\d\d-\d\d\b|\b[vV]\d+\b|\b\d+\b\W*:$")
+_RELEASE = re.compile(r"(?<=\b[vV]ersion )\d+|(?<=\b[vV]ersions )\d+(?: (?:and|to) \d+)?|(?<=\b[rR]elease )\d+")
+_NUMBER = re.compile(rf"\bv?\d+(?:\.\d+)+[\w.+~-]*|\b\d{{4}}-\d\d-\d\d\b|\b[vV]\d+\b|\b\d+\b\W*:$|{_RELEASE.pattern}")
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _BELOW = re.compile(r"[ \t]+\S|[-*+o][ \t]+\S|\(?\d{1,3}[.)][ \t]")
 """The start of a line that may directly follow a heading."""
@@ -270,8 +272,9 @@ def _first_lines(text: str, paragraphs: Iterable[tuple[int, int]]) -> Iterator[t
         end = text.find("\n", start, stop) + 1 or stop
         line = text[start:end].rstrip()
         below = text[end:stop]
-        alone = not below.strip() or _BELOW.match(below) is not None
-        if alone and 0 < len(line) <= _LONGEST and not line[0].isspace() and not line.endswith(_NO_HEADING):
+        is_alone = not below.strip()
+        may_head = is_alone and _RELEASE.search(line) if line[:1].isspace() else is_alone or _BELOW.match(below)
+        if may_head and 0 < len(line) <= _LONGEST and not line.endswith(_NO_HEADING):
             item = _ITEM.match(line)
             if item is None or line.endswith(item["mark"]):
                 yield start, end, line
