@@ -368,6 +368,8 @@ def main() -> None:
         scorer, scores = train(trained, options.seed)
         held_out = [_by_score(one) for one in scores]
         rows = [row for name in (*TRAINING, SINGLE, JOINED) for row in measured(name, trained, held_out)]
+        if not options.folds_only:
+            _ship(scorer)
         for name in filter(None, options.judge.split(",")):
             judged = examples(name, load_dataset(data_folder(name)), work / name / INDEX_FOLDER, options.seed)
             orders = [
@@ -375,11 +377,14 @@ def main() -> None:
             ]
             rows += measured(name, judged, orders)
     print_table(("data", "hops", "questions", "all found", *MEASURES), rows)
-    if not options.folds_only:
-        target = Path(scoring.__file__).parents[1] / "weights" / "paths.npz"
-        content = written(scorer)
-        target.write_bytes(content)
-        print(f"wrote {len(content):,} bytes to {target}", file=sys.stderr)
+
+
+def _ship(scorer: scoring.PathScorer) -> None:
+    """Write the package's trees."""
+    target = Path(scoring.__file__).parents[1] / "weights" / "paths.npz"
+    content = written(scorer)
+    target.write_bytes(content)
+    print(f"wrote {len(content):,} bytes to {target}", file=sys.stderr)
 
 
 def written(scorer: scoring.PathScorer) -> bytes:

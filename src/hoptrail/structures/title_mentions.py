@@ -55,9 +55,12 @@ class TitleMentions(Derived):
         """Also includes the rows of unchanged sentences with a name that is a title only now, or no longer. If the changes are
         unknown or too many, all sentences are read again, which costs no encoding.
         """
-        snapshot, change, titles = context.writer.snapshot(), context.change, title_index(context.writer.snapshot())
-        affected = affected_sentences(snapshot, change, titles) if change else None
-        if change is None or affected is None:
+        snapshot, change = context.writer.snapshot(), context.change
+        if change is None:
+            return self.rows(context, None), True
+        titles = title_index(snapshot)
+        affected = affected_sentences(snapshot, change, titles)
+        if affected is None:
             return self.rows(context, None), True
         replaced: list[Row] = [Replaced([sentence.id for sentence in affected])]
         passages = set(snapshot.table.ids_within(Kind.PASSAGE, {sentence.document for sentence in affected}))
