@@ -29,6 +29,17 @@ def test_scripts_and_navigation_are_left_out() -> None:
     assert text_of(page) == "Text"
 
 
+def test_navigation_is_told_by_role_class_and_share_of_links() -> None:
+    navigation = (
+        '<div role="navigation"><h3>On this page</h3><p>Scope</p></div>'
+        '<table class="wide navheader"><tr><td>Back</td><td>Chapter 5</td></tr></table>'
+        '<div class="toc"><b>Contents</b><ul><li><a href="#a">What the rules are for</a><li><a href="#b">Dues</a></ul></div>'
+    )
+    restaurant = '<div class="menu"><p>Soup of the day 4.50</p><p><a href="f">Fish</a> 9.00</p></div>'
+    page = f'<body class="nav">{navigation}{restaurant}<p>We close at ten.</p></body>'
+    assert text_of(page) == "Soup of the day 4.50\n\nFish 9.00\n\nWe close at ten."
+
+
 def test_tables_and_preformatted_text_keep_their_shape() -> None:
     assert (
         text_of("<table><tr><th>City<th>Country<tr><td>Bern<td>Switzerland</table>")

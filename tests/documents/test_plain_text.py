@@ -174,6 +174,46 @@ def test_a_whole_number_before_a_colon_makes_a_release() -> None:
     assert len(headings(releases)) == len([block for block in blocks if block.kind is BlockKind.HEADING]) == 2
 
 
+def test_numbers_with_dots_are_sections_if_others_stand_below_them() -> None:
+    """The contents above, and the list item `1. Members`, are no sections; the items of 1.1 are items."""
+    contents = "Rules\n\n   1. Introduction\n\n   1.1. Scope\n\n   1.2. Terms\n\n"
+    body = (
+        "1. Introduction\n\n   These are the rules.\n\n  1.1. Scope\n\n    1. Members\n\n    2. Guests\n\n"
+        "  1.2. Terms\n\n   A year is a season.\n\n3. Is there more?\n\n  3.1. /etc : The settings\n\n   No.\n"
+    )
+    wanted = [(1, "1. Introduction"), (2, "1.1. Scope"), (2, "1.2. Terms"), (2, "3.1. /etc : The settings")]
+    assert headings(contents + body) == wanted
+    items = [block for block in plain_blocks(contents + body) if block.kind is BlockKind.ITEM]
+    assert ("1. Introduction", "1.1. Scope") in {block.path for block in items}
+
+
+def test_chapters_head_sections_and_need_a_second_one() -> None:
+    text = (
+        "Chapter 1. Ropes\n\n1.1. Purpose\n\nTo hold.\n\nChapter 2. Sails\n\nSails pull.\n\n3.1. Purpose\n\nTo steer.\n"
+    )
+    found = [(1, "Chapter 1. Ropes"), (2, "1.1. Purpose"), (1, "Chapter 2. Sails"), (2, "3.1. Purpose")]
+    assert headings(text) == found
+    assert headings("Chapter 1. Ropes\n\nTo hold.\n\nThe end.\n") == []
+
+
+def test_releases_may_differ_after_their_number() -> None:
+    news = "Version 2.1 - 4 May 2024 (bug fixes)\n* Faster.\n* Safer.\n\nVersion 2.0 - 1 June 2023\n* First.\n* Only.\n"
+    assert headings(news) == [(1, "Version 2.1 - 4 May 2024 (bug fixes)"), (1, "Version 2.0 - 1 June 2023")]
+    assert [block.date for block in plain_blocks(news)[-2:]] == ["2023-06-01", "2023-06-01"]
+
+
+def test_stars_with_nothing_below_are_items() -> None:
+    news = "* Changes in 1.2\n\n** Faster start\n\n** Safer stop\n   It waits.\n\n* Changes in 1.1\n\n** Known bugs\n\n   One.\n"
+    kinds = [(block.kind, block.path) for block in plain_blocks(news)]
+    assert kinds[:4] == [
+        (BlockKind.HEADING, ()),
+        (BlockKind.ITEM, ("Changes in 1.2",)),
+        (BlockKind.ITEM, ("Changes in 1.2",)),
+        (BlockKind.HEADING, ()),
+    ]
+    assert kinds[-1] == (BlockKind.PARAGRAPH, ("Changes in 1.1", "Known bugs"))
+
+
 def test_a_rule_of_bullets_is_no_item() -> None:
     blocks = plain_blocks("Before.\n\n- - - - -\n\nAfter.\n")
     assert {block.kind for block in blocks} == {BlockKind.PARAGRAPH}

@@ -1,7 +1,7 @@
 """Parses HTML pages into headings, paragraphs, list items, table rows, code and quotes.
 
-Scripts, styles, navigation and hidden elements are left out. Nothing is run or fetched, style sheets are not applied, and the
-main text is not separated from its surroundings.
+Scripts, styles, hidden elements, and navigation as far as its element, role or class tells are left out. Nothing is run or
+fetched, style sheets are not applied, and the main text is not separated from its surroundings.
 """
 
 from __future__ import annotations
@@ -23,6 +23,16 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 _DROPPED = re.compile("script|style|nav|noscript|template|iframe|object|svg|head|button|select|textarea")
+_NAVIGATION = re.compile(
+    r"(?<!\S)(?:nav(?:bar|header|footer)|sphinxsidebar|breadcrumbs?|pagination|skip-?(?:link|nav\w*))(?!\S)",
+    re.IGNORECASE,
+)
+"""Classes of elements that only navigate, as Sphinx, DocBook, Bootstrap and others write them."""
+_MAY_NAVIGATE = re.compile(
+    r"(?<!\S)(?:nav|navigation|menu|mainmenu|mobilemenu|toc|contents|sidebar|related)(?!\S)", re.IGNORECASE
+)
+"""Classes of elements that navigate if nearly all of their text is links: a menu may be that of a restaurant."""
+_LINKED = 0.8  # least share of the characters that are in links
 _BLOCKS = re.compile(
     "address|article|aside|blockquote|body|caption|center|dd|details|dialog|div|dl|dt|fieldset|figcaption|figure|footer|form|"
     "h[1-6]|header|hr|li|main|menu|ol|p|pre|section|summary|table|tbody|td|tfoot|th|thead|tr|ul"
@@ -279,11 +289,22 @@ class _Reader:
 def _is_dropped(node: LexborNode) -> bool:
     tag = node.tag or ""
     dropped = _DROPPED.fullmatch(tag) is not None and not (tag == "button" and _in_heading(node))
-    if dropped or "hidden" in node.attributes:
+    if dropped or "hidden" in node.attributes or _is_navigation(node):
         return True
     # A permalink sign beside a heading, or a link back from a note.
     is_link = tag == "a" and "#" in (node.attributes.get("href") or "")
     return is_link and parted(node.text())[0].strip(" \ufe0e\ufe0f") in ("¶", "#", "§", "🔗", "↩", "↑", "⤴", "⏎")
+
+
+def _is_navigation(node: LexborNode) -> bool:
+    """Whether an element leads to other pages or parts of this one, by its role or class."""
+    if node.attributes.get("role") == "navigation":
+        return True
+    classes = node.attributes.get("class") or ""
+    if node.tag == "body" or not _MAY_NAVIGATE.search(classes):
+        return node.tag != "body" and _NAVIGATION.search(classes) is not None
+    linked = sum(len(parted(link.text())[0].strip()) for link in node.css("a"))
+    return linked > 0 and linked >= _LINKED * len("".join(parted(node.text())[0].split()))
 
 
 def _note_number(node: LexborNode) -> str:

@@ -3,21 +3,23 @@
 The text itself is stored unchanged. A heading is one of these lines:
 
 - underlined by a line of `=`, `-` or similar of its length;
-- stars and words between blank lines, in a text with an outline of stars (`* Changes`, `** Bugs fixed`);
+- stars and words between blank lines, in a text with an outline of stars (`* Changes`, `** Bugs fixed`); with nothing below them
+  they are a list item;
 - the first line of an entry of a changelog, which is a text that begins with such a line. In Debian changelogs and NEWS files it
   has package, version and distribution, and the entry ends with a line that has its author and date (deb-changelog(5)); in GNU
   ChangeLogs it has the day, the author and an address;
-- a line with the number of a section (`1.2 Scope`) or release (`Changes in 2.4`, `*** Version 3.0 ***`, `News in 251:`), alone
-  between blank lines, or above indented lines or list items. An indented one must be alone and say `version` or `release`. To
-  exclude sentences with a number, sections must start with number 0 or 1, and there must be at least two release headings that
-  differ only in their numbers.
+- a line with the number of a section (`1.2 Scope`, `3. Powers` above `3.1. Limits`) or chapter (`Chapter 4. Loans`), or of a
+  release (`Changes in 2.4`, `*** Version 3.0 ***`, `News in 251:`), alone between blank lines, or above indented lines or list
+  items. To exclude sentences with a number, the numbers of sections must begin with 0 or 1 and rise; of the same number the last
+  counts, because the first stands in the contents. There must be at least two chapters, and two releases that differ only in
+  their numbers, or after them. An indented line must be alone.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hoptrail.documents.blocks import Parsed
@@ -115,17 +117,30 @@ def _ranked_parts(text: str, entries: Mapping[int, LineHeading]) -> Iterator[_Pa
         if (heading := headings.get(_first_line(text, start))) is not None:
             yield _Part(start, BlockKind.HEADING, heading.level, title=_title(heading.title), date=heading.date)
             begin = min(end, heading.end)
-        whole = _OUTLINED.fullmatch(text, begin, end) if outlined else None
-        if whole is not None:
-            yield _Part(begin, BlockKind.HEADING, len(whole["stars"]), title=_title(whole["title"]))
+        part = _outline_part(text, begin, end) if outlined else None
+        if part is not None:
+            yield part
             continue
         while (underlined := _underlined_heading(text, begin, end)) is not None:
             above, below = (_STRENGTH.index((underlined[name] or "_")[0]) for name in ("above", "below"))
-            rank = (above if underlined["above"] else below + len(_STRENGTH)) - 2 * len(_STRENGTH) + RELEASE_RANK
+            rank = (above if underlined["above"] else below + len(_STRENGTH)) - 2 * len(_STRENGTH) + UNDERLINED_RANK
             yield _Part(begin, BlockKind.HEADING, rank, title=_title(underlined["title"]))
             begin = underlined.end()
         if text[begin:end].strip():
             yield from _paragraph_parts(text, begin, end)
+
+
+def _outline_part(text: str, start: int, end: int) -> _Part | None:
+    """The heading or list item of a paragraph that begins with stars; None for other paragraphs, and for lists."""
+    stars = _OUTLINED.match(text, start, end)
+    if stars is None:
+        return None
+    depth, is_line = len(stars["stars"]), stars.end() == end
+    below = _OUTLINED.match(text, end)
+    has_body = end < len(text) and (below is None or len(below["stars"]) > depth)
+    if is_line and (has_body or (depth == 1 and _NUMBER.search(stars["title"]))):
+        return _Part(start, BlockKind.HEADING, depth, title=_title(stars["title"]))
+    return _Part(start, BlockKind.ITEM, 1) if is_line or (depth > 1 and "\n*" not in text[start:end]) else None
 
 
 def _title(text: str) -> str:
@@ -232,7 +247,17 @@ def entries_of(text: str) -> dict[int, LineHeading]:
     return entries
 
 
-_SECTION = re.compile(r"(?P<number>\d{1,2}(?:\.\d{1,2}){0,5})(?P<dot>\.?)[ \t]+(?=[A-Z])")
+_SECTION = re.compile(r"\s*(?P<number>\d{1,2}(?:\.\d{1,2}){0,5})\.?[ \t]+(?=[A-Z/])")
+_TOP = re.compile(r"\s*\d{1,2}\.[ \t]")
+"""The start of a section that is in no other one, or of a list item."""
+_CHAPTER = re.compile(
+    r"\s*(?P<kind>Part|Chapter|Appendix|Article|Section) (?:\d{1,3}|[IVXL]{1,7}|[A-Z])(?![\w-])", re.IGNORECASE
+)
+_CHAPTERS = ("part", "chapter", "appendix", "article", "section")
+"""In order of heading level; chapters and appendices have the same."""
+_MOST_SKIPPED = 3  # by which the first part of a section number may rise, because other chapters have no sections
+_VERSION = re.compile(r"\W*(?:[\w.-]+ )?(?:version|release) v?\d[\w.~-]*", re.IGNORECASE)
+"""What the lines of releases have in common may end with the number: `Version 2.1 - 4 May 2024 (security)`."""
 _RELEASE = re.compile(r"(?<=\b[vV]ersion )\d+|(?<=\b[vV]ersions )\d+(?: (?:and|to) \d+)?|(?<=\b[rR]elease )\d+")
 _NUMBER = re.compile(rf"\bv?\d+(?:\.\d+)+[\w.+~-]*|\b\d{{4}}-\d\d-\d\d\b|\b[vV]\d+\b|\b\d+\b\W*:$|{_RELEASE.pattern}")
 _WORD = re.compile(r"[^\W\d_]{3,}")
@@ -241,46 +266,110 @@ _BELOW = re.compile(r"[ \t]+\S|[-*+o][ \t]+\S|\(?\d{1,3}[.)][ \t]")
 _ITEM = re.compile(r"(?P<mark>[-*+•‣])+[ \t]")
 _FRAME = " \t*=#-:"
 RELEASE_RANK = -10
-"""Rank of release headings: after all underlined ones, and before sections, which follow by depth."""
+"""Rank of release headings: after all underlined ones and chapters, and before sections, which follow by depth."""
+UNDERLINED_RANK = RELEASE_RANK - len(_CHAPTERS)
 _LONGEST = 80
-_NO_HEADING = (".", ",", ";", "?", "!")
+_NO_HEADING = (".", ",", ";", "!")
 
 
 def numbered_headings(text: str, paragraphs: Iterable[tuple[int, int]]) -> dict[int, LineHeading]:
     """The headings by start offset, in order. `paragraphs`: start and end of each paragraph."""
     lines = list(_first_lines(text, paragraphs))
-    sections = {start: number for start, _, line in lines if (number := _section(line))}
-    if len(sections) < 2 or next(iter(sections.values())) not in {"0", "1"}:
-        sections = {}
+    sections, chapters = _sections(lines), _chapters(lines)
     releases: dict[str, set[str]] = defaultdict(set)
     for _, _, line in lines:
-        releases[_NUMBER.sub("#", line)].add(line)
+        releases[_shape(line)].add(line)
     headings: dict[int, LineHeading] = {}
     for start, end, line in lines:
-        shape = _NUMBER.sub("#", line)
+        shape = _shape(line)
         if start in sections:
-            depth = sections[start].count(".") + 1
-            headings[start] = LineHeading(line.rstrip(":"), end, RELEASE_RANK + depth)
-        elif shape != line and len(releases[shape]) > 1 and _WORD.search(shape):
+            headings[start] = LineHeading(line.strip().rstrip(":"), end, RELEASE_RANK + len(sections[start]))
+        elif start in chapters:
+            headings[start] = LineHeading(line.strip(_FRAME), end, chapters[start])
+        elif shape != line and len(releases[shape]) > 1 and _WORD.search(shape) and _may_release(line, bool(sections)):
             headings[start] = LineHeading(line.strip(_FRAME), end, RELEASE_RANK)
     return headings
 
 
-def _first_lines(text: str, paragraphs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, str]]:
-    """Yield start, end of the first line and first line of each paragraph that may begin with a heading."""
+_Line = tuple[int, int, str]
+"""The start of a paragraph, the end of its first line, and that line."""
+_Section = tuple[int, ...]
+"""The parts of a section number."""
+
+
+def _first_lines(text: str, paragraphs: Iterable[tuple[int, int]]) -> Iterator[_Line]:
+    """The first line of each paragraph that may begin with a heading."""
     for start, stop in paragraphs:
         end = text.find("\n", start, stop) + 1 or stop
         line = text[start:end].rstrip()
         below = text[end:stop]
-        is_alone = not below.strip()
-        may_head = is_alone and _RELEASE.search(line) if line[:1].isspace() else is_alone or _BELOW.match(below)
-        if may_head and 0 < len(line) <= _LONGEST and not line.endswith(_NO_HEADING):
+        is_alone = not below.strip() or (not line[:1].isspace() and _BELOW.match(below) is not None)
+        if is_alone and 0 < len(line.strip()) <= _LONGEST and not line.endswith(_NO_HEADING):
             item = _ITEM.match(line)
             if item is None or line.endswith(item["mark"]):
                 yield start, end, line
 
 
-def _section(line: str) -> str:
-    """The section number that a line begins with, or empty; `1. Do this` is a list item."""
+def _shape(line: str) -> str:
+    version = _VERSION.match(line)
+    return _NUMBER.sub("#", version.group() if version else line)
+
+
+def _may_release(line: str, has_sections: bool) -> bool:
+    """Whether a line may be that of a release: not a question, no section, and indented only if it says so."""
+    is_said = not line[0].isspace() or _RELEASE.search(line) is not None
+    return is_said and not line.endswith("?") and not (has_sections and _section(line))
+
+
+def _section(line: str) -> _Section:
+    """The section number that a line begins with, or empty."""
     match = _SECTION.match(line)
-    return "" if match is None or (match["dot"] and "." not in match["number"]) else match["number"]
+    return tuple(map(int, match["number"].split("."))) if match else ()
+
+
+def _sections(lines: Sequence[_Line]) -> dict[int, _Section]:
+    """The section numbers by the starts of their lines, of each number its last line. `3.` is one only with the indentation of
+    such a line above `3.1` and so on: others are list items.
+    """
+    numbered = [one for line in lines if (one := _Numbered.of(line)).number]
+    last = {one.number: one for one in numbered if len(one.number) > 1}
+    first_below = {one.number[0]: one.start for one in reversed(list(last.values()))}
+    heads = {one.number: one for one in numbered if one.is_item and one.start < first_below.get(one.number[0], 0)}
+    indents = {one.indent for one in heads.values()}
+    last |= {one.number: one for one in numbered if len(one.number) == 1 and (not one.is_item or one.indent in indents)}
+    return _rising(sorted((one.start, one.number) for one in (last | heads).values()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbered:
+    """A line with its section number (empty: none). `is_item`: it may as well begin a list item."""
+
+    start: int
+    number: _Section
+    indent: int
+    is_item: bool
+
+    @classmethod
+    def of(cls, line: _Line) -> _Numbered:
+        start, _, text = line
+        return cls(start, _section(text), len(text) - len(text.lstrip()), _TOP.match(text) is not None)
+
+
+def _rising(numbered: Sequence[tuple[int, _Section]]) -> dict[int, _Section]:
+    """The section numbers that follow on the one before; none where fewer than two do."""
+    found: dict[int, _Section] = {}
+    before: _Section = ()
+    for start, number in numbered:
+        most = _MOST_SKIPPED if len(number) > 1 and before else 1
+        if number > before and number[0] - (before or (0,))[0] <= most:
+            found[start] = before = number
+    return found if len(found) > 1 else {}
+
+
+def _chapters(lines: Sequence[_Line]) -> dict[int, int]:
+    """The ranks of chapters and the like by the starts of their lines."""
+    kinds = {start: match["kind"].lower() for start, _, line in lines if (match := _CHAPTER.match(line))}
+    several = {kind for kind in kinds.values() if list(kinds.values()).count(kind) > 1}
+    return {
+        start: _CHAPTERS.index(kind) + RELEASE_RANK - len(_CHAPTERS) for start, kind in kinds.items() if kind in several
+    }
