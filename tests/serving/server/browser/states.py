@@ -73,7 +73,8 @@ class Citations:
     def evidence(self, title: str, words: str, hop: int = 0) -> Evidence:
         document = self._documents[title]
         start = document.text.index(words)
-        return Evidence(document.id, title, start, start + len(words), words, "u1", kind=Kind.SENTENCE, hop=hop)
+        cited = (document.id, title, start, start + len(words), words, "u1")
+        return Evidence(*cited, said=words, kind=Kind.SENTENCE, hop=hop)
 
     def closest(self, title: str, words: str) -> Statement:
         found = self.evidence(title, words)
