@@ -57,7 +57,7 @@ def test_the_skill_has_the_head_that_agents_choose_it_by() -> None:
 
 
 def test_the_fields_that_the_skill_reads_are_in_the_json() -> None:
-    evidence = Evidence("d", "t", 0, 1, "x", "u", kind=Kind.PASSAGE, hop=0)
+    evidence = Evidence("d", "t", 0, 1, "x", "u", said="x", kind=Kind.PASSAGE, hop=0)
     whole = contract.answer_json(Answer("q", None, "trail", "offline", (evidence,)))
     rows = re.findall(r"^\| (`[^|]+) \| ([^|]+) \|$", SKILL.read_text(encoding="utf-8"), re.MULTILINE)
     assert len(rows) >= 6

@@ -16,7 +16,11 @@ from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Kind, Statement, T
 
 HOP = Hop("Who built it?", "Who built the bridge?", (), "Orla Finch", Verdict.ANSWERED)
 CITED = Evidence(
-    *("d", "The <Bridge>", 0, 30, "It was built by orla finch & son.", "u"), place="line 3", kind=Kind.PASSAGE, hop=0
+    *("d", "The <Bridge>", 0, 30, "It was\nbuilt by orla finch & son.", "u"),
+    place="line 3",
+    said="It was built by orla finch & son.",
+    kind=Kind.PASSAGE,
+    hop=0,
 )
 ANSWER = Answer("Who built it?", "Orla Finch", "trail", "offline", (CITED,), Trail((HOP,)), confidence=0.9)
 
@@ -26,7 +30,7 @@ def test_an_answer_is_a_line_and_in_a_notebook_its_trail() -> None:
     shown = ANSWER._repr_html_()
     assert "<strong>Orla Finch</strong> (sure, confidence 0.90)" in shown
     assert "Who built the bridge? → Orla Finch" in shown
-    assert "built by <mark>orla finch</mark> &amp; son. <em>The &lt;Bridge&gt;, line 3</em>" in shown
+    assert "It was built by <mark>orla finch</mark> &amp; son. <em>The &lt;Bridge&gt;, line 3</em>" in shown
 
 
 def test_what_is_not_settled_shows_the_closest() -> None:

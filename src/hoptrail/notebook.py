@@ -26,7 +26,7 @@ class _Evidence(_Placed, Protocol):
     """What is shown of `types.Evidence`."""
 
     @property
-    def text(self) -> str: ...
+    def said(self) -> str: ...
 
     @property
     def hop(self) -> int: ...
@@ -148,7 +148,7 @@ def _closest(statement: _Statement) -> str:
 
 def _hop(hop: _Hop, evidence: list[_Evidence]) -> str:
     quotes = "".join(
-        f"<blockquote>{_marked(item.text, hop.answer or '')} <em>{_place(item)}</em></blockquote>" for item in evidence
+        f"<blockquote>{_marked(item.said, hop.answer or '')} <em>{_place(item)}</em></blockquote>" for item in evidence
     )
     return f"<li>{escape(hop.asked)} → {escape(hop.answer or hop.verdict)}{quotes}</li>"
 

@@ -298,6 +298,7 @@ class Cited:
     """A piece of a document: `text` is exactly the characters `start` to `end`; `unit` is the unit it was found through.
 
     `path` is its heading path, `place` where it begins in the file (`page 3`), `date` its ISO date, `source` the document's.
+    `said` is its wording as a person would read it: a table row as `header: value`, as in `Unit.readable`.
     """
 
     document: str
@@ -310,6 +311,7 @@ class Cited:
     place: str = ""
     date: str = ""
     source: str = ""
+    said: str = field(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -323,9 +325,7 @@ class Evidence(Cited):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement(Cited):
-    """A sentence, list item or table row that comes close. `said` is its readable form, as `Unit.readable`."""
-
-    said: str
+    """A sentence, list item or table row that comes close."""
 
 
 @dataclass(frozen=True, slots=True)

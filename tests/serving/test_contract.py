@@ -29,7 +29,7 @@ QUESTION = (EXAMPLES / "question.txt").read_text(encoding="utf-8").strip()
 ANSWER = ["question", "answer", "abstained", "recipe", "language", "evidence", "trail", "usage"]
 ANSWER += ["kind", "items", "confidence", "closest"]
 CLOSEST = ["document", "title", "heading_path", "file", "place", "date", "start", "end", "text", "unit"]
-EVIDENCE = [*CLOSEST, "kind", "hop", "replaced"]
+EVIDENCE = [*CLOSEST, "kind", "hop", "replaced", "said"]
 HOP = ["question", "asked", "hits", "answer", "verdict"]
 HIT = ["unit", "kind", "score", "channel", "document"]
 USAGE = ["calls", "prompt_tokens", "completion_tokens", "seconds"]

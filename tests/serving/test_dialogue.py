@@ -76,7 +76,7 @@ def shown(answer: Answer, *, terminal: bool) -> str:
 def test_the_source_is_a_link_on_a_terminal_alone(tmp_path: Path) -> None:
     file = tmp_path / "fees 2026.pdf"
     cited = ("d1", "Fees", 0, 11, "It costs 3.", "p1")
-    evidence = Evidence(*cited, place="page 7", source=str(file), kind=Kind.PASSAGE, hop=0)
+    evidence = Evidence(*cited, place="page 7", source=str(file), said="It costs 3.", kind=Kind.PASSAGE, hop=0)
     hop = Hop("What does it cost?", "What does it cost?", (), "3", Verdict.ANSWERED)
     answer = Answer("What does it cost?", "3", "bm25", "offline", (evidence,), Trail((hop,)))
     on_terminal = shown(answer, terminal=True)

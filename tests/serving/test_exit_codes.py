@@ -259,7 +259,7 @@ def test_broken_files_among_good_ones_are_named(hoptrail: Hoptrail, world: Path,
     check(
         hoptrail("index", world, *options),
         4,
-        "7 documents added",
+        "7 documents added, 0 unchanged; 7 in the index. 2 documents were not read.",
         "broken.docx: ",
         "lines.jsonl, line 2: has no `text`",
         "1 file skipped: 1 .png; --verbose names them",

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,9 +15,11 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from command import Hoptrail
-from hoptrail.serving.render import plain, render_answer
+from hoptrail.errors import DocumentError
+from hoptrail.serving.render import plain, render_answer, render_indexing
 from hoptrail.serving.render_evaluation import render_evaluation
-from hoptrail.types import Answer, Evidence, Hop, Kind, Statement, Trail, Verdict
+from hoptrail.syncing import IndexingReport
+from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Kind, Statement, Trail, Verdict
 
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\x1b[31m"
 MARKUP = "[bold red]loud[/] [link=http://evil.example]here[/link] :boom:"
@@ -59,6 +63,22 @@ def test_nothing_from_a_document_reaches_the_terminal_as_a_command(
         assert ":boom:" in ended.out
 
 
+def printed(what: Answer | IndexingReport) -> str:
+    """What the terminal shows, without white space at the ends of lines."""
+    console = Console(width=100, record=True, file=io.StringIO())
+    console.print(render_answer(what) if isinstance(what, Answer) else render_indexing(what))
+    return re.sub(r" +\n", "\n", console.export_text())
+
+
+def answered(text: str, kind: AnswerKind, items: tuple[str, ...] = (), **where: Any) -> Answer:
+    """An answer from two rows of a table."""
+    rows = ("d1", "Fees", 0, 9, "Rope\t12\nBuoy\t3", "p1")
+    said = "Item: Rope; Price: 12\nItem: Buoy; Price: 3"
+    evidence = Evidence(*rows, source="fees.pdf", said=said, kind=Kind.PASSAGE, hop=0, **where)
+    hop = Hop("What is it?", "What is it?", (), text, Verdict.ANSWERED)
+    return Answer("What is it?", text, "bm25", "offline", (evidence,), Trail((hop,)), kind=kind, items=items)
+
+
 def test_an_answer_shows_every_hop_with_its_sentence_and_place(hoptrail: Hoptrail, harbour: Path) -> None:
     question = "Which river flows through the town where the designer of the Candlerock Lighthouse was born?"
     shown = hoptrail("ask", question, "--index", harbour)
@@ -69,16 +89,38 @@ def test_an_answer_shows_every_hop_with_its_sentence_and_place(hoptrail: Hoptrai
     for number, hop in enumerate(answer["trail"], start=1):
         assert f"hop {number} {hop['question']}" in unfolded
     for item in answer["evidence"]:
-        assert f"{item['title']} {item['document']} {item['start']}–{item['end']}" in unfolded
-        assert " ".join(item["text"].split()) in unfolded
+        above = " > ".join(dict.fromkeys((item["title"], *item["heading_path"])))
+        assert re.search(rf"{re.escape(above)} \S.*/{re.escape(item['file'])}, {item['place']} ", unfolded)
+        assert " ".join(item["said"].split()) in unfolded
+        assert item["document"] not in unfolded
 
 
 def test_evidence_says_where_in_its_file_it_stands() -> None:
-    evidence = Evidence("d1", "Fees", 0, 9, "It costs 3.", "p1", place="page 7", kind=Kind.PASSAGE, hop=0)
-    hop = Hop("What does it cost?", "What does it cost?", (), "3", Verdict.ANSWERED)
-    console = Console(width=100, record=True, file=io.StringIO())
-    console.print(render_answer(Answer("What does it cost?", "3", "bm25", "offline", (evidence,), Trail((hop,)))))
-    assert "Fees  d1 0–9, page 7" in console.export_text()
+    shown = printed(answered("3", AnswerKind.SHORT, place="page 7", path=("Fees", "Boats"), date="2026-03"))
+    assert "Fees > Boats  2026-03  fees.pdf, page 7" in shown
+
+
+def test_evidence_from_a_table_shows_its_headers() -> None:
+    shown = printed(answered("12", AnswerKind.SHORT))
+    assert shown.startswith("Answer: 12\n  Item: Rope; Price: 12\n  Item: Buoy; Price: 3\n  fees.pdf\n")
+    assert "    │   Item: Rope; Price: 12\n    │   Item: Buoy; Price: 3\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("kind", "head"),
+    [(AnswerKind.LIST, "Answer: 2 items\n  - Rope\n"), (AnswerKind.STEPS, "Answer: 2 steps\n  1. Rope\n")],
+)
+def test_a_list_says_how_long_it_is(kind: AnswerKind, head: str) -> None:
+    assert printed(answered("Rope; Buoy", kind, items=("Rope", "Buoy"))).startswith(head)
+
+
+def test_an_indexing_run_says_how_many_documents_were_not_read() -> None:
+    failures = [DocumentError("a.pdf", "it is encrypted")]
+    report = IndexingReport(added=39, documents=39, failures=failures)
+    head = "39 documents added, 0 unchanged; 39 in the index."
+    assert printed(report).startswith(f"{head} 1 document was not read.\nnot read: a.pdf")
+    assert printed(replace(report, failures=failures * 2)).startswith(f"{head} 2 documents were not read.\n")
+    assert printed(replace(report, failures=[])).strip() == head
 
 
 def test_an_abstention_says_so(hoptrail: Hoptrail, harbour: Path) -> None:
@@ -91,9 +133,8 @@ def test_rows_that_are_shown_as_closest_stand_on_lines_of_their_own() -> None:
     rows = Statement(
         *("d1", "Fees", 0, 9, "Rope\t12\nBuoy\t3", "p1"), said="Item: Rope; Price: 12\nItem: Buoy; Price: 3"
     )
-    console = Console(width=100, record=True, file=io.StringIO())
-    console.print(render_answer(Answer("What costs 5?", None, "bm25", "offline", closest=(rows,))))
-    assert "  Item: Rope; Price: 12\n  Item: Buoy; Price: 3\n" in re.sub(r" +\n", "\n", console.export_text())
+    shown = printed(Answer("What costs 5?", None, "bm25", "offline", closest=(rows,)))
+    assert "  Item: Rope; Price: 12\n  Item: Buoy; Price: 3\n" in shown
 
 
 def test_a_search_shows_rows_with_their_headers(hoptrail: Hoptrail, tmp_path: Path, tiny: Path) -> None:

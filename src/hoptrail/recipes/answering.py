@@ -16,6 +16,7 @@ from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Finding, Reading, Step
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.text.dates import date_of
+from hoptrail.text.statements import wording_of
 from hoptrail.types import Document, Evidence, Hit, Hop, Kind, Ranking, Span, Unit, Verdict, content_id
 
 MOST_CITED = 4
@@ -120,6 +121,7 @@ def cite(hops: Sequence[CitedHop], corpus: Corpus) -> tuple[Evidence, ...]:
                     place=block.place if block else "",
                     date=date_of(block, document.title) or said_date(document.date, document.date_from),
                     source=next(iter(document.sources), ""),
+                    said=wording_of(document, span),
                     kind=unit.kind,
                     hop=position,
                     replaced=span.replaced,

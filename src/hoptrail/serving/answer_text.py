@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from hoptrail.json_object import JsonObject
 from hoptrail.serving.contract import abstention
 
-CITED = ("document", "title", "heading_path", "file", "place", "date", "replaced", "start", "end", "text")
+CITED = ("document", "title", "heading_path", "file", "place", "date", "replaced", "start", "end", "text", "said")
 """The keys of a citation."""
 
 _MARKUP = re.compile(r"[\\`*_\[\]<>~|$&@]|(?<=[a-zA-Z]):(?=//)|(?<=www)\.")
@@ -41,7 +41,7 @@ def written(answer: JsonObject) -> Written:
     for one in citations:
         quotations.append((len(head), one))
         head += f"[{one['number']}]"
-    lines = [f"- [{one['number']}] {_about(one)}: “{harmless(one['text'])}”" for one in citations]
+    lines = [f"- [{one['number']}] {_about(one)}: “{harmless(one['said'])}”" for one in citations]
     return Written("\n".join([head, *([""] if lines else []), *lines]), tuple(quotations))
 
 

@@ -97,12 +97,13 @@ def contents_json(contents: Contents) -> JsonObject:
 
 
 def evidence_json(evidence: Evidence) -> JsonObject:
-    """One item of `evidence`."""
+    """One item of `evidence`. `text` is exactly its span, `said` its wording as a person would read it."""
     return {
         **_cited_json(evidence, evidence.text),
         "kind": evidence.kind.value,
         "hop": evidence.hop,
         "replaced": evidence.replaced,
+        "said": evidence.said,
     }
 
 

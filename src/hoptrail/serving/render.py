@@ -46,6 +46,11 @@ def plain(text: str, style: str = "") -> Text:
     return Text(one_line(text), style=style)
 
 
+def _lines(text: str, between: str = "\n") -> Text:
+    """The lines of a text that say something, each as `plain`."""
+    return Text(between).join(plain(line) for line in text.splitlines() if line.strip())
+
+
 def render_answer(answer: Answer) -> RenderableType:
     """The answer, the statement that supports it with its place, then the trail."""
     tree = Tree(plain(answer.question, "bold"), guide_style="dim")
@@ -64,9 +69,10 @@ def _settling(answer: Answer) -> list[RenderableType]:
     last = [item for item in answer.evidence if item.hop == answer.evidence[-1].hop]
     current = [one for one in last if not one.replaced] or last
     item = next((one for one in current if answer.text.casefold() in one.text.casefold()), current[0])
-    sentence = plain(item.text)
-    sentence.highlight_words([plain(answer.text).plain], "bold green", case_sensitive=False)
-    replaced = [plain(f"replaces {_dated(one.date)}: {one.text}", "dim") for one in last if one.replaced]
+    sentence = _lines(item.said)
+    found = answer.items if len(answer.items) > 1 else (answer.text,)
+    sentence.highlight_words([plain(one).plain for one in found], "bold green", case_sensitive=False)
+    replaced = [plain(f"replaces {_dated(one.date)}: {one.said}", "dim") for one in last if one.replaced]
     shown = (sentence, Text.assemble(_source(item), *[f"  {item.date}"] * bool(item.date)), *replaced)
     return [Padding(line, (0, 0, 0, 2)) for line in shown]
 
@@ -93,7 +99,8 @@ def _conclusion(answer: Answer) -> list[Text]:
         ordered = answer.kind is AnswerKind.STEPS
         marks = [f"  {number}. " if ordered else "  - " for number in range(1, len(answer.items) + 1)]
         items = [Text.assemble(mark, plain(item, "green")) for mark, item in zip(marks, answer.items, strict=True)]
-        return [Text.assemble(("Answer:", "bold"), (sure, "dim")), *items]
+        number = f"{len(items)} {'steps' if ordered else 'items'}"
+        return [Text.assemble(("Answer: ", "bold"), (number, "bold green"), (sure, "dim")), *items]
     if answer.failed:
         return [Text(FAILED, style="red"), *(_closest(item) for item in answer.closest)]
     if not answer.closest:
@@ -102,16 +109,14 @@ def _conclusion(answer: Answer) -> list[Text]:
 
 
 def _closest(statement: Statement) -> Text:
-    """A statement below its title and headings, with date, file and place; each row or item on a line."""
-    above = dict.fromkeys((statement.title, *statement.path))
-    return Text.assemble(
-        ("  ", ""),
-        plain(" > ".join(filter(None, above)), "magenta"),
-        "  ",
-        *((plain(statement.date), "  ") if statement.date else ()),
-        _source(statement),
-        *(part for line in statement.said.splitlines() for part in ("\n  ", plain(line))),
-    )
+    """A statement below where it stands; each row or item on a line."""
+    return Text.assemble("  ", _standing(statement), "\n  ", _lines(statement.said, between="\n  "))
+
+
+def _standing(item: Evidence | Statement) -> Text:
+    """Where a statement stands: its title and headings, date, file and place."""
+    above = plain(" > ".join(filter(None, dict.fromkeys((item.title, *item.path)))), "magenta")
+    return Text("  ").join(filter(None, (above, plain(item.date), _source(item))))
 
 
 def _add_hop(tree: Tree, position: int, hop: Hop, evidence: Sequence[Evidence]) -> None:
@@ -120,13 +125,11 @@ def _add_hop(tree: Tree, position: int, hop: Hop, evidence: Sequence[Evidence]) 
         head.append("\n       asked: ").append_text(plain(hop.asked, "italic"))
     branch = tree.add(head)
     for item in evidence:
-        sentence = plain(item.text)
+        sentence = _lines(item.said)
         if hop.answer:
             sentence.highlight_words([plain(hop.answer).plain], "bold green", case_sensitive=False)
-        replaced = "replaced by what was said later" if item.replaced else ""
-        where = (f"{item.document} {item.start}–{item.end}", item.place, item.date, replaced)
-        placed = plain(", ".join(filter(None, where)), "dim")
-        branch.add(Text.assemble(plain(item.title, "magenta"), "  ", placed, "\n", sentence))
+        replaced = ("  replaced by what was said later", "dim") if item.replaced else ""
+        branch.add(Text.assemble(_standing(item), replaced, "\n", sentence))
     if hop.answer is None:
         found = f"; {len(hop.hits)} units were found" if hop.hits else ""
         branch.add(Text(f"{hop.verdict.value}{found}", style="yellow"))
@@ -153,9 +156,7 @@ def render_ranking(ranking: Ranking) -> RenderableType:
 
 def _excerpt(unit: Unit) -> Text:
     """The readable text of a unit: one line, or a line per table row."""
-    if not any(block.cells for block in unit.blocks):
-        return plain(unit.text)
-    return Text("\n").join(plain(line) for line in unit.readable.splitlines() if line.strip())
+    return _lines(unit.readable) if any(block.cells for block in unit.blocks) else plain(unit.text)
 
 
 def render_contents(contents: Contents) -> RenderableType:
@@ -197,7 +198,11 @@ def render_indexing(report: IndexingReport, *, verbose: bool = False) -> Rendera
         line += f", {report.moved:,} moved"
     if report.removed:
         line += f", {report.removed:,} removed because their source no longer has them"
-    lines = [Text(f"{line}; {report.documents:,} in the index.")]
+    line += f"; {report.documents:,} in the index."
+    if report.failures:
+        number = len(report.failures)
+        line += " 1 document was not read." if number == 1 else f" {number:,} documents were not read."
+    lines = [Text(line)]
     if report.usage.calls:
         spent = report.usage
         lines.append(

@@ -14,12 +14,14 @@ from hoptrail.text.dates import date_of
 from hoptrail.text.lexicon import PRONOUNS
 from hoptrail.text.sentences import unit_sentences, without_space
 from hoptrail.text.words import words
-from hoptrail.types import Block, BlockKind, Kind, Span, Unit
+from hoptrail.types import Block, BlockKind, Document, Kind, Span, Unit
 
 LONGEST = 300
 """Characters of a statement that are shown."""
 _SHORT = 40
 """Characters. A shorter sentence says little by itself."""
+_HANDFUL = 5
+"""Words. A sentence of no more, such as `Yes.`, says nothing without the heading or sentence before it."""
 MOST_SENTENCES = 400
 """Per unit: far above any passage."""
 _MOST_CHARACTERS = 100_000
@@ -73,6 +75,36 @@ def statements_of(unit: Unit) -> tuple[UnitStatement, ...]:
     if not unit.blocks:
         return tuple(_sentences(unit, 0, len(unit.text), None))
     return tuple(said for block in unit.blocks for said in _block_statements(unit, block))
+
+
+def wording_of(document: Document, span: Span) -> str:
+    """A part of a document as a person would read it: its statements, each row or item on a line of its own."""
+    cited = tuple(document.sentences(span)) or (span,)
+    start = cited[0].start
+    before = next(document.sentences(Span(span.document, max(0, start - 1), start)), Span(span.document, start, start))
+    window = Span(span.document, before.start, cited[-1].end)
+    ends, blocks = document.sentence_ends_within(window), document.blocks_within(window)
+    unit = Unit("", Kind.PASSAGE, document.title, document.slice(window), (window,), blocks, ends)
+    low, high = span.start - window.start, span.end - window.start
+    statements = [said for said in statements_of(unit) if low < said.end and said.start < high]
+    if not statements:
+        return " ".join(document.slice(span).split())
+    first, *others = statements
+    wording = _below(" ".join(document.slice(before).split()), first)
+    return wording + "".join(("\n" if _is_listed(said) else " ") + said.alone for said in others)
+
+
+def _below(before: str, said: UnitStatement) -> str:
+    """The wording of a statement: a handful of words follows the heading or sentence before it, or the lead of its list."""
+    if len(words(said.alone)) > _HANDFUL:
+        return said.alone
+    if _is_listed(said) or not before or len(before) + len(said.alone) >= LONGEST:
+        return said.said
+    return f"{before}{':' if before[-1].isalnum() else ''} {said.alone}"
+
+
+def _is_listed(said: UnitStatement) -> bool:
+    return said.block is not None and said.block.kind in {BlockKind.ROW, BlockKind.ITEM}
 
 
 def _block_statements(unit: Unit, block: Block) -> Iterator[UnitStatement]:

@@ -70,7 +70,7 @@ def test_the_last_message_of_the_user_is_answered_with_citations(client: OpenAI)
     assert [one["number"] for one in details["citations"]] == list(range(1, len(details["citations"]) + 1))
     for one in details["citations"]:
         assert FACTS[one["title"]][one["start"] : one["end"]] == one["text"]
-        assert f"- [{one['number']}] {one['title']}: “{' '.join(one['text'].split())}”" in text.splitlines()
+        assert f"- [{one['number']}] {one['title']}: “{' '.join(one['said'].split())}”" in text.splitlines()
     assert (completion.model, completion.choices[0].finish_reason) == ("trail", "stop")
     assert completion.usage is not None
     assert completion.usage.total_tokens == 0  # rules answered
@@ -288,7 +288,14 @@ def unescaped(markdown: str) -> str:
 
 def test_numbers_in_brackets_are_ours_alone() -> None:
     item: dict[str, Any] = dict.fromkeys(CITED, "")
-    item |= {"document": "d1", "title": "A [2] title", "start": 0, "end": 4, "text": "It is so [7]."}
+    item |= {
+        "document": "d1",
+        "title": "A [2] title",
+        "start": 0,
+        "end": 4,
+        "text": "It is so\t[7].",
+        "said": "It is so [7].",
+    }
     text = written({"answer": "So [9]", "trail": [], "evidence": [item, item, {**item, "start": 1}]}).text
     assert text.splitlines()[0] == "So \\[9\\] [1][2]"
     assert text.splitlines()[2:] == [f"- [{n}] A \\[2\\] title: “It is so \\[7\\].”" for n in (1, 2)]

@@ -58,11 +58,14 @@ class Statement(_Shape):
 
 
 class Evidence(Statement):
-    """`text` is the document from `start` to `end`. `replaced`: a later statement, which the answer is from, replaces it."""
+    """`text` is the document from `start` to `end`, `said` the same as a person would read it. `replaced`: a later statement,
+    which the answer is from, replaces it.
+    """
 
     kind: str
     hop: int
     replaced: bool
+    said: str
 
 
 class Hop(_Shape):

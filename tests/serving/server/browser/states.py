@@ -11,7 +11,8 @@ from typing import Any
 from documents.file_makers import text_pdf
 from hoptrail import Index
 from hoptrail.serving import contract
-from hoptrail.types import Answer, AnswerKind, Document, Evidence, Hop, Kind, Statement, Trail, Usage, Verdict
+from hoptrail.text.statements import wording_of
+from hoptrail.types import Answer, AnswerKind, Document, Evidence, Hop, Kind, Span, Statement, Trail, Usage, Verdict
 
 NOTES = b"""# The ferry
 
@@ -73,7 +74,9 @@ class Citations:
     def evidence(self, title: str, words: str, hop: int = 0) -> Evidence:
         document = self._documents[title]
         start = document.text.index(words)
-        return Evidence(document.id, title, start, start + len(words), words, "u1", kind=Kind.SENTENCE, hop=hop)
+        cited = (document.id, title, start, start + len(words), words, "u1")
+        said = wording_of(document, Span(document.id, start, start + len(words)))
+        return Evidence(*cited, said=said, kind=Kind.SENTENCE, hop=hop)
 
     def closest(self, title: str, words: str) -> Statement:
         found = self.evidence(title, words)
@@ -100,6 +103,7 @@ def answers(citations: Citations) -> dict[str, dict[str, Any]]:
     return {
         "short": answer("Who is the skipper of the Gannet?", "Petra Hollis", [skipper]),
         "unsure": answer("Who is the skipper?", "Petra Hollis", [skipper], confidence=0.47),
+        "row": answer("How long is the Gannet?", "19 m", [citations.evidence("boats", "Gannet\t1934\t19 m")]),
         "yes-no": answer(
             "Does the oil come from the engine?",
             "no",

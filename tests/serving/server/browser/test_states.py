@@ -41,7 +41,7 @@ JOB: dict[str, Any] = {
         )
     ],
 }
-KINDS = ["short", "unsure", "yes-no", "list", "steps", "passage", "several hops", "not settled", "step failed"]
+KINDS = ["short", "row", "unsure", "yes-no", "list", "steps", "passage", "several hops", "not settled", "step failed"]
 
 
 @pytest.fixture(scope="module")
@@ -207,6 +207,13 @@ def test_a_document_of_each_form_is_rendered(asking: Page, title: str, cells: li
         assert Path(original.value.path()).read_bytes() == MAIL
     page.keyboard.press("Escape")
     page.get_by_role("link", name="Ask", exact=True).click()
+
+
+def test_a_cited_row_is_shown_with_its_headers(page: Page, citations: Citations) -> None:
+    answered(page, citations, "row")
+    quote = page.locator(".settling .quote")
+    quote.get_by_text("row 2").wait_for()
+    assert quote.locator(".quoted").inner_text() == "boat: Gannet; year: 1934; length: 19 m"
 
 
 def test_a_cited_statement_stands_marked_in_its_place(page: Page, citations: Citations) -> None:

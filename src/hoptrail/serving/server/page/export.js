@@ -1,6 +1,7 @@
 // An answer as Markdown: copied, or saved as a file.
 
 import { h, say } from "./dom.js";
+import { wording } from "./words.js";
 
 /** An answer with its citations, or what is closest where there is none, as Markdown. */
 export function asMarkdown(answer) {
@@ -10,7 +11,7 @@ export function asMarkdown(answer) {
   const shown = answer.abstained ? answer.closest : answer.evidence;
   const seen = new Set();
   const quotes = shown.filter((item) => !seen.has(item.text) && seen.add(item.text)).map((item) =>
-    `> ${line(item.text)}  \n> — ${line(item.title || "Untitled")}, ${item.date ? `${line(item.date)}, ` : ""}characters ${item.start}–${item.end}`);
+    `> ${line(wording(item))}  \n> — ${line(item.title || "Untitled")}, ${item.date ? `${line(item.date)}, ` : ""}characters ${item.start}–${item.end}`);
   return [`# ${line(answer.question)}`, settled, ...quotes].join("\n\n") + "\n";
 }
 

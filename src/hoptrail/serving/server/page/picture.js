@@ -5,7 +5,7 @@
 
 import { h } from "./dom.js";
 import { openAt } from "./reader.js";
-import { names, namesIn, relationIn } from "./words.js";
+import { names, namesIn, relationIn, wording } from "./words.js";
 
 const LONGEST = 48;
 
@@ -45,6 +45,6 @@ function name(text, isAnswer) {
 function arrow({ asks, item }, answer, cited) {
   if (!item) return h("li", { class: "arrow" }, h("span", {}, asks));
   const number = cited.get(`${item.document}:${item.start}:${item.end}`);
-  return h("li", { class: "arrow" }, h("button", { type: "button", title: item.text, onclick: () => openAt(item, answer.evidence),
+  return h("li", { class: "arrow" }, h("button", { type: "button", title: wording(item), onclick: () => openAt(item, answer.evidence),
     "aria-label": `${asks || "so it is said"}, citation ${number}: ${item.title}` }, asks, " ", h("span", { class: "number" }, String(number))));
 }

@@ -5,7 +5,7 @@ import { count, h, seconds } from "./dom.js";
 import { exporting } from "./export.js";
 import { picture } from "./picture.js";
 import { openAt } from "./reader.js";
-import { completed, placeOf, surroundings } from "./words.js";
+import { completed, isRow, placeOf, surroundings, wording } from "./words.js";
 
 const VERDICTS = {
   answered: "Found",
@@ -98,17 +98,18 @@ function hopView(hop, evidence, all, cited = null, isHeld = false) {
       h("span", { class: "fine" }, looked ? `looked at ${count(looked, "document")}` : "nothing was retrieved")));
 }
 
-/** The cited sentence between its neighbours; the whole opens the document there. */
+/** The cited sentence between its neighbours, or the row as `header: value`; the whole opens the document there. */
 function quote(item, all, cited) {
-  const text = h("span", { class: "quoted" }, h("mark", {}, item.text));
+  const text = h("span", { class: "quoted" }, h("mark", {}, wording(item)));
   const where = h("span", { class: "where" });
   const number = cited?.get(key(item));
   const button = h("button", { type: "button", class: "quote", onclick: () => openAt(item, all),
-    "aria-label": `${number ? `Citation ${number}, ` : ""}${item.title}: ${item.text}. Open the document here.` },
+    "aria-label": `${number ? `Citation ${number}, ` : ""}${item.title}: ${wording(item)}. Open the document here.` },
   h("span", { class: "from" }, number && h("span", { class: "number" }, String(number)), item.title || "Untitled", where), text);
   documentOf(item.document).then((found) => {
     const place = placeOf(found, item.start);
     if (place) where.textContent = `· ${place}`;
+    if (isRow(found, item.start)) return;
     const around = surroundings(found, item.start, item.end);
     text.replaceChildren(around.before, h("mark", {}, around.cited), around.after);
   }).catch(() => {}); // the sentence itself is shown already; opening it tells what is wrong

@@ -80,5 +80,13 @@ export function relationIn(question, name) {
 
 /** Where a place in the text is in the document's file, in short: `page 3`, `line 12`. */
 export function placeOf(found, start) {
-  return found.blocks.findLast((block) => block.start <= start)?.place ?? "";
+  return blockAt(found, start)?.place ?? "";
 }
+
+/** The wording of a cited or closest statement; answers that a browser kept from older versions have only its text. */
+export const wording = (item) => item.said ?? item.text;
+
+/** Whether a place in the text is within a table row. */
+export const isRow = (found, start) => blockAt(found, start)?.kind === "row";
+
+const blockAt = (found, start) => found.blocks.findLast((block) => block.start <= start);
