@@ -161,6 +161,26 @@ def test_what_is_not_said_is_not_answered_with_something_else(question: str) -> 
     assert read(question).answer is None
 
 
+def test_two_words_with_and_between_are_no_list_unless_they_are_names() -> None:
+    pieces = [
+        paragraph("The Founding Documents are the works entitled “Harbour Charter” and “Berth Rules”."),
+        paragraph("A Founding Document is a document that is critical to the mission and purposes of the port."),
+    ]
+    found = OfflineLanguage().perform(
+        Read("Which documents are the Founding Documents?", passages(document_of("Rules", pieces)))
+    )
+    assert "mission" not in found.value.items
+
+
+def test_questions_in_the_contents_of_a_page_are_no_steps() -> None:
+    contents = items(
+        "How do I start the pump?", "How do I fill a tank?", "Where is the key of the pump room?", ordered=True
+    )
+    pieces = [*contents, heading("How do I start the pump?", 2), paragraph("Turn the black key and wait for a minute.")]
+    found = OfflineLanguage().perform(Read("How do I start the pump in May?", passages(document_of("Pump", pieces))))
+    assert "fill a tank" not in (found.value.answer or "")
+
+
 def test_the_date_of_a_letter_is_not_that_of_what_it_tells() -> None:
     assert read("When does the new winch go out?").answer in {"19 August 2024", None}
 

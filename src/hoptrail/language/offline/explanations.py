@@ -143,10 +143,11 @@ def _introduced(said: UnitStatement, after: Sequence[UnitStatement]) -> list[Uni
     return [one for one in together if one.end - after[0].start <= _WHOLE_BLOCK]
 
 
-def _defines_terms(group: Group) -> bool:
-    """Whether a list explains terms or options, one in each item. Its items are no steps."""
+def _has_no_steps(group: Group) -> bool:
+    """Whether a list explains terms or options, one in each item, or asks questions, as the contents of a page may."""
     entries = sum(is_entry(said.text) for said in group.members)
-    return not group.ordered and 2 * entries > len(group.members)
+    questions = sum(said.text.rstrip().endswith("?") for said in group.members)
+    return (not group.ordered and 2 * entries > len(group.members)) or 2 * questions > len(group.members)
 
 
 def steps(question: str, units: Sequence[Unit], similarity: Similarity | None) -> Reading:
@@ -154,7 +155,7 @@ def steps(question: str, units: Sequence[Unit], similarity: Similarity | None) -
     asked = content_stems(question)
     scored: list[tuple[float, Group]] = []
     for place, group in enumerate(groups_of(units)):
-        if group.kind is not BlockKind.ITEM or len(group.members) < _LEAST_STEPS or _defines_terms(group):
+        if group.kind is not BlockKind.ITEM or len(group.members) < _LEAST_STEPS or _has_no_steps(group):
             continue
         heading = content_stems(group.heading)
         inside = content_stems(" ".join(said.text for said in group.members))

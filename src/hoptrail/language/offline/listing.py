@@ -176,9 +176,14 @@ def _of_sentences(
             conditions = asked.words - asked.noun or asked.words
             share = sum(is_covered(word, stems) for word in conditions) / len(conditions)
             new = all(item and not content_stems(item) <= asked.words for item in items)
-            if new and len(items) >= _FEWEST and all(len(words(item)) <= 5 for item in items):
+            if new and _is_list(items) and all(len(words(item)) <= 5 for item in items):
                 share -= _FREE_TEXT
                 yield share, list_reading(question, [said], items, AnswerKind.LIST, share)
+
+
+def _is_list(items: Sequence[str]) -> bool:
+    """Whether the parts are a list: three or more, or two names; `its mission and purposes` is none."""
+    return len(items) > _FEWEST or (len(items) == _FEWEST and not any(item[0].islower() for item in items))
 
 
 def _enumerated_in(text: str) -> Iterator[tuple[str, ...]]:
