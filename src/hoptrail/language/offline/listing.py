@@ -34,7 +34,11 @@ _LIGHT = content_stems("take part involve accord according belong exist include 
 """Words of a question that say little about the listed things."""
 _PLURALS = word_set("people men women children staff")
 _KEYED = re.compile(r"^(?P<key>[^:\n]{2,60}):\s*(?P<values>[^:;]+[,;][^:]+?)\.?$")
-_SERIES = re.compile(r"(?:[^,;:.()]{1,80}, )+[^,;:.()]{1,60}?,? (?:and|or) [^,;:.()]{1,60}|[^,;:.() ]+ and [^,;:.() ]+")
+_QUOTED = r"[\"“][^\"“”]{1,80}[\"”]"
+_SERIES = re.compile(
+    rf"(?:[^,;:.()]{{1,80}}, )+[^,;:.()]{{1,60}}?,? (?:and|or) [^,;:.()]{{1,60}}|{_QUOTED} and {_QUOTED}|"
+    r"[^,;:.() ]+ and [^,;:.() ]+"
+)
 _PARTS = re.compile(r",\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+|;\s*")
 
 
@@ -194,11 +198,13 @@ def _enumerated_in(text: str) -> Iterator[tuple[str, ...]]:
 
 def _parts_of(values: str) -> tuple[str, ...]:
     """The parts of `A, B and C`."""
-    return tuple(part for value in _PARTS.split(values) if (part := value.strip(" .")))
+    return tuple(part for value in _PARTS.split(values) if (part := value.strip(' ."“”')))
 
 
 def _without_lead(series: str) -> str:
-    """Drop the words before the first item: `only possible on Linux, macOS` begins with `Linux`."""
+    """Drop the words before the first item: `only possible on Linux, macOS` begins with `Linux`. Titles in quotes stay whole."""
+    if re.match(_QUOTED, series):
+        return series
     first, separator, rest = series.partition(", ") if ", " in series else series.partition(" and ")
     opening = words(first)
     last = max((at for at, word in enumerate(opening) if word.lower in FUNCTION_WORDS), default=-1)
