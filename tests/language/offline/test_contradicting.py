@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.language.offline.contradicting import Assertion, which_holds
+from hoptrail.language.offline.contradicting import Assertion, Settled, settle
+from hoptrail.types import Span
 
 FEE = frozenset({"berth", "fee", "harbour"})
 
 
 def said(answer: str, document: str = "", date: str = "", about: frozenset[str] = FEE) -> Assertion:
-    return Assertion(answer, about, document or answer, date)
+    return Assertion(answer, about, (Span(document or answer, 0, 9),), date)
 
 
 @pytest.mark.parametrize(
@@ -28,12 +29,15 @@ def said(answer: str, document: str = "", date: str = "", about: frozenset[str] 
     ],
 )
 def test_the_latest_of_what_is_dated_holds(asserted: list[Assertion], held: int | None) -> None:
-    assert which_holds(asserted) == held
+    settled = settle(asserted)
+    assert (None if settled.contested else settled.place) == held
+    assert len(settled.others) == sum(one.answer != asserted[settled.place].answer for one in asserted)
+    assert all(span.replaced != settled.contested for span in settled.others)
 
 
 def test_the_same_answer_is_no_contradiction() -> None:
     assert not said("30", document="a").contradicts(said("30", document="b"))
-    assert which_holds([said("30", document="a"), said("30", document="b")]) == 0
+    assert settle([said("30", document="a"), said("30", document="b")]) == Settled(0)
 
 
 def test_one_document_does_not_contradict_itself() -> None:
@@ -58,4 +62,4 @@ def test_what_is_said_of_something_else_is_no_contradiction(
 
 def test_what_contradicts_another_than_the_first_changes_nothing() -> None:
     ladder = frozenset({"ladder"})
-    assert which_holds([said("30"), said("5", about=ladder), said("6", about=ladder)]) == 0
+    assert settle([said("30"), said("5", about=ladder), said("6", about=ladder)]) == Settled(0)

@@ -76,14 +76,6 @@ CHAINS = {
         "What is the lake into which #1 melts?",
         "How deep is #2?",
     ),
-    "Who is the boss of the person allergic to shellfish?": (
-        "Who is the person who is allergic to shellfish?",
-        "Who is the boss of #1?",
-    ),
-    "What is the phone number of the woman in charge of tickets?": (
-        "Who is the woman who is in charge of tickets?",
-        "What is the phone number of #1?",
-    ),
     "Which firm owns the tugboat which cleared Foss Bar?": (
         "What is the tugboat which cleared Foss Bar?",
         "Which firm owns #1?",
@@ -101,7 +93,6 @@ CHAINS = {
         "What is the gull that last wore the tag Foss 7?",
         "In what year was #1 ringed?",
     ),
-    "What is our treasurer's locker number?": ("Who is our treasurer?", "What is #1's locker number?"),
     "When did the person who makes up the rota do her first aid course?": (
         "Who is the person who makes up the rota?",
         "When did #1 do her first aid course?",
@@ -137,25 +128,6 @@ CHAINS = {
     "In which county is the village of Foss located?": ("In which county is the village of Foss located?",),
     "Where was the glaciologist Ada Lunt born?": ("Where was the glaciologist Ada Lunt born?",),
     "Who is older, Ada Lunt or Piet Korver?": ("When was Ada Lunt born?", "When was Piet Korver born?"),
-    "Was the film Night Ferry released before The Glass Hen?": (
-        "When was Night Ferry released?",
-        "When was The Glass Hen released?",
-    ),
-    "Did the composer of Night Ferry die after the composer of The Glass Hen?": (
-        "Who is the composer of Night Ferry?",
-        "When did #1 die?",
-        "Who is the composer of The Glass Hen?",
-        "When did #3 die?",
-    ),
-    "Is Arden University older than Dun University?": (
-        "When was Arden University founded?",
-        "When was Dun University founded?",
-    ),
-    "Is the Tarn Bridge longer than the Ox Bridge?": ("How long is the Tarn Bridge?", "How long is the Ox Bridge?"),
-    "Does the village of Foss have a larger population than Dunmere?": (
-        "What is the population of Foss?",
-        "What is the population of Dunmere?",
-    ),
     "Are Arden FC and Dun FC both football clubs?": (
         "Is Arden FC one of the football clubs?",
         "Is Dun FC one of the football clubs?",
@@ -286,9 +258,6 @@ def test_a_side_is_given_by_its_whole_name() -> None:
     [
         ("Does Ada Lunt have the same nationality as Piet Korver?", ("Dutch", "Dutch"), "yes"),
         ("Does Ada Lunt have the same nationality as Piet Korver?", ("Dutch", "Danish"), "no"),
-        ("Is the Tarn Bridge longer than the Ox Bridge?", ("90 m", "40 m"), "yes"),
-        ("Is the Tarn Bridge longer than the Ox Bridge?", ("40 m", "90 m"), "no"),
-        ("Is the Tarn Bridge longer than the Ox Bridge?", ("long", "90 m"), None),
         ("Who is older, Ada Lunt or Piet Korver?", ("1850", "1862"), "Ada Lunt"),
         ("Who is younger, Ada Lunt or Piet Korver?", ("1850", "1862"), "Piet Korver"),
         ("Who lived longer, Ada Lunt or Piet Korver?", ("1850", "1900", "1862", "1952"), "Piet Korver"),

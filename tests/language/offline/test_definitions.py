@@ -119,9 +119,8 @@ FAQ = unit_of(
 
 BOOK = unit_of(
     "Harbour book",
-    Piece(BlockKind.HEADING, "7.1. What is a slipway?", 2),
-    Piece(BlockKind.PARAGRAPH, "A ramp on which boats are drawn up."),
-    Piece(BlockKind.PARAGRAPH, "It is greased in May."),
+    Piece(BlockKind.HEADING, "7.1. Why is a slipway greased?", 2),
+    Piece(BlockKind.PARAGRAPH, "A ramp on which boats are drawn up needs it."),
     Piece(BlockKind.PARAGRAPH, "Q: Why are the lamps red?"),
     Piece(BlockKind.PARAGRAPH, "Red light spares the eyes of the crew."),
 )
@@ -135,7 +134,7 @@ def answered(question: str, *units: Unit) -> str | None:
 
 
 def test_a_heading_that_is_the_question_is_answered_by_what_follows() -> None:
-    assert answered("what is a slipway", BOOK) == "A ramp on which boats are drawn up."
+    assert answered("Why is a slipway greased?", BOOK) == "A ramp on which boats are drawn up needs it."
 
 
 def test_a_statement_that_is_the_question_is_answered_by_the_next() -> None:

@@ -60,22 +60,6 @@ def test_a_task_of_no_language_is_refused() -> None:
         language({}).perform(Task())
 
 
-@pytest.mark.parametrize(
-    ("answer", "given"),
-    [
-        ("The -i", "-i"),
-        ("the ~/.gull", "~/.gull"),
-        ("The Gull", "The Gull"),
-        ("A.5", "A.5"),
-    ],
-)
-def test_what_begins_with_a_sign_is_given_without_an_article(answer: str, given: str, passage: MakeUnit) -> None:
-    question = "Which switch turns the lamp of the ferry on?"
-    unit = passage("Lamps", f"{answer} turns the lamp of the ferry on.")
-    reading = language({question: {answer: 9.0}}).perform(Read(question, (unit,), Abstain.NEVER)).value
-    assert (reading.answer, reading.steps[-1].answer) == (given, given)
-
-
 def test_silence_is_allowed_required_or_forbidden(pages: tuple[Unit, ...]) -> None:
     performer = language({DREW: {"Ida Berg": -6.0}})
     always, never = (

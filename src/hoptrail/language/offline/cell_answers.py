@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hoptrail.language.closeness import asked_words, asks_for_date, is_covered
-from hoptrail.language.offline.contradicting import Assertion, replaced, which_holds
+from hoptrail.language.offline.contradicting import Assertion, settle
 from hoptrail.text.cells import Cell, cells_of
 from hoptrail.text.lexicon import MONTHS
 from hoptrail.text.questions import Question, Wanted
@@ -76,17 +76,12 @@ def best_cell(question: Question, units: Sequence[Unit], avoid: frozenset[str]) 
         return None
     best, cell = fits[0]
     near = [other for fit, other in fits if best - fit <= _CLEAR]
-    asserted = [
-        Assertion(other.value.casefold(), other.attribute | other.key, other.support[0].document, other.date)
-        for other in near
-    ]
-    against = [other for other, one in zip(near, asserted, strict=True) if one.contradicts(asserted[0], _SAME)]
-    if against:
-        place = which_holds(asserted, _SAME)
-        holding = near[place or 0]
-        others = [span for other in (cell, *against) if other is not holding for span in other.support]
-        spans = dict.fromkeys((*holding.support, *(others if place is None else replaced(others))))
-        return CellAnswer(_shorten(question, asked, holding.value), tuple(spans), best, contested=place is None)
+    asserted = [Assertion(one.value.casefold(), one.attribute | one.key, one.support, one.date) for one in near]
+    settled = settle(asserted, _SAME)
+    if settled.others:
+        holding = near[settled.place]
+        spans = tuple(dict.fromkeys((*holding.support, *settled.others)))
+        return CellAnswer(_shorten(question, asked, holding.value), spans, best, settled.contested)
     lead = min((best - fit for fit, other in fits if other.value.casefold() != cell.value.casefold()), default=1.0)
     if lead < _NARROW:
         return None

@@ -13,18 +13,26 @@ ALIKE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """An answer that a document gives, the stems of what it is about, and its ISO date (empty: none)."""
+    """An answer that a document gives, the stems of what it is about, its spans, and its ISO date (empty: none)."""
 
     answer: str
     about: frozenset[str]
-    document: str
+    support: tuple[Span, ...]
     date: str = ""
 
     def contradicts(self, other: Assertion, least: float = ALIKE) -> bool:
         """Whether another document gives a different answer to the same thing: `about` overlaps by at least `least`."""
-        shared, either = self.about & other.about, self.about | other.about
-        alike = len(shared) >= least * len(either)
-        return alike and self.document != other.document and self.answer != other.answer
+        alike = len(self.about & other.about) >= least * len(self.about | other.about)
+        return alike and self.support[0].document != other.support[0].document and self.answer != other.answer
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The place of the assertion that holds, and the spans of those with other answers, as replaced unless it is contested."""
+
+    place: int
+    others: tuple[Span, ...] = ()
+    contested: bool = False
 
 
 def replaced(support: Sequence[Span]) -> tuple[Span, ...]:
@@ -32,15 +40,18 @@ def replaced(support: Sequence[Span]) -> tuple[Span, ...]:
     return tuple(replace(span, replaced=True) for span in support)
 
 
-def which_holds(asserted: Sequence[Assertion], least: float = ALIKE) -> int | None:
-    """The place of the assertion that holds: the first, or the latest of those that contradict it; None if dates do not decide.
+def settle(asserted: Sequence[Assertion], least: float = ALIKE) -> Settled:
+    """The first assertion, or the latest of those that contradict it; the first is contested if dates do not decide.
 
     `asserted` must not be empty.
     """
-    disputed = [at for at, one in enumerate(asserted) if at == 0 or one.contradicts(asserted[0], least)]
-    if len(disputed) == 1:
-        return 0
-    last = max(asserted[at].date for at in disputed)
-    latest = [at for at in disputed if asserted[at].date == last]
-    answers = {asserted[at].answer for at in latest}
-    return latest[0] if len(answers) == 1 and all(asserted[at].date for at in disputed) else None
+    against = [one for one in asserted if one.contradicts(asserted[0], least)]
+    if not against:
+        return Settled(0)
+    disputed = [asserted[0], *against]
+    last = max(one.date for one in disputed)
+    latest = [one for one in disputed if one.date == last]
+    contested = len({one.answer for one in latest}) > 1 or not all(one.date for one in disputed)
+    holding = disputed[0] if contested else latest[0]
+    others = tuple(span for one in disputed if one.answer != holding.answer for span in one.support)
+    return Settled(asserted.index(holding), others if contested else replaced(others), contested)

@@ -25,25 +25,16 @@ _POSSESSIVE_ASKED = re.compile(
 _SHORTENED = re.compile(r"^(who|what)['’]s (?=[a-z#A-Z])", re.IGNORECASE)
 _ASKED_NAME = re.compile(r"^(who|what) (?:is|was|are|were) the (?:full |first )?names? of (?=the [a-z])", re.IGNORECASE)
 _FRONTED = word_set("did does do was were is are")
-_ADJECTIVE = re.compile(
-    r"\b(?P<noun>the [a-z]+) (?="
-    r"(?:allergic|responsible|accountable|answerable|eligible|liable|fluent|familiar) (?:to|for|in|with)\b"
-    r"|(?:present|absent) (?:at|from)\b|in charge of\b)",
-    re.IGNORECASE,
-)
-"""A noun that an adjective with its object follows: `the person allergic to nuts`."""
 _SAME = re.compile(r"\bthe same (?=[a-z]+ (?:where|that|who|in which)\b)")
 _KIN = re.compile(rf"(?P<start>\bthe |['’]s )(?P<kin>{'|'.join(KINSHIP)})(?P<end> of)?\b", re.IGNORECASE)
 """Relatives two steps away."""
-_WHILE = re.compile(
-    r"(?:when|while|if|before|after|until|unless|because|since) (?:it|he|she|they|we|you|i)\b", re.IGNORECASE
+_GOES_ON = re.compile(
+    r"(?:(?:when|while|if|before|after|until|unless|because|since) (?:it|he|she|they|we|you|i)"
+    r"|[a-z]+ed (?:in|on|at|by|for|from|to|of|since|during|before|after)|and|or)\b",
+    re.IGNORECASE,
 )
-"""Opens a clause that says when or why and describes nothing: `the error of the meter when it was new`."""
-_WHAT_IS = re.compile(r"what (?:is|was|are|were)$", re.IGNORECASE)
-_PARTICIPIAL = re.compile(r"[a-z]+ed (?:in|on|at|by|for|from|to|of|since|during|before|after)\b")
-"""Goes on with the description: `what was the price of X | paid in May`."""
+"""Belongs to the description before it: `the error of the meter when it was new`, `the price of X paid in May`."""
 _WHEN = re.compile(r"\b(?:before|after|during|since|until) $", re.IGNORECASE)
-_OUR = word_set("our my your")
 _EVENTS = word_set("evening morning meeting building showing screening wedding training")
 _OWNER = re.compile(r"['’]s\b|(?<=[sz])['’](?= )")
 _WHOLE = re.compile(r"(?:who|what|which|where|when)(?: (?P<noun>[a-z]+))? (?:is|was|are|were)$", re.IGNORECASE)
@@ -81,11 +72,10 @@ _EXTRAPOSED = re.compile(
 
 
 def _simplify(question: str) -> str:
-    """The question in a simpler form: a clause directly after its noun, adjectives as clauses, no `the same`, no `'s` for `is`,
-    no `the name of`, a relative two steps away as both steps, and `of` for a possessive.
+    """The question in a simpler form: a clause directly after its noun, no `the same`, no `'s` for `is`, no `the name of`, a
+    relative two steps away as both steps, and `of` for a possessive.
     """
     question = _EXTRAPOSED.sub(r"\g<aux> \g<noun> \g<clause> \g<verb>?", question)
-    question = _ADJECTIVE.sub(r"\g<noun> who is ", question)
     question = _SAME.sub("the ", question)
     question = _ASKED_NAME.sub(r"\1 is ", _SHORTENED.sub(r"\1 is ", question))
     question = _KIN.sub(_in_two_steps, question)
@@ -108,9 +98,7 @@ def _is_whole(question: str, description: Description) -> bool:
     """Whether resolving the description would leave nothing to ask: `Who is the father of #1?`."""
     before = question[: description.start].strip()
     after = question[description.end :].strip(" ?.!")
-    joined = after.startswith(("and ", "or ")) or not after  # `the father of Ada and Karl` is one father
-    joined = joined or _WHILE.match(after) is not None
-    joined = joined or (_WHAT_IS.match(before) is not None and _PARTICIPIAL.match(after) is not None)
+    joined = not after or _GOES_ON.match(after) is not None  # `the father of Ada and Karl` is one father
     if not joined or not before:
         return joined
     asked = _WHOLE.match(before)
@@ -125,18 +113,13 @@ def _possessives(question: str, tokens: Sequence[Token]) -> Iterator[Description
     """Descriptions of the form `NAME's noun`."""
     for at, name in enumerate(tokens):
         ending = _OWNER.match(question, name.end)
-        is_office = at > 0 and is_person_noun(name.text) and tokens[at - 1].lower in _OUR and name.text[-1] != "s"
-        owned = ending is not None and (name.name or is_office)
         before = question[: name.start].strip().lower()
         is_asked = name.text.startswith("#") and _WHOLE.match(before) is not None
-        if ending is None or not owned or is_asked or before.endswith("one of"):
+        if ending is None or not name.name or is_asked or before.endswith("one of"):
             continue
         first = at + 1 + (tokens[at + 1 : at + 2] != () and tokens[at + 1].lower == "s")
         last = _nouns_behind(question, tokens, first, ending.end() + 1, compound=False)
         if last >= first:
-            if is_office:
-                yield Description(tokens[at - 1].start, name.end, f"Who is {tokens[at - 1].text} {name.text}?")
-                continue
             yield from _description_of(question, (name.start, tokens[last].end), tokens[first : last + 1], name.text)
 
 

@@ -42,11 +42,6 @@ _LEAST, _LEAD = 0.7, 0.1
 """Least share of the question's words in a description, and least lead over the description of any other term."""
 
 
-def asks_what_it_is(question: str) -> bool:
-    """Whether a question asks what a thing is, does or means."""
-    return _DEFINED.fullmatch(" ".join(question.split())) is not None
-
-
 def define(question: str, units: Sequence[Unit]) -> Reading:
     """The first sentence of the entry of the thing that the question asks about, citing all of it; an abstention without such
     an entry.

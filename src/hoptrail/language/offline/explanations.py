@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import takewhile
 
 from hoptrail.language.closeness import Close, Similarity, close_statements
@@ -29,8 +30,6 @@ _REASON_BONUS = 0.25
 _ASKS_REASON = re.compile(r"^\s*why\b|\b(?:reason|cause)\b", re.IGNORECASE)
 _LEAST_SHARE, _LEAST_CLOSENESS = 0.45, 0.9
 """Least share of the question's words, and least closeness, of a statement that is an answer."""
-_NUMBERED = re.compile(r"^\s*(?:[-*•]|\(?[\dA-Z]{1,2}(?:\.\d+)*[.)])\s+|^\s*Q:\s*")
-_SAME_CONFIDENCE = 0.85  # in the answer of a list of frequent questions to the very question
 _LEAST_STEPS = 2
 _CLOSE = 8  # number of closest statements that are considered
 _REFERENCE = re.compile(r"\s*\W?(?:see|refer to|cf\.)\s", re.IGNORECASE)
@@ -39,7 +38,8 @@ _AS_CLOSE = 0.1  # how much less close a later statement may be to replace an ea
 
 def explain(question: str, units: Sequence[Unit], similarity: Similarity | None) -> Reading:
     """The block or sentences that explain; an abstention if none is close enough."""
-    close = [one for one in close_statements(question, units, similarity)[:_CLOSE] if _is_explanation(one.said)]
+    near = (replace(one, said=_answer_to(one.said)) for one in close_statements(question, units, similarity)[:_CLOSE])
+    close = [one for one in near if _is_explanation(one.said)]
     wants_reason = _ASKS_REASON.search(question) is not None
 
     def rank(one: Close) -> float:
@@ -48,11 +48,10 @@ def explain(question: str, units: Sequence[Unit], similarity: Similarity | None)
     best = max(close, key=rank, default=None)
     if best is None or best.share < _LEAST_SHARE or best.closeness < _LEAST_CLOSENESS:
         return Reading(None, kind=AnswerKind.PASSAGE)
-    same = [one for one in close if _says_as_much(one, best)]
+    same = [best, *(one for one in close if _says_as_much(one, best))]
     latest = max(same, key=lambda one: one.said.date)
-    best = latest if latest.said.date > best.said.date else best
-    earlier = [one for one in same if one.said.date < best.said.date]
-    return _quote(question, best.said, confidence_of(best.share), [one.said for one in earlier])
+    earlier = [one.said for one in same if one.said.date < latest.said.date]
+    return _quote(question, latest.said, confidence_of(latest.share), earlier)
 
 
 def _quote(question: str, said: UnitStatement, confidence: float, earlier: Sequence[UnitStatement] = ()) -> Reading:
@@ -73,25 +72,11 @@ def explain_by_reading(question: str, units: Sequence[Unit], reading: Reading) -
     return _quote(question, said, reading.confidence)
 
 
-def answer_frequent_question(question: str, units: Sequence[Unit]) -> Reading:
-    """The answer of a document that asks the same question, as a heading or in a statement; an abstention if none does."""
-    for unit in units:
-        before: UnitStatement | None = None
-        for said in statements_of(unit):
-            headed = bool(said.path) and _is_same_question(said.path[-1], question)
-            after = before is not None and _is_same_question(before.text, question)
-            if (headed or after) and not said.text.rstrip().endswith("?"):
-                return _quote(question, said, _SAME_CONFIDENCE)
-            before = said
-    return Reading(None)
-
-
-def _is_same_question(text: str, question: str) -> bool:
-    """Whether a text asks the question: the same content words and the same first word, after a number or mark."""
-    bare, asked = _NUMBERED.sub("", text), content_stems(question)
-    if not asked or not bare.rstrip().endswith("?") or content_stems(bare) != asked:
-        return False
-    return bare.split()[0].lower() == question.split(maxsplit=1)[0].lower()
+def _answer_to(said: UnitStatement) -> UnitStatement:
+    """The statement after one that is a question, as in a list of frequent questions; else the statement itself."""
+    every = statements_of(said.unit)
+    following = every[every.index(said) + 1 :]
+    return following[0] if said.text.rstrip().endswith("?") and following else said
 
 
 def _is_explanation(said: UnitStatement) -> bool:
@@ -108,7 +93,7 @@ def _says_as_much(one: Close, best: Close) -> bool:
     dated = bool(one.said.date and best.said.date) and one.said.unit.id != best.said.unit.id
     mine, other = _stems_before_reason(one.said), _stems_before_reason(best.said)
     alike = len(mine & other) >= ALIKE * len(mine | other)
-    return one == best or (dated and alike and one.share >= best.share and best.closeness - one.closeness <= _AS_CLOSE)
+    return dated and alike and one.share >= best.share and best.closeness - one.closeness <= _AS_CLOSE
 
 
 def _stems_before_reason(said: UnitStatement) -> frozenset[str]:

@@ -28,10 +28,8 @@ _MORE = MORE | word_set(
     "dearer costlier heaviest widest deepest thicker warmer hotter wetter brighter louder stronger busier"
 )
 _LESS = LESS | word_set("least cheaper cheapest nearest thinner narrower colder cooler drier darker quieter weaker")
-_SINCE = re.compile(r"\bbeen\b.*\blonger\b")
 _MARK = re.compile(r"[,:]| between ")
 _CLAUSE = re.compile(r"[,:] (?=[a-z])")
-_CAPITAL = re.compile(r"(?<= )(?:the )?[A-Z]")
 _FIRST_YEAR = 1000  # smaller numbers are not years
 _CLOSE = 40
 _CONFIDENCE = 0.55  # confidence that both values are of the compared kind
@@ -90,12 +88,6 @@ def _names_offered(text: str) -> Choice | None:
     return None
 
 
-def is_beside_choice(question: str, answer: str) -> bool:
-    """Whether the question offers two sides, and the answer names neither."""
-    choice = find_choice(question)
-    return choice is not None and not any(name & content_stems(answer) for name in _names(choice.sides))
-
-
 def _first_side(left: str, other: str, ordering: str) -> int:
     """Where the first side begins: after a mark, at the word that also opens the other side, or after the ordering word."""
     said = words(left)
@@ -107,8 +99,7 @@ def _first_side(left: str, other: str, ordering: str) -> int:
     if same and opening in FUNCTION_WORDS | PREPOSITIONS:
         return same[-1]
     if ordered:
-        capital = _CAPITAL.search(left, ordered)
-        return capital.start() if capital else ordered
+        return ordered
     return len(left.rstrip()) - len(left.rsplit(maxsplit=1)[-1])
 
 
@@ -128,8 +119,7 @@ def weigh_sides(question: str, units: Sequence[Unit], similarity: Similarity | N
     if choice is None or not choice.ordering:
         return Reading(None)
     asked, ordering = choice.ask.lower(), choice.ordering
-    is_since = _SINCE.search(asked) is not None  # the side that has been somewhere longer came earlier
-    dates, greatest = is_since or ordering in _EARLY | _LATE, not is_since and ordering in _LATE | _MORE
+    dates, greatest = ordering in _EARLY | _LATE, ordering in _LATE | _MORE
     born = content_stems("born") if ordering in AGES and asked.startswith("who ") else frozenset[str]()
     rest = content_stems(choice.ask) - content_stems(ordering) | born
     statements = [close.said for close in close_statements(question, units, similarity)[:_CLOSE]]

@@ -232,18 +232,35 @@ def _latest_first(found: Sequence[ReadAnswer], *, present: bool) -> list[ReadAns
     for the `present` state, statements with the same words of the question are about the same thing.
     """
     best = next(iter(found), None)
-    if best is None or best.is_cell or not best.date:
+    if best is None or not best.date:
         return list(found)
-    dated = [one for one in found[1:] if one.date]
-    same = [best, *(one for one in dated if _of_the_same(one, best) or (present and _covers_the_same(one, best)))]
+    same = [best, *(one for one in found[1:] if one.date and _is_rival(one, best, present=present))]
     last = max(same, key=lambda one: one.date)
-    earlier = [one for one in same if one.date < last.date]
+    earlier = sorted((one for one in same if one.date < last.date), key=lambda one: one.date, reverse=True)
     if not earlier:
         return list(found)
-    earlier_spans = [span for one in sorted(earlier, key=lambda one: one.date, reverse=True) for span in one.support]
-    spans = tuple(dict.fromkeys((*last.support, *replaced(earlier_spans))))
+    spans = tuple(dict.fromkeys((*last.support, *replaced([span for one in earlier for span in one.support]))))
     rest = [one for one in found if not any(one is other for other in (last, *earlier))]
     return [replace(last, odds=best.odds, support=spans), *rest]
+
+
+def _is_rival(one: ReadAnswer, best: ReadAnswer, *, present: bool = False, least: float = _ALIKE) -> bool:
+    """Whether a statement about the same thing gives another answer that is not much less likely."""
+    behind = best.odds - one.odds
+    same = behind < _RIVAL and _alike(one, best, least)
+    same = same or (present and behind < _PRESENT_RIVAL and _covers(one, best))
+    return same and not same_answer(one.answer, best.answer)
+
+
+def _alike(one: ReadAnswer, best: ReadAnswer, least: float) -> bool:
+    """Whether two statements differ mainly in their answers: they share at least `least` of their other words."""
+    either = (one.stems | best.stems) - content_stems(one.answer) - content_stems(best.answer)
+    return len(one.stems & best.stems) >= least * len(either)
+
+
+def _covers(one: ReadAnswer, best: ReadAnswer) -> bool:
+    """Whether a statement has all of the question's words that the best one has, at least two."""
+    return one.covered >= best.covered and len(best.covered) >= _FEWEST
 
 
 def _contradicts(one: ReadAnswer, best: ReadAnswer, named: frozenset[str]) -> bool:
@@ -252,21 +269,8 @@ def _contradicts(one: ReadAnswer, best: ReadAnswer, named: frozenset[str]) -> bo
     """
     dated = bool(one.date and best.date) and one.date != best.date
     elsewhere = bool(one.support and best.support) and one.support[0].document != best.support[0].document
-    about = one.covered >= best.covered >= named and len(best.covered) >= _FEWEST
-    return elsewhere and not dated and about and _of_the_same(one, best, _IDENTICAL)
-
-
-def _of_the_same(one: ReadAnswer, best: ReadAnswer, least: float = _ALIKE) -> bool:
-    """Whether two statements differ mainly in their answers: they share at least `least` of their other words."""
-    shared, either = one.stems & best.stems, one.stems | best.stems
-    alike = len(shared) >= least * len(either - content_stems(one.answer) - content_stems(best.answer))
-    return alike and one.odds > best.odds - _RIVAL and not same_answer(one.answer, best.answer)
-
-
-def _covers_the_same(one: ReadAnswer, best: ReadAnswer) -> bool:
-    """Whether a statement has all of the question's words that the best one has, at least two."""
-    alike = one.covered >= best.covered and len(best.covered) >= _FEWEST
-    return alike and one.odds > best.odds - _PRESENT_RIVAL and not same_answer(one.answer, best.answer)
+    about = best.covered >= named and _covers(one, best)
+    return elsewhere and not dated and about and _is_rival(one, best, least=_IDENTICAL)
 
 
 def _share(asked: frozenset[str], sheet: Sheet) -> float:

@@ -22,12 +22,12 @@ from hoptrail.language.completing import clarify, complete
 from hoptrail.language.entity_finders import RULES, EntityFinder, open_finder
 from hoptrail.language.link_reading import read_links
 from hoptrail.language.offline.concluding import conclude, read_by_hops
-from hoptrail.language.offline.definitions import asks_what_it_is, define, named_by_description
+from hoptrail.language.offline.definitions import define, named_by_description
 from hoptrail.language.offline.evidence import EvidencePages, Page, open_evidence
-from hoptrail.language.offline.explanations import answer_frequent_question, explain, explain_by_reading, steps
+from hoptrail.language.offline.explanations import explain, explain_by_reading, steps
 from hoptrail.language.offline.hops import make_plan
 from hoptrail.language.offline.listing import list_by_reading, listing
-from hoptrail.language.offline.offered import is_beside_choice, weigh_sides
+from hoptrail.language.offline.offered import weigh_sides
 from hoptrail.language.offline.page_reading import NoReader, Reader
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.yes_no import claim, claim_by_list
@@ -53,7 +53,6 @@ _OPEN_REFERENCE = re.compile(r"#\d+\b")
 """A sub-question with an unresolved reference cannot be answered."""
 
 _LEADING_PRONOUN = re.compile(r"(?:(?P<owner>his|her|its|their)|he|she|it|they)\b(?=\s+[a-z])", re.IGNORECASE)
-_BEFORE_SIGN = re.compile(r"(?:the|an?) (?=[-/~$.<{])", re.IGNORECASE)
 _QUOTING = {AnswerKind.PASSAGE: explain, AnswerKind.STEPS: steps, AnswerKind.LIST: listing}
 _SIDES = 2
 _SURE = 0.5  # below this confidence, an entry whose description says what is asked replaces what was read
@@ -155,10 +154,6 @@ class OfflineLanguage:
         if defined.answer is not None:
             return defined
         kind, similarity = kind_asked(asked), encoder_similarity(self._encoder) if self._encoder else None
-        if kind in {AnswerKind.PASSAGE, AnswerKind.STEPS} or asks_what_it_is(asked):
-            frequent = answer_frequent_question(asked, units)
-            if frequent.answer is not None:
-                return frequent
         evidence = open_evidence(units, self._settings)
         if kind in _QUOTING:
             quoted = _QUOTING[kind](asked, units, similarity)
@@ -176,15 +171,13 @@ class OfflineLanguage:
             reading = max(reading, named_by_description(asked, units), key=lambda reading: reading.confidence)
         # A reading that compared a value of each side has more steps; otherwise compare the sides here.
         weighed = weigh_sides(asked, units, similarity) if len(reading.steps) <= _SIDES else Reading(None)
-        if weighed.answer is None and reading.answer is not None and is_beside_choice(asked, reading.answer):
-            return Reading(None, reading.steps[:-1], kind=reading.kind)
         return reading if weighed.answer is None else weighed
 
     def _read(self, question: str, evidence: EvidencePages, least: float = 0.0) -> Reading:
         if _OPEN_REFERENCE.search(question):
             return Reading(None)
         reader = Reader(evidence, self._reader, self._settings)
-        reading = _without_article(read_by_hops(question, evidence, reader, self._settings))
+        reading = read_by_hops(question, evidence, reader, self._settings)
         answered_by = (span for step in reading.steps[-1:] for span in step.support[:1])
         leads = tuple(dict.fromkeys((*answered_by, *reader.leads(question))))
         if reading.confidence < least:
@@ -232,14 +225,6 @@ def _sample(task: tasks.Sample, model: TextReader, settings: OfflineSettings) ->
         best = next(iter(Reader(open_evidence((unit,), settings), model, settings).ranked(task.question)), None)
         answers.append(best.answer if best and best.odds > 0 else None)
     return tasks.Samples(tuple(answers) or (None,))
-
-
-def _without_article(reading: Reading) -> Reading:
-    """Drop the article before a sign: `The -i` becomes `-i`."""
-    if reading.answer is None or not _BEFORE_SIGN.match(reading.answer):
-        return reading
-    answer = _BEFORE_SIGN.sub("", reading.answer)
-    return replace(reading, answer=answer, steps=(*reading.steps[:-1], replace(reading.steps[-1], answer=answer)))
 
 
 def _of_kind(reading: Reading, kind: AnswerKind) -> Reading:

@@ -2,8 +2,8 @@
 
 `Can I bring a dog into the galleries?` gets a no from a statement about dogs and galleries with `not in the galleries`: a word of
 denial precedes a word of the question in the same clause. A yes needs a statement with every word of the question and no
-reservation; for `Was Ada Lunt a painter?`, one about her. If no single statement decides, the question stays open: silence is
-not a no. Lists and minutes say who belongs to something (`claim_by_list`).
+reservation. If no single statement decides, the question stays open: silence is not a no. What somebody is (`Was Ada Lunt a
+painter?`) and who belongs to something is only taken from lists and minutes (`claim_by_list`).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from hoptrail.language.closeness import Similarity, close_statements, is_covered
-from hoptrail.language.offline.contradicting import Assertion, replaced, which_holds
+from hoptrail.language.offline.contradicting import Assertion, settle
 from hoptrail.language.offline.listing import listing
 from hoptrail.language.tasks import Reading, Step
-from hoptrail.text.lexicon import COPULAS, FUNCTION_WORDS, KIN_WORDS, NAMED_AFTER, word_set
+from hoptrail.text.lexicon import COPULAS, NAMED_AFTER, word_set
 from hoptrail.text.mentions import find_names
-from hoptrail.text.normal_forms import base_title, squeeze
+from hoptrail.text.normal_forms import base_title
 from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.text.words import KIN, Word, content_stems, words
 from hoptrail.types import AnswerKind, BlockKind, Span, Unit
@@ -39,16 +39,8 @@ _CLAUSE = re.compile(r"[,;:()–—.]|\bbut\b|\band\b")
 _ASSERTED, _DENIED = 0.7, 0.6  # confidence in a yes, and in a no: a denial may concern something else in its clause
 _OUTRIGHT = re.compile(r"\s*(?P<answer>yes|no)(?:[,.:;!]|\s*[–—])", re.IGNORECASE)
 _OUTRIGHT_SHARE = 0.6  # least share of the question's words in a statement that begins with yes or no
-_KIND = re.compile(r",? (?:an?|one of the) (?:(?:type|kind|sort)s? of (?:an? )?)?(?P<kind>[\w -]+)", re.IGNORECASE)
-_GROUPS = "genus|species|family|breed|variety|type|kind|sort|form|style|class|group"
-"""Nouns for groups: `a genus of shrubs` are shrubs."""
-_PARENTHESIS = re.compile(r" ?\([^()]*\)")
-_OWNED = re.compile(
-    rf"(?:['’]s|\b(?:his|her|its|their)) (?P<owned>[a-z]+(?: [a-z]+){{0,2}})"
-    rf"|^(?:the )?(?:[a-z]+ )?(?P<kin>{'|'.join(sorted(KIN_WORDS))}) of\b",
-    re.IGNORECASE,
-)
-"""The thing that a statement is about instead of its owner: `brother` in `Her brother Karl was ...`."""
+_KIND = re.compile(r",? (?:an?|one of the) ", re.IGNORECASE)
+"""After a name, asks what it is. Words alone do not tell: `Karl Holm was the son of a poet`."""
 _IS_A = re.compile(
     r"(?:is|are|was|were) (?P<name>[^?]+?) (?:an?|one of (?:the|our)) (?P<kind>[\w -]+?)s?\s*[?.]*", re.IGNORECASE
 )
@@ -75,14 +67,12 @@ def claim(question: str, units: Sequence[Unit], similarity: Similarity | None) -
         if one.share >= _OUTRIGHT_SHARE and (outright := _OUTRIGHT.match(one.said.text)):
             return _verdict(question, outright["answer"].lower(), one.said.support, _ASSERTED)
     decided = [(one.said, verdict) for one in near if (verdict := asked.verdict(one.said))]
-    asserted = [Assertion(verdict, content_stems(one.said), one.unit.document, one.date) for one, verdict in decided]
-    holding = which_holds(asserted) if asserted else None
-    if holding is None:
+    asserted = [Assertion(verdict, content_stems(one.said), one.support, one.date) for one, verdict in decided]
+    settled = settle(asserted) if asserted else None
+    if settled is None or settled.contested:
         return open_ended
-    said, answer = decided[holding]
-    earlier = [other for one, (other, _) in zip(asserted, decided, strict=True) if one.contradicts(asserted[holding])]
-    support = (*said.support, *(span for one in earlier for span in replaced(one.support)))
-    return _verdict(question, answer, support, _ASSERTED if answer == "yes" else _DENIED)
+    said, answer = decided[settled.place]
+    return _verdict(question, answer, (*said.support, *settled.others), _ASSERTED if answer == "yes" else _DENIED)
 
 
 def _verdict(question: str, answer: str, support: tuple[Span, ...], confidence: float) -> Reading:
@@ -91,19 +81,16 @@ def _verdict(question: str, answer: str, support: tuple[Span, ...], confidence: 
 
 @dataclass(frozen=True, slots=True)
 class _YesNoQuestion:
-    """A yes-no question: the stems of the name it begins with, a pattern for the `kind` that this is said to be (or None), the
-    stems to be said (`named`), and those for what somebody does (`acts`).
-    """
+    """A yes-no question: the stems of the name it begins with, those to be said, and those for what somebody does (`acts`)."""
 
     text: str
     name: frozenset[str]
-    kind: re.Pattern[str] | None
     named: frozenset[str]
     acts: frozenset[str]
 
     @classmethod
     def of(cls, question: str) -> _YesNoQuestion | None:
-        """The parsed question; None if it has a denial, orders or offers a choice, or says too little."""
+        """The parsed question; None if it has a denial, orders, offers a choice, asks what a name is, or says too little."""
         names = find_names(question)
         asked = words(question)
         free = [word for word in asked if not any(name.start <= word.start < name.end for name in names)]
@@ -111,24 +98,23 @@ class _YesNoQuestion:
         if any(_denies(word) or (word.lower in _TURNING and word not in after) for word in free):
             return None
         acts = frozenset(following.stem for word, following in pairwise(asked) if word.lower in _ACTORS)
-        stems = content_stems(question)
-        is_fronted = bool(names) and question[: names[0].start].lower().strip() in COPULAS
-        name = content_stems(base_title(names[0].text)) if is_fronted else frozenset[str]()
-        kind = _kind(question.rstrip(" ?.!"), names[0].end) if is_fronted else None
+        stems, name = content_stems(question), frozenset[str]()
+        if names and question[: names[0].start].lower().strip() in COPULAS:
+            if _KIND.match(question, names[0].end):
+                return None
+            name = content_stems(base_title(names[0].text))
         named = stems - _PERMITTED - acts
-        return cls(question, name, kind, named, (acts & stems) - _PERMITTED) if len(named) >= _FEWEST else None
+        return cls(question, name, named, (acts & stems) - _PERMITTED) if len(named) >= _FEWEST else None
 
     def verdict(self, said: UnitStatement) -> str:
         """`yes` or `no` if the statement says so, else empty. Code says neither."""
         if said.block is not None and said.block.kind is BlockKind.CODE:
             return ""
-        if self.kind:
-            return "yes" if _says_of(self.kind, self.name, said) else ""
         own, seen = content_stems(said.text), content_stems(said.seen)
         if _said(self.named, own | seen) != self.named or len(_said(self.named, own)) + bool(self.name) < _FEWEST:
             return ""
-        rest = self.named - self.name  # must be said of the name itself, not of its owner or in a heading
-        if self.name and (_said(rest, own) != rest or _owned(said.text) & KIN - self.named):
+        rest = self.named - self.name  # must be said of the name itself, not of its kin or in a heading
+        if self.name and (_said(rest, own) != rest or _subject(said.text) & KIN - self.named):
             return ""
         if not said.text.rstrip().endswith("?") and _is_denied(said.text, self.named):
             return "no"
@@ -159,36 +145,9 @@ def _denies(word: Word) -> bool:
     return word.lower in _DENYING or word.lower.replace("’", "'").endswith("n't")
 
 
-def _kind(question: str, name_end: int) -> re.Pattern[str] | None:
-    """A pattern for statements that answer `Is NAME a KIND?`: `was a Norwegian painter`, but not `a painter's wife`; None for a
-    question of another form.
-    """
-    match = _KIND.fullmatch(question, name_end)
-    if match is None or any(word.lower in FUNCTION_WORDS for word in words(match["kind"])):
-        return None
-    noun = re.escape(re.sub("(?<!s)s$", "", match["kind"]))
-    return re.compile(
-        rf"(?:is|was|are|were) (?:also )?an? (?:(?:{_GROUPS}) of )?(?P<described>(?:[\w-]+ ){{0,3}}?){noun}s?(?![\w-]|['’]s)",
-        re.IGNORECASE,
-    )
-
-
-def _says_of(kind: re.Pattern[str], name: frozenset[str], said: UnitStatement) -> bool:
-    """Whether a statement says the kind of `name`: as the first statement of its page, after a pronoun, or by the name."""
-    text = _PARENTHESIS.sub("", said.text)
-    match = kind.search(text)
-    if match is None or any(word.lower in FUNCTION_WORDS for word in words(match["described"])):
-        return False
-    first = said == statements_of(said.unit)[0] or words(text)[0].lower in _ACTORS
-    by_title = name == content_stems(base_title(said.unit.title)) and first and not _owned(said.text)
-    return by_title or content_stems(text[: match.start()]) == name
-
-
-def _owned(text: str) -> frozenset[str]:
-    """The stems of the thing that a statement is about instead of its owner."""
-    verb = next((word.start for word in words(text) if word.lower in COPULAS), len(text))
-    found = _OWNED.finditer(squeeze(_PARENTHESIS.sub("", text[:verb])))
-    return content_stems(" ".join(match["owned"] or match["kin"] for match in found))
+def _subject(text: str) -> frozenset[str]:
+    """The stems before the verb of a statement."""
+    return content_stems(text[: next((word.start for word in words(text) if word.lower in COPULAS), len(text))])
 
 
 def claim_by_list(question: str, units: Sequence[Unit], similarity: Similarity | None) -> Reading:
