@@ -12,11 +12,11 @@ from pathlib import Path
 
 from hoptrail.documents.blocks import Parsed
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.signs import is_manual_page
+from hoptrail.documents.signs import is_info, is_manual_page
 
 Parser = Callable[[bytes, ReadingLimits], Parsed]
 
-TEXT, PDF, JSON, JSONL, MAN = "text", "pdf", "json", "jsonl", "man"
+TEXT, PDF, JSON, JSONL, MAN, INFO = "text", "pdf", "json", "jsonl", "man", "info"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,7 @@ FORMS = (
     Form("rst", (".rst", ".rest"), "rst:parse_rst"),
     Form("org", (".org",), "org:parse_org"),
     Form(MAN, (), "man:parse_man"),
+    Form(INFO, (), "info:parse_info"),
     Form("ipynb", (".ipynb",), "ipynb:parse_ipynb"),
     Form("epub", (".epub",), "epub:parse_epub", packed=True),
     Form(PDF, (".pdf",), "pdf.parser:parse_pdf", packed=True),
@@ -83,6 +84,8 @@ def true_form(form: Form | None, data: bytes) -> Form | None:
         return next((BY_NAME[name] for member, name in inside if member in data and name in BY_NAME), form)
     if (form is None or form.name == TEXT) and is_manual_page(data):
         return BY_NAME[MAN]
+    if (form is None or form.name == TEXT) and is_info(data):
+        return BY_NAME[INFO]
     return form
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import decode
@@ -25,30 +24,42 @@ _CODING = re.compile(rb"[^\n]{0,200}coding:[ \t]*([\w-]{1,40})")
 _NAMES_END = re.compile(r" +(?:-{1,2}|—|–|−) +")
 _LONGEST_TAG = 200
 _SKIPPED = word_set(
-    "ad AT aln als am as bd bp box brp cc c2 ce cf ch chop color cp cs cu da DA DT defcolor di dt ec el em eo ev evc ex fam fc fcolor fl "
-    "fp ft fchar char gcolor hc hcode hla hlm hpf hpfa hw hy hym hys IX it itc kern lc lf lg linetabs ll ls lt mc mk mso na ne nh nm nn "
-    "nop nr ns nroff nx os output pc PD pl pm pn po ps pso psbb ptr rchar rd rfschar rj rm rn rnn rr rs rt schar shc shift sizes so ss "
-    "special stringdown stringup sty sv sy ta tc ti tkf tl tm tm1 tmc tr trf trin trnt troff UC uf ul unformat vpt vs warn warnscale wh "
-    "while writec writem EQ EN PU hP in sp br"
+    "ad AT aln als am as bd bp box brp cc c2 cf ch chop color cp cs cu da DA DT defcolor di dt ec el em eo ev evc ex fam fc "
+    "fcolor fl fp ft fchar char gcolor hc hcode hla hlm hpf hpfa hw hy hym hys IX it itc kern lc lf lg linetabs LINKSTYLE "
+    "ll ls lt mc mk mso na ne nh nm nn nop nr ns nroff nx os output pc PD pl pm pn po ps pso psbb ptr rchar rd rfschar rj "
+    "rm rn rnn rr rs rt schar shc shift sizes ss special stringdown stringup sty sv sy ta tc tkf tl tm tm1 tmc tr trf trin "
+    "trnt troff UC uf ul unformat vpt vs warn warnscale wh while writec writem EQ EN PU"
 )
 """Requests without text, and macros for the index and the layout."""
 
 
-@dataclass(slots=True)
 class _Reader:
-    """Reads the lines of a page. `fields`: what the page says about itself beside name and date."""
+    """Reads the lines of a page."""
 
-    page: Page = field(default_factory=Page)
-    name: str = ""
-    section: str = ""
-    date: str = ""
-    fields: list[tuple[str, str]] = field(default_factory=list)
-    refers_to: str = ""
-    _lists: MdocLists = field(init=False)
-    _link: str = ""
-
-    def __post_init__(self) -> None:
+    def __init__(self) -> None:
+        self.page = Page()
+        self.date = ""
+        self.refers_to = ""
+        self._name, self._section = "", ""
         self._lists = MdocLists(self.page)
+        self._link = ""
+        handlers: tuple[tuple[str, Callable[[Line], Iterator[Piece]]], ...] = (
+            ("TH Dt Dd", self._head),
+            ("SH SS Sh Ss", self._heading),
+            ("PP P LP", self._paragraph),
+            ("sp Sp YS", self._gap),
+            ("TP TQ", self._tagged),
+            ("IP", self._indented),
+            ("HP", self._hanging),
+            ("RS RE", self._indent),
+            ("nf fi EX EE Vb Ve CS CE", self._example),
+            ("br ti in ce SY OP", self._new_line),
+            ("UR MT UE ME MR URL MTO", self._reference),
+            ("so", self._refer),
+        )
+        self._handlers = {
+            macro: handle for macros, handle in handlers for macro in macros.split()
+        } | self._lists.handlers
 
     def read(self, text: str) -> Iterator[Piece]:
         """Yield the pieces of a page in order."""
@@ -59,10 +70,8 @@ class _Reader:
                 yield from read_table(_until("TE", lines), self.page.inline)
             elif line.macro == "PS":
                 _until("PE", lines)
-            elif (handle := _HANDLERS.get(line.macro)) is not None:
-                yield from handle(self, line)
-            elif line.macro in self._lists.handlers:
-                yield from self._lists.handlers[line.macro](line)
+            elif line.macro in self._handlers:
+                yield from self._handlers[line.macro](line)
             elif line.macro or line.rest.strip():
                 if line.macro not in _SKIPPED:
                     yield from self.page.write(line)
@@ -73,8 +82,8 @@ class _Reader:
     def title(self) -> str:
         """The name with the section, in the case in which the page's first section has it."""
         names = _NAMES_END.split(self.page.summary, maxsplit=1)[0].replace(",", " ").split()
-        name = next((one for one in names if one.lower() == self.name.lower()), self.name)
-        return f"{name}({self.section})" if name and self.section else name
+        name = next((one for one in names if one.lower() == self._name.lower()), self._name)
+        return f"{name}({self._section})" if name and self._section else name
 
     def _head(self, line: Line) -> Iterator[Piece]:
         """Note name, section and date; the rest becomes a row."""
@@ -82,13 +91,13 @@ class _Reader:
         if line.macro == "Dd":
             self.date = find_date(" ".join(given))
             return
-        self.name, self.section, date, *others = [*given, "", "", ""][: max(3, len(given))]
+        self._name, self._section, date, *others = [*given, "", "", ""][: max(3, len(given))]
         if line.macro == "TH":
             self.date = find_date(date)
             cells = tuple((label, one) for label, one in zip(("Source", "Manual"), others, strict=False) if one)
             yield Piece(BlockKind.ROW, cells=cells, place=f"line {line.number}", labelled=True)
 
-    def _section(self, line: Line) -> Iterator[Piece]:
+    def _heading(self, line: Line) -> Iterator[Piece]:
         level = 1 if line.macro in {"SH", "Sh"} else 2
         self._lists.reset()
         yield from self.page.heading(self.page.inline(Line(0, "B", line.rest)), level, f"line {line.number}")
@@ -109,27 +118,30 @@ class _Reader:
 
     def _tagged(self, _line: Line) -> Iterator[Piece]:
         """Begin an item whose tag is the next line, or add a tag."""
-        if _line.macro == "TP":
+        if _line.macro == "TP" or not self.page.lists.depth:
             yield from self.page.item()
         self.page.expected = TAG
 
     def _indented(self, line: Line) -> Iterator[Piece]:
-        """Begin an item whose tag is an argument; without a tag continue the item, whose tag is then the paragraph if it hangs."""
+        """Begin an item whose tag is an argument, or a hanging paragraph before it; without a tag, continue the item."""
         tag = " ".join((self.page.shown(line) or [""])[0].split())
         if tag:
             yield from self.page.item(tag, f"line {line.number}")
             return
         if self.page.is_hanging and self.page.words:
-            self.page.expected = TAG
+            yield from self.page.item(self.page.words.take(), self.page.place)
         yield from self.page.flush()
 
-    def _hanging(self, _line: Line) -> Iterator[Piece]:
-        yield from self.page.item()
+    def _hanging(self, line: Line) -> Iterator[Piece]:
+        yield from self._paragraph(line)
         self.page.is_hanging = True
 
-    def _indent(self, _line: Line) -> Iterator[Piece]:
-        """Begin an indentation. A paragraph of one line before it is the tag of an item, as DocBook and AsciiDoc write them."""
+    def _indent(self, line: Line) -> Iterator[Piece]:
+        """Begin or end an indentation. A paragraph of one line before it is the tag of an item, as DocBook and AsciiDoc write."""
         page = self.page
+        if line.macro == "RE":
+            yield from page.outdent()
+            return
         if page.lines == 1 and page.words and page.code is None:
             text, place = page.words.take(), page.place
             if len(text) <= _LONGEST_TAG and not text.endswith(":"):
@@ -138,9 +150,6 @@ class _Reader:
                 page.words.add(text)
         yield from page.flush()
         page.indent()
-
-    def _outdent(self, _line: Line) -> Iterator[Piece]:
-        yield from self.page.outdent()
 
     def _example(self, line: Line) -> Iterator[Piece]:
         """Begin or end an example, in which lines are kept."""
@@ -161,35 +170,16 @@ class _Reader:
         if line.macro in {"UR", "MT"}:
             self._link = given[0]
             return
-        text = f"<{self._link}>" if line.macro != "MR" else f"{given[0]}({given[1]})"
-        after = given[2] if line.macro == "MR" else given[0]
-        yield from self.page.write(Line(line.number, "B", f'"{(text + after).replace(chr(92), chr(92) * 2)}"'))
+        text = f"<{self._link}>{given[0]}" if self._link else given[0]
+        if line.macro == "MR":
+            text = f"{given[0]}({given[1]}){given[2]}"
+        elif line.macro in {"URL", "MTO"}:
+            text = f"{given[1]} <{given[0]}>{given[2]}"
+        yield from self.page.add(text, line)
 
     def _refer(self, line: Line) -> Iterator[Piece]:
         self.refers_to = self.refers_to or line.rest.strip()
         yield from ()
-
-
-_Handler = Callable[[_Reader, Line], Iterator[Piece]]
-_HANDLERS: dict[str, _Handler] = {
-    macro: handler
-    for macros, handler in (
-        ("TH Dt Dd", _Reader._head),
-        ("SH SS Sh Ss", _Reader._section),
-        ("PP P LP", _Reader._paragraph),
-        ("sp Sp YS", _Reader._gap),
-        ("TP TQ", _Reader._tagged),
-        ("IP", _Reader._indented),
-        ("HP", _Reader._hanging),
-        ("RS", _Reader._indent),
-        ("RE", _Reader._outdent),
-        ("nf fi EX EE Vb Ve CS CE", _Reader._example),
-        ("br ti in ce SY OP", _Reader._new_line),
-        ("UR MT UE ME MR", _Reader._reference),
-        ("so", _Reader._refer),
-    )
-    for macro in macros.split()
-}
 
 
 def _until(macro: str, lines: Iterator[Line]) -> list[Line]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hoptrail.documents.blocks import Piece
 from hoptrail.documents.decoding import Unreadable
-from hoptrail.documents.markup import Lists
+from hoptrail.documents.markup import Lists, Table, TableCell
 from hoptrail.documents.mdoc import MACROS, Mdoc, Words
 from hoptrail.documents.roff import Line, Roff, arguments
 from hoptrail.types import BlockKind
@@ -74,12 +74,18 @@ class Page:
         else:
             if line.rest[0] in " \t" and not self.expected:
                 self.words.break_line()
-            self.words.add(self.roff.visible(line.rest).strip())
+            text = self.roff.visible(line.rest)
+            self.words.add(text.lstrip() if goes_on else text.strip())
         self.words.glued = self.words.glued or (goes_on and self.code is None)
         self._goes_on = goes_on
         self.lines = None if self.lines is None else self.lines + 1
         if self.expected not in {0, LONG_TAG} and self.words and not goes_on:
             yield from self.flush()
+
+    def add(self, text: str, line: Line) -> Iterator[Piece]:
+        """Add text without escapes that stands for a line."""
+        quoted = text.replace("\\", "\\\\").replace('"', '""')
+        yield from self.write(Line(line.number, "B", f'"{quoted}"'))
 
     def _write_macro(self, line: Line, words: Words) -> None:
         """Write a macro within the text; of an unknown one, the arguments."""
@@ -90,6 +96,8 @@ class Page:
 
     def flush(self) -> Iterator[Piece]:
         """End the paragraph, and the example so far."""
+        if not self.expected:
+            yield from self._rows()
         text, expected = self.words.take(), self.expected
         self.expected, self.is_hanging, self.lines = 0, False, None
         if text and expected >= TAG:
@@ -105,6 +113,17 @@ class Page:
             if code:
                 yield from self.lists.waiting()
                 yield self.lists.piece(BlockKind.CODE, code, self.place)
+
+    def _rows(self) -> Iterator[Piece]:
+        """Yield the rows of a paragraph that is a table with tabs. The first is a header if the second consists of rules."""
+        rows = self.words.take_rows()
+        table, is_headed = Table(), len(rows) > 2 and not any(cell.strip("-=_") for cell in rows[1])
+        for at, row in enumerate(rows):
+            table.in_head = is_headed and at == 0
+            if at != 1 or not is_headed:
+                piece = table.row([TableCell(cell) for cell in row])
+                yield from self.lists.waiting()
+                yield replace(piece or Piece(BlockKind.PARAGRAPH, " ".join(row)), place=self.place)
 
     def close(self, depth: int) -> Iterator[Piece]:
         """End the paragraph and the lists within the outer `depth` ones."""

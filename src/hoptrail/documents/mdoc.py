@@ -5,28 +5,52 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from hoptrail.text.lexicon import word_set
 from hoptrail.text.normal_forms import squeeze
 
-_ENCLOSED = {"Op": "[]", "Bq": "[]", "Dq": "“”", "Qq": '""', "Sq": "‘’", "Ql": "‘’", "Pq": "()", "Brq": "{}", "Aq": "<>", "En": "  "}
+_ENCLOSED = {
+    "Op": "[]",
+    "Bq": "[]",
+    "Dq": "“”",
+    "Qq": '""',
+    "Sq": "‘’",
+    "Ql": "‘’",
+    "Pq": "()",
+    "Brq": "{}",
+    "Aq": "<>",
+    "En": "  ",
+}
 """Macros that enclose the rest of their line."""
 _OPENED = {"Oo": "[", "Bo": "[", "Do": "“", "Qo": '"', "So": "‘", "Po": "(", "Bro": "{", "Ao": "<", "Xo": "", "Eo": ""}
 _CLOSED = {"Oc": "]", "Bc": "]", "Dc": "”", "Qc": '"', "Sc": "’", "Pc": ")", "Brc": "}", "Ac": ">", "Xc": "", "Ec": ""}
 _WITHIN = word_set(
-    "Ad An Ap Ar At Bsx Bx Cd Cm Dv Dx Em Er Es Ev Fa Fc Fl Fn Fo Fr Ft Fx Ic In Li Lk Ms Mt Nd Nm No Ns Nx Ot Ox Pa Pf Sm St Sx Sy "
-    "Ta Tn Ux Va Vt Xr"
+    "Ad An Ap Ar At Bsx Bx Cd Cm Dv Dx Em Er Ev Fa Fc Fl Fn Fo Fr Ft Fx Ic In Li Lk Ms Mt Nd Nm No Ns Nx Ot Ox Pa Pf Sm St Sx "
+    "Sy Ta Tn Ux Va Vt Xr"
 )
-_AT_START = word_set("Bk Bt Db Ek Ex Fd Hf Lb Os Rs Re Rv Ud %A %B %C %D %I %J %N %O %P %Q %R %T %U %V")
+_FIELDS = word_set("%A %B %C %D %I %J %N %O %P %Q %R %T %U %V")
+_SILENT = word_set("Bk Ek Db Hf Os Es")
+_AT_START = _FIELDS | _SILENT | word_set("Bt Ex Fd Lb Rs Re Rv Ud")
 """Macros only where they begin a line."""
 MACROS = frozenset((*_ENCLOSED, *_OPENED, *_CLOSED, *_WITHIN, *_AT_START))
 _CALLED = MACROS - _AT_START
 _BREAKING = word_set("Nm In Ft Fd Cd Vt")
 """Macros that begin a new line in a synopsis."""
 _CLOSES, _OPENS = frozenset(".,:;)]?!"), frozenset("([")
-_SYSTEMS = {"Ux": "UNIX", "Bsx": "BSD/OS", "Nx": "NetBSD", "Fx": "FreeBSD", "Ox": "OpenBSD", "Dx": "DragonFly", "At": "AT&T UNIX", "Bx": "BSD"}
+_TABS = re.compile(r"[ ]*\t[\t ]*")
+_SYSTEMS = {
+    "Ux": "UNIX",
+    "Bsx": "BSD/OS",
+    "Nx": "NetBSD",
+    "Fx": "FreeBSD",
+    "Ox": "OpenBSD",
+    "Dx": "DragonFly",
+    "At": "AT&T UNIX",
+    "Bx": "BSD",
+}
 _SENTENCES = {
     "Ex": "The {} utility exits 0 on success, and >0 if an error occurs.",
     "Rv": "The {} function returns the value 0 if successful; otherwise the value -1 is returned and errno is set.",
@@ -62,7 +86,16 @@ class Words:
         """The words, which are then gone. Spaces are single."""
         lines = "".join(self._parts).split("\n")
         self._parts, self.glued = [], True
-        return "\n".join(squeezed for line in lines if (squeezed := squeeze(line)))
+        return "\n".join(filter(None, map(squeeze, lines)))
+
+    def take_rows(self) -> list[list[str]]:
+        """The words if they are lines with equally many cells between tabs, else none."""
+        lines = [line for line in "".join(self._parts).split("\n") if line.strip()]
+        rows = [[squeeze(cell) for cell in _TABS.split(line.strip())] for line in lines]
+        if len(rows) < 2 or len(rows[0]) < 2 or len({len(row) for row in rows}) > 1:
+            return []
+        self.take()
+        return rows
 
     def take_cells(self) -> list[str]:
         """The words between tabs."""
@@ -71,53 +104,67 @@ class Words:
         return [squeeze(cell) for cell in cells]
 
 
-@dataclass(slots=True)
 class Mdoc:
-    """Writes lines of macros. `name` is that of the page, by its first `.Nm`; `in_synopsis` whether that section is being read."""
+    """Writes lines of macros. `name` is that of the page, by its first `.Nm`; `in_synopsis`: that section is being read."""
 
-    visible: Callable[[str], str]
-    name: str = ""
-    in_synopsis: bool = False
-    _parameters: int = -1
-    _references: int = -1
+    def __init__(self, visible: Callable[[str], str]) -> None:
+        self.name = ""
+        self.in_synopsis = False
+        self._visible = visible
+        self._parameters = -1
+        """Arguments so far of a function between `.Fo` and `.Fc`; -1 elsewhere."""
+        self._references = -1
+        """Fields so far of a reference between `.Rs` and `.Re`; -1 elsewhere."""
+        self._writers: dict[str, Callable[[str, Sequence[str], Words], None]] = {
+            "Nm": self._page_name,
+            "Xr": self._page_reference,
+            "Pf": self._prefix,
+            **dict.fromkeys(("Ns", "Ap", "Ta", "Nd", "Sm"), self._space),
+            **dict.fromkeys(("Fn", "Fo", "Fa", "Fc"), self._function),
+            **dict.fromkeys(("Lk", "In", "St"), self._address),
+            **dict.fromkeys(_SYSTEMS, self._system),
+            **dict.fromkeys(_SENTENCES, self._sentence),
+            **dict.fromkeys(("Rs", "Re", *_FIELDS), self._field),
+            **dict.fromkeys(_SILENT, lambda _name, _given, _words: None),
+        }
 
-    def write(self, tokens: Sequence[str], words: Words) -> None:
+    def write(self, parts: Sequence[str], words: Words) -> None:
         """Write a line: a macro, and its arguments, which may be macros."""
-        last = len(tokens)
-        while last > 1 and tokens[last - 1] in _CLOSES:
+        last = len(parts)
+        while last > 1 and parts[last - 1] in _CLOSES:
             last -= 1
-        if self.in_synopsis and tokens[0] in _BREAKING:
+        if self.in_synopsis and parts[0] in _BREAKING:
             words.break_line()
         closing: list[str] = []
         at = 0
         while at < last:
-            token, at = tokens[at], at + 1
-            if token in _ENCLOSED:
-                words.add(_ENCLOSED[token][0].strip(), glued=True)
-                closing.append(_ENCLOSED[token][1].strip())
-            elif token in _OPENED:
-                words.add(_OPENED[token], glued=bool(_OPENED[token]) or words.glued)
-            elif token in _CLOSED:
-                words.add(_CLOSED[token], glue=True)
-            elif token in _CALLED or (at == 1 and token in _AT_START):
-                end = next((place for place in range(at, last) if tokens[place] in _CALLED), last)
-                self._macro(token, tokens[at:end], words, followed=end < last)
+            part, at = parts[at], at + 1
+            if part in _ENCLOSED:
+                words.add(_ENCLOSED[part][0].strip(), glued=True)
+                closing.append(_ENCLOSED[part][1].strip())
+            elif part in _OPENED:
+                words.add(_OPENED[part], glued=bool(_OPENED[part]) or words.glued)
+            elif part in _CLOSED:
+                words.add(_CLOSED[part], glue=True)
+            elif part in _CALLED or (at == 1 and part in _AT_START):
+                end = next((place for place in range(at, last) if parts[place] in _CALLED), last)
+                self._macro(part, parts[at:end], words, followed=end < last)
                 at = end
             else:
-                self.plain([token], words)
+                self.plain([part], words)
         for sign in reversed(closing):
             words.add(sign, glue=True)
-        self.plain(tokens[last:], words)
+        self.plain(parts[last:], words)
 
-    def plain(self, tokens: Sequence[str], words: Words, before: str = "") -> None:
+    def plain(self, parts: Sequence[str], words: Words, before: str = "") -> None:
         """Write arguments, with `before` in front of each; punctuation is joined to its neighbours."""
-        for token in tokens:
-            if token in _CLOSES:
-                words.add(token, glue=True)
-            elif token in _OPENS or token == "|":
-                words.add(token, glued=token != "|")
+        for part in parts:
+            if part in _CLOSES:
+                words.add(part, glue=True)
+            elif part in _OPENS or part == "|":
+                words.add(part, glued=part != "|")
             else:
-                words.add(before + self.visible(token))
+                words.add(before + self._visible(part))
 
     def _macro(self, name: str, given: Sequence[str], words: Words, *, followed: bool) -> None:
         """Write a macro with the arguments up to the next one."""
@@ -126,63 +173,69 @@ class Mdoc:
             if lacks:
                 words.add("-", glued=followed)
             self.plain(given, words, "-")
-        elif name == "Nm":
-            self.name = self.name or ("" if lacks else self.visible(given[0]))
-            self.plain([self.name, *given] if lacks else given, words)
-        elif name == "Ar":
-            self.plain(["file", "...", *given] if lacks else given, words)
-        elif name in {"Ns", "Ap"}:
-            words.add("'" if name == "Ap" else "", glue=True, glued=True)
+        elif name == "Ar" and lacks:
+            self.plain(["file", "...", *given], words)
+        elif name in self._writers:
+            self._writers[name](name, given, words)
+        elif given[:1] not in (["-nosplit"], ["-split"]):
             self.plain(given, words)
-        elif name == "Pf" and given:
-            words.add(self.visible(given[0]), glued=True)
-            if len(given) > 1:
-                self.plain(given[1:], words)
-            words.glued = len(given) == 1
-        elif name in {"Fn", "Fo", "Fa", "Fc"}:
-            self._function(name, given, words)
-        elif name == "Sm":
+
+    def _page_name(self, _name: str, given: Sequence[str], words: Words) -> None:
+        lacks = not given or given[0] in _CLOSES
+        self.name = self.name or ("" if lacks else self._visible(given[0]))
+        self.plain([self.name, *given] if lacks else given, words)
+
+    def _page_reference(self, _name: str, given: Sequence[str], words: Words) -> None:
+        has_section = len(given) > 1 and given[1] not in _CLOSES
+        self.plain([f"{given[0]}({given[1]})", *given[2:]] if has_section else given, words)
+
+    def _prefix(self, _name: str, given: Sequence[str], words: Words) -> None:
+        """Write an argument without a space after it."""
+        words.add(self._visible("".join(given[:1])), glued=True)
+        if given[1:]:
+            self.plain(given[1:], words)
+
+    def _space(self, name: str, given: Sequence[str], words: Words) -> None:
+        """Write what stands for the macro, and set whether spaces follow."""
+        if name == "Sm":
             words.spaced = "off" not in given
             words.glued = False
-        elif name == "Ta":
-            words.add("\t", glue=True, glued=True)
-            self.plain(given, words)
-        elif name == "Xr" and len(given) > 1 and given[1] not in _CLOSES:
-            self.plain([f"{given[0]}({given[1]})", *given[2:]], words)
-        else:
-            self._name(name, given, words)
+            return
+        glue = name != "Nd"
+        words.add({"Ap": "'", "Ta": "\t", "Nd": "—"}.get(name, ""), glue=glue, glued=glue)
+        self.plain(given, words)
 
-    def _name(self, name: str, given: Sequence[str], words: Words) -> None:
-        if name == "Nd":
-            words.add("—")
-            self.plain(given, words)
-        elif name == "Lk" and len(given) > 1:
+    def _address(self, name: str, given: Sequence[str], words: Words) -> None:
+        """Write a link with its text before it, a header file, or a standard."""
+        if name == "Lk" and len(given) > 1:
             self.plain([*given[1:], f"<{given[0]}>"], words)
         elif name == "In" and given:
             self.plain([f"#include <{given[0]}>" if self.in_synopsis else f"<{given[0]}>", *given[1:]], words)
-        elif name in _SYSTEMS:
-            self._system(name, given, words)
-        elif name in _SENTENCES:
-            subjects = [self.visible(one) for one in given if one != "-std"] or [self.name]
-            words.add(_SENTENCES[name].format(", ".join(subjects)))
-        elif name in {"Rs", "Re"}:
+        else:
+            self.plain([one.removeprefix("-") if name == "St" else one for one in given], words)
+
+    def _sentence(self, name: str, given: Sequence[str], words: Words) -> None:
+        subjects = [self._visible(one) for one in given if one != "-std"] or [self.name]
+        words.add(_SENTENCES[name].format(", ".join(subjects)))
+
+    def _field(self, name: str, given: Sequence[str], words: Words) -> None:
+        """Write a field of a reference to a book, with a comma before it unless it is the first; at the end a full stop."""
+        if name in {"Rs", "Re"}:
             self._references = 0 if name == "Rs" else -1
             words.add("." if name == "Re" else "", glue=True)
-        elif name.startswith("%"):
-            words.add("," if self._references > 0 else "", glue=True)
-            self._references += self._references >= 0
-            self.plain(given, words)
-        elif name not in {"Bk", "Ek", "Db", "Hf", "Os", "Es"} and given[:1] not in (["-nosplit"], ["-split"]):
-            self.plain([one.removeprefix("-") if name == "St" else one for one in given], words)
+            return
+        words.add("," if self._references > 0 else "", glue=True)
+        self._references += self._references >= 0
+        self.plain(given, words)
 
     def _function(self, name: str, given: Sequence[str], words: Words) -> None:
         """`.Fn name argument ...`, or `.Fo name`, `.Fa argument` and `.Fc`: a function with its arguments in brackets."""
         if name == "Fn" and given:
-            end = next((place for place, token in enumerate(given) if token in _CLOSES), len(given))
-            words.add(f"{self.visible(given[0])}({', '.join(map(self.visible, given[1:end]))})")
+            end = next((place for place, one in enumerate(given) if one in _CLOSES), len(given))
+            words.add(f"{self._visible(given[0])}({', '.join(map(self._visible, given[1:end]))})")
             self.plain(given[end:], words)
         elif name == "Fo":
-            words.add(f"{self.visible(' '.join(given))}(", glued=True)
+            words.add(f"{self._visible(' '.join(given))}(", glued=True)
             self._parameters = 0
         elif name == "Fc":
             words.add(")", glue=True)
@@ -193,12 +246,12 @@ class Mdoc:
         else:
             for one in given:
                 words.add("," if self._parameters else "", glue=True, glued=not self._parameters)
-                words.add(self.visible(one))
+                words.add(self._visible(one))
                 self._parameters += 1
 
     def _system(self, name: str, given: Sequence[str], words: Words) -> None:
-        end = next((place for place, token in enumerate(given) if token in _CLOSES), len(given))
-        version = [self.visible(one) for one in given[:end]]
+        end = next((place for place, one in enumerate(given) if one in _CLOSES), len(given))
+        version = [self._visible(one) for one in given[:end]]
         if name == "Bx" and version:
             words.add(f"{version[0]}BSD{'-' if version[1:] else ''}{' '.join(version[1:])}")
         else:

@@ -32,8 +32,16 @@ class MdocLists:
         self._is_row = False
         self._is_header = False
         self.handlers: dict[str, Callable[[Line], Iterator[Piece]]] = {
-            **{"Bl": self._begin, "It": self._item, "El": self._end, "Bd": self._display, "Ed": self._end_display},
-            **{"Pp": self._gap, "Lp": self._gap, "Dl": self._line, "D1": self._line, "Xc": self._end_tag},
+            "Bl": self._begin,
+            "It": self._item,
+            "El": self._end,
+            "Bd": self._display,
+            "Ed": self._end_display,
+            "Pp": self._gap,
+            "Lp": self._gap,
+            "Dl": self._line,
+            "D1": self._line,
+            "Xc": self._end_tag,
         }
 
     def reset(self) -> None:
@@ -76,25 +84,25 @@ class MdocLists:
     def _item(self, line: Line) -> Iterator[Piece]:
         """Begin an item with its tag, or a row of a table with its cells."""
         yield from self._flush()
-        tokens, page = arguments(line.rest), self._page
+        parts, page = arguments(line.rest), self._page
         if self._open and self._open[-1].kind == "-column":
-            tokens = arguments(line.rest.replace("\t", " Ta "))
-            starts = [tokens[0], *(after for token, after in pairwise(tokens) if token == "Ta")] if tokens else []
+            parts = arguments(line.rest.replace("\t", " Ta "))
+            starts = [parts[0], *(after for part, after in pairwise(parts) if part == "Ta")] if parts else []
             self._is_row, page.place = True, f"line {line.number}"
             self._is_header = len(starts) > 1 and all(one in _EMPHASIS for one in starts)
-            page.mdoc.write(["No", *tokens], page.words)
+            page.mdoc.write(["No", *parts], page.words)
             return
         yield from page.close(page.bases[-1])
         if not page.lists.depth:
             page.begin_list()
         page.lists.item()
-        if tokens and not (self._open and self._open[-1].kind in _UNTAGGED):
+        if parts and not (self._open and self._open[-1].kind in _UNTAGGED):
             page.place = f"line {line.number}"
-            page.mdoc.write(["No", *tokens], page.words)
+            page.mdoc.write(["No", *parts], page.words)
             page.expected = LONG_TAG
-            if "Xo" not in tokens or "Xc" in tokens:
+            if "Xo" not in parts or "Xc" in parts:
                 yield from page.flush()
-        elif tokens:
+        elif parts:
             yield from page.write(replace(line, macro="No"))
 
     def _end_tag(self, line: Line) -> Iterator[Piece]:

@@ -7,11 +7,11 @@ typesetters, the typesetter's branch is read, because there lists are written as
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from hoptrail.documents.decoding import Unreadable
+from hoptrail.documents.glyphs import glyph_of
 
 _COMMENT = re.compile(r'(?<!\\)((?:\\\\)*)\\["#].*')
 _REQUEST = re.compile(r"[.'][ \t]*(?P<name>[^ \t\\]*)[ \t]*(?P<rest>.*)", re.DOTALL)
@@ -22,10 +22,10 @@ _OPENS_BLOCK = re.compile(r"\\[{}]")
 _CONDITION = re.compile(
     r"""[ \t]*(?P<negated>!*)(?:(?P<mode>[ntoev](?=[ \t\\.]|$))|(?P<exists>[drcmFS])[ \t]*(?=\S)[^ \t]+"""
     r"""|(?P<quote>['"])(?P<one>(?:(?!(?P=quote)).){0,200})(?P=quote)(?P<other>(?:(?!(?P=quote)).){0,200})(?P=quote)"""
-    r"""|(?P<number>(?:\\n?[*]?(?:\(..|\[[^\]]{0,100}\]|[^{}])|[^ \t\\])+))?[ \t]*""",
+    r"""|(?P<number>(?:\\n?[*]?(?:\(..|\[[^\]]{0,100}\]|[^{}])|[^ \t\\]){1,500}))?[ \t]*""",
     re.DOTALL,
 )
-_COMPARED = re.compile(r"\(?(?P<one>-?\d+)(?:(?P<sign>[<>=]=?)(?P<other>-?\d+))?\)?")
+_COMPARED = re.compile(r"\(?(?P<one>-?\d{1,9})(?:(?P<sign>[<>=]=?)(?P<other>-?\d{1,9}))?\)?")
 _NAME = r"(?:\[(?P<{0}_long>[^\]\n]{{0,100}})\]|\((?P<{0}_two>..)|(?P<{0}_one>.))"
 _ESCAPE = re.compile(
     r"\\(?:"
@@ -40,22 +40,19 @@ _SIGNS = {"e": "\\", "\\": "\\", "t": "\t", "0": " ", "~": " ", **dict.fromkeys(
 _LONGEST_STRING = 1000
 """Characters of a string that a page may define: a string may contain others, and its length double with each line."""
 
-_NAMED = (
-    r"bu • co © rg ® tm ™ em — en – hy - mi − pl + mu × di ÷ +- ± -+ ∓ eq = == ≡ != ≠ <= ≤ >= ≥ ~~ ≈ ~= ≅ ap ∼ |= ≃ cq ’ oq ‘ aq ' "
-    r'dq " '
-    r"lq “ rq ” Fo « Fc » fo ‹ fc › Bq „ bq ‚ ga ` aa ´ ha ^ ti ~ rs \ sl / ul _ ru _ br │ bv │ ba | or | bb ¦ sh # at @ Do $ ct ¢ Po £ "
-    r"Ye ¥ Cs ¤ Eu € eu € Fn ƒ lB [ rB ] lC { rC } la ⟨ ra ⟩ <- ← -> → <> ↔ ua ↑ da ↓ va ↕ lA ⇐ rA ⇒ hA ⇔ uA ⇑ dA ⇓ de ° sc § ps ¶ "
-    r"dg † dd ‡ ci ○ sq □ bx ▪ lh ☜ rh ☞ OK ✓ CR ↵ if ∞ in ∞ pd ∂ gr ∇ is ∫ sum ∑ product ∏ sr √ mo ∈ nm ∉ sb ⊂ nb ⊄ sp ⊃ ib ⊆ ip ⊇ "
-    r"ca ∩ cu ∪ fa ∀ te ∃ AN ∧ OR ∨ no ¬ tno ¬ 12 ½ 14 ¼ 34 ¾ S1 ¹ S2 ² S3 ³ Of ª Om º md ⋅ pc · ** ∗ fm ′ sd ″ mc µ pp ⊥ es ∅ tf ∴ 3d ∴ "
-    r"pt ∝ c+ ⊕ c* ⊗ %0 ‰ r! ¡ r? ¿ ss ß AE Æ ae æ OE Œ oe œ /O Ø /o ø -D Ð Sd ð TP Þ Tp þ /L Ł /l ł .i ı .j ȷ ff ff fi fi fl fl Fi ffi "
-    r"Fl ffl IJ Ĳ ij ĳ rn ‾ radicalex ‾ lf ⌊ rf ⌋ lc ⌈ rc ⌉ f/ ⁄ CL ♣ SP ♠ HE ♥ DI ♦ lz ◊ a- ¯ a. ˙ a^ ^ a~ ~ ac ¸ ad ¨ ah ˇ ao ˚ ab ˘ ho ˛ "
-    r"*A Α *B Β *G Γ *D Δ *E Ε *Z Ζ *Y Η *H Θ *I Ι *K Κ *L Λ *M Μ *N Ν *C Ξ *O Ο *P Π *R Ρ *S Σ *T Τ *U Υ *F Φ *X Χ *Q Ψ *W Ω *a α *b β "
-    r"*g γ *d δ *e ε *z ζ *y η *h θ *i ι *k κ *l λ *m μ *n ν *c ξ *o ο *p π *r ρ *s σ *t τ *u υ *f ϕ *x χ *q ψ *w ω +h ϑ +f φ ts ς"
-).split()
-_GLYPHS = dict(zip(_NAMED[::2], _NAMED[1::2], strict=True))
-"""Characters by their names of groff_char(7); letters with accents are composed."""
-_ACCENTS = dict(zip("'`^:~,ovc", "\u0301\u0300\u0302\u0308\u0303\u0327\u030a\u030c\u0327", strict=True))
-_STRINGS = {"lq": "“", "rq": "”", "R": "®", "Tm": "™", "Lq": "“", "Rq": "”", "Aq": "'", "Le": "≤", "Ge": "≥", "Lt": "<", "Gt": ">"}
+_STRINGS = {
+    "lq": "“",
+    "rq": "”",
+    "R": "®",
+    "Tm": "™",
+    "Lq": "“",
+    "Rq": "”",
+    "Aq": "'",
+    "Le": "≤",
+    "Ge": "≥",
+    "Lt": "<",
+    "Gt": ">",
+}
 _STRINGS |= {"Ne": "≠", "Pm": "±", "If": "∞", "Pi": "π", "Na": "NaN", "Ba": "|", "Am": "&", "q": '"'}
 
 
@@ -149,20 +146,6 @@ class Roff:
             return _drawn(found["drawing"], found["drawn"])
         other = found["other"]
         return "" if other is None else _SIGNS.get(other, other)
-
-
-def glyph_of(name: str) -> str:
-    """The character with a name of groff_char(7); U+FFFD if there is none."""
-    if name in _GLYPHS:
-        return _GLYPHS[name]
-    if re.fullmatch(r"u[0-9A-F]{4,6}(?:_[0-9A-F]{4,6}){0,4}", name):
-        codes = [int(code, 16) for code in name[1:].split("_")]
-        return unicodedata.normalize("NFC", "".join(chr(code) for code in codes if code <= 0x10FFFF))
-    if re.fullmatch(r"char\d{1,3}", name):
-        return chr(int(name[4:]))
-    if len(name) == 2 and name[0] in _ACCENTS and name[1].isalpha():
-        return unicodedata.normalize("NFC", name[1] + _ACCENTS[name[0]])
-    return name if len(name) == 1 else "\N{REPLACEMENT CHARACTER}"
 
 
 def arguments(rest: str) -> list[str]:

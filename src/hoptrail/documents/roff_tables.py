@@ -14,6 +14,7 @@ from hoptrail.types import BlockKind
 _TAB = re.compile(r"tab[ \t]*\((?P<tab>.)\)", re.IGNORECASE)
 _RULES = frozenset(("", "_", "=", "\\_"))
 _EMPHASISED = re.compile(r"[cC]|[bB]|[fF]\(?B")
+_KEY = re.compile(r"[lrcnaLRCNA][^lrcnasLRCNAS]*")
 _BOLD = ("\\fB", "\\f(", "\\fI", "\\f[")
 
 
@@ -33,7 +34,7 @@ class _Row:
 
 def read_table(lines: list[Line], inline: Callable[[Line], str]) -> Iterator[Piece]:
     """Yield the rows. `inline` writes a line without macros and escapes. The first row is a header if the format centres it or
-    sets it in bold unlike the others, if it is the only one with all cells in bold, or if it is the only one above a rule.
+    sets it in bold unlike the others, if all its cells are in bold, or if only it has a rule below.
     """
     formats, rows = _parts(lines, inline)
     heads = bool(rows) and len(rows) > 1 and (_heads_by_format(formats) or _heads_by_use(rows))
@@ -50,9 +51,12 @@ def read_table(lines: list[Line], inline: Callable[[Line], str]) -> Iterator[Pie
 
 
 def _heads_by_format(formats: list[str]) -> bool:
-    """Whether the format of the first row differs from the next, and is centred or bold in every column."""
-    keys = [[key for key in re.findall(r"[lrcnaLRCNA][^lrcnasLRCNAS]*", one)] for one in formats[:2]]
-    return len(keys) == 2 and bool(keys[0]) and all(map(_EMPHASISED.search, keys[0])) and keys[0] != keys[1]
+    """Whether the first row has a rule below it, or a format of its own that is centred or bold in every column."""
+    keys = [_KEY.findall(one) for one in formats[:2]]
+    is_ruled = len(formats) > 2 and formats[1] != "" and not formats[1].strip("_= ")
+    return is_ruled or (
+        len(keys) == 2 and keys[0] != keys[1] and bool(keys[0]) and all(map(_EMPHASISED.search, keys[0]))
+    )
 
 
 def _heads_by_use(rows: list[_Row]) -> bool:

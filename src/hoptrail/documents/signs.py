@@ -6,8 +6,8 @@ import re
 
 _BEGINNING = 65536
 """Bytes that hold the title of a manual page: before it may stand a licence and definitions of macros."""
-_COMMENT = re.compile(rb"""[ \t]*(?:[.'][ \t]*(?:\\?["#'].*)?|'''.*|\\["#].*)?\Z""", re.DOTALL)
-_TITLE = re.compile(rb"""[.'][ \t]*(?:TH[ \t]+["\w]|Dd[ \t]|Dt[ \t]+["\w])""")
+_COMMENT = re.compile(rb"""(?:[ \t]|\\t)*(?:[.'][ \t]*(?:\\?["#'].*)?|'''.*|\\["#].*)?\Z""", re.DOTALL)
+_TITLE = re.compile(rb"""[.'][ \t]*(?:TH[ \t]+["\w@\\]|Dd[ \t]|Dt[ \t]+["\w])""")
 _REFERENCE = re.compile(rb"\.so[ \t]+\S+[ \t]*\Z")
 _NODE = re.compile(rb"(?:\A|\n)\x1f\n(?:File: [^\n]{1,500}Node: |Indirect:)")
 _PRODUCED = re.compile(rb"[^\n]{0,1000}produced by (?:makeinfo|texi2any|GNU Texinfo)")
