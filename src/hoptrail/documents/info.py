@@ -18,8 +18,9 @@ from hoptrail.documents.markup import unwrapped
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
-_MARKED = re.compile(rb"\0\x08\[(?P<what>\w{1,20})(?P<attributes>(?:[^\0]|\0(?!\x08\])){0,20000})\0\x08\]")
-_SHOWN = re.compile(rb'(?:text|alt)="(?P<shown>(?:[^"\\]|\\.){0,20000})"', re.DOTALL)
+_OPENS, _CLOSES = b"\0\x08[", b"\0\x08]"
+"""What encloses the mark of an index, a picture or the like."""
+_SHOWN = re.compile(rb'(?:text|alt)="(?P<shown>(?:[^"\\]|\\.){0,5000})"', re.DOTALL)
 _INDEX = b"\x0e"
 """Stands for the mark of an index until the node that contains it is left out."""
 _TAGS = re.compile(rb"\n[\x1f\x0c]\nTag Table:")
@@ -175,7 +176,8 @@ def _tags(lines: list[str]) -> int:
     """How many lines at the start are tags: they have the same indentation, and the lines below them more."""
     first = _indent(lines[0])
     tags = next((at for at, line in enumerate(lines) if _indent(line) != first), 0)
-    return tags if tags and all(_indent(line) >= first + _STEP for line in lines[tags:]) else 0
+    step = _STEP - lines[0].startswith(" -- ")
+    return tags if tags and all(_indent(line) >= first + step for line in lines[tags:]) else 0
 
 
 def _joined(lines: list[str]) -> str:
@@ -184,12 +186,21 @@ def _joined(lines: list[str]) -> str:
     return _REFERENCE.sub(lambda match: ("See " if match["note"] == "Note" else "") + match["text"], text)
 
 
-def _shown(match: re.Match[bytes]) -> bytes:
-    """What a mark shows: the text of a picture."""
-    if match["what"] == b"index":
-        return _INDEX
-    shown = _SHOWN.search(match["attributes"]) if match["what"] == b"image" else None
-    return shown["shown"].replace(b'\\"', b'"') if shown is not None else b""
+def _without_marks(data: bytes) -> bytes:
+    """The bytes with what each mark shows, which is the text of a picture."""
+    first, *marked = data.split(_OPENS)
+    parts = [first]
+    for part in marked:
+        mark, end, after = part.partition(_CLOSES)
+        shown = _SHOWN.search(mark) if mark.startswith(b"image") else None
+        if not end:
+            parts.append(mark)
+        elif mark.startswith(b"index"):
+            parts.append(_INDEX)
+        elif shown is not None:
+            parts.append(shown["shown"].replace(b'\\"', b'"'))
+        parts.append(after)
+    return b"".join(parts)
 
 
 def parse_info(data: bytes, limits: ReadingLimits) -> Parsed:
@@ -198,7 +209,7 @@ def parse_info(data: bytes, limits: ReadingLimits) -> Parsed:
     """
     coding = _CODING.search(data, max(0, len(data) - 500))
     tags = _TAGS.search(data)
-    text = _MARKED.sub(_shown, data[: tags.start()] if tags is not None else data).replace(b"\x1f", b"\x0c")
+    text = _without_marks(data[: tags.start()] if tags is not None else data).replace(b"\x1f", b"\x0c")
     decoded = decode(text, coding[1].decode() if coding is not None else None)
     reader = _Reader()
     pieces = list(reader.read(decoded.text))

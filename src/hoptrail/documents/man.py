@@ -157,7 +157,7 @@ class _Reader:
         self.page.code = [] if line.macro in {"nf", "EX", "Vb", "CS"} else None
 
     def _new_line(self, line: Line) -> Iterator[Piece]:
-        if self.page.code is None and not self.page.expected:
+        if self.page.code is None and not self.page.expected and line.macro != "OP":
             self.page.words.break_line()
         if line.macro in {"SY", "OP"}:
             shown = " ".join(self.page.shown(line))
