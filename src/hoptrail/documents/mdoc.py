@@ -40,7 +40,7 @@ _CALLED = MACROS - _AT_START
 _BREAKING = word_set("Nm In Ft Fd Cd Vt")
 """Macros that begin a new line in a synopsis."""
 _CLOSES, _OPENS = frozenset(".,:;)]?!"), frozenset("([")
-_TABS = re.compile(r"[ ]*\t[\t ]*")
+_TABS = re.compile(r"\t[\t ]*")
 _SYSTEMS = {
     "Ux": "UNIX",
     "Bsx": "BSD/OS",
