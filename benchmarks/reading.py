@@ -297,7 +297,8 @@ def outcomes_in(folder: Path, ending: str, made: Sequence[bytes], whole: bytes, 
         else:
             read += isinstance(item, Document) and item.text == text
         start = time.perf_counter()
-    outcomes += ["refused" for name in findings.left_out if "-mutated" in name]  # a format without endings: not recognised
+    # A damaged file of a format without endings may not be recognised, and is left out.
+    outcomes += ["refused" for name in findings.left_out if "-mutated" in name]
     return outcomes + ["lost"] * (len(made) - read), max(waits)
 
 
