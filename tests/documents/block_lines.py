@@ -23,16 +23,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hoptrail.documents.blocks import Parsed
-from hoptrail.documents.forms import form_of, parser_of
+from hoptrail.documents.forms import Form, form_of, parser_of, true_form
 from hoptrail.documents.limits import DEFAULT_LIMITS
 from hoptrail.types import Block, BlockKind
 
 
+def form_at(path: Path) -> Form:
+    """The format of a file by its ending, else by its content."""
+    form = form_of(path) or true_form(None, path.read_bytes())
+    assert form is not None, f"{path} has no known ending, and no content that is recognised"
+    return form
+
+
 def parse(path: Path) -> Parsed:
-    """Parse a file by the parser for its ending."""
-    form = form_of(path)
-    assert form is not None, f"{path} has no known ending"
-    return parser_of(form.name)(path.read_bytes(), DEFAULT_LIMITS)
+    """Parse a file by the parser for its format."""
+    return parser_of(form_at(path).name)(path.read_bytes(), DEFAULT_LIMITS)
 
 
 def block_lines(parsed: Parsed) -> str:

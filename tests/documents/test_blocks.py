@@ -10,18 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from documents.block_lines import block_lines, parse
+from documents.block_lines import block_lines, form_at, parse
 from hoptrail.documents.blocks import Parsed, ends_within, pack, unpack
-from hoptrail.documents.forms import FORMS, Form, form_of
+from hoptrail.documents.forms import FORMS, Form
 from hoptrail.text.sentences import LONGEST_SENTENCE
 from hoptrail.types import BlockKind
 
-FILES = sorted(path for path in (Path(__file__).parent / "blocks").rglob("*") if form_of(path) is not None)
+FILES = sorted(path for path in (Path(__file__).parent / "blocks").glob("*/*") if path.suffix != ".blocks")
 
 MARKS = {
     "markdown": r"^#{1,6} |\*\*|\]\(|^\||^>|```|^[-*+] |<(?:br|b|i|p|kbd|/\w+)\b|&(?:amp|lt|nbsp);|^---$",
     "html": r"</?(?:p|div|span|a|b|i|em|strong|td|tr|li|br|h[1-6])\b[^>]*>|&(?:amp|lt|gt|nbsp|quot);",
     "rst": r"``|\*\*|`_|\w_\b(?!\w)|^\.\. |::$|:\w+:`|^[=-]{4,}$",
+    "man": r"^[.'][A-Za-z]{1,3} |\\(?:f[BIRP(]|[-&(|*])|\b(?:Fl|Ar|Ns|Xo|Xc|Oo|Oc) ",
+    "info": r"[\x00-\x08\x0c\x0e\x1f]|^[*=.-]{3,}$|\*[Nn]ote |^\* Menu|^File: |Tag Table",
     "org": r"^\*+ |\[\[|#\+|^\s*:\w+:|(?<!\w)[=*/]\w+[=*/](?!\w)|[<\[]\d{4}-",
 }
 MARKS |= {"ipynb": MARKS["markdown"], "epub": MARKS["html"]}
@@ -44,9 +46,7 @@ def parsed_once(path: Path) -> Parsed:
 
 
 def form_name(path: Path) -> str:
-    form = form_of(path)
-    assert form is not None
-    return form.name
+    return form_at(path).name
 
 
 @every_file

@@ -13,7 +13,7 @@ def repeated(piece: str, times: int) -> bytes:
     return f"# a{piece * 2 * times}b\n\nc{piece * times}d\n\n- e{piece * times}f".encode()
 
 
-@pytest.mark.parametrize("form", ["markdown", "html", "rst", "org"])
+@pytest.mark.parametrize("form", ["markdown", "html", "rst", "org", "man", "info"])
 @pytest.mark.parametrize("piece", [" ", "\t", "x ", "\n", "{:", "a: b\n", "|a", "<"])
 def test_c1_work_is_linear_whatever_the_text(form: str, piece: str) -> None:
     parse = parser_of(form)
@@ -25,7 +25,7 @@ def test_c1_work_is_linear_whatever_the_text(form: str, piece: str) -> None:
     assert work(1600) < 9 * work(200), "eight times as much, not sixty-four times"
 
 
-@pytest.mark.parametrize("form", ["markdown", "html", "rst", "org"])
+@pytest.mark.parametrize("form", ["markdown", "html", "rst", "org", "man", "info"])
 @pytest.mark.parametrize("piece", [" ", "\t", "x ", "{:", "|a", "<"])
 def test_c1_no_pattern_takes_quadratic_time(form: str, piece: str) -> None:
     times = 20_000 if form == "markdown" else 100_000

@@ -12,16 +12,18 @@ from pathlib import Path
 
 from hoptrail.documents.blocks import Parsed
 from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.signs import is_info, is_manual_page
 
 Parser = Callable[[bytes, ReadingLimits], Parsed]
 
-TEXT, PDF, JSON, JSONL = "text", "pdf", "json", "jsonl"
+TEXT, PDF, JSON, JSONL, MAN, INFO = "text", "pdf", "json", "jsonl", "man", "info"
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
     """A file format. `parser` is `module:function` within this package, imported by the parsing process; JSONL has none, because
-    a file gives many documents. `packed` files are archives or binary, and may be larger than text.
+    a file gives many documents. `packed` files are archives or binary, and may be larger than text. Files of a format without
+    endings are recognised by their content: names such as `report.1` say nothing.
     """
 
     name: str
@@ -36,6 +38,8 @@ FORMS = (
     Form("html", (".html", ".htm", ".xhtml"), "html:parse_html"),
     Form("rst", (".rst", ".rest"), "rst:parse_rst"),
     Form("org", (".org",), "org:parse_org"),
+    Form(MAN, (), "man:parse_man"),
+    Form(INFO, (), "info:parse_info"),
     Form("ipynb", (".ipynb",), "ipynb:parse_ipynb"),
     Form("epub", (".epub",), "epub:parse_epub", packed=True),
     Form(PDF, (".pdf",), "pdf.parser:parse_pdf", packed=True),
@@ -78,6 +82,10 @@ def true_form(form: Form | None, data: bytes) -> Form | None:
             *((b"ppt/presentation.xml", "pptx"), (b"xl/workbook.xml", "xlsx")),
         )
         return next((BY_NAME[name] for member, name in inside if member in data and name in BY_NAME), form)
+    if (form is None or form.name == TEXT) and is_manual_page(data):
+        return BY_NAME[MAN]
+    if (form is None or form.name == TEXT) and is_info(data):
+        return BY_NAME[INFO]
     return form
 
 

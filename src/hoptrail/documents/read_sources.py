@@ -147,7 +147,7 @@ def _from_file(file: FileContent, parsing: Parsing, limits: ReadingLimits, first
     form = true_form(BY_NAME[file.form], data) or BY_NAME[file.form]
     is_text = form.name == TEXT
     parsed = parse_plain(data, limits) if is_text else parsing.parse(form.name, data, first_try=first_try)
-    if form.name != file.form:
+    if form.name != file.form and form.endings:
         note = f"named {path.suffix or 'without an ending'}, read as {form.name.upper()} by its content"
         parsed = replace(parsed, notes=(note, *parsed.notes))
     if form.name != PDF:  # the PDF parser notes doubts page by page

@@ -1,0 +1,206 @@
+"""Parses manual pages: those of man(7), of mdoc(7), and those that pod2man, DocBook and AsciiDoc write.
+
+An option and its description become one list item (`-v, --verbose: Say more.`), examples become code, and tables rows. The title
+is the name with the section, as in `crontab(5)`. Comments, fonts, index entries and drawings are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.decoding import decode
+from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.man_page import TAG, Page
+from hoptrail.documents.mdoc_lists import MdocLists
+from hoptrail.documents.roff import Line
+from hoptrail.documents.roff_tables import read_table
+from hoptrail.text.dates import find_date
+from hoptrail.text.lexicon import word_set
+from hoptrail.types import BlockKind
+
+_CODING = re.compile(rb"[^\n]{0,200}coding:[ \t]*([\w-]{1,40})")
+_NAMES_END = re.compile(r" +(?:-{1,2}|—|–|−) +")
+_LONGEST_TAG = 200
+_SKIPPED = word_set(
+    "ad AT aln als am as bd bp box brp cc c2 cf ch chop color cp cs cu da DA DT defcolor di dt ec el em eo ev evc ex fam fc "
+    "fcolor fl fp ft fchar char gcolor hc hcode hla hlm hpf hpfa hw hy hym hys IX it itc kern lc lf lg linetabs LINKSTYLE "
+    "ll ls lt mc mk mso na ne nh nm nn nop nr ns nroff nx os output pc PD pl pm pn po ps pso psbb ptr rchar rd rfschar rj "
+    "rm rn rnn rr rs rt schar shc shift sizes ss special stringdown stringup sty sv sy ta tc tkf tl tm tm1 tmc tr trf trin "
+    "trnt troff UC uf ul unformat vpt vs warn warnscale wh while writec writem EQ EN PU"
+)
+"""Requests without text, and macros for the index and the layout."""
+
+
+class _Reader:
+    """Reads the lines of a page."""
+
+    def __init__(self) -> None:
+        self.page = Page()
+        self.date = ""
+        self.refers_to = ""
+        self._name, self._section = "", ""
+        self._lists = MdocLists(self.page)
+        self._link = ""
+        handlers: tuple[tuple[str, Callable[[Line], Iterator[Piece]]], ...] = (
+            ("TH Dt Dd", self._head),
+            ("SH SS Sh Ss", self._heading),
+            ("PP P LP", self._paragraph),
+            ("sp Sp YS", self._gap),
+            ("TP TQ", self._tagged),
+            ("IP", self._indented),
+            ("HP", self._hanging),
+            ("RS RE", self._indent),
+            ("nf fi EX EE Vb Ve CS CE", self._example),
+            ("br ti in ce SY OP", self._new_line),
+            ("UR MT UE ME MR URL MTO", self._reference),
+            ("so", self._refer),
+        )
+        self._handlers = {
+            macro: handle for macros, handle in handlers for macro in macros.split()
+        } | self._lists.handlers
+
+    def read(self, text: str) -> Iterator[Piece]:
+        """Yield the pieces of a page in order."""
+        lines = self.page.roff.lines(text)
+        for line in lines:
+            if line.macro == "TS":
+                yield from self.page.flush()
+                yield from read_table(_until("TE", lines), self.page.inline)
+            elif line.macro == "PS":
+                _until("PE", lines)
+            elif line.macro in self._handlers:
+                yield from self._handlers[line.macro](line)
+            elif line.macro or line.rest.strip():
+                if line.macro not in _SKIPPED:
+                    yield from self.page.write(line)
+            else:
+                yield from self._gap(line)
+        yield from self.page.close(0)
+
+    def title(self) -> str:
+        """The name with the section, in the case in which the page's first section has it."""
+        names = _NAMES_END.split(self.page.summary, maxsplit=1)[0].replace(",", " ").split()
+        name = next((one for one in names if one.lower() == self._name.lower()), self._name)
+        return f"{name}({self._section})" if name and self._section else name
+
+    def _head(self, line: Line) -> Iterator[Piece]:
+        """Note name, section and date; the rest becomes a row."""
+        given = [" ".join(one.split()) for one in self.page.shown(line)]
+        if line.macro == "Dd":
+            self.date = find_date(" ".join(given))
+            return
+        self._name, self._section, date, *others = [*given, "", "", ""][: max(3, len(given))]
+        if line.macro == "TH":
+            self.date = find_date(date)
+            cells = tuple((label, one) for label, one in zip(("Source", "Manual"), others, strict=False) if one)
+            yield Piece(BlockKind.ROW, cells=cells, place=f"line {line.number}", labelled=True)
+
+    def _heading(self, line: Line) -> Iterator[Piece]:
+        level = 1 if line.macro in {"SH", "Sh"} else 2
+        self._lists.reset()
+        yield from self.page.heading(self.page.inline(Line(0, "B", line.rest)), level, f"line {line.number}")
+
+    def _paragraph(self, _line: Line) -> Iterator[Piece]:
+        if self.page.code is not None:
+            yield from self._gap(_line)
+            return
+        yield from self.page.close(self.page.bases[-1])
+        self.page.lines = 0
+
+    def _gap(self, _line: Line) -> Iterator[Piece]:
+        """End the paragraph, but not its item; within an example, leave a line blank."""
+        if self.page.code is None:
+            yield from self.page.flush()
+        elif self.page.code:
+            self.page.code.append("")
+
+    def _tagged(self, _line: Line) -> Iterator[Piece]:
+        """Begin an item whose tag is the next line, or add a tag."""
+        if _line.macro == "TP" or not self.page.lists.depth:
+            yield from self.page.item()
+        self.page.expected = TAG
+
+    def _indented(self, line: Line) -> Iterator[Piece]:
+        """Begin an item whose tag is an argument, or a hanging paragraph before it; without a tag, continue the item."""
+        tag = " ".join((self.page.shown(line) or [""])[0].split())
+        if tag:
+            yield from self.page.item(tag, f"line {line.number}")
+            return
+        if self.page.is_hanging and self.page.words:
+            yield from self.page.item(self.page.words.take(), self.page.place)
+        yield from self.page.flush()
+
+    def _hanging(self, line: Line) -> Iterator[Piece]:
+        yield from self._paragraph(line)
+        self.page.is_hanging = True
+
+    def _indent(self, line: Line) -> Iterator[Piece]:
+        """Begin or end an indentation. A paragraph of one line before it is the tag of an item, as DocBook and AsciiDoc write."""
+        page = self.page
+        if line.macro == "RE":
+            yield from page.outdent()
+            return
+        if page.lines == 1 and page.words and page.code is None:
+            text, place = page.words.take(), page.place
+            if len(text) <= _LONGEST_TAG and not text.endswith(":"):
+                yield from page.item(text, place)
+            else:
+                page.words.add(text)
+        yield from page.flush()
+        page.indent()
+
+    def _example(self, line: Line) -> Iterator[Piece]:
+        """Begin or end an example, in which lines are kept."""
+        yield from self.page.flush()
+        self.page.code = [] if line.macro in {"nf", "EX", "Vb", "CS"} else None
+
+    def _new_line(self, line: Line) -> Iterator[Piece]:
+        if self.page.code is None and not self.page.expected and line.macro != "OP":
+            self.page.words.break_line()
+        if line.macro in {"SY", "OP"}:
+            shown = " ".join(self.page.shown(line))
+            self.page.words.add(f"[{shown}]" if line.macro == "OP" else shown)
+        yield from ()
+
+    def _reference(self, line: Line) -> Iterator[Piece]:
+        """A link, whose address is written after its text, and a reference to another page."""
+        given = [*self.page.shown(line), "", "", ""]
+        if line.macro in {"UR", "MT"}:
+            self._link = given[0]
+            return
+        text = f"<{self._link}>{given[0]}" if self._link else given[0]
+        if line.macro == "MR":
+            text = f"{given[0]}({given[1]}){given[2]}"
+        elif line.macro in {"URL", "MTO"}:
+            text = f"{given[1]} <{given[0]}>{given[2]}"
+        yield from self.page.add(text, line)
+
+    def _refer(self, line: Line) -> Iterator[Piece]:
+        self.refers_to = self.refers_to or line.rest.strip()
+        yield from ()
+
+
+def _until(macro: str, lines: Iterator[Line]) -> list[Line]:
+    """The lines before one with `macro`, which is taken as well."""
+    taken: list[Line] = []
+    for line in lines:
+        if line.macro == macro:
+            break
+        taken.append(line)
+    return taken
+
+
+def parse_man(data: bytes, limits: ReadingLimits) -> Parsed:
+    """Parse a page: title (name and section), date and blocks. A page that only refers to another has no text.
+    Raises: Unreadable: it is not text, or nested too deep.
+    """
+    coding = _CODING.match(data)
+    decoded = decode(data, coding[1].decode() if coding is not None else None)
+    reader = _Reader()
+    pieces = list(reader.read(decoded.text))
+    notes = decoded.notes
+    if reader.refers_to and not pieces:
+        notes = (*notes, f"only refers to another page ({reader.refers_to})")
+    return assemble(reader.title(), pieces, notes, limits.text, (reader.date, "man page date"))

@@ -1,0 +1,168 @@
+"""The state of a manual page that is being read: its open paragraph, example, items and indentation, which become pieces."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from hoptrail.documents.blocks import Piece
+from hoptrail.documents.decoding import Unreadable
+from hoptrail.documents.markup import Lists, Table, TableCell
+from hoptrail.documents.mdoc import MACROS, Mdoc, Words
+from hoptrail.documents.roff import Line, Roff, arguments
+from hoptrail.types import BlockKind
+
+TAG, LONG_TAG = 8, 9
+"""What the next line is instead of text, as `Page.expected`: a tag of an item, or a heading of the level 1 or 2. A long tag has
+several lines."""
+_ALTERNATING = frozenset(("BR", "RB", "IR", "RI", "BI", "IB"))
+_BULLET = re.compile(r"[-–—•·○□▪∗*o+⋅]")
+_NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z])[.)]\)?")
+_DEEPEST = 100
+
+
+@dataclass(slots=True)
+class Page:
+    """Methods that end a paragraph yield its pieces. `bases`: the number of open lists outside each open indentation."""
+
+    roff: Roff = field(default_factory=Roff)
+    lists: Lists = field(default_factory=Lists)
+    words: Words = field(default_factory=Words)
+    bases: list[int] = field(default_factory=lambda: [0])
+    code: list[str] | None = None
+    expected: int = 0
+    is_hanging: bool = False
+    """The paragraph may be the tag of the next one."""
+    lines: int | None = None
+    """Lines of a paragraph that may be the tag of an indented one; None for other paragraphs."""
+    place: str = ""
+    summary: str = ""
+    """The first paragraph: names of the page and what it is about."""
+    mdoc: Mdoc = field(init=False)
+    _goes_on: bool = False
+
+    def __post_init__(self) -> None:
+        self.mdoc = Mdoc(self.roff.visible)
+
+    def shown(self, line: Line) -> list[str]:
+        """The arguments of a line without escapes."""
+        return [self.roff.visible(one) for one in arguments(line.rest)]
+
+    def inline(self, line: Line) -> str:
+        """The text of a line, or of a macro within the text."""
+        if not line.macro:
+            return self.roff.visible(line.rest)
+        words = Words()
+        self._write_macro(line, words)
+        return words.take()
+
+    def write(self, line: Line) -> Iterator[Piece]:
+        """Add a line to the paragraph, example or tag."""
+        if not (self.words or self.code):
+            self.place = f"line {line.number}"
+        goes_on = line.rest.endswith("\\c")
+        if self.code is not None and not self.expected:
+            text = self.inline(line).rstrip()
+            if self._goes_on and self.code:
+                self.code[-1] += text
+            else:
+                self.code.append(text)
+        elif line.macro:
+            self._write_macro(line, self.words)
+        else:
+            if line.rest[0] in " \t" and not self.expected:
+                self.words.break_line()
+            text = self.roff.visible(line.rest)
+            self.words.add(text.lstrip() if goes_on else text.strip())
+        self.words.glued = self.words.glued or (goes_on and self.code is None)
+        self._goes_on = goes_on
+        self.lines = None if self.lines is None else self.lines + 1
+        if self.expected not in {0, LONG_TAG} and self.words and not goes_on:
+            yield from self.flush()
+
+    def add(self, text: str, line: Line) -> Iterator[Piece]:
+        """Add text without escapes that stands for a line."""
+        quoted = text.replace("\\", "\\\\").replace('"', '""')
+        yield from self.write(Line(line.number, "B", f'"{quoted}"'))
+
+    def _write_macro(self, line: Line, words: Words) -> None:
+        """Write a macro within the text; of an unknown one, the arguments."""
+        if line.macro in MACROS:
+            self.mdoc.write([line.macro, *arguments(line.rest)], words)
+        else:
+            words.add(("" if line.macro in _ALTERNATING else " ").join(self.shown(line)))
+
+    def flush(self) -> Iterator[Piece]:
+        """End the paragraph, and the example so far."""
+        if not self.expected:
+            yield from self._rows()
+        text, expected = self.words.take(), self.expected
+        self.expected, self.is_hanging, self.lines = 0, False, None
+        if text and expected >= TAG:
+            self.lists.term(text, self.place)
+        elif text and expected:
+            yield from self.heading(text, expected, self.place)
+        elif text:
+            self.summary = self.summary or text
+            yield self.lists.piece(BlockKind.PARAGRAPH, text, self.place)
+        if self.code:
+            code = textwrap.dedent("\n".join(self.code).expandtabs()).strip("\n")
+            self.code.clear()
+            if code:
+                yield from self.lists.waiting()
+                yield self.lists.piece(BlockKind.CODE, code, self.place)
+
+    def _rows(self) -> Iterator[Piece]:
+        """Yield the rows of a paragraph that is a table with tabs. The first is a header if the second consists of rules."""
+        rows = self.words.take_rows()
+        table, is_headed = Table(), len(rows) > 2 and not any(cell.strip("-=_") for cell in rows[1])
+        for at, row in enumerate(rows):
+            table.in_head = is_headed and at == 0
+            if at != 1 or not is_headed:
+                piece = table.row([TableCell(cell) for cell in row])
+                yield from self.lists.waiting()
+                yield replace(piece or Piece(BlockKind.PARAGRAPH, " ".join(row)), place=self.place)
+
+    def close(self, depth: int) -> Iterator[Piece]:
+        """End the paragraph and the lists within the outer `depth` ones."""
+        yield from self.flush()
+        while self.lists.depth > depth:
+            yield from self.lists.waiting()
+            self.lists.end()
+
+    def heading(self, text: str, level: int, place: str) -> Iterator[Piece]:
+        """End everything that is open, and begin a section; without a text, the next line is its heading."""
+        yield from self.close(0)
+        self.bases, self.code, self.expected = [0], None, 0 if text else level
+        if text:
+            self.mdoc.in_synopsis = text.upper() == "SYNOPSIS"
+            yield Piece(BlockKind.HEADING, text, level, place=place)
+
+    def item(self, tag: str = "", place: str = "") -> Iterator[Piece]:
+        """Begin an item, in a new list if none is open at this indentation. A bullet is left out; a number stays in the text."""
+        yield from self.close(self.bases[-1] + 1)
+        is_numbered = _NUMBER.fullmatch(tag) is not None and not _BULLET.fullmatch(tag)
+        if self.lists.depth == self.bases[-1]:
+            self.begin_list(ordered=is_numbered)
+        self.lists.item()
+        if is_numbered:
+            self.place = place
+            self.words.add(tag)
+        elif tag and not _BULLET.fullmatch(tag):
+            self.lists.term(tag, place)
+
+    def begin_list(self, *, ordered: bool = False) -> None:
+        """Begin a list. Raises: Unreadable: there are too many within each other."""
+        if self.lists.depth == _DEEPEST:
+            raise Unreadable("has lists nested too deep")
+        self.lists.begin(ordered=ordered)
+
+    def indent(self) -> None:
+        """What follows belongs to the open item, if there is one, until the indentation ends."""
+        self.bases.append(self.lists.depth)
+
+    def outdent(self) -> Iterator[Piece]:
+        """End the innermost indentation with its lists."""
+        yield from self.close(self.bases.pop() if len(self.bases) > 1 else 0)

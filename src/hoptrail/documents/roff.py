@@ -1,0 +1,208 @@
+"""Reads the language of manual pages: requests with their arguments, conditions, strings, and escapes for fonts and characters.
+
+Nothing is executed, and no other file is opened. Macros that a page defines are not expanded. Of conditions for terminals and
+typesetters, the typesetter's branch is read, because there lists are written as lists. What each macro means, `man` knows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from hoptrail.documents.decoding import Unreadable
+from hoptrail.documents.glyphs import glyph_of
+
+_COMMENT = re.compile(r'(?<!\\)((?:\\\\)*)\\["#].*')
+_REQUEST = re.compile(r"[.'][ \t]*(?P<name>[^ \t\\]*)[ \t]*(?P<rest>.*)", re.DOTALL)
+_ARGUMENT = re.compile(r'"(?P<quoted>(?:[^"\\]|\\\*\(..|\\.?|"")*)(?:"|$)|(?P<bare>(?:[^ \t\\]|\\.|\\$)+)', re.DOTALL)
+_DEFINED = frozenset(("de", "de1", "dei", "am", "ami", "am1", "ig"))
+_ENDS_DEFINITION = r"[.'][ \t]*{}(?:[ \t]|$)"
+_OPENS_BLOCK = re.compile(r"\\[{}]")
+_CONDITION = re.compile(
+    r"""[ \t]*(?P<negated>!*)(?:(?P<mode>[ntoev](?=[ \t\\.]|$))|(?P<exists>[drcmFS])[ \t]*(?=\S)[^ \t]+"""
+    r"""|(?P<quote>['"])(?P<one>(?:(?!(?P=quote)).){0,200})(?P=quote)(?P<other>(?:(?!(?P=quote)).){0,200})(?P=quote)"""
+    r"""|(?P<number>(?:\\n?[*]?(?:\(..|\[[^\]]{0,100}\]|[^{}])|[^ \t\\]){1,500}))?[ \t]*""",
+    re.DOTALL,
+)
+_COMPARED = re.compile(r"\(?(?P<one>-?\d{1,9})(?:(?P<sign>[<>=]=?)(?P<other>-?\d{1,9}))?\)?")
+_NAME = r"(?:\[(?P<{0}_long>[^\]\n]{{0,100}})\]|\((?P<{0}_two>..)|(?P<{0}_one>.))"
+_ESCAPE = re.compile(
+    r"\\(?:"
+    rf"[fFmMgkVY]{_NAME.format('dropped')}|s[+-]?(?:\([+-]?\d\d|\[[^\]\n]{{0,20}}\]|'[^'\n]{{0,20}}'|[1-3]\d|\d)"
+    rf"|\*{_NAME.format('string')}|n[+-]?{_NAME.format('number')}|\((?P<two>..)|\[(?P<long>[^\]\n]{{1,100}})\]"
+    r"|(?P<drawing>[hvwlLDxobNABHSRXZC])(?P<mark>[^\w\s\\])(?P<drawn>(?:\\w'[^']{0,100}'|(?!(?P=mark)).){0,200})(?P=mark)"
+    r"|(?P<other>.|$))",
+    re.DOTALL,
+)
+_SIGNS = {"e": "\\", "\\": "\\", "t": "\t", "0": " ", "~": " ", **dict.fromkeys("&)|^/,:%!{}durcapz?E", "")}
+"""Escapes of one character that stand for another one, or for none; all others stand for themselves."""
+_LONGEST_STRING = 1000
+"""Characters of a string that a page may define: a string may contain others, and its length double with each line."""
+
+_STRINGS = {
+    "lq": "“",
+    "rq": "”",
+    "R": "®",
+    "Tm": "™",
+    "Lq": "“",
+    "Rq": "”",
+    "Aq": "'",
+    "Le": "≤",
+    "Ge": "≥",
+    "Lt": "<",
+    "Gt": ">",
+}
+_STRINGS |= {"Ne": "≠", "Pm": "±", "If": "∞", "Pi": "π", "Na": "NaN", "Ba": "|", "Am": "&", "q": '"'}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a page: a macro with what follows it, or without a macro text. `number` counts lines of the file."""
+
+    number: int
+    macro: str
+    rest: str
+
+
+@dataclass(slots=True)
+class Roff:
+    """A page that is read line by line. Strings and numbers are those defined so far."""
+
+    strings: dict[str, str] = field(default_factory=lambda: dict(_STRINGS))
+    numbers: dict[str, int] = field(default_factory=lambda: {".g": 1})
+
+    def lines(self, text: str) -> Iterator[Line]:
+        """Yield the lines with text and macros in order, without comments, definitions and branches that do not apply."""
+        source = _joined(text)
+        branches: list[bool] = []
+        for number, written in source:
+            line = written
+            while (request := _REQUEST.fullmatch(line)) is not None:
+                name, rest = request["name"], request["rest"]
+                if name in {"if", "ie", "el", "while"}:
+                    holds, line = self._condition(name, rest, branches)
+                    if not holds:
+                        _skip_block(line, source)
+                        break
+                    line = line.removeprefix("\\{").lstrip(" \t") or "."
+                    continue
+                if name in _DEFINED:
+                    _skip_definition(name, arguments(rest), source)
+                elif name in {"ds", "ds1", "as", "as1", "nr"}:
+                    self._define(name, rest)
+                elif name:
+                    yield Line(number, name, rest.replace("\\}", ""))
+                break
+            else:
+                yield Line(number, "", line.replace("\\}", ""))
+
+    def _condition(self, name: str, rest: str, branches: list[bool]) -> tuple[bool, str]:
+        """Whether the branch applies, and what follows the condition."""
+        if name == "el":
+            return not (branches.pop() if branches else True), rest
+        match = _CONDITION.match(rest)
+        holds = match is not None and self._holds(match)
+        if name == "ie":
+            branches.append(holds)
+        return holds and name != "while", rest[match.end() :] if match is not None else rest
+
+    def _holds(self, match: re.Match[str]) -> bool:
+        if match["mode"]:
+            holds = match["mode"] in "to"
+        elif match["quote"]:
+            holds = self.visible(match["one"]) == self.visible(match["other"])
+        else:
+            compared = _COMPARED.fullmatch(self.visible(match["number"] or ""))
+            holds = compared is not None and _compare(compared)
+        return holds != (len(match["negated"]) % 2 == 1)
+
+    def _define(self, request: str, rest: str) -> None:
+        name, _, value = rest.partition(" ")
+        if request == "nr":
+            step = re.match(r"[ \t]*([+-]?)(\d{1,9})", value)
+            if step is not None:
+                size = -int(step[2]) if step[1] == "-" else int(step[2])
+                self.numbers[name] = size + (self.numbers.get(name, 0) if step[1] else 0)
+            return
+        before = self.strings.get(name, "") if request.startswith("as") else ""
+        self.strings[name] = before + self.visible(value.lstrip(" \t").removeprefix('"'))
+        if len(self.strings[name]) > _LONGEST_STRING:
+            raise Unreadable(f"defines a string of more than {_LONGEST_STRING} characters")
+
+    def visible(self, text: str) -> str:
+        """The text without escapes."""
+        return _ESCAPE.sub(self._escape, text) if "\\" in text else text
+
+    def _escape(self, match: re.Match[str]) -> str:
+        found = match.groupdict()
+        if (glyph := found["two"] or found["long"]) is not None:
+            return glyph_of(glyph)
+        if (name := found["string_long"] or found["string_two"] or found["string_one"]) is not None:
+            return self.strings.get(name, "")
+        if (name := found["number_long"] or found["number_two"] or found["number_one"]) is not None:
+            return str(self.numbers.get(name, 0))
+        if found["drawing"] is not None:
+            return _drawn(found["drawing"], found["drawn"])
+        other = found["other"]
+        return "" if other is None else _SIGNS.get(other, other)
+
+
+def arguments(rest: str) -> list[str]:
+    """The arguments of a macro, with their escapes. Quotes keep spaces together, two of them are one."""
+    found = _ARGUMENT.finditer(rest)
+    return [one["bare"] if one["bare"] is not None else one["quoted"].replace('""', '"') for one in found]
+
+
+def _joined(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines without comments, with their numbers. A backslash at the end continues a line."""
+    parts: list[str] = []
+    start = 1
+    for number, line in enumerate(text.split("\n"), 1):
+        bare = _COMMENT.sub(r"\1", line)
+        if not parts:
+            start = number
+        if bare == "" != line and not parts:
+            continue
+        if bare == line and (len(line) - len(line.rstrip("\\"))) % 2:
+            parts.append(line[:-1])
+            continue
+        yield start, "".join([*parts, bare])
+        parts = []
+    if parts:
+        yield start, "".join(parts)
+
+
+def _skip_block(line: str, source: Iterator[tuple[int, str]]) -> None:
+    """Skip the lines of a block that begins in `line`, if one does."""
+    depth = 0
+    while True:
+        depth += sum(1 if brace == "\\{" else -1 for brace in _OPENS_BLOCK.findall(line))
+        if depth <= 0 or (following := next(source, None)) is None:
+            return
+        line = following[1]
+
+
+def _skip_definition(name: str, given: list[str], source: Iterator[tuple[int, str]]) -> None:
+    end = given[0 if name == "ig" else 1] if len(given) > (name != "ig") else "."
+    ends = re.compile(_ENDS_DEFINITION.format(re.escape(end)))
+    while (following := next(source, None)) is not None and ends.match(following[1]) is None:
+        pass
+
+
+def _compare(match: re.Match[str]) -> bool:
+    one, sign, other = int(match["one"]), match["sign"], int(match["other"] or 0)
+    if not sign:
+        return one > 0
+    return (one == other and "=" in sign) or (one < other and "<" in sign) or (one > other and ">" in sign)
+
+
+def _drawn(name: str, argument: str) -> str:
+    """What a drawing leaves in the text: a space for a move to the right, characters that are set over each other."""
+    if name == "h":
+        return " " if re.match(r"\+?0*[1-9]", argument) else ""
+    if name == "N":
+        return chr(int(argument)) if re.fullmatch(r"\d{1,3}", argument) else ""
+    if name == "C":
+        return glyph_of(argument)
+    return argument if name in "oZ" else ""

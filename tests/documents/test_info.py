@@ -1,0 +1,86 @@
+"""GNU manuals in the Info format are read without what serves navigation: node headers, menus, indexes, the tag table."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from counting import steps
+from hoptrail.documents.info import parse_info
+from hoptrail.documents.limits import DEFAULT_LIMITS
+from hoptrail.documents.read_sources import Findings, read_sources
+from hoptrail.types import BlockKind, Document
+
+HEAD = "This is tide.info, produced by makeinfo.\n\n\x1f\nFile: tide.info,  Node: Top\n\nTides\n*****\n\n"
+
+
+def text_of(body: str) -> str:
+    return parse_info((HEAD + body).encode(), DEFAULT_LIMITS).text.removeprefix("Tides").strip()
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ("A *note Gates:: b.", "A Gates b."),
+        ("*Note the log: (other)Node name. b", "See the log. b"),
+        ("*Note a\nb::, c", "See a b, c"),
+        ("a * b *note c", "a * b *note c"),
+        ("Text.\n\n* Menu:\n\n* A::  b.\n   c\n\nMore\n\n* D: e.  f\n\nAfter.", "Text.\n\nAfter."),
+        ('\0\x08[image src="a.png" text="A \\"b\\""\0\x08]', 'A "b"'),
+        ("a\0\x08[broken", "abroken"),
+        ("x\n\x1f\nTag Table:\nNode: Top\x7f12\n\x1f\nEnd Tag Table\n", "x"),
+        (
+            "x\n\x1f\nFile: tide.info,  Node: Index\n\nIndex\n=====\n\n\0\x08[index\0\x08]\n* Menu:\n\n* a: b. (line 1)\n",
+            "x",
+        ),
+        ("‘-a’\n‘--all’\n     All.\n‘-b’", "‘-a’ ‘--all’ All. ‘-b’"),
+        ("‘-a’\n‘--all’\n     All.", "-a, --all: All."),
+        (" -- Function: f (x)\n     Does.", "Function: f (x): Does."),
+    ],
+)
+def test_only_what_is_read_remains(body: str, shown: str) -> None:
+    assert " ".join(text_of(body).split()) == " ".join(shown.split())
+
+
+def test_headings_are_underlined_by_four_signs() -> None:
+    signs = "".join(f"Part {sign}\n{sign * 6}\n\nText.\n\n" for sign in "*=-.")
+    blocks = parse_info((HEAD + signs).encode(), DEFAULT_LIMITS).blocks
+    assert [block.level for block in blocks if block.kind is BlockKind.HEADING] == [1, 1, 2, 3, 4]
+
+
+def test_manuals_are_recognised_by_their_content(tmp_path: Path) -> None:
+    index = "\x1f\nFile: tide.info,  Node: Index\n\nIndex\n=====\n\n\0\x08[index\0\x08]\n"
+    (tmp_path / "tide.info").write_text(f"{HEAD}Text.\n\n{index}")
+    part = "\x1f\nFile: tide.info,  Node: B\n\nB\n=\n\nSecond part.\n"
+    (tmp_path / "tide.info-2.gz").write_bytes(gzip.compress(part.encode()))
+    (tmp_path / "module.info").write_text("name = Tides\nversion = 2.1\n")
+    (tmp_path / "binary.info").write_bytes(b"\0\1\2\3" * 100)
+    findings = Findings()
+    found = {one.title: one.text for one in read_sources([tmp_path], findings=findings) if isinstance(one, Document)}
+    module = "name = Tides\nversion = 2.1\n"
+    assert found == {"module.info": module, "Tides": "Tides\n\nText.", "tide": "B\n\nSecond part."}
+    assert [Path(name).name for name in findings.left_out] == ["binary.info"]
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *(
+            "\0\x08[index",
+            '\0\x08[image text="',
+            "\x1f\n",
+            "\x1f\nFile: a, Node: b\n\nA\n=\n",
+            "* Menu:\n\n",
+            "\n* a:: b",
+        ),
+        *("*note a", "*note a: b", "\n   * a", "\na\n     b", "\n\n a", "\n.", "*", "‘"),
+    ],
+)
+def test_work_is_linear_whatever_the_text(piece: str) -> None:
+    def work(times: int) -> int:
+        return steps(lambda: parse_info((HEAD + piece * times).encode(), DEFAULT_LIMITS))
+
+    work(1)
+    assert work(800) < 9 * work(100), "eight times as much, not sixty-four times"
