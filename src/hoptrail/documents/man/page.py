@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 
 from hoptrail.documents.blocks import Piece
 from hoptrail.documents.decoding import Unreadable
+from hoptrail.documents.man.mdoc import MACROS, Mdoc, Words
+from hoptrail.documents.man.roff import Line, Roff, arguments
 from hoptrail.documents.markup import Lists, Table, TableCell
-from hoptrail.documents.mdoc import MACROS, Mdoc, Words
-from hoptrail.documents.roff import Line, Roff, arguments
 from hoptrail.types import BlockKind
 
 TAG, LONG_TAG = 8, 9

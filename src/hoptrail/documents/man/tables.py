@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from hoptrail.documents.blocks import Piece
+from hoptrail.documents.man.roff import Line
 from hoptrail.documents.markup import Table, TableCell
-from hoptrail.documents.roff import Line
 from hoptrail.types import BlockKind
 
 _TAB = re.compile(r"tab[ \t]*\((?P<tab>.)\)", re.IGNORECASE)

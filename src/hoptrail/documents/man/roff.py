@@ -1,7 +1,7 @@
 """Reads the language of manual pages: requests with their arguments, conditions, strings, and escapes for fonts and characters.
 
 Nothing is executed, and no other file is opened. Macros that a page defines are not expanded. Of conditions for terminals and
-typesetters, the typesetter's branch is read, because there lists are written as lists. What each macro means, `man` knows.
+typesetters, the typesetter's branch is read, because there lists are written as lists. `parser` interprets the macros.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from hoptrail.documents.decoding import Unreadable
-from hoptrail.documents.glyphs import glyph_of
+from hoptrail.documents.man.glyphs import glyph_of
 
 _COMMENT = re.compile(r'(?<!\\)((?:\\\\)*)\\["#].*')
 _REQUEST = re.compile(r"[.'][ \t]*(?P<name>[^ \t\\]*)[ \t]*(?P<rest>.*)", re.DOTALL)

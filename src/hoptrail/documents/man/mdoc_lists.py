@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from hoptrail.documents.blocks import Piece
-from hoptrail.documents.man_page import LONG_TAG, Page
+from hoptrail.documents.man.page import LONG_TAG, Page
+from hoptrail.documents.man.roff import Line, arguments
 from hoptrail.documents.markup import Table, TableCell
-from hoptrail.documents.roff import Line, arguments
 from hoptrail.types import BlockKind
 
 _UNTAGGED = frozenset(("-bullet", "-dash", "-hyphen", "-item", "-enum"))
