@@ -18,7 +18,7 @@ The text itself is stored unchanged. A heading is one of these lines:
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -253,8 +253,8 @@ _TOP = re.compile(r"\s*\d{1,2}\.[ \t]")
 _CHAPTER = re.compile(
     r"\s*(?P<kind>Part|Chapter|Appendix|Article|Section) (?:\d{1,3}|[IVXL]{1,7}|[A-Z])(?![\w-])", re.IGNORECASE
 )
-_CHAPTERS = ("part", "chapter", "appendix", "article", "section")
-"""In order of heading level; chapters and appendices have the same."""
+_CHAPTERS = {"part": 0, "chapter": 1, "appendix": 1, "article": 2, "section": 3}
+"""By depth."""
 _MOST_SKIPPED = 3  # by which the first part of a section number may rise, because other chapters have no sections
 _VERSION = re.compile(r"\W*(?:[\w.-]+ )?(?:version|release) v?\d[\w.~-]*", re.IGNORECASE)
 """What the lines of releases have in common may end with the number: `Version 2.1 - 4 May 2024 (security)`."""
@@ -267,7 +267,8 @@ _ITEM = re.compile(r"(?P<mark>[-*+•‣])+[ \t]")
 _FRAME = " \t*=#-:"
 RELEASE_RANK = -10
 """Rank of release headings: after all underlined ones and chapters, and before sections, which follow by depth."""
-UNDERLINED_RANK = RELEASE_RANK - len(_CHAPTERS)
+UNDERLINED_RANK = RELEASE_RANK - 4
+"""All ranks of underlined headings are lower; from here on follow those of chapters."""
 _LONGEST = 80
 _NO_HEADING = (".", ",", ";", "!")
 
@@ -369,7 +370,5 @@ def _rising(numbered: Sequence[tuple[int, _Section]]) -> dict[int, _Section]:
 def _chapters(lines: Sequence[_Line]) -> dict[int, int]:
     """The ranks of chapters and the like by the starts of their lines."""
     kinds = {start: match["kind"].lower() for start, _, line in lines if (match := _CHAPTER.match(line))}
-    several = {kind for kind in kinds.values() if list(kinds.values()).count(kind) > 1}
-    return {
-        start: _CHAPTERS.index(kind) + RELEASE_RANK - len(_CHAPTERS) for start, kind in kinds.items() if kind in several
-    }
+    number = Counter(kinds.values())
+    return {start: UNDERLINED_RANK + _CHAPTERS[kind] for start, kind in kinds.items() if number[kind] > 1}
