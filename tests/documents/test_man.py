@@ -11,7 +11,7 @@ from counting import steps
 from hoptrail.documents.blocks import Parsed
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import DEFAULT_LIMITS
-from hoptrail.documents.man.parser import parse_man
+from hoptrail.documents.man.man_parser import parse_man
 from hoptrail.documents.read_sources import Findings, read_sources
 from hoptrail.documents.signs import is_manual_page
 from hoptrail.types import BlockKind, Document

@@ -127,6 +127,20 @@ ASKED_OF_EACH = {
     ),
 }
 
+CLAIMED = {
+    "Is Ida Berg younger than Bo Marsh?": (Rule.LATER, "When was Ida Berg born?"),
+    "Is the Arden Bank younger than the Dun Bank?": (Rule.LATER, "When was the Arden Bank founded?"),
+    "Did Night Ferry come out after The Glass Hen?": (Rule.LATER, "When did Night Ferry come out?"),
+    "Was Arden founded more recently than Foss?": (Rule.LATER, "When was Arden founded?"),
+    "Was Arden founded earlier than Foss?": (Rule.EARLIER, "When was Arden founded?"),
+    "Does Lake Orrin have a greater depth than Lake Foss?": (Rule.MORE, "What is the depth of Lake Orrin?"),
+    "Did Ida Berg live longer than Bo Marsh?": (Rule.LONGER_LIFE, "When was Ida Berg born?"),
+    "Is the captain of the Gull older than the captain of the Tern?": (
+        Rule.EARLIER,
+        "Who is the captain of Gull?",
+    ),
+}
+
 NO_COMPARISONS = [
     "",
     "Which is older?",
@@ -146,6 +160,15 @@ def test_what_is_asked_of_each_side(question: str) -> None:
     assert comparison is not None
     assert comparison.by is by
     assert list(comparison.asked()) == asked
+    assert not comparison.claimed
+
+
+@pytest.mark.parametrize("question", CLAIMED)
+def test_an_order_that_is_claimed(question: str) -> None:
+    by, first = CLAIMED[question]
+    comparison = find_comparison(question)
+    assert comparison is not None
+    assert (comparison.claimed, comparison.by, comparison.asked()[0]) == (True, by, first)
 
 
 @pytest.mark.parametrize("question", NO_COMPARISONS)
@@ -164,6 +187,9 @@ def test_what_compares_nothing(question: str) -> None:
         ("Which club has more members, Arden FC or Dun FC?", ("1,200", "four hundred"), "Arden FC"),
         ("Which club has fewer members, Arden FC or Dun FC?", ("1,200", "four hundred"), "Dun FC"),
         ("Which club has more members, Arden FC or Dun FC?", ("120", "120"), None),
+        ("Is Ida Berg younger than Bo Marsh?", ("1862", "1850"), "yes"),
+        ("Is Ida Berg younger than Bo Marsh?", ("1850", "1862"), "no"),
+        ("Is Ida Berg younger than Bo Marsh?", ("1850", None), None),
         ("Do Ida Berg and Bo Marsh share the same trade?", ("weaver", "a weaver"), "yes"),
         ("Do Ida Berg and Bo Marsh share the same trade?", ("weaver", "smith"), "no"),
         ("Are Ida Berg and Bo Marsh both painters?", ("yes", "yes"), "yes"),

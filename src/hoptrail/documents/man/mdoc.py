@@ -1,6 +1,6 @@
 """Writes the macros of mdoc(7) that stand within a line, as in `.Op Fl o Ar option`, and the words of a paragraph.
 
-`parser` reads the macros that begin a paragraph, a list or an example.
+`man_parser` reads the macros that begin a paragraph, a list or an example.
 """
 
 from __future__ import annotations

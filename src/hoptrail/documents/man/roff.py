@@ -1,7 +1,7 @@
 """Reads the language of manual pages: requests with their arguments, conditions, strings, and escapes for fonts and characters.
 
 Nothing is executed, and no other file is opened. Macros that a page defines are not expanded. Of conditions for terminals and
-typesetters, the typesetter's branch is read, because there lists are written as lists. `parser` interprets the macros.
+typesetters, the typesetter's branch is read, because there lists are written as lists. `man_parser` interprets the macros.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Comparison questions: what to ask of each side, and the verdict on the values.
 
-Understands `Which/Who ..., A or B?` with an ordering word (earlier, older, longer ...) and yes/no questions about `A and B` (the
-same place, the same person, both of a kind). The compared thing may be a relation of the sides, which is resolved first (`Which
-film has the director who was born later, A or B?`). The verdict is None if the values do not decide.
+Understands `Which/Who ..., A or B?` with an ordering word (earlier, older, longer ...), yes/no questions about such an order
+(`Was A born before B?`, `Is A longer than B?`) and about `A and B` (the same place, the same person, both of a kind). The
+compared thing may be a relation of the sides, which is resolved first (`Which film has the director who was born later, A or
+B?`). The verdict is None if the values do not decide.
 """
 
 from __future__ import annotations
@@ -50,6 +51,8 @@ class Comparison:
     questions: tuple[str, ...]
     values_from: int
     by: Rule
+    claimed: bool = False
+    """Whether the question asks yes or no about the first side: `Is A longer than B?`."""
 
     def asked(self) -> tuple[str, ...]:
         """All sub-questions, first one side's, then the other's, with `#n` for the answers they need."""
@@ -73,6 +76,8 @@ class Comparison:
         if self.by is Rule.BOTH:
             return "yes" if first[0] == second[0] == "yes" else "no"
         order = _order(self.by, first, second)
+        if self.claimed:
+            return None if order is None else "yes" if order < 0 else "no"
         return self.sides[order > 0] if order else None
 
 
@@ -87,7 +92,7 @@ def find_comparison(question: str) -> Comparison | None:
     first = words(text)[0].lower if words(text) else ""
     if first in {"which", "who", "what", "whose", "of", "in"}:
         return _choice(text)
-    return _pair(text) if first in lexicon.AUXILIARIES else None
+    return (_claim(text) or _pair(text)) if first in lexicon.AUXILIARIES else None
 
 
 def _choice(text: str) -> Comparison | None:
@@ -103,10 +108,12 @@ def _choice(text: str) -> Comparison | None:
     return _comparison(choice.sides, role, asked, by)
 
 
-def _comparison(sides: tuple[str, str], role: str, asked: Sequence[str], by: Rule) -> Comparison | None:
+def _comparison(
+    sides: tuple[str, str], role: str, asked: Sequence[str], by: Rule, *, claimed: bool = False
+) -> Comparison | None:
     """The comparison that first resolves the `role` of each side, if any; None if nothing is `asked`."""
     leading = (f"{'Who' if is_person_noun(role) else 'What'} is the {role} of {{side}}?",) if role else ()
-    return Comparison(sides, (*leading, *asked), len(leading), by) if asked else None
+    return Comparison(sides, (*leading, *asked), len(leading), by, claimed) if asked else None
 
 
 _ROLE = re.compile(
@@ -198,6 +205,61 @@ def _counts(counted: str) -> bool:
     """Whether the words name countable things: `seats`, not `accurate with gpsd`."""
     counted = re.split(rf" (?:{'|'.join(sorted(lexicon.PREPOSITIONS))}) ", counted)[0]
     return any(word.endswith("s") or word in {"people", "men", "women", "children"} for word in counted.split()[:3])
+
+
+_NOW_OR_THEN = "is|are|was|were|do|does|did|has|have|had"
+_COMPARATIVES = "|".join(sorted(lexicon.EARLIER | lexicon.LATER | lexicon.MORE | lexicon.LESS))
+_CLAIM = re.compile(
+    rf"(?P<auxiliary>(?i:{_NOW_OR_THEN})) (?P<first>[a-z ]*)# (?:(?P<said>[a-z ]+?) )?"
+    rf"(?:(?P<order>before|after)|(?P<more>{_COMPARATIVES})(?: (?P<noun>[a-z]+))? than) "
+    rf"(?P<second>[a-z ]*)#(?: (?:{_NOW_OR_THEN}))?"
+)
+_EVENT = re.compile(r"(?:first )?[a-z]+(?: (?:out|up|away|place))?")
+_BARE_LEAD = re.compile(r"(?:the )?(?:[a-z]+ )?")
+
+
+def _claim(text: str) -> Comparison | None:
+    """`Was A born before B?`, `Is A longer than B?`: two names with only ordering words between them."""
+    names = find_names(text)
+    if len(names) != 2:
+        return None
+    one, other = names
+    masked = f"{text[: one.start]}#{text[one.end : other.start]}#{text[other.end :]}"
+    match = _CLAIM.fullmatch(re.sub('["“”]', "", masked))
+    if match is None:
+        return None
+    leads = [lexicon.NAMED_AFTER_OF.sub("", match[side]) for side in ("first", "second")]
+    roles = {_pair_role(lead, "") for lead in leads}
+    role = roles.pop()
+    if roles or not (role or all(map(_BARE_LEAD.fullmatch, leads))):
+        return None
+    sides = tuple(f"the {name.text}" if lead == "the " else name.text for lead, name in zip(leads, names, strict=True))
+    asked, by = _claimed_attribute(match, "{found}" if role else "{side}", person=_are_persons(role, leads, sides))
+    return _comparison((sides[0], sides[1]), role, asked, by, claimed=True)
+
+
+def _claimed_attribute(match: re.Match[str], side: str, *, person: bool) -> tuple[tuple[str, ...], Rule]:
+    """The questions that give a side's value (none if the claim is not about one value), and how the values decide."""
+    said, more, noun = match["said"] or "", match["more"] or "", match["noun"] or ""
+    recently = (more, noun) == ("more", "recently")
+    if match["order"] or recently or (more in lexicon.EARLIER | lexicon.LATER and said and not noun):
+        later = match["order"] == "after" or recently or more in lexicon.LATER
+        plain = _EVENT.fullmatch(said) and not (later and said in lexicon.NAMED_AFTER)
+        asked = (f"When {match['auxiliary'].lower()} {side} {said}?",)
+        return asked if plain else (), Rule.LATER if later else Rule.EARLIER
+    known = {"": not noun and more in lexicon.AGES | lexicon.POSITIVES.keys(), "live": more in {"longer", "shorter"}}
+    if not known.get(said, said in {"have", "have a"} and noun):
+        return (), Rule.SAME
+    return _attribute(f"{said} {more} {noun}".strip(), more, side, person=person)
+
+
+def _are_persons(role: str, leads: Sequence[str], sides: Sequence[str]) -> bool:
+    """Whether the sides are persons: by their noun, else unless a name has an article or the noun of a place or organisation."""
+    noun = role or next((lead.split()[-1] for lead in leads if lead not in {"", "the "}), "")
+    if noun:
+        return is_person_noun(noun)
+    things = lexicon.PLACE_NOUNS | lexicon.ORGANISATION_NOUNS | lexicon.ARTICLES
+    return not any(word.lower in things for side in sides for word in words(side))
 
 
 _SAME = re.compile(r"\bsame ([a-z]+)", re.IGNORECASE)

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import decode
 from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.man.man_tables import read_table
 from hoptrail.documents.man.mdoc_lists import MdocLists
 from hoptrail.documents.man.page import TAG, Page
 from hoptrail.documents.man.roff import Line
-from hoptrail.documents.man.tables import read_table
 from hoptrail.text.dates import find_date
 from hoptrail.text.lexicon import word_set
 from hoptrail.types import BlockKind
