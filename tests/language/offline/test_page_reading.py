@@ -125,11 +125,15 @@ HOLMS = {
 @pytest.mark.parametrize(
     ("question", "answer"),
     [
+        ("Was Ada Brun born before Karl Holm?", "yes"),
+        ("Did Ada Brun die before Karl Holm?", "yes"),
+        ("Is Ada Brun younger than Karl Holm?", "no"),
+        ("Was Nils Berg born before Karl Holm?", None),
+        ("Is Petra Holm older than Karl Holm?", None),
         ("Was Ada Brun born two years before Karl Holm?", None),
         ("Did Ada Brun die before 1899?", None),
         ("Was Ada Brun born in Velm?", "yes"),
         ("Was Ada Brun born in Oslo?", None),
-        ("Was Ada Brun born before Karl Holm?", None),
         ("Was Ada Brun an architect?", None),  # only lists say what somebody is
         ("Was Ada Brun never a singer?", None),
         ("Was Ada Brun a painter or a singer?", None),
