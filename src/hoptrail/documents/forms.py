@@ -82,10 +82,8 @@ def true_form(form: Form | None, data: bytes) -> Form | None:
             *((b"ppt/presentation.xml", "pptx"), (b"xl/workbook.xml", "xlsx")),
         )
         return next((BY_NAME[name] for member, name in inside if member in data and name in BY_NAME), form)
-    if (form is None or form.name == TEXT) and is_manual_page(data):
-        return BY_NAME[MAN]
-    if (form is None or form.name == TEXT) and is_info(data):
-        return BY_NAME[INFO]
+    if form is None or form.name == TEXT:
+        return BY_NAME[MAN] if is_manual_page(data) else BY_NAME[INFO] if is_info(data) else form
     return form
 
 

@@ -7,6 +7,7 @@ fetched, style sheets are not applied, and the main text is not separated from i
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -287,22 +288,22 @@ class _Reader:
 
 
 def _is_dropped(node: LexborNode) -> bool:
-    tag = node.tag or ""
+    tag, attributes = node.tag or "", node.attributes
     dropped = _DROPPED.fullmatch(tag) is not None and not (tag == "button" and _in_heading(node))
-    if dropped or "hidden" in node.attributes or _is_navigation(node):
+    if dropped or "hidden" in attributes or (tag != "body" and _is_navigation(node, attributes)):
         return True
     # A permalink sign beside a heading, or a link back from a note.
-    is_link = tag == "a" and "#" in (node.attributes.get("href") or "")
+    is_link = tag == "a" and "#" in (attributes.get("href") or "")
     return is_link and parted(node.text())[0].strip(" \ufe0e\ufe0f") in ("¶", "#", "§", "🔗", "↩", "↑", "⤴", "⏎")
 
 
-def _is_navigation(node: LexborNode) -> bool:
+def _is_navigation(node: LexborNode, attributes: Mapping[str, str | None]) -> bool:
     """Whether an element leads to other pages or parts of this one, by its role or class."""
-    if node.attributes.get("role") == "navigation":
+    classes = attributes.get("class") or ""
+    if attributes.get("role") == "navigation" or _NAVIGATION.search(classes):
         return True
-    classes = node.attributes.get("class") or ""
-    if node.tag == "body" or not _MAY_NAVIGATE.search(classes):
-        return node.tag != "body" and _NAVIGATION.search(classes) is not None
+    if not _MAY_NAVIGATE.search(classes):
+        return False
     linked = sum(len(parted(link.text())[0].strip()) for link in node.css("a"))
     return linked > 0 and linked >= _LINKED * len("".join(parted(node.text())[0].split()))
 

@@ -277,12 +277,12 @@ def numbered_headings(text: str, paragraphs: Iterable[tuple[int, int]]) -> dict[
     """The headings by start offset, in order. `paragraphs`: start and end of each paragraph."""
     lines = list(_first_lines(text, paragraphs))
     sections, chapters = _sections(lines), _chapters(lines)
+    shapes = [_shape(line) for _, _, line in lines]
     releases: dict[str, set[str]] = defaultdict(set)
-    for _, _, line in lines:
-        releases[_shape(line)].add(line)
+    for shape, (_, _, line) in zip(shapes, lines, strict=True):
+        releases[shape].add(line)
     headings: dict[int, LineHeading] = {}
-    for start, end, line in lines:
-        shape = _shape(line)
+    for shape, (start, end, line) in zip(shapes, lines, strict=True):
         if start in sections:
             headings[start] = LineHeading(line.strip().rstrip(":"), end, RELEASE_RANK + len(sections[start]))
         elif start in chapters:
