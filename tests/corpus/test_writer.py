@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hoptrail.corpus import row_writer
+from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.repairing import repair
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer, writing_to
@@ -307,6 +309,24 @@ def test_what_a_removal_left_for_a_reader_is_cleaned_by_the_next_run(
     assert Snapshot.open(place).head.settled == {"passages": "as it is"}
     text = documents[0].text.encode()
     assert not any(text in path.read_bytes() for path in place.rglob("*") if path.is_file())
+
+
+def test_the_log_is_emptied_while_a_structure_is_built_over_unchanged_documents(
+    place: Path, encoder: HashingEncoder, documents: list[Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(place, encoder, documents)
+    monkeypatch.setattr(row_writer, "LOG", 0)
+    sizes = []
+    with writing_to(place, encoder.identity) as writer:
+        for number in range(5):
+            unit = Unit(f"s{number}", Kind.SUMMARY, "", "A summary. " * 500, (Span(documents[0].id, 0, 1),))
+            writer.put_units([unit], encoder.encode([unit.searchable]))
+            writer.checkpoint()
+            sizes.append((place / f"{DATABASE}-wal").stat().st_size)
+        assert writer.change() is not None
+        writer.remove_documents([documents[0].id])
+        assert writer.change() is None, "the earlier state was released"
+    assert sizes == [0] * 5
 
 
 def test_an_empty_index_can_be_published_and_searched(place: Path, encoder: HashingEncoder) -> None:

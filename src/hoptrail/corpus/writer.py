@@ -50,7 +50,7 @@ class Change:
     added: frozenset[str]
     removed: frozenset[str]
     before: Snapshot
-    """The state after the last whole run."""
+    """The documents and what was made from them as they were after the last whole run."""
 
     @property
     def nothing(self) -> bool:
@@ -216,7 +216,7 @@ class Writer(ContentWriter):
     """
 
     def __init__(self, inner: RowWriter, head: Head, before: Snapshot | None) -> None:
-        """`before`: the state after the last whole run, kept open until the end of this one."""
+        """`before`: the state after the last whole run, kept open while it may be asked what removed documents had."""
         super().__init__(inner, head, whole=before is not None)
         self._before = before
         self.structures, self.unfinished = dict(self.head.structures), dict(self.head.unfinished)
@@ -226,9 +226,10 @@ class Writer(ContentWriter):
         """The changes of documents since the last whole run. None where there was no run, where an earlier one was stopped, or
         after too many changes.
         """
-        if not self.changes.complete or self._before is None:
+        added, removed = frozenset(self.changes.added), frozenset(self.changes.removed)
+        if not self.changes.complete or (self._before is None and (added or removed)):
             return None
-        return Change(frozenset(self.changes.added), frozenset(self.changes.removed), self._before)
+        return Change(added, removed, self._before or self.snapshot())
 
     @property
     def committed(self) -> bool:
@@ -243,6 +244,8 @@ class Writer(ContentWriter):
     def checkpoint(self) -> None:
         """Commit what was written, so that this or a later run can continue from it and readers can search it."""
         if self.dirty and not self.remaking:
+            if not self.changes.complete or not (self.changes.added or self.changes.removed):
+                self._release_before()
             self._commit(replace(self._current_head(), whole=False), clean=False)
 
     def publish(self, spent: Usage, settled: Mapping[str, str] | None = None, removed: Collection[str] = ()) -> None:
@@ -289,11 +292,14 @@ class Writer(ContentWriter):
         return True
 
     def _end_run(self) -> None:
-        """Release the earlier state, which would keep the log from being emptied."""
+        self._release_before()
+        self.changes.complete = False
+
+    def _release_before(self) -> None:
+        """Release the earlier state: while it is read, the log grows with each commit and cannot be emptied."""
         if self._before is not None:
             self._before.close()
             self._before = None
-        self.changes.complete = False
 
     def _current_head(self) -> Head:
         return replace(
