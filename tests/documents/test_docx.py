@@ -54,6 +54,24 @@ def test_paragraphs_and_tables_in_order(tmp_path: Path, parsing: Parsing) -> Non
     assert parsed.text == "Before.\n\nCity\tLand\nBern\tSwiss\n\nAfter."
 
 
+def test_bold_paragraphs_are_headings_whether_by_their_runs_or_their_style(tmp_path: Path) -> None:
+    from docx import Document
+    from docx.enum.style import WD_STYLE_TYPE
+
+    document = Document()
+    document.styles.add_style("Shouted", WD_STYLE_TYPE.PARAGRAPH).font.bold = True
+    document.add_paragraph().add_run("Mooring").bold = True
+    document.add_paragraph("The berth costs forty crowns a month and is paid in advance to the harbour office.")
+    document.add_paragraph("Guests", style="Shouted")
+    document.add_paragraph("Two nights are free for members of other clubs, if the keeper has been told before.")
+    half = document.add_paragraph("Keys, ", style="Shouted").add_run("both")
+    half.bold = False
+    document.add_paragraph("They hang in the office.")
+    document.save(str(tmp_path / "a.docx"))
+    blocks = parse_docx((tmp_path / "a.docx").read_bytes(), DEFAULT_LIMITS).blocks
+    assert [block.path for block in blocks] == [(), ("Mooring",), (), ("Guests",), ("Guests",), ("Guests",)]
+
+
 def run(text: str) -> str:
     return f'<w:r><w:t xml:space="preserve">{text}</w:t></w:r>'
 

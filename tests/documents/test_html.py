@@ -13,6 +13,7 @@ from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.html import parse_html
 from hoptrail.documents.html_markup import marked
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
+from hoptrail.types import BlockKind
 
 
 def text_of(markup: str) -> str:
@@ -38,6 +39,40 @@ def test_navigation_is_told_by_role_class_and_share_of_links() -> None:
     restaurant = '<div class="menu"><p>Soup of the day 4.50</p><p><a href="f">Fish</a> 9.00</p></div>'
     page = f'<body class="nav">{navigation}{restaurant}<p>We close at ten.</p></body>'
     assert text_of(page) == "Soup of the day 4.50\n\nFish 9.00\n\nWe close at ten."
+
+
+def test_short_bold_paragraphs_are_headings_of_what_follows() -> None:
+    page = (
+        "<h1>Ferry</h1><p><b>Read this first: <i>notes</i></b></p><p><strong>Who may cross?</strong></p><p>Members.</p>"
+        "<p><b>(2) What does a crossing cost?</b></p><blockquote>Nothing.</blockquote><p><b>Never jump.</b></p>"
+        f"<p>The deck is <b>wet</b>{', and wet' * 30}.</p>"
+        "<ul><li><p><b>Rope</b></p><p>ten metres, kept below the bench of the engineer</p></ul><p><b>The end</b></p>"
+    )
+    blocks = parse_html(page.encode(), DEFAULT_LIMITS).blocks
+    assert [(block.kind, block.path[1:]) for block in blocks] == [
+        (BlockKind.HEADING, ()),
+        (BlockKind.PARAGRAPH, ()),
+        (BlockKind.HEADING, ()),
+        (BlockKind.PARAGRAPH, ("Who may cross?",)),
+        (BlockKind.HEADING, ()),
+        (BlockKind.QUOTE, ("(2) What does a crossing cost?",)),
+        *[(kind, ("(2) What does a crossing cost?",)) for kind in (BlockKind.PARAGRAPH, BlockKind.PARAGRAPH)],
+        *[
+            (kind, ("(2) What does a crossing cost?",))
+            for kind in (BlockKind.ITEM, BlockKind.PARAGRAPH, BlockKind.PARAGRAPH)
+        ],
+    ]
+
+
+def test_bold_paragraphs_are_no_headings_where_most_text_is_bold() -> None:
+    page = "<p><b>Old notice</b></p><p><b>All boats must leave the quay before noon on Friday</b></p><p>Thank you</p>"
+    assert {block.kind for block in parse_html(page.encode(), DEFAULT_LIMITS).blocks} == {BlockKind.PARAGRAPH}
+
+
+def test_a_list_of_links_within_the_page_is_left_out() -> None:
+    contents = "".join(f"<li><a href='#{name}'>{name}</a>" for name in ("Dues", "Guests", "Keys"))
+    page = f"<ol>{contents}</ol><h2 id='Dues'>Dues</h2><p>40 a year</p><ul><li><a href='#Keys'>Keys</a> are with Bo<li>b</ul>"
+    assert text_of(page) == "Dues\n\n40 a year\n\nKeys are with Bo\nb"
 
 
 def test_tables_and_preformatted_text_keep_their_shape() -> None:

@@ -92,6 +92,16 @@ def test_markup_becomes_readable_text(text: str, shown: str) -> None:
     assert parse_text(text).text == shown
 
 
+def test_bold_lines_are_headings_of_what_follows() -> None:
+    text = (
+        "# Ferry\n\n**Who may *cross*?**\n\nMembers of the club and their guests.\n\n**Note:** it is cold on the water.\n\n"
+        "- **Rope**\n\n  ten metres\n"
+    )
+    blocks = parse_markdown(text.encode(), DEFAULT_LIMITS).blocks
+    assert [len(block.path) for block in blocks] == [0, 1, 2, 2, 2, 2]
+    assert blocks[2].path == ("Ferry", "Who may cross?")
+
+
 def test_a_wide_table_row_keeps_its_cells() -> None:
     document = parse_text("|a|b|\n|-|-|\n|1|\n|1|2|3|")
     assert [[cell.header for cell in block.cells] for block in document.blocks if block.kind is BlockKind.ROW] == [

@@ -31,7 +31,7 @@ class Piece:
     the depth of that item. A table row has no text but `cells`, pairs of column header (empty: none) and value; a header row has
     `level` 1 and cells without headers. A row is `labelled` if no header row stands above it, as with the fields of a record or
     mail header: its text then has each header before its value. The `date` of a heading (ISO 8601) applies to the blocks under
-    it and overrides a date in its text.
+    it and overrides a date in its text. `bold`: all of its text is bold, as far as its format tells.
     """
 
     kind: BlockKind
@@ -42,6 +42,7 @@ class Piece:
     place: str = ""
     labelled: bool = False
     date: str = ""
+    bold: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.docx_styles import NAMESPACE, Role, Styles
 from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.markup import bold_headings
 from hoptrail.documents.sheet_rows import SAMPLE, has_header
 from hoptrail.text.dates import find_date
 from hoptrail.text.lexicon import word_set
@@ -46,7 +47,7 @@ def parse_docx(data: bytes, limits: ReadingLimits) -> Parsed:
     styles = Styles(document)
     title = _title(document, styles)
     insert_asides(document)
-    return assemble(title, _asides_after_lists(_pieces(document, styles)), largest=limits.text)
+    return assemble(title, bold_headings(_asides_after_lists(_pieces(document, styles))), largest=limits.text)
 
 
 def _title(document: WordDocument, styles: Styles) -> str:
@@ -83,7 +84,8 @@ def _pieces(document: WordDocument, styles: Styles) -> Iterator[Piece]:
             yield from _table(block, tables)
         else:
             text = _NUMBER.sub(r"\1 ", text.strip()) if aside else text
-            yield Piece(role.kind, text, role.level, role.ordered, place=place)
+            bold = not aside and styles.is_bold(block, _within(block, _RUN))
+            yield Piece(role.kind, text, role.level, role.ordered, place=place, bold=bold)
     if code:
         yield Piece(BlockKind.CODE, "\n".join(code), place=place)
 

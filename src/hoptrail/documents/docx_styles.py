@@ -6,7 +6,7 @@ Styles inherit from each other; properties of the paragraph override those of it
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +72,11 @@ class Styles:
         numbering = own.find(_tag("numPr"))
         return role if numbering is None else self._item(numbering, name) or Role(BlockKind.PARAGRAPH)
 
+    def is_bold(self, paragraph: Any, runs: Iterable[Any]) -> bool:
+        """Whether all text of a paragraph's runs is bold, by themselves or by the paragraph's style."""
+        styled = next(filter(None, map(_bold, self._chain(_style_of(paragraph)))), "off")
+        return {_bold(run) or styled for run in runs if run.text.strip()} == {"on"}
+
     def _role_of_style(self, name: str | None) -> Role:
         for style in self._chain(name):
             style_name = _style_name(style)
@@ -126,6 +131,14 @@ def _style_name(style: Any) -> str:
 def _value(element: Any, tag: str) -> str | None:
     child = element.find(_tag(tag))
     return None if child is None else child.get(_tag("val"))
+
+
+def _bold(element: Any) -> str:
+    """`on` or `off` if the properties of a run or style say whether its text is bold; else empty."""
+    mark = element.find(f"{_tag('rPr')}/{_tag('b')}")
+    if mark is None:
+        return ""
+    return "off" if mark.get(_tag("val")) in {"0", "false", "off"} else "on"
 
 
 def _outline_level(properties: Any) -> int:

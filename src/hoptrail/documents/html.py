@@ -15,7 +15,7 @@ from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import Unreadable, decode
 from hoptrail.documents.html_markup import marked, parted, refuse_slow_markup
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.markup import Lists, Table, TableCell, span_of
+from hoptrail.documents.markup import Lists, Table, TableCell, bold_headings, span_of
 from hoptrail.text.dates import find_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
@@ -38,7 +38,9 @@ _BLOCKS = re.compile(
     "address|article|aside|blockquote|body|caption|center|dd|details|dialog|div|dl|dt|fieldset|figcaption|figure|footer|form|"
     "h[1-6]|header|hr|li|main|menu|ol|p|pre|section|summary|table|tbody|td|tfoot|th|thead|tr|ul"
 )
+_LEAST_LINKS = 3  # of a list of contents
 _HEADINGS = re.compile("h[1-6]|summary")
+_BOLD = ("b", "strong")
 _LISTS = ("ul", "ol", "menu", "dl")
 _CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]{1,40})", re.IGNORECASE)
 _SEPARATOR = re.compile(r"\s(?:[-–—|·•~/«»‹›]|::?)\s")
@@ -90,7 +92,7 @@ def html_tree(markup: str, *, lines: bool = False) -> LexborHTMLParser:
 
 
 def _pieces(tree: LexborHTMLParser) -> list[Piece]:
-    return _Reader().read(tree.body) if tree.body else []
+    return bold_headings(_Reader().read(tree.body)) if tree.body else []
 
 
 def _title(tree: LexborHTMLParser) -> str:
@@ -125,13 +127,14 @@ class _Row:
 class _Reader:
     """Turns the tree of a page into pieces, in reading order. `_holder` is the open heading, `pre` or `dt`, whose content is one
     block; `_nested` counts the block elements open within it. `_place` is the line on which the text of the next piece begins, if
-    lines are marked.
+    lines are marked. `_bold` counts the open elements with bold text; `_is_plain`: the next piece has text outside them.
     """
 
     def __init__(self) -> None:
         self._pieces: list[Piece] = []
         self._text: list[str] = []
         self._place = ""
+        self._bold, self._is_plain = 0, False
         self._holder = ""
         self._nested = 0
         self._quotes = 0
@@ -165,12 +168,15 @@ class _Reader:
         if tag == "-text":
             text, place = parted(node.text_content or "")
             self._place = self._place or place
+            self._is_plain |= not self._bold and bool(text.strip())
             self._text.append(text if self._holder == "pre" else _SPACES.sub(" ", text))
             return True
         if tag == "a" and (number := _note_number(node)):
             self._text.append(f"[{number}]")
             return True
-        is_dropped = _is_dropped(node)
+        is_dropped = _is_dropped(node) or (tag in ("ul", "ol") and not self._lists.depth and _is_contents(node))
+        if tag in _BOLD and not is_dropped:
+            self._bold += 1
         if tag == "br":
             self._break_line()
         elif _BLOCKS.fullmatch(tag):
@@ -182,6 +188,8 @@ class _Reader:
 
     def _leave(self, node: LexborNode) -> None:
         tag = node.tag or ""
+        if tag in _BOLD:
+            self._bold -= 1
         if _BLOCKS.fullmatch(tag):
             self._close(node, tag)
 
@@ -272,6 +280,7 @@ class _Reader:
     def _end_block(self) -> None:
         text, self._text = "".join(self._text), []
         place, self._place = self._place, ""
+        bold, self._is_plain = not self._is_plain, False
         if self._holder != "pre":
             text = _AROUND_BREAKS.sub("\n", re.sub(" {2,}", " ", text)).strip()
         if not text.strip():
@@ -284,7 +293,7 @@ class _Reader:
             self._pieces.append(Piece(BlockKind.HEADING, text, int(self._holder[1]), place=place))
         else:
             kind = BlockKind.QUOTE if self._quotes else BlockKind.PARAGRAPH
-            self._pieces.append(self._lists.piece(kind, text, place))
+            self._pieces.append(replace(self._lists.piece(kind, text, place), bold=bold))
 
 
 def _is_dropped(node: LexborNode) -> bool:
@@ -305,7 +314,17 @@ def _is_navigation(node: LexborNode, attributes: Mapping[str, str | None]) -> bo
     if not _MAY_NAVIGATE.search(classes):
         return False
     linked = sum(len(parted(link.text())[0].strip()) for link in node.css("a"))
-    return linked > 0 and linked >= _LINKED * len("".join(parted(node.text())[0].split()))
+    return linked > 0 and linked >= _LINKED * len(_without_spaces(parted(node.text())[0]))
+
+
+def _is_contents(node: LexborNode) -> bool:
+    """Whether all text of a list is links within the page, which has the text of their targets."""
+    links = [parted(link.text())[0] for link in node.css("a[href^='#']")]
+    return len(links) >= _LEAST_LINKS and _without_spaces("".join(links)) == _without_spaces(parted(node.text())[0])
+
+
+def _without_spaces(text: str) -> str:
+    return "".join(text.split())
 
 
 def _note_number(node: LexborNode) -> str:

@@ -18,7 +18,7 @@ from hoptrail.documents.blocks import Parsed, Piece, assemble, first_heading
 from hoptrail.documents.decoding import Unreadable, decode
 from hoptrail.documents.html import html_pieces
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.markup import Lists, line_break
+from hoptrail.documents.markup import Lists, bold_headings, line_break
 from hoptrail.text.dates import find_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
@@ -44,14 +44,18 @@ def parse_markdown(data: bytes, limits: ReadingLimits) -> Parsed:
     decoded = decode(data)
     front = front_matter(decoded.text)
     lines = decoded.text.count("\n", 0, front.end)
-    pieces = [*([front.row] if front.row else []), *_Reader(lines).read(_tokens(decoded.text[front.end :]))]
+    pieces = [*([front.row] if front.row else []), *_pieces(decoded.text[front.end :], lines)]
     title = front.title or squeeze(first_heading(pieces))
     return assemble(title, pieces, (*decoded.notes, *front.notes), limits.text, (front.date, "front matter"))
 
 
 def markdown_pieces(text: str) -> list[Piece]:
     """The pieces of a Markdown text within another format, without front matter. Raises: Unreadable: it is nested too deep."""
-    return list(_Reader(0).read(_tokens(text)))
+    return _pieces(text, 0)
+
+
+def _pieces(text: str, lines_before: int) -> list[Piece]:
+    return bold_headings(_Reader(lines_before).read(_tokens(text)))
 
 
 def _tokens(text: str) -> list[Token]:
@@ -126,7 +130,7 @@ class _Reader:
             if token.map and token.nesting >= 0:
                 self._place = f"line {token.map[0] + self._lines_before + 1}"
             if token.type == "inline":
-                yield from self._inline(_text(token.children or ()))
+                yield from self._inline(_text(token.children or ()), bold=_is_bold(token.children or ()))
             elif token.type in ("fence", "code_block"):
                 yield from self._lists.waiting()
                 yield self._lists.piece(BlockKind.CODE, token.content, self._place)
@@ -162,7 +166,7 @@ class _Reader:
         else:
             self._holder = token.tag
 
-    def _inline(self, text: str) -> Iterator[Piece]:
+    def _inline(self, text: str, *, bold: bool) -> Iterator[Piece]:
         if self._holder in ("th", "td"):
             self._cells.append(text)
             return
@@ -179,7 +183,8 @@ class _Reader:
             yield from self._lists.waiting()
             yield Piece(BlockKind.HEADING, text, int(self._holder[1]), place=self._place)
         else:
-            yield self._lists.piece(BlockKind.PARAGRAPH, f"{self._footnote}{text}", self._place)
+            piece = self._lists.piece(BlockKind.PARAGRAPH, f"{self._footnote}{text}", self._place)
+            yield replace(piece, bold=bold and not self._footnote)
             self._footnote = ""
 
     def _html(self, markup: str) -> Iterator[Piece]:
@@ -211,6 +216,16 @@ _TEXT_OF: dict[str, Callable[[Token], str]] = {
 def _text(tokens: Sequence[Token]) -> str:
     """The text of inline tokens; marks of emphasis and links have no content."""
     return "".join(_TEXT_OF[token.type](token) if token.type in _TEXT_OF else token.content for token in tokens)
+
+
+def _is_bold(tokens: Sequence[Token]) -> bool:
+    """Whether all text of inline tokens is bold."""
+    depth = 0
+    for token in tokens:
+        depth += token.nesting * (token.tag == "strong")
+        if not depth and _text([token]).strip():
+            return False
+    return True
 
 
 # Dashes before a blank line are a horizontal rule, as in Pandoc (https://pandoc.org/MANUAL.html#extension-yaml_metadata_block).

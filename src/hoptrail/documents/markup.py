@@ -1,4 +1,5 @@
-"""What the parsers of marked-up text share: open lists with their items and terms, table rows with their headers, line breaks.
+"""What the parsers of marked-up text share: open lists with their items and terms, table rows with their headers, bold headings,
+line breaks.
 
 Where a line break is a space, it is kept after lines too short to have been wrapped.
 """
@@ -6,8 +7,8 @@ Where a line break is a space, it is kept after lines too short to have been wra
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from hoptrail.documents.blocks import Piece
@@ -149,6 +150,35 @@ def span_of(attribute: str | None) -> int:
     """The value of a `colspan` or `rowspan`, within bounds; 1 if it is no number."""
     digits = (attribute or "").strip()[:9]
     return max(1, min(int(digits), _LARGEST_SPAN)) if digits.isascii() and digits.isdecimal() else 1
+
+
+LONGEST_BOLD_HEADING = 100
+"""Characters of a bold line that can be a heading."""
+BOLD_SHARE = 0.3
+"""If a larger share of the text is bold, bold lines are not headings."""
+_BOLD_LEVEL = 6  # below all other headings
+
+
+def bold_headings(pieces: Iterable[Piece]) -> list[Piece]:
+    """Make short bold paragraphs headings if another block follows, as people write them who do not use styles. Sentences and
+    leads, which end with a full stop or a colon, stay paragraphs.
+    """
+    before = list(pieces)
+    bold = sum(len(piece.text) for piece in before if piece.bold)
+    if not bold or bold > BOLD_SHARE * sum(len(piece.text) for piece in before):
+        return before
+    return [
+        replace(piece, kind=BlockKind.HEADING, level=_BOLD_LEVEL) if _is_bold_heading(piece, following) else piece
+        for piece, following in zip(before, [*before[1:], None], strict=True)
+    ]
+
+
+def _is_bold_heading(piece: Piece, following: Piece | None) -> bool:
+    begins_something = following is not None and not following.bold and following.kind is not BlockKind.HEADING
+    text = piece.text.strip()
+    is_short = len(text) <= LONGEST_BOLD_HEADING and "\n" not in text and any(map(str.isalpha, text))
+    is_apart = piece.kind is BlockKind.PARAGRAPH and not piece.level
+    return piece.bold and is_apart and begins_something and is_short and not text.endswith((".", ":", ",", ";", "："))
 
 
 def line_break(line: str, following: str) -> str:

@@ -181,6 +181,28 @@ def test_questions_in_the_contents_of_a_page_are_no_steps() -> None:
     assert "fill a tank" not in (found.value.answer or "")
 
 
+def test_the_text_under_a_heading_that_asks_the_question_answers_it() -> None:
+    pieces = [
+        *items("Why is the pump room locked?", "What is the pump made of?"),
+        heading("Why is the pump room locked?", 2),
+        paragraph("Children once fell into the basin below."),
+        heading("What is the pump made of?", 2),
+        paragraph("The pump room is locked, so ask for a drawing because nobody remembers."),
+    ]
+    found = OfflineLanguage().perform(Read("why is the pump room locked", passages(document_of("Pump", pieces))))
+    assert found.value.answer == "Children once fell into the basin below."
+
+
+def test_a_question_is_no_explanation() -> None:
+    contents = items("How do I start the pump in winter?", "How do I start the winch in winter?")
+    assert (
+        OfflineLanguage()
+        .perform(Read("How do I start the pump in winter?", passages(document_of("Pump", contents))))
+        .value.answer
+        is None
+    )
+
+
 def test_the_date_of_a_letter_is_not_that_of_what_it_tells() -> None:
     assert read("When does the new winch go out?").answer in {"19 August 2024", None}
 

@@ -20,6 +20,7 @@ from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.doubts import are_glued, is_broken
 from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.markup import BOLD_SHARE
 from hoptrail.documents.pdf.fragments import Fragment, page_fragments
 from hoptrail.documents.pdf.layout import Line, lines_of
 from hoptrail.documents.pdf.ocr import Ocr
@@ -43,8 +44,6 @@ _MEANINGLESS = re.compile(
     r"|.*\.(docx?|pdf|tex|dvi|indd|rtf|odt|pptx?|xlsx?|html?))?\s*",
     re.IGNORECASE,
 )
-_BOLD_SHARE = 0.3
-"""If a larger share of all characters is bold, bold lines are not headings."""
 _DEEPEST = 6
 _MOST_BOOKMARKS = 5000
 
@@ -127,7 +126,7 @@ def _style(document: Any, pages: Sequence[_Page]) -> Style:
     return Style(
         body,
         {size: min(level, _DEEPEST) for level, size in enumerate(larger, 1)},
-        bold < _BOLD_SHARE * total,
+        bold < BOLD_SHARE * total,
         dict(_bookmarks(document)),
     )
 

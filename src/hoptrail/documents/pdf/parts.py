@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import median
 
+from hoptrail.documents.markup import LONGEST_BOLD_HEADING
 from hoptrail.documents.pdf.fragments import Fragment
 from hoptrail.documents.pdf.layout import Column, Line, columns_of
 from hoptrail.documents.pdf.tables import Cells, Grid, aligned_tables
@@ -22,7 +23,6 @@ LARGER = 1.12
 _SMALLER = 0.92
 """Text below this fraction of the body size at the foot of a page is a note; a paragraph may continue after it."""
 _LONGEST_HEADING = 200
-_LONGEST_BOLD_HEADING = 100
 BULLET = re.compile(r"(?:[•‣◦▪●○■□·∙⁃\uf0b7\uf0a7\uf0d8]|[–—*-](?=\s))\s*")
 _NUMBERED = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]\s+\S")
 _LEADERS = re.compile(r"(?:\s?[.·…]){5,}\s*")
@@ -167,7 +167,7 @@ class _Builder:
         if by_size and len(text) <= _LONGEST_HEADING:
             return by_size
         apart = before is None or line.base - before.base > 1.2 * leading or (heading and line.bold)
-        short = len(text) <= _LONGEST_BOLD_HEADING and not text.endswith((".", ":"))
+        short = len(text) <= LONGEST_BOLD_HEADING and not text.endswith((".", ":"))
         plain = self._style.bold_stands_out and line.bold and not line.mono
         sized = line.size >= 0.95 * self._style.body
         if plain and sized and short and apart:

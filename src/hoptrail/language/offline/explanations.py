@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from hoptrail.language.closeness import Close, Similarity, close_statements
+from hoptrail.language.closeness import Close, Similarity, close_statements, place_of
 from hoptrail.language.offline.contradicting import ALIKE, replaced
 from hoptrail.language.offline.listing import confidence_of, item_of, list_reading
 from hoptrail.language.tasks import Reading, Step
@@ -30,6 +30,8 @@ _REASON_BONUS = 0.25
 _ASKS_REASON = re.compile(r"^\s*why\b|\b(?:reason|cause)\b", re.IGNORECASE)
 _LEAST_SHARE, _LEAST_CLOSENESS = 0.45, 0.9
 """Least share of the question's words, and least closeness, of a statement that is an answer."""
+_SAME_QUESTION = 0.6
+"""Least share of words in common for a heading to ask the question."""
 _LEAST_STEPS = 2
 _CLOSE = 8  # number of closest statements that are considered
 _REFERENCE = re.compile(r"\s*\W?(?:see|refer to|cf\.)\s", re.IGNORECASE)
@@ -45,6 +47,8 @@ def explain(question: str, units: Sequence[Unit], similarity: Similarity | None)
     def rank(one: Close) -> float:
         return one.closeness + (_REASON_BONUS if wants_reason and _REASON.search(_quoted_text(one.said)[0]) else 0.0)
 
+    if (answered := _under_same_question(question, close, units)) is not None:
+        return _quote(question, answered, confidence_of(1.0))
     best = max(close, key=rank, default=None)
     if best is None or best.share < _LEAST_SHARE or best.closeness < _LEAST_CLOSENESS:
         return Reading(None, kind=AnswerKind.PASSAGE)
@@ -52,6 +56,19 @@ def explain(question: str, units: Sequence[Unit], similarity: Similarity | None)
     latest = max(same, key=lambda one: one.said.date)
     earlier = [one.said for one in same if one.said.date < latest.said.date]
     return _quote(question, latest.said, confidence_of(latest.share), earlier)
+
+
+def _under_same_question(question: str, close: Sequence[Close], units: Sequence[Unit]) -> UnitStatement | None:
+    """The first statement under a heading that asks the question, as in a list of frequent questions; None if there is none."""
+    asked = content_stems(question)
+
+    def asks_same(path: tuple[str, ...]) -> bool:
+        heading = content_stems(path[-1]) if path else frozenset()
+        return len(asked & heading) >= _SAME_QUESTION * len(asked | heading) > 0
+
+    path = next((one.said.path for one in close if asks_same(one.said.path)), None)
+    under = (said for unit in units for said in statements_of(unit) if path and said.path == path)
+    return next(filter(_is_explanation, sorted(under, key=place_of)), None)
 
 
 def _quote(question: str, said: UnitStatement, confidence: float, earlier: Sequence[UnitStatement] = ()) -> Reading:
@@ -80,8 +97,10 @@ def _answer_to(said: UnitStatement) -> UnitStatement:
 
 
 def _is_explanation(said: UnitStatement) -> bool:
-    """Whether a statement explains by itself: it is no code, no reference (`See ...`) and no lead without its list or example."""
-    if said.block is not None and said.block.kind is BlockKind.CODE:
+    """Whether a statement explains by itself: it is no code, no question, no reference (`See ...`) and no lead without its list
+    or example.
+    """
+    if (said.block is not None and said.block.kind is BlockKind.CODE) or said.text.rstrip().endswith("?"):
         return False
     every = statements_of(said.unit)
     leads_nowhere = said.text.rstrip().endswith(":") and not _introduced(said, every[every.index(said) + 1 :])
