@@ -160,13 +160,20 @@ class _Writer:
             return self._items[-1]
         if piece.kind is not BlockKind.ITEM:
             self._items = []
-            last = text[([0, *sentence_ends(text)[:-1]])[-1] :] if text.endswith((":", "：")) else ""
-            self._lead = _line(last)[-_LONGEST_LEAD:] if piece.kind is BlockKind.PARAGRAPH else ""
+            self._lead = lead_in(text) if piece.kind is BlockKind.PARAGRAPH else ""
             return ""
         above = self._items[: max(0, piece.level - 1)]
         skipped = [""] * (piece.level - 1 - len(above))
         self._items = [*above, *skipped, _line(text)[:_LONGEST_LEAD]]
         return next((item for item in reversed(above) if item), self._lead)
+
+
+def lead_in(paragraph: str) -> str:
+    """The last sentence of a paragraph if it ends with a colon, and so introduces what follows; else empty."""
+    text = paragraph.rstrip()
+    if not text.endswith((":", "：")):
+        return ""
+    return _line(text[[0, *sentence_ends(text)[:-1]][-1] :])[-_LONGEST_LEAD:]
 
 
 def _cells(piece: Piece, labels: Sequence[str], values: Sequence[str], start: int) -> tuple[Cell, ...]:

@@ -22,7 +22,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hoptrail.documents.blocks import Parsed
+from hoptrail.documents.blocks import Parsed, lead_in
 from hoptrail.documents.decoding import decode
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.text.dates import find_date
@@ -85,7 +85,7 @@ def _build_blocks(text: str, entries: Mapping[int, LineHeading], lines: bool) ->
         first = part.start + len(body) - len(body.lstrip())
         line, counted = line + text.count("\n", counted, first), first
         if part.kind is not BlockKind.ITEM:
-            lead = _lead(body) if part.kind is BlockKind.PARAGRAPH else ""
+            lead = lead_in(body) if part.kind is BlockKind.PARAGRAPH else ""
         if part.title:
             headings = [heading for heading in headings if heading[0] < level]
         path, above = tuple(heading[1] for heading in headings), headings[-1][2] if headings else ""
@@ -100,11 +100,6 @@ def _build_blocks(text: str, entries: Mapping[int, LineHeading], lines: bool) ->
         if part.title:
             headings.append((level, part.title, part.date or find_date(part.title) or above))
     return tuple(blocks)
-
-
-def _lead(paragraph: str) -> str:
-    body = paragraph.rstrip()
-    return squeeze(body[-300:].split("\n\n")[-1]) if body.endswith(":") else ""
 
 
 def _ranked_parts(text: str, entries: Mapping[int, LineHeading]) -> Iterator[_Part]:
