@@ -1,7 +1,7 @@
 """Units as the trained reader sees them: title and headings, then one line for each statement.
 
 A table row reads `header: value; header: value`. Headings and headers give context but are no answers; the title may be one,
-because a page rarely repeats its own name.
+because a page rarely repeats its own name, unless it is the name of a file.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ _PLACED = re.compile(r"^(?:in|at|on|from|near|of) (?:the )?(?=[A-Z])")
 _CUT = ' \t\n,;:.!?"“”'  # characters stripped from both ends of an answer
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\b(?:https?|ftp)://[^\s<>\"]*[^\s<>\".,;:!?)]")
 """An address of mail or of the web, no part of which is an answer."""
+
+_FILE_NAME = re.compile(r"[a-z0-9][\w.]*[-_.]\S*|\S+_\S+")
+"""A title such as `wget-NEWS` or `minutes_2024-03`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,8 @@ class Sheet:
         """
         start, end = self._with_noun(start, end, noun) if noun else (start, end)
         if start < self.title_end:
-            answer = base_title(self.text[start : min(end, self.title_end)].strip(_CUT))
+            is_name = _FILE_NAME.fullmatch(self.unit.title) is None
+            answer = base_title(self.text[start : min(end, self.title_end)].strip(_CUT)) if is_name else ""
             part = self.closest(question)
         else:
             part = self.at(start)
