@@ -53,6 +53,15 @@ def find_date(text: str) -> str:
     return next((iso for _, iso in _match_dates(text, _PATTERNS)), "")
 
 
+def date_spans(text: str) -> list[tuple[int, int]]:
+    """The offsets of the dates in `text` with a year, none overlapping."""
+    spans: list[tuple[int, int]] = []
+    for match, _ in _match_dates(text, _PATTERNS):
+        if not spans or match.start() >= spans[-1][1]:
+            spans.append(match.span())
+    return spans
+
+
 def stated_date(line: str) -> str:
     """The date that a line at the beginning of a document gives to it: announced, or alone; empty if there is none."""
     for match, iso in _match_dates(line, _PATTERNS):

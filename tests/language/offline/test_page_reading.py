@@ -9,6 +9,8 @@ from unicodedata import normalize
 import pytest
 
 from counting import steps
+from hoptrail.documents.blocks import Piece
+from hoptrail.documents.splitting import passages
 from hoptrail.language.offline.evidence import open_evidence
 from hoptrail.language.offline.page_reading import Reader
 from hoptrail.language.offline.performer import OfflineLanguage
@@ -20,7 +22,8 @@ from hoptrail.models.reader import ToRead
 from hoptrail.text.mentions import find_mentions
 from hoptrail.text.normal_forms import folded, stands_in
 from hoptrail.text.words import content_stems
-from hoptrail.types import Kind, Span, Unit
+from hoptrail.types import BlockKind, Kind, Span, Unit
+from pieces import document_of
 from world import HashingEncoder
 
 MakeUnit = Callable[[str, str], Unit]
@@ -338,3 +341,39 @@ def test_an_answer_that_its_own_statement_gives_comes_before_one_that_only_the_p
     found = reader.ranked("Who invented the press that was painted?")
     assert [one.answer for one in found] == ["Piet Korver", "Ada Lunt"]
     assert found[0].odds > 0 > found[1].odds
+
+
+class MisledByHeadings:
+    """A reader that takes the first date of a page with several, and the right one of a statement under its heading."""
+
+    def read(self, pairs: Sequence[ToRead]) -> list[PageReading]:
+        return [self._one(pair.text) for pair in pairs]
+
+    def _one(self, text: str) -> PageReading:
+        dates = [date for date in ("12 March 2024", "9 April 2024") if date in text]
+        margins = (
+            dict(zip(dates, (8.0, 1.0), strict=False))
+            if len(dates) > 1
+            else dict.fromkeys(dates, 6.0 if "accepted" in text else -6.0)
+        )
+        answers = tuple(
+            Words(text.index(date), text.index(date) + len(date), margin) for date, margin in margins.items()
+        )
+        return PageReading(answers, yes=0.0, no=0.0, neither=1.0, helps=0.9)
+
+
+def test_a_date_in_a_heading_counts_as_its_statement_alone_gives_it() -> None:
+    pieces = [
+        Piece(BlockKind.HEADING, "Meeting of 12 March 2024", 1),
+        Piece(BlockKind.PARAGRAPH, "Bo Marsh will ask for three offers."),
+        Piece(BlockKind.HEADING, "Meeting of 9 April 2024", 1),
+        Piece(BlockKind.PARAGRAPH, "The winch stays. The offer of Lunt Roofing was accepted."),
+    ]
+    (unit,) = passages(document_of("Minutes", pieces))
+    reader = Reader(open_evidence([unit], SETTINGS), MisledByHeadings(), SETTINGS)
+    found = reader.ranked("When was the offer of Lunt Roofing accepted?")
+    assert [one.answer for one in found] == ["9 April 2024", "12 March 2024"]
+    assert [unit.text[slice(one.support[0].start, one.support[0].end)].strip() for one in found] == [
+        "The offer of Lunt Roofing was accepted.",
+        "Bo Marsh will ask for three offers.",
+    ]

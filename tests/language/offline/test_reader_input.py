@@ -89,6 +89,33 @@ def test_a_title_that_is_the_name_of_a_file_is_no_answer(title: str, passage: Ma
     assert sheet.answer(*words_at(sheet, title), "What changed in May?") is None
 
 
+MINUTES = [
+    Piece(BlockKind.HEADING, "Meeting of 12 March 2024 in the boathouse", 1),
+    Piece(BlockKind.PARAGRAPH, "Bo Marsh will ask for offers. The committee looked at the leaking roof."),
+    Piece(BlockKind.HEADING, "Meeting of 9 April 2024", 1),
+    Piece(BlockKind.PARAGRAPH, "The roof is repaired."),
+]
+
+
+def test_a_date_in_a_heading_is_an_answer_that_rests_on_the_closest_statement_below() -> None:
+    (unit,) = passages(document_of("Minutes since 2024-01-08", MINUTES))
+    sheet = sheet_of(unit, 10_000)
+    barred = {place for start, end in sheet.barred for place in range(start, end)}
+    for words, said in (
+        ("12 March 2024", "The committee looked at the leaking roof."),
+        ("9 April 2024", "The roof is repaired."),
+    ):
+        start, end = words_at(sheet, words)
+        assert barred.isdisjoint(range(start, end))
+        found = sheet.answer(start + 1, end - 2, "When did the committee look at the leaking roof?")
+        assert found is not None
+        assert (found[0], unit.text[found[1][0].start : found[1][0].end].strip()) == (words, said)
+    assert set(range(*words_at(sheet, "in the boathouse"))) <= barred
+    found = sheet.answer(*words_at(sheet, "2024-01-08"), "Since when are there minutes?")
+    assert found is not None
+    assert found[0] == "2024-01-08"
+
+
 def test_a_title_rests_on_the_statement_that_says_most_of_the_question(passage: MakeUnit) -> None:
     text = "It lies by the sea. It was designed by Ilse Marrow. It is white."
     sheet = sheet_of(passage("The Old Light (tower)", text), 10_000)

@@ -86,12 +86,15 @@ class ReadAnswer:
 
 @dataclass(frozen=True, slots=True)
 class _OnPage:
-    """An answer on a page, and its words there: in the title or in `part`. A title is supported by `part`."""
+    """An answer on a page, its words there, and the statement that supports it. The words are in that statement, or in the title,
+    or they are a `date` in the title or a heading (else empty).
+    """
 
     answer: ReadAnswer
     words: Words
     part: Part | None
     in_title: bool
+    date: str
 
     @property
     def stated(self) -> tuple[Span, ...]:
@@ -101,13 +104,19 @@ class _OnPage:
     def weighed(self, alone: tuple[Sheet, Reading] | None) -> ReadAnswer:
         """The answer with the odds on its page and in its statement alone (None: that was not read)."""
         margin = _UNSAID
-        if alone and self.part:
+        if alone:
             sheet, reading = alone
-            moved = sheet.parts[0].start - self.part.start if sheet.parts and not self.in_title else 0
-            start, end = self.words.start + moved, self.words.end + moved
-            same = (words.margin for words in reading.answers if words.start < end and start < words.end)
-            margin = max(same, default=_UNSAID)
-        return replace(self.answer, odds=self.answer.odds + _ALONE * (margin - self.words.margin))
+            margin = max((words.margin for words in reading.answers if self._is_same(words, sheet)), default=_UNSAID)
+        weight = 1.0 if self.date else _ALONE  # headings of other statements are no rivals of its own
+        return replace(self.answer, odds=self.answer.odds + weight * (margin - self.words.margin))
+
+    def _is_same(self, words: Words, alone: Sheet) -> bool:
+        """Whether words on the sheet of the statement alone are those on the page."""
+        if self.date:
+            date = alone.date_at(words.start)
+            return date is not None and alone.text[slice(*date)] == self.date
+        moved = alone.parts[0].start - self.part.start if alone.parts and self.part and not self.in_title else 0
+        return words.start < self.words.end + moved and self.words.start + moved < words.end
 
 
 class Reader:
@@ -176,7 +185,8 @@ class Reader:
                 worded = sheet.answer(one.start, one.end, text, question.noun)
                 if worded is None or _stems(worded[0]) in avoided or not may_answer(worded[0], question, None):
                     continue
-                part = sheet.at(one.start)
+                above = sheet.date_at(one.start)
+                part = sheet.supporting(one.start, text) if above else sheet.at(one.start)
                 date = read_date(worded[0]) if question.wanted is Wanted.YEAR else None
                 share = shares.get(worded[1][0], 0.0) if worded[1] else 0.0
                 answer = ReadAnswer(
@@ -187,7 +197,10 @@ class Reader:
                     stems=content_stems(part.said.said) if part else frozenset(),
                     covered=asked & content_stems(part.said.seen) if part else frozenset(),
                 )
-                yield _OnPage(answer, one, part or sheet.closest(text), in_title=part is None)
+                supporting = part or sheet.closest(text)
+                yield _OnPage(
+                    answer, one, supporting, in_title=part is None, date=sheet.text[slice(*above)] if above else ""
+                )
 
     def _verdicts(self, question: Question) -> list[ReadAnswer]:
         """Yes or no by rule if a sentence says so outright, else by the reader, the surest page first."""

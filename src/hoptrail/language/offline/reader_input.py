@@ -1,7 +1,7 @@
 """Units as the trained reader sees them: title and headings, then one line for each statement.
 
-A table row reads `header: value; header: value`. Headings and headers give context but are no answers; the title may be one,
-because a page rarely repeats its own name, unless it is the name of a file.
+A table row reads `header: value; header: value`. Headings and headers give context but are no answers. Two things may be answers
+because the text below rarely repeats them: a date in a heading, and the title, unless it is the name of a file.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from hoptrail.language.closeness import is_covered
+from hoptrail.text.dates import date_spans
 from hoptrail.text.lives import life_roles
 from hoptrail.text.mentions import find_mentions
 from hoptrail.text.normal_forms import base_title
@@ -41,13 +42,16 @@ class Part:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A unit's text for reading. `title_end` is the end of the title line, `barred` are the offsets of headings and headers."""
+    """A unit's text for reading. `title_end` is the end of the title line, `dates` are the offsets of dates in title and
+    headings, `barred` those of headings without their dates, and of headers.
+    """
 
     unit: Unit
     text: str
     title_end: int
     parts: tuple[Part, ...]
     barred: tuple[tuple[int, int], ...]
+    dates: tuple[tuple[int, int], ...]
 
     @cached_property
     def stems(self) -> frozenset[str]:
@@ -55,23 +59,39 @@ class Sheet:
         return content_stems(self.text)
 
     def answer(self, start: int, end: int, question: str, noun: str = "") -> tuple[str, tuple[Span, ...]] | None:
-        """The answer at these offsets and its supporting spans; None outside statements and the title.
+        """The answer at these offsets and its supporting spans; None outside statements, the title and dates in headings.
 
-        An answer is cut at the end of its statement or table cell. A title is supported by the statement that says most of the
-        question. A `noun` that the question asks for (`river`) is included if it is a part of the name.
+        An answer is cut at the end of its statement or table cell, and is the whole of a date in a heading. A `noun` that the
+        question asks for (`river`) is included if it is a part of the name.
         """
         start, end = self._with_noun(start, end, noun) if noun else (start, end)
-        if start < self.title_end:
+        part, date = self.supporting(start, question), self.date_at(start)
+        if part is None:
+            return None
+        if date is not None:
+            answer = self.text[slice(*date)]
+        elif start < self.title_end:
             is_name = _FILE_NAME.fullmatch(self.unit.title) is None
             answer = base_title(self.text[start : min(end, self.title_end)].strip(_CUT)) if is_name else ""
-            part = self.closest(question)
         else:
-            part = self.at(start)
             headers = (first for first, _ in self.barred if first > start)
-            answer = self._clean_answer(*self._with_address(start, min(end, part.end, *headers))) if part else ""
-        if part is None or not answer:
-            return None
-        return answer, part.said.support
+            answer = self._clean_answer(*self._with_address(start, min(end, part.end, *headers)))
+        return (answer, part.said.support) if answer else None
+
+    def date_at(self, place: int) -> tuple[int, int] | None:
+        """The offsets of the date in the title or a heading that is at an offset of the text."""
+        return next(((start, end) for start, end in self.dates if start <= place < end), None)
+
+    def supporting(self, place: int, question: str) -> Part | None:
+        """The statement that supports an answer at an offset of the text: the one there, or for the title, and for a date in a
+        heading among those below it, the one that says most of the question.
+        """
+        if place < self.title_end:
+            return self.closest(question)
+        if self.date_at(place) is None:
+            return self.at(place)
+        below = [part for part in self.parts if part.start > place]
+        return self.closest(question, [part for part in below if part.said.path == below[0].said.path])
 
     def at(self, place: int) -> Part | None:
         """The statement at an offset of the text."""
@@ -98,10 +118,10 @@ class Sheet:
         said = content_stems(f"{self.unit.title} {part.said.seen}")
         return any(is_covered(word, said) for word in asked)
 
-    def closest(self, question: str) -> Part | None:
+    def closest(self, question: str, among: Sequence[Part] | None = None) -> Part | None:
         """The statement with most of the question's words, if any."""
-        asked = content_stems(question)
-        return max(self.parts, key=lambda part: len(asked & content_stems(part.said.said)), default=None)
+        asked, parts = content_stems(question), self.parts if among is None else among
+        return max(parts, key=lambda part: len(asked & content_stems(part.said.said)), default=None)
 
     def _with_noun(self, start: int, end: int, noun: str) -> tuple[int, int]:
         before = re.search(rf"\b{re.escape(noun.capitalize())} $", self.text[:start])
@@ -150,12 +170,17 @@ def _sheet(unit: Unit, statements: Sequence[UnitStatement], longest: int) -> She
     at = len(unit.title) + 1 if unit.title else 0
     parts: list[Part] = []
     barred: list[tuple[int, int]] = []
+    dates = date_spans(unit.title)
     above: tuple[str, ...] = ()
     for said in statements:
         heading = " > ".join(part for part in said.path if part != unit.title)
         if said.path != above and heading:
             lines.append(heading)
-            barred.append((at, at + len(heading)))
+            dated = [(at + start, at + end) for start, end in date_spans(heading)]
+            barred += zip(
+                [at, *(end for _, end in dated)], [*(start for start, _ in dated), at + len(heading)], strict=True
+            )
+            dates += dated
             at += len(heading) + 1
         above, line = said.path, said.alone
         if at + len(line) > longest:
@@ -164,7 +189,7 @@ def _sheet(unit: Unit, statements: Sequence[UnitStatement], longest: int) -> She
         barred += ((at + start, at + end) for start, end in _headers(said.block, line))
         lines.append(line)
         at += len(line) + 1
-    return Sheet(unit, "\n".join(lines), len(unit.title), tuple(parts), tuple(barred))
+    return Sheet(unit, "\n".join(lines), len(unit.title), tuple(parts), tuple(barred), tuple(dates))
 
 
 def _headers(block: Block | None, line: str) -> Iterator[tuple[int, int]]:
