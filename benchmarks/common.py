@@ -1,6 +1,6 @@
 """Shared parts of the benchmarks: evaluation data, measured processes, tables, results as JSON.
 
-Importable without hoptrail, because the peers may run in another interpreter. Reads the data beside the repository
+Importable without hoptrail. Reads the data beside the repository
 (`../shared/data`). Times are wall clock, which is long and uneven on a busy machine, so compare only figures of one run.
 """
 
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hoptrail.evaluation.datasets import Dataset, Question
-    from hoptrail.evaluation.retrieval_measures import RetrievalSummary
+    from hoptrail.evaluation.retrieval_measures import RetrievalMeans, RetrievalSummary
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data"
@@ -245,15 +245,14 @@ def markdown(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     return "\n".join(["| " + " | ".join(header) + " |", rule, *("| " + " | ".join(line) + " |" for line in lines)])
 
 
-def in_hundredths(scores: Mapping[str, float]) -> dict[str, float]:
-    """Shares as percentages."""
-    return {name: 100 * value for name, value in scores.items()}
-
-
 def summary_in_hundredths(summary: RetrievalSummary) -> tuple[dict[str, float], dict[int, dict[str, float]]]:
     """The scores as percentages: over all questions with gold passages, which there must be, and by number of hops."""
+
+    def in_hundredths(means: RetrievalMeans) -> dict[str, float]:
+        return {name: 100 * value for name, value in means.scores.items()}
+
     assert summary.overall is not None
-    return in_hundredths(summary.overall.scores), {hops: in_hundredths(one.scores) for hops, one in summary.by_hops}
+    return in_hundredths(summary.overall), {hops: in_hundredths(one) for hops, one in summary.by_hops}
 
 
 def shown(value: object) -> str:

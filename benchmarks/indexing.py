@@ -1,13 +1,12 @@
 """Measures the cost of indexing beyond encoding: seconds, memory and disk of `hoptrail index`, and of encoding the same texts.
 
-    python -m benchmarks.indexing [--data NAME] [--passages N] [--for RECIPE] [--peer-python PYTHON] [--out FILE.json]
+    python -m benchmarks.indexing [--data NAME] [--passages N] [--for RECIPE] [--out FILE.json]
 
-Each row is a separate process, one after the other, so all include start-up: our encoder alone, `hoptrail index` of the
-corpus, sentence-transformers alone (its defaults: 32 texts a batch). The target is that indexing takes at most 1.25 times our
-encoder alone. On a busy machine, the CPU seconds of all threads, and the seconds that the same process spent encoding, tell more
-than the clock. Then, on the same index: again with nothing changed, one document more, one document less, and a process that
-only imports what they need. `--for RECIPE` first builds what that recipe needs, with the offline language; it is then kept up
-to date.
+Each row is a separate process, one after the other, so all include start-up: our encoder alone, and `hoptrail index` of the
+corpus. The target is that indexing takes at most 1.25 times our encoder alone. On a busy machine, the CPU seconds of all
+threads, and the seconds that the same process spent encoding, tell more than the clock. Then, on the same index: again with
+nothing changed, one document more, one document less, and a process that only imports what they need. `--for RECIPE` first
+builds what that recipe needs, with the offline language; it is then kept up to date.
 
 `--passages N` uses only the first N; the encoding rows use the texts of the corpus, which hoptrail splits if they are long.
 """
@@ -21,7 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import common
-from benchmarks.peers.sentence_transformers_peer import encode_with_sentence_transformers
 
 ENCODE = """
 import json, sys, time
@@ -73,12 +71,11 @@ def write_corpus(passages: list[common.Passage], path: Path) -> None:
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
-def measure_building(passages: list[common.Passage], folder: Path, peer: Path | None, recipe: str | None) -> list[Row]:
+def measure_building(passages: list[common.Passage], folder: Path, recipe: str | None) -> list[Row]:
     """Measure encoding alone, and the first index run."""
     corpus, index, texts = folder / "corpus.jsonl", folder / "index", folder / "ours.json"
-    searchable = [passage.searchable for passage in passages]
     write_corpus(passages, corpus)
-    texts.write_text(json.dumps(searchable), encoding="utf-8")
+    texts.write_text(json.dumps([passage.searchable for passage in passages]), encoding="utf-8")
     command: list[str | Path] = [sys.executable, "-c", INDEX, "index", corpus, "--index", index]
     rows = [
         row("our encoder alone", common.run_measured([sys.executable, "-c", ENCODE, texts])),
@@ -86,10 +83,6 @@ def measure_building(passages: list[common.Passage], folder: Path, peer: Path | 
     ]
     if recipe is not None:
         rows.append(row(f"what {recipe} needs besides", common.run_measured([*command, "--for", recipe]), index))
-    if peer is not None:
-        rows.append(
-            row("sentence-transformers alone", encode_with_sentence_transformers(peer, searchable, folder).process)
-        )
     return rows
 
 
@@ -135,17 +128,10 @@ def main() -> None:
     arguments.add_argument("--data", default="2wiki", metavar="NAME")
     arguments.add_argument("--passages", type=int, metavar="N")
     arguments.add_argument("--for", dest="recipe", metavar="RECIPE")
-    arguments.add_argument(
-        "--peer-python", type=Path, metavar="PYTHON", help="an interpreter with sentence-transformers"
-    )
     options = arguments.parse_args()
-    if options.peer_python is None:
-        print("sentence-transformers is left out: no --peer-python", file=sys.stderr)
     passages = common.read_passages(options.data)[: options.passages]
     with tempfile.TemporaryDirectory() as folder:
-        rows = measure_building(passages, Path(folder), options.peer_python, options.recipe) + measure_changes(
-            Path(folder)
-        )
+        rows = measure_building(passages, Path(folder), options.recipe) + measure_changes(Path(folder))
     show(rows, len(passages))
     common.write_results(options.out, rows)
 

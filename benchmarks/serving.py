@@ -1,11 +1,10 @@
 """Measures the server under load: requests per second and their times with 1, 8 and 32 clients, memory, time until answerable.
 
-    python -m benchmarks.serving INDEX [--servers N] [--object-store] [--requests N] [--soak N] [--recipe NAME] [--questions DATA]
-                                       [--out FILE.json]
+    python -m benchmarks.serving INDEX [--requests N] [--soak N] [--recipe NAME] [--questions DATA] [--out FILE.json]
 
-INDEX is copied, with `--object-store` into a bucket of a server in this process (moto's), served by separate processes and
-queried by threads of this one, all on the same cores. Requests go to the servers in turn. `search` and `ask` (language of
-the rules) take the questions of DATA in turn. Memory is the first server's resident size before and after `--soak` searches.
+A copy of INDEX is served by a separate process and queried by threads of this one, all on the same cores. `search` and `ask`
+(language of the rules) take the questions of DATA in turn. Memory is the server's resident size before and after `--soak`
+searches.
 Finally one new document of about ten pages is uploaded: `answerable` is the time until a question about it is answered from it,
 and `first hop` the time from sending a question to the first hop of its stream.
 """
@@ -13,24 +12,21 @@ and `first hop` the time from sending a question to the first hop of its stream.
 from __future__ import annotations
 
 import itertools
-import os
 import shutil
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from statistics import median
 
 import httpx
-from benchmarks.common import ROOT, data_folder, parser, percentile, print_table, running_server, write_results
+from benchmarks.common import data_folder, parser, percentile, print_table, running_server, write_results
 
-sys.path.insert(0, str(ROOT / "tests"))
 from hoptrail.evaluation.datasets import load_dataset
-from object_store import environment, serving
 
 CLIENTS = (1, 8, 32)
 TRIES = 5
@@ -65,46 +61,21 @@ class Figures:
 
 
 @contextmanager
-def copied(index: Path) -> Iterator[str]:
-    """A copy of the index folder."""
-    with tempfile.TemporaryDirectory() as temporary:
-        shutil.copytree(index, Path(temporary, "index"))
-        yield str(Path(temporary, "index"))
-
-
-@contextmanager
-def uploaded(index: Path) -> Iterator[str]:
-    """The address of a copy in a bucket, with the environment set to its server."""
-    import obstore
-    from obstore.store import from_url
-
-    with serving() as store:
-        os.environ |= environment(store)
-        store.make_bucket("bucket")
-        bucket = from_url("s3://bucket/index", client_options={"allow_http": True})
-        for file in index.rglob("*"):
-            if file.is_file():
-                obstore.put(bucket, file.relative_to(index).as_posix(), file)
-        yield "s3://bucket/index"
-
-
-@contextmanager
-def served(index: str) -> Iterator[tuple[httpx.Client, int]]:
-    """A client for a server over an index, and the server's process."""
+def served(index: Path) -> Iterator[tuple[httpx.Client, int]]:
+    """A client for a server over a copy of an index, and the server's process."""
     limits = httpx.Limits(max_connections=max(CLIENTS))
     with (
-        running_server("--index", index) as (port, process),
+        tempfile.TemporaryDirectory() as temporary,
+        running_server("--index", shutil.copytree(index, f"{temporary}/index")) as (port, process),
         httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=300, limits=limits) as client,
     ):
         yield client, process
 
 
-def load(
-    servers: list[httpx.Client], verb: str, questions: list[str], clients: int, requests: int, recipe: str
-) -> Load:
+def load(client: httpx.Client, verb: str, questions: list[str], clients: int, requests: int, recipe: str) -> Load:
     """Measure one verb with a number of clients."""
 
-    def one(client: httpx.Client, question: str) -> float:
+    def one(question: str) -> float:
         started = time.perf_counter()
         client.post(f"/api/{verb}", json={"question": question, "recipe": recipe}).raise_for_status()
         return 1000 * (time.perf_counter() - started)
@@ -112,7 +83,7 @@ def load(
     repeated = list(itertools.islice(itertools.cycle(questions), requests))
     started = time.perf_counter()
     with ThreadPoolExecutor(clients) as threads:
-        times = list(threads.map(one, itertools.cycle(servers), repeated))
+        times = list(threads.map(one, repeated))
     spent = time.perf_counter() - started
     shares = [percentile(times, share) for share in (0.5, 0.95, 0.99)]
     return Load(verb, clients, requests, requests / spent, *shares)
@@ -155,25 +126,20 @@ def answerable(client: httpx.Client) -> float:
 def main() -> None:
     options = parser(__doc__)
     options.add_argument("index", type=Path)
-    options.add_argument("--servers", type=int, default=1)
-    options.add_argument("--object-store", action="store_true")
     options.add_argument("--requests", type=int, default=200)
     options.add_argument("--soak", type=int, default=10_000)
     options.add_argument("--recipe", default="hybrid")
     options.add_argument("--questions", default="2wiki")
     chosen = options.parse_args()
     questions = [one.question for one in load_dataset(data_folder(chosen.questions)).questions]
-    with (uploaded if chosen.object_store else copied)(chosen.index) as index, ExitStack() as running:
-        found = [running.enter_context(served(index)) for _ in range(chosen.servers)]
-        servers = [client for client, _ in found]
-        client, process = found[0]
-        load(servers, "ask", questions, 1, 10 * chosen.servers, chosen.recipe)
+    with served(chosen.index) as (client, process):
+        load(client, "ask", questions, 1, 10, chosen.recipe)
         loads = []
         for verb, clients in itertools.product(("search", "ask"), CLIENTS):
-            loads.append(load(servers, verb, questions, clients, chosen.requests, chosen.recipe))
+            loads.append(load(client, verb, questions, clients, chosen.requests, chosen.recipe))
             print(loads[-1], file=sys.stderr, flush=True)
         before = megabytes(process)
-        load(servers, "search", questions, 8, chosen.soak, chosen.recipe)
+        load(client, "search", questions, 8, chosen.soak, chosen.recipe)
         after = megabytes(process)
         waits = [first_hop(client, question, chosen.recipe) for question in questions[:TRIES]]
         figures = Figures(chosen.soak, before, after, answerable(client), median(waits))
