@@ -38,7 +38,11 @@ def diagnose(
     wrong = result(question.id, 0)
     if abstained:
         wrong = replace(wrong, prediction=None, abstained=True)
-    given = [reading(one.asked, one.passages, one.answer) for one in hops] if readings is None else readings
+    given = (
+        [reading(one.asked, [passage for hit in one.hits for passage in hit.passages], one.answer) for one in hops]
+        if readings is None
+        else readings
+    )
     run = made_run("selfask", [question], [wrong])
     run = replace(run, header=replace(run.header, outside_pool=outside))
     trail = TrailRecord(question.id, "", tuple(hops), readings=tuple(given))

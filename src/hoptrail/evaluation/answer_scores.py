@@ -221,17 +221,6 @@ def contains(predicted: list[str], expected: list[str]) -> bool:
     return any(predicted[start : start + len(expected)] == expected for start in starts)
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreSummary:
-    """Means over `n` predictions, unrounded."""
-
-    n: int
-    em: float
-    f1: float
-    precision: float
-    recall: float
-
-
 def score_predictions(path: Path, rule: Rule) -> list[AnswerScore]:
     """One score per non-blank line, in the file's order.
     Raises: DataError: the file is missing or empty, or a line is malformed; the message names file and line.
@@ -240,12 +229,6 @@ def score_predictions(path: Path, rule: Rule) -> list[AnswerScore]:
     if not scores:
         raise DataError(f"{path} holds no predictions")
     return scores
-
-
-def summarise_scores(scores: Sequence[AnswerScore]) -> ScoreSummary:
-    """The means of `scores`."""
-    means = mean_score(scores)
-    return ScoreSummary(len(scores), means.em, means.f1, means.precision, means.recall)
 
 
 def _prediction(line: Line) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from glob import escape
 from pathlib import Path
@@ -101,14 +101,6 @@ def found_values(
         if value is not None:
             values[cell.row, cell.column] = value
     return values
-
-
-def count_statuses(cells: Iterable[Cell]) -> dict[Status, int]:
-    """The number of cells by status, in the order of `Status`, including zeros."""
-    counts = dict.fromkeys(Status, 0)
-    for cell in cells:
-        counts[cell.status] += 1
-    return counts
 
 
 def _is_evaluation(cell: Cell) -> bool:

@@ -91,7 +91,7 @@ class RunFolder:
         lines = _lines(asdict(replace(question, candidates=())) for question in questions)
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            if not _has_content(self.path / QUESTIONS, lines):
+            if not ((self.path / QUESTIONS).exists() and (self.path / QUESTIONS).read_bytes() == lines):
                 (self.path / RESULTS).unlink(missing_ok=True)  # these results are of other questions
             replace_file(self.path / HEADER, (json.dumps(asdict(header), indent=2, ensure_ascii=False) + "\n").encode())
             replace_file(self.path / SETTINGS, settings.encode())
@@ -194,10 +194,6 @@ def _read_results(path: Path) -> dict[str, QuestionResult]:
             raise DataError(f"{line.place}: {error}; make the run again") from error
         results[result.question] = result
     return results
-
-
-def _has_content(path: Path, content: bytes) -> bool:
-    return path.exists() and path.read_bytes() == content
 
 
 def _lines(rows: Iterable[JsonObject]) -> bytes:

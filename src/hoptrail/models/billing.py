@@ -50,18 +50,15 @@ class Chat(Protocol):
     @property
     def working_rung(self) -> Rung | None:
         """The rung of the ladder that is known to work, if any."""
-        ...
 
     def remember_rung(self, rung: Rung) -> None:
         """Note that requests on this rung work, so that the next ones start there."""
 
     def remembered(self, request: ChatRequest) -> PaidReply | None:
         """The remembered reply, or None."""
-        ...
 
     def knows(self, request: ChatRequest) -> bool:
         """Whether the reply is remembered; has no effects."""
-        ...
 
     def ask(self, request: ChatRequest) -> PaidReply:
         """The reply.
@@ -70,7 +67,6 @@ class Chat(Protocol):
             CallFailed: this call got no reply; others may.
             EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: no call will get one, for now.
         """
-        ...
 
     def fetch(self, requests: Sequence[ChatRequest]) -> Usage:
         """Ask for the replies to requests that differ only in their seeds in one call, where possible. Returns what was spent
@@ -79,7 +75,6 @@ class Chat(Protocol):
         Raises:
             EndpointRefused, EndpointBusy, BudgetExhausted: no call will get a reply, for now.
         """
-        ...
 
 
 class Shared(Generic[K, V]):
@@ -217,10 +212,8 @@ class PaidChat:
         self._endpoint.client()
         asked = requests[0]
         most = cost_of(asked.prompt_tokens, asked.max_output_tokens * len(requests), self._settings)
-        if anew:
-            call: int | None = self._replies.reserve(asked, most, self._limits)
-        else:
-            call = self._replies.reserve_first(asked, most, self._limits, self._settings.deadline_seconds)
+        longest = None if anew else self._settings.deadline_seconds
+        call = self._replies.reserve(asked, most, self._limits, longest)
         if call is None:
             return ()
         try:

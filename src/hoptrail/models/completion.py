@@ -17,7 +17,7 @@ from hoptrail.json_object import JsonObject
 from hoptrail.models.failures import CallFailed, FailureKind
 from hoptrail.models.logprobs import Token, last_tokens, read_logprobs
 from hoptrail.models.prompt_text import estimated_tokens, whole_text
-from hoptrail.models.repetition import is_endless
+from hoptrail.models.repetition import start_of_loop
 from hoptrail.types import Usage
 
 T = TypeVar("T")
@@ -136,7 +136,7 @@ def read_stream(events: Any, prompt_tokens: int) -> ChatReply:
             finish = str(choice.finish_reason or finish)
         if length - checked >= CHECK_EVERY:
             checked = length
-            if length > LARGEST_TEXT or is_endless("".join(parts)):
+            if length > LARGEST_TEXT or start_of_loop("".join(parts)) is not None:
                 finish = "length"
                 break
     if not finish:

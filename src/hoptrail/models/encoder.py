@@ -42,7 +42,6 @@ class Encoder(Protocol):
         Raises:
             ModelUnavailable: an endpoint failed or sent invalid vectors.
         """
-        ...
 
 
 @runtime_checkable
@@ -62,4 +61,3 @@ class TokenEncoder(Encoder, Protocol):
 
     def encode_tokens(self, texts: Sequence[str]) -> list[FloatMatrix]:
         """Per text a matrix of unit vectors, one row per token, without special tokens: shape (tokens, dimension)."""
-        ...

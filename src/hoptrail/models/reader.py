@@ -150,7 +150,6 @@ class TextReader(Protocol):
 
     def read(self, pairs: Sequence[ToRead]) -> list[Reading]:
         """The readings, in order."""
-        ...
 
 
 class Remembered:

@@ -104,25 +104,26 @@ class RememberedReplies:
             time.sleep(POLL_SECONDS)
         return self.reply(key)
 
-    def reserve(self, request: ChatRequest, most: Cost, limits: Limits) -> int:
-        """Enter a call that is about to be sent, at the most it may cost. Returns its number.
-
-        Raises:
-            BudgetExhausted: it could pass a limit; it is not entered.
+    def reserve(self, request: ChatRequest, most: Cost, limits: Limits, longest: float | None = None) -> int | None:
+        """Enter a call that is about to be sent, at the most it may cost. Returns its number. With `longest`, returns None and
+        enters nothing if another process has the reply by now, or began the call less than `longest` seconds ago.
+        Raises: BudgetExhausted: it could pass a limit; it is not entered.
         """
         self._recount(limits)
         with self.transaction() as connection:
-            return _enter(connection, request, most, limits, self.path)
-
-    def reserve_first(self, request: ChatRequest, most: Cost, limits: Limits, longest: float) -> int | None:
-        """Like `reserve`, but returns None and enters nothing if another process is making the call or has the reply by now."""
-        self._recount(limits)
-        with self.transaction() as connection:
-            stored = connection.execute(_KNOWN, (request.key, time.time() - STANDS_SECONDS)).fetchone()
-            in_flight = connection.execute(_IN_FLIGHT, (request.key,)).fetchall()
-            if stored or _is_asked_elsewhere(in_flight, longest):
-                return None
-            return _enter(connection, request, most, limits, self.path)
+            if longest is not None:
+                stored = connection.execute(_KNOWN, (request.key, time.time() - STANDS_SECONDS)).fetchone()
+                in_flight = connection.execute(_IN_FLIGHT, (request.key,)).fetchall()
+                if stored or _is_asked_elsewhere(in_flight, longest):
+                    return None
+            if limits != Limits():
+                totals = Ledger(*connection.execute("SELECT * FROM totals").fetchone())
+                limits.check(totals, most, str(self.path))
+            about = (request.key, request.task, request.place, request.model)
+            cost = (most.prompt_tokens, most.completion_tokens, most.money)
+            made = connection.execute(_ENTER, (*about, *cost, os.getpid(), time.time()))
+            _mention(connection, request)
+            return int(made.lastrowid or 0)
 
     def mark_sent(self, call: int) -> None:
         """Note that the whole request was passed to the operating system."""
@@ -247,20 +248,6 @@ class RememberedReplies:
         return self._connection
 
 
-def _enter(connection: sqlite3.Connection, request: ChatRequest, most: Cost, limits: Limits, path: Path) -> int:
-    if limits != Limits():
-        limits.check(Ledger(*connection.execute("SELECT * FROM totals").fetchone()), most, str(path))
-    made = connection.execute(
-        _ENTER,
-        (
-            *(request.key, request.task, request.place, request.model),
-            *(most.prompt_tokens, most.completion_tokens, most.money, os.getpid(), time.time()),
-        ),
-    )
-    _mention(connection, request)
-    return int(made.lastrowid or 0)
-
-
 def _is_asked_elsewhere(in_flight: Iterable[tuple[int, float]], longest: float) -> bool:
     """Whether another live process entered one of these calls less than `longest` seconds ago."""
     now = time.time()
@@ -269,10 +256,7 @@ def _is_asked_elsewhere(in_flight: Iterable[tuple[int, float]], longest: float) 
 
 def _keep(connection: sqlite3.Connection, request: ChatRequest, reply: ChatReply, call: int) -> None:
     content = json.dumps(asdict(reply), ensure_ascii=True, sort_keys=True)
-    connection.execute(
-        _KEEP,
-        (request.key, request.task, request.place, request.model, content, call),
-    )
+    connection.execute(_KEEP, (request.key, request.task, request.place, request.model, content, call))
     _mention(connection, request)
 
 

@@ -25,11 +25,9 @@ class Reranker(Protocol):
     @property
     def name(self) -> str:
         """The channel of the hits it returns."""
-        ...
 
     def rerank(self, question: str, hits: Ranking, limit: int) -> Ranking:
         """The best `limit` of `hits`, with this reranker's scores."""
-        ...
 
 
 class LateInteractionReranker:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hoptrail.corpus.places import UPLOADED
 from hoptrail.json_object import JsonObject
 from hoptrail.text.dates import unit_date
-from hoptrail.types import Answer, Cited, Evidence, Hit, Hop, Ranking, Statement, Verdict
+from hoptrail.types import Answer, Cited, Evidence, Hit, Hop, Ranking, Verdict
 
 if TYPE_CHECKING:
     from hoptrail.index_contents import Contents
@@ -51,7 +51,7 @@ def answer_json(answer: Answer) -> JsonObject:
         "kind": answer.kind.value,
         "items": list(answer.items),
         "confidence": answer.confidence,
-        "closest": [statement_json(statement) for statement in answer.closest],
+        "closest": [_cited_json(statement, statement.said) for statement in answer.closest],
     }
 
 
@@ -107,11 +107,6 @@ def evidence_json(evidence: Evidence) -> JsonObject:
     }
 
 
-def statement_json(statement: Statement) -> JsonObject:
-    """One item of `closest`. `text` is readable (a table row as `header: value`); `start` and `end` are its span."""
-    return _cited_json(statement, statement.said)
-
-
 def file_name(source: str) -> str:
     """The name of a source's file without its folder; of a JSONL file also the line."""
     if uploaded := UPLOADED.fullmatch(source):
@@ -122,7 +117,9 @@ def file_name(source: str) -> str:
 
 
 def _cited_json(cited: Cited, text: str) -> JsonObject:
-    """`date` is the ISO date that applies, or empty; `file` is the name of the file."""
+    """One item of `closest`, with a readable `text` (a table row as `header: value`), or the base of one of `evidence`. `date` is
+    the ISO date that applies, or empty; `file` is the name of the file.
+    """
     return {
         "document": cited.document,
         "title": cited.title,

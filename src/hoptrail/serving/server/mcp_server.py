@@ -12,7 +12,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import mcp_types as protocol
 from fastapi import APIRouter, Request
@@ -135,7 +135,8 @@ class Agents:
 
 def agents_router(*, may_change: bool) -> APIRouter:
     """The router for agents over HTTP, at /mcp. It offers no tools that change documents unless `may_change`."""
-    router, server = APIRouter(), Agents(_caller_over_http).server()
+    router = APIRouter()
+    server = Agents(lambda context: replace(context.request.state.caller, request=context.request)).server()
     trails: defaultdict[tuple[str, frozenset[str] | None], Trails] = defaultdict(Trails)
     """By workspace and the labels that limit the key."""
 
@@ -146,11 +147,6 @@ def agents_router(*, may_change: bool) -> APIRouter:
         return _ProtocolResponse(server, await request.body(), served.limits.body)
 
     return router
-
-
-def _caller_over_http(context: _Context) -> Caller:
-    request = cast("Request", context.request)
-    return replace(cast("Caller", request.state.caller), request=request)
 
 
 class _ProtocolResponse(Response):
