@@ -120,7 +120,6 @@ def small_data(name: str, limit: int, corpus_of: int, folder: Path) -> Dataset:
 
 
 def costs(dataset: Dataset, recipes: list[str], fake: FakeAI, echo: Echo, work: Path) -> Iterator[Cost]:
-    """Measure each recipe over all questions."""
     os.environ |= {"OPENAI_BASE_URL": fake.address, "HOPTRAIL_MODEL": "counted"}
     index = Index(work)
     index_corpus(dataset, [name.partition(":")[0] for name in recipes] + recipes, index, Watcher())

@@ -171,7 +171,6 @@ sys.exit(os.waitstatus_to_exitcode(status) and 1)
 
 
 def free_port() -> int:
-    """A free port of this machine."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]

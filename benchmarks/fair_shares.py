@@ -65,14 +65,11 @@ class Taken:
 
 
 def slowest(times: list[float]) -> float:
-    """The 99th percentile."""
     return percentile(times, 0.99)
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A running server."""
-
     port: int
     process: int
 
@@ -91,7 +88,6 @@ class Asked:
     key: str
 
     def client(self) -> httpx.Client:
-        """An HTTP client with the key."""
         headers = {"Authorization": f"Bearer {self.key}"}
         return httpx.Client(base_url=f"http://127.0.0.1:{self.server.port}", headers=headers, timeout=300, verify=False)
 
@@ -179,7 +175,6 @@ def served(index: Path, ground: Path) -> Iterator[Server]:
 
 
 def timed(asked: Asked, requests: int) -> Taken:
-    """Make requests one after the other."""
     taken = Taken()
     with asked.client() as client:
         for number in range(requests):

@@ -138,12 +138,10 @@ def ask(recipe: str, folder: Path, size: int, number: int) -> None:
 
 
 def numbers(question: MadeQuestion) -> list[int]:
-    """The numbers of a question's gold passages."""
     return [int(name[1:]) for name in question.supporting]
 
 
 def measure_asking(size: int, recipes: Iterable[str], folder: Path, number: int) -> Iterator[Asked]:
-    """Measure each recipe in a separate process."""
     for recipe in recipes:
         command = [sys.executable, "-m", "benchmarks.growth", "--ask", recipe, folder, size, number]
         done = common.try_measured([str(part) for part in command])
@@ -155,7 +153,6 @@ def measure_asking(size: int, recipes: Iterable[str], folder: Path, number: int)
 
 
 def exponents(built: Sequence[Built], asked: Sequence[Asked]) -> Iterator[Exponent]:
-    """The growth exponents of all quantities."""
     quantities: dict[str, Callable[[Built], float]] = {
         "seconds": lambda row: row.seconds,
         "CPU seconds": lambda row: row.cpu_seconds,
@@ -182,7 +179,6 @@ def _exponent(what: str, quantity: str, points: Sequence[tuple[int, float]]) -> 
 
 
 def show(built: Sequence[Built], asked: Sequence[Asked]) -> None:
-    """Print all tables."""
     print("Building, each structure on top of those it needs:\n")
     header = ("passages", "structure", "seconds", "CPU seconds", "peak MB", "own MB", "disk MB", "limit")
     common.print_table(header, [tuple(asdict(row).values()) for row in built])

@@ -110,7 +110,6 @@ class Counting(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}/v1"
 
     def note(self, body: dict[str, Any], status: int, reply: bytes) -> None:
-        """Count one request and its reply."""
         rung = _rung_of(body)
         with self.lock:
             self.bill.asked[rung] += 1
@@ -204,7 +203,6 @@ def serving(python: Path) -> Iterator[str]:
 
 
 def hoptrail(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run the command line in a separate process."""
     command = [sys.executable, "-m", "hoptrail.serving.cli", *map(str, arguments)]
     return subprocess.run(
         command, capture_output=True, text=True, cwd=ROOT, check=False, env=os.environ | {"OPENAI_API_KEY": ""}
@@ -234,7 +232,6 @@ def measure(counting: Counting, recipe: str, question: str, index: Sequence[str 
 
 
 def show(measured: Sequence[Asked]) -> None:
-    """Sums by recipe, and by rung."""
     numbers = ("failed", "answered", "calls", "tokens", "our_calls", "our_tokens", "seconds")
     rows = []
     for recipe in dict.fromkeys(one.recipe for one in measured):
@@ -260,7 +257,6 @@ def earlier(out: Path | None, conditions: dict[str, object]) -> list[Asked]:
 
 
 def run(url: str, given: argparse.Namespace) -> None:
-    """Run everything against the server at `url`, and print the tables."""
     recipes = given.recipes.split(",")
     lines = (EXAMPLES / "questions.jsonl").read_text(encoding="utf-8").splitlines()
     questions = [json.loads(line)["question"] for line in lines[: given.questions]]

@@ -183,7 +183,6 @@ def folder_examples(name: str, corpus: Corpus, asked: Iterable[Asked], seed: int
 
 
 def _stating(question: str, units: Sequence[Unit], quote: str) -> Booleans:
-    """Whether each unit states the quote."""
     shown = Question("", question, (), shows=(quote,))
     return np.array([settles(shown, [unit.text]) for unit in units])
 
@@ -198,7 +197,6 @@ def opened_corpus(source: Path, folder: Path) -> Corpus:
 
 
 def fitted(stage: str, values: FloatMatrix, wanted: Booleans, seeds: Iterable[int]) -> list[Any]:
-    """One booster per seed."""
     import lightgbm
 
     parameters = PARAMETERS | {"min_child_samples": LEAST_IN_LEAF[stage]}
@@ -380,7 +378,6 @@ def main() -> None:
 
 
 def _ship(scorer: scoring.PathScorer) -> None:
-    """Write the package's trees."""
     target = Path(scoring.__file__).parents[1] / "weights" / "paths.npz"
     content = written(scorer)
     target.write_bytes(content)

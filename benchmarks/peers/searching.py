@@ -142,7 +142,6 @@ def peers(job: SearchJob, environments: Path, folder: Path) -> Iterator[Searched
 
 
 def measure(name: str, recipes: Sequence[str], work: Path, environments: Path) -> Iterator[Row]:
-    """All systems on one data set."""
     pieces = open_pieces(name, work)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)

@@ -193,7 +193,6 @@ def mean_interval(values: Sequence[float], seed: int) -> Interval:
 
 
 def _score_one(prediction: str, gold: str, choices: _Choices) -> AnswerScore:
-    """Score two normalised texts."""
     predicted, expected = prediction.split(), gold.split()
     match = contains(predicted, expected) if choices.containment else prediction == gold
     closed = choices.closed and prediction != gold and not _CLOSED_ANSWERS.isdisjoint((prediction, gold))

@@ -131,7 +131,6 @@ def _letters_and_digits(model: str) -> str:
 
 
 def _out(cell: Cell, work: Path, stem: str, data: Path) -> Path:
-    """The results file of a run."""
     return work / OUT_FOLDER / f"{stem}-{_questions_digest(data / cell.data)}.json"
 
 
@@ -158,7 +157,6 @@ def _stem(cell: Cell, model: str, settings: str) -> str:
 
 
 def _questions_digest(folder: Path) -> str:
-    """A digest of the questions of a data set."""
     files = [folder / name for name in QUESTION_FILES if (folder / name).is_file()]
     return hashlib.sha256(files[0].read_bytes() if files else b"").hexdigest()[:_DIGITS]
 

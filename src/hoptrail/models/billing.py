@@ -71,9 +71,7 @@ class Chat(Protocol):
     def fetch(self, requests: Sequence[ChatRequest]) -> Usage:
         """Ask for the replies to requests that differ only in their seeds in one call, where possible. Returns what was spent
         beyond what `ask` will report for them. The caller must `ask` for replies that are still missing.
-
-        Raises:
-            EndpointRefused, EndpointBusy, BudgetExhausted: no call will get a reply, for now.
+        Raises: EndpointRefused, EndpointBusy, BudgetExhausted: no call will get a reply, for now.
         """
 
 

@@ -38,9 +38,7 @@ class Encoder(Protocol):
 
     def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
         """Vectors of length 1, one row per text, in order: shape (len(texts), dimension), float32, C-contiguous.
-
-        Raises:
-            ModelUnavailable: an endpoint failed or sent invalid vectors.
+        Raises: ModelUnavailable: an endpoint failed or sent invalid vectors.
         """
 
 

@@ -44,9 +44,7 @@ def installed_entailment(cache: Path | None = None) -> Path | None:
 
 class EntailmentModel:
     """A classifier, given by folder or name; a name may be downloaded.
-
-    Raises:
-        ModelUnavailable: the package is missing, the model cannot be loaded, or has no label `entailment`.
+    Raises: ModelUnavailable: the package is missing, the model cannot be loaded, or has no label `entailment`.
     """
 
     def __init__(self, name: str) -> None:

@@ -95,9 +95,7 @@ class Limits:
     def check(self, spent: Ledger, coming: Cost, place: str) -> None:
         """Check that a call that may cost `coming` is within the limits after `spent`, which includes the greatest cost of calls
         in flight.
-
-        Raises:
-            BudgetExhausted: it is not; nothing was spent on it.
+        Raises: BudgetExhausted: it is not; nothing was spent on it.
         """
         for what, limit, before, cost in (
             ("calls", self.calls, spent.calls, 1),

@@ -73,7 +73,6 @@ class Turns:
         self._last[client] = self._given
 
     def _next(self) -> Turn:
-        """The first of the waiting turns."""
         return self.waiting[min(self.waiting, key=lambda one: self._last.get(one, 0))][0]
 
     def _may_begin(self, turn: Turn) -> bool:

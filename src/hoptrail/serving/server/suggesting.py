@@ -107,7 +107,6 @@ def suggested(workspace: Workspace, patience: Patience) -> tuple[str, ...]:
 
 
 def _answered(found: Iterator[Candidate], recipe: Recipe) -> Iterator[str]:
-    """The questions that are answered as expected."""
     end, count = time.thread_time() + SECONDS, 0
     for place, candidate in enumerate(found):
         if count == SUGGESTIONS or place == MOST_TRIED or time.thread_time() > end:
