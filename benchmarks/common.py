@@ -52,7 +52,6 @@ class Measured:
 class Failed:
     """A process that failed; `why` is the last line of its standard error."""
 
-    code: int
     why: str
 
 
@@ -79,30 +78,17 @@ def part_of(whole: Dataset, questions: Iterable[Question], passages: Set[str], f
     return load_dataset(folder)
 
 
-def run_measured(command: Sequence[str | Path]) -> Measured:
-    """Run a process in the root of the repository; its standard error is passed through.
+def run_measured(command: Sequence[str | Path]) -> Measured | Failed:
+    """Run a process in the root of the repository.
 
     The peak is that of the process itself, without its children. A small process stands between, because a process
-    inherits the peak of its parent. Exits if the command fails.
+    inherits the peak of its parent.
     """
-    done = _measured(command, None)
-    if isinstance(done, Failed):
-        sys.exit(f"{' '.join(map(str, command))[:300]} ended with {done.code}")
-    return done
-
-
-def try_measured(command: Sequence[str | Path]) -> Measured | Failed:
-    """The same for a process that may fail; its standard error is captured."""
-    return _measured(command, subprocess.PIPE)
-
-
-def _measured(command: Sequence[str | Path], errors: int | None) -> Measured | Failed:
     with tempfile.NamedTemporaryFile("r") as report:
         launched = [sys.executable, "-I", "-S", "-c", _LAUNCH, report.name, *map(str, command)]
-        done = subprocess.run(launched, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=ROOT, check=False)
+        done = subprocess.run(launched, capture_output=True, text=True, cwd=ROOT, check=False)
         if done.returncode != 0:
-            error_lines = (done.stderr or "").strip().splitlines()
-            return Failed(done.returncode, error_lines[-1] if error_lines else f"ended with {done.returncode}")
+            return Failed((done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"])[-1])
         seconds, cpu_seconds, kilobytes, own = map(float, report.read().split())
         return Measured(seconds, cpu_seconds, kilobytes / 1024, own / 1024, done.stdout)
 
@@ -116,31 +102,6 @@ def evaluated(folder: Path, *options: str) -> dict[str, Any]:
             sys.exit(f"{' '.join(command)} ended with {code}")
         reports: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))["recipes"]
     return reports
-
-
-@contextmanager
-def limited_to(megabytes: int) -> Iterator[list[str]]:
-    """A command prefix that limits memory, file pages included, with a control group of Linux. Empty for 0.
-
-    Exits if the group cannot be created (it needs root).
-    """
-    if not megabytes:
-        yield []
-        return
-    first = Path("/sys/fs/cgroup/memory")
-    root, limit = (first, "memory.limit_in_bytes") if first.is_dir() else (first.parent, "memory.max")
-    group = root / f"hoptrail-{os.getpid()}"
-    try:
-        group.mkdir()
-        (group / limit).write_text(str(megabytes << 20), encoding="ascii")
-    except OSError as error:
-        if group.is_dir():
-            group.rmdir()
-        sys.exit(f"cannot limit memory: {error}. Run it as root, on a Linux with control groups.")
-    try:
-        yield ["sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', str(group)]
-    finally:
-        group.rmdir()
 
 
 _LAUNCH = """

@@ -56,20 +56,20 @@ def answer_json(answer: Answer) -> JsonObject:
 
 
 def search_json(question: str, recipe: str, ranking: Ranking) -> JsonObject:
-    """The object of `search --json`: hits as in a trail, with title, headings, place, latest date, text and sources."""
-    hits = [
-        _hit_json(hit)
-        | {
-            "title": hit.unit.title,
-            "heading_path": list(hit.unit.path),
-            "place": hit.unit.blocks[0].place if hit.unit.blocks else "",
-            "date": unit_date(hit.unit),
-            "text": hit.unit.text,
-            "sources": [{"document": span.document, "start": span.start, "end": span.end} for span in hit.unit.sources],
-        }
-        for hit in ranking
-    ]
-    return {"question": question, "recipe": recipe, "hits": hits}
+    """The object of `search --json`."""
+    return {"question": question, "recipe": recipe, "hits": [found_json(hit) for hit in ranking]}
+
+
+def found_json(hit: Hit) -> JsonObject:
+    """One item of `hits` of `search --json`: as in a trail, with title, headings, place, latest date, text and sources."""
+    return _hit_json(hit) | {
+        "title": hit.unit.title,
+        "heading_path": list(hit.unit.path),
+        "place": hit.unit.blocks[0].place if hit.unit.blocks else "",
+        "date": unit_date(hit.unit),
+        "text": hit.unit.text,
+        "sources": [{"document": span.document, "start": span.start, "end": span.end} for span in hit.unit.sources],
+    }
 
 
 def contents_json(contents: Contents) -> JsonObject:
