@@ -233,7 +233,7 @@ def _show_counts(tables: tuple[PublishedTable, ...], cells: dict[str, tuple[Cell
 
     counts = {table.id: Counter(cell.status for cell in cells[table.id]) for table in tables}
     rows = [(table.id, *(str(counts[table.id][status]) for status in Status)) for table in tables]
-    total = sum(counts.values(), Counter())
+    total = Counter(cell.status for own in cells.values() for cell in own)
     rows.append(("all", *(str(total[status]) for status in Status)))
     title = f"{total.total()} published values in {len(tables)} tables"
     note = "`hoptrail reproduce TABLE` shows the cells of a table, with the run that would produce each."

@@ -12,7 +12,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import mcp_types as protocol
 from fastapi import APIRouter, Request
@@ -135,8 +135,7 @@ class Agents:
 
 def agents_router(*, may_change: bool) -> APIRouter:
     """The router for agents over HTTP, at /mcp. It offers no tools that change documents unless `may_change`."""
-    router = APIRouter()
-    server = Agents(lambda context: replace(context.request.state.caller, request=context.request)).server()
+    router, server = APIRouter(), Agents(_caller_over_http).server()
     trails: defaultdict[tuple[str, frozenset[str] | None], Trails] = defaultdict(Trails)
     """By workspace and the labels that limit the key."""
 
@@ -147,6 +146,11 @@ def agents_router(*, may_change: bool) -> APIRouter:
         return _ProtocolResponse(server, await request.body(), served.limits.body)
 
     return router
+
+
+def _caller_over_http(context: _Context) -> Caller:
+    request = cast("Request", context.request)
+    return replace(cast("Caller", request.state.caller), request=request)
 
 
 class _ProtocolResponse(Response):
