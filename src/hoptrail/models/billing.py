@@ -210,8 +210,10 @@ class PaidChat:
         self._endpoint.client()
         asked = requests[0]
         most = cost_of(asked.prompt_tokens, asked.max_output_tokens * len(requests), self._settings)
-        longest = None if anew else self._settings.deadline_seconds
-        call = self._replies.reserve(asked, most, self._limits, longest)
+        if anew:
+            call: int | None = self._replies.reserve(asked, most, self._limits)
+        else:
+            call = self._replies.reserve_first(asked, most, self._limits, self._settings.deadline_seconds)
         if call is None:
             return ()
         try:

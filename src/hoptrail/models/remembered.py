@@ -104,26 +104,23 @@ class RememberedReplies:
             time.sleep(POLL_SECONDS)
         return self.reply(key)
 
-    def reserve(self, request: ChatRequest, most: Cost, limits: Limits, longest: float | None = None) -> int | None:
-        """Enter a call that is about to be sent, at the most it may cost. Returns its number. With `longest`, returns None and
-        enters nothing if another process has the reply by now, or began the call less than `longest` seconds ago.
+    def reserve(self, request: ChatRequest, most: Cost, limits: Limits) -> int:
+        """Enter a call that is about to be sent, at the most it may cost. Returns its number.
         Raises: BudgetExhausted: it could pass a limit; it is not entered.
         """
         self._recount(limits)
         with self.transaction() as connection:
-            if longest is not None:
-                stored = connection.execute(_KNOWN, (request.key, time.time() - STANDS_SECONDS)).fetchone()
-                in_flight = connection.execute(_IN_FLIGHT, (request.key,)).fetchall()
-                if stored or _is_asked_elsewhere(in_flight, longest):
-                    return None
-            if limits != Limits():
-                totals = Ledger(*connection.execute("SELECT * FROM totals").fetchone())
-                limits.check(totals, most, str(self.path))
-            about = (request.key, request.task, request.place, request.model)
-            cost = (most.prompt_tokens, most.completion_tokens, most.money)
-            made = connection.execute(_ENTER, (*about, *cost, os.getpid(), time.time()))
-            _mention(connection, request)
-            return int(made.lastrowid or 0)
+            return _enter(connection, request, most, limits, self.path)
+
+    def reserve_first(self, request: ChatRequest, most: Cost, limits: Limits, longest: float) -> int | None:
+        """Like `reserve`, but returns None and enters nothing if another process is making the call or has the reply by now."""
+        self._recount(limits)
+        with self.transaction() as connection:
+            stored = connection.execute(_KNOWN, (request.key, time.time() - STANDS_SECONDS)).fetchone()
+            in_flight = connection.execute(_IN_FLIGHT, (request.key,)).fetchall()
+            if stored or _is_asked_elsewhere(in_flight, longest):
+                return None
+            return _enter(connection, request, most, limits, self.path)
 
     def mark_sent(self, call: int) -> None:
         """Note that the whole request was passed to the operating system."""
@@ -246,6 +243,16 @@ class RememberedReplies:
                 raise StorageError(f"{self.path} was written by a newer hoptrail (format {version}). Update hoptrail.")
             self._connection, self._owner, self._recounted = connection, os.getpid(), False
         return self._connection
+
+
+def _enter(connection: sqlite3.Connection, request: ChatRequest, most: Cost, limits: Limits, path: Path) -> int:
+    if limits != Limits():
+        limits.check(Ledger(*connection.execute("SELECT * FROM totals").fetchone()), most, str(path))
+    about = (request.key, request.task, request.place, request.model)
+    cost = (most.prompt_tokens, most.completion_tokens, most.money)
+    made = connection.execute(_ENTER, (*about, *cost, os.getpid(), time.time()))
+    _mention(connection, request)
+    return int(made.lastrowid or 0)
 
 
 def _is_asked_elsewhere(in_flight: Iterable[tuple[int, float]], longest: float) -> bool:
