@@ -187,7 +187,7 @@ def serving(python: Path) -> Iterator[str]:
     """llama.cpp's own server with the model that `python` has, once it answers."""
     weights = subprocess.run([python, "-c", _FIND], capture_output=True, text=True, check=True).stdout.strip()
     port = str(free_port())
-    command = [python, "-c", _SERVE, weights, str(CONTEXT), port]
+    command = [str(python), "-c", _SERVE, weights, str(CONTEXT), port]
     url = f"http://127.0.0.1:{port}/v1"
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
