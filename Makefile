@@ -46,7 +46,7 @@ ray: .venv/developed
 
 # Recipes by chat with a small model behind llama.cpp's server, from wheels. Wants about an hour.
 real-model: .venv/developed .real/installed
-	$(BIN)/python -m benchmarks.real_model --python .real/bin/python --server xllamacpp
+	$(BIN)/python -m benchmarks.real_model --python .real/bin/python
 
 .real/installed:
 	$(PYTHON) -m venv .real

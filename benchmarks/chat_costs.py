@@ -1,11 +1,11 @@
 """Measures the cost of a question by chat: calls and tokens of every recipe and paper preset, as billed by a counting server.
 
-    python -m benchmarks.chat_costs [--data musique_train] [--questions N] [--corpus M] [--recipes A,B] [--several no]
+    python -m benchmarks.chat_costs [--data musique_train] [--questions N] [--corpus M] [--recipes A,B]
 
 The first N questions are asked over the candidates of the first M. Decisions are the oracle's, so that every recipe takes the
 hops that a good model would. Each task is also sent over HTTP, and the server's model replies with the oracle's decision
 in the requested form, with reasons and quotes of a typical length. So prompts and calls are real, and replies have a typical
-size. The server returns several replies per call (`n`) unless told not to. Indexing is not counted: rules make the structures.
+size. The server returns several replies per call (`n`). Indexing is not counted: rules make the structures.
 """
 
 from __future__ import annotations
@@ -120,7 +120,6 @@ def small_data(name: str, limit: int, corpus_of: int, folder: Path) -> Dataset:
 
 
 def costs(dataset: Dataset, recipes: list[str], fake: FakeAI, echo: Echo, work: Path) -> Iterator[Cost]:
-    """Measure each recipe over all questions."""
     os.environ |= {"OPENAI_BASE_URL": fake.address, "HOPTRAIL_MODEL": "counted"}
     index = Index(work)
     index_corpus(dataset, [name.partition(":")[0] for name in recipes] + recipes, index, Watcher())
@@ -161,11 +160,10 @@ def main() -> None:
         "--corpus", type=int, default=30, metavar="M", help="number of questions whose passages are searched"
     )
     arguments.add_argument("--recipes", default="", help="default: all, with the presets of their papers")
-    arguments.add_argument("--several", choices=("yes", "no"), default="yes", help="whether the server supports `n`")
     options = arguments.parse_args()
     echo = Echo()
     measured = []
-    with tempfile.TemporaryDirectory() as folder, serving(FakeAI(echo, several=options.several == "yes")) as fake:
+    with tempfile.TemporaryDirectory() as folder, serving(FakeAI(echo, several=True)) as fake:
         dataset = small_data(options.data, options.questions, options.corpus, Path(folder))
         for cost in costs(dataset, _recipes(options.recipes), fake, echo, Path(folder) / "index"):
             measured.append(cost)

@@ -1,6 +1,6 @@
 """Shared parts of the benchmarks: evaluation data, measured processes, tables, results as JSON.
 
-Importable without hoptrail, because the peers may run in another interpreter. Reads the data beside the repository
+Importable without hoptrail. Reads the data beside the repository
 (`../shared/data`). Times are wall clock, which is long and uneven on a busy machine, so compare only figures of one run.
 """
 
@@ -26,25 +26,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hoptrail.evaluation.datasets import Dataset, Question
-    from hoptrail.evaluation.retrieval_measures import RetrievalSummary
+    from hoptrail.evaluation.retrieval_measures import RetrievalMeans, RetrievalSummary
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data"
 COMMAND = str(Path(sys.executable).with_name("hoptrail"))
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """One line of a corpus."""
-
-    id: str
-    title: str
-    text: str
-
-    @property
-    def searchable(self) -> str:
-        """The text that every search sees: the title line, then the text."""
-        return f"{self.title}\n{self.text}" if self.title else self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +52,6 @@ class Measured:
 class Failed:
     """A process that failed; `why` is the last line of its standard error."""
 
-    code: int
     why: str
 
 
@@ -78,15 +63,6 @@ def data_folder(name: str) -> Path:
             f"there is no data at {folder}: this benchmark reads evaluation data from a folder beside the repository"
         )
     return folder
-
-
-def read_passages(name: str) -> list[Passage]:
-    """The corpus of a data set, in order."""
-    from hoptrail.evaluation.datasets import load_dataset
-    from hoptrail.evaluation.lines import read_lines
-
-    lines = (line.content for line in read_lines(load_dataset(data_folder(name)).corpus))
-    return [Passage(line["id"], line["title"], line["text"]) for line in lines]
 
 
 def part_of(whole: Dataset, questions: Iterable[Question], passages: Set[str], folder: Path) -> Dataset:
@@ -102,30 +78,17 @@ def part_of(whole: Dataset, questions: Iterable[Question], passages: Set[str], f
     return load_dataset(folder)
 
 
-def run_measured(command: Sequence[str | Path]) -> Measured:
-    """Run a process in the root of the repository; its standard error is passed through.
+def run_measured(command: Sequence[str | Path]) -> Measured | Failed:
+    """Run a process in the root of the repository.
 
     The peak is that of the process itself, without its children. A small process stands between, because a process
-    inherits the peak of its parent. Exits if the command fails.
+    inherits the peak of its parent.
     """
-    done = _measured(command, None)
-    if isinstance(done, Failed):
-        sys.exit(f"{' '.join(map(str, command))[:300]} ended with {done.code}")
-    return done
-
-
-def try_measured(command: Sequence[str | Path]) -> Measured | Failed:
-    """The same for a process that may fail; its standard error is captured."""
-    return _measured(command, subprocess.PIPE)
-
-
-def _measured(command: Sequence[str | Path], errors: int | None) -> Measured | Failed:
     with tempfile.NamedTemporaryFile("r") as report:
         launched = [sys.executable, "-I", "-S", "-c", _LAUNCH, report.name, *map(str, command)]
-        done = subprocess.run(launched, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=ROOT, check=False)
+        done = subprocess.run(launched, capture_output=True, text=True, cwd=ROOT, check=False)
         if done.returncode != 0:
-            error_lines = (done.stderr or "").strip().splitlines()
-            return Failed(done.returncode, error_lines[-1] if error_lines else f"ended with {done.returncode}")
+            return Failed((done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"])[-1])
         seconds, cpu_seconds, kilobytes, own = map(float, report.read().split())
         return Measured(seconds, cpu_seconds, kilobytes / 1024, own / 1024, done.stdout)
 
@@ -139,31 +102,6 @@ def evaluated(folder: Path, *options: str) -> dict[str, Any]:
             sys.exit(f"{' '.join(command)} ended with {code}")
         reports: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))["recipes"]
     return reports
-
-
-@contextmanager
-def limited_to(megabytes: int) -> Iterator[list[str]]:
-    """A command prefix that limits memory, file pages included, with a control group of Linux. Empty for 0.
-
-    Exits if the group cannot be created (it needs root).
-    """
-    if not megabytes:
-        yield []
-        return
-    first = Path("/sys/fs/cgroup/memory")
-    root, limit = (first, "memory.limit_in_bytes") if first.is_dir() else (first.parent, "memory.max")
-    group = root / f"hoptrail-{os.getpid()}"
-    try:
-        group.mkdir()
-        (group / limit).write_text(str(megabytes << 20), encoding="ascii")
-    except OSError as error:
-        if group.is_dir():
-            group.rmdir()
-        sys.exit(f"cannot limit memory: {error}. Run it as root, on a Linux with control groups.")
-    try:
-        yield ["sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', str(group)]
-    finally:
-        group.rmdir()
 
 
 _LAUNCH = """
@@ -194,7 +132,6 @@ sys.exit(os.waitstatus_to_exitcode(status) and 1)
 
 
 def free_port() -> int:
-    """A free port of this machine."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
@@ -245,15 +182,14 @@ def markdown(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     return "\n".join(["| " + " | ".join(header) + " |", rule, *("| " + " | ".join(line) + " |" for line in lines)])
 
 
-def in_hundredths(scores: Mapping[str, float]) -> dict[str, float]:
-    """Shares as percentages."""
-    return {name: 100 * value for name, value in scores.items()}
-
-
 def summary_in_hundredths(summary: RetrievalSummary) -> tuple[dict[str, float], dict[int, dict[str, float]]]:
     """The scores as percentages: over all questions with gold passages, which there must be, and by number of hops."""
+
+    def in_hundredths(means: RetrievalMeans) -> dict[str, float]:
+        return {name: 100 * value for name, value in means.scores.items()}
+
     assert summary.overall is not None
-    return in_hundredths(summary.overall.scores), {hops: in_hundredths(one.scores) for hops, one in summary.by_hops}
+    return in_hundredths(summary.overall), {hops: in_hundredths(one) for hops, one in summary.by_hops}
 
 
 def shown(value: object) -> str:

@@ -90,7 +90,6 @@ class Disk:
             thing.sync()
 
     def do(self, operation: Operation) -> None:
-        """Apply one recorded operation."""
         kind = operation.kind
         if kind == "o":
             self._open[operation.file] = self._opened(operation.path, empty=operation.number == 1)

@@ -1,11 +1,11 @@
 """Measures how much a busy key slows another: one client's questions alone, and beside many clients of another key.
 
-    python -m benchmarks.fair_shares INDEX [--clients N] [--requests N] [--turns N] [--verb search|ask] [--recipe NAME]
+    python -m benchmarks.fair_shares INDEX [--clients N] [--requests N] [--turns N] [--out FILE.json]
 
 INDEX is copied for two workspaces with a key each, served by one process, and copied again for a second server. The busy key's
 clients run in a third process and ask again as soon as they are answered or refused: first the second server, which shows the
-effect of the machine's load alone, then the same server. These measurements alternate, so that other load affects all. The
-language is that of the rules.
+effect of the machine's load alone, then the same server. These measurements alternate, so that other load affects all.
+Questions are searched for by `hybrid`.
 
 Times are measured twice: by the wall clock, and by the CPU clock of the server's process, which counts the processor seconds that
 the server has used, for all clients, between a question and its answer. The latter does not depend on other load. Linux only.
@@ -65,14 +65,11 @@ class Taken:
 
 
 def slowest(times: list[float]) -> float:
-    """The 99th percentile."""
     return percentile(times, 0.99)
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A running server."""
-
     port: int
     process: int
 
@@ -83,22 +80,19 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The request, and its server."""
+    """A client's key, and its server."""
 
     server: Server
-    verb: str
-    recipe: str
     key: str
 
     def client(self) -> httpx.Client:
-        """An HTTP client with the key."""
         headers = {"Authorization": f"Bearer {self.key}"}
         return httpx.Client(base_url=f"http://127.0.0.1:{self.server.port}", headers=headers, timeout=300, verify=False)
 
     def ask(self, client: httpx.Client, number: int) -> int:
         """Ask question `number`; returns the status code."""
-        body = {"question": QUESTIONS[number % len(QUESTIONS)], "recipe": self.recipe}
-        return client.post(f"/api/{self.verb}", json=body).status_code
+        body = {"question": QUESTIONS[number % len(QUESTIONS)], "recipe": "hybrid"}
+        return client.post("/api/search", json=body).status_code
 
 
 def main() -> None:
@@ -109,15 +103,13 @@ def main() -> None:
     options.add_argument(
         "--turns", type=int, default=3, help="number of turns of each; the requests are divided among them"
     )
-    options.add_argument("--verb", choices=("search", "ask"), default="search")
-    options.add_argument("--recipe", default="hybrid")
     arguments = options.parse_args()
     with (
         tempfile.TemporaryDirectory() as ground,
         served(arguments.index, Path(ground, "a")) as server,
         served(arguments.index, Path(ground, "b")) as another,
     ):
-        other = Asked(server, arguments.verb, arguments.recipe, KEYS["other"])
+        other = Asked(server, KEYS["other"])
         for one in (other, busy(other, server), busy(other, another)):
             timed(one, 5)
         crowds = {
@@ -140,9 +132,7 @@ def main() -> None:
     print(f"{crowded.p99 / elsewhere.p99:.2f} times as long as beside another server's;")
     print(f"by the server's clock {crowded.server_p99 / alone.server_p99:.2f} times as long as alone")
     measured_with = origin((arguments.index.name, QUESTIONS))
-    write_results(
-        arguments.out, {"of": measured_with, "verb": arguments.verb, "recipe": arguments.recipe, "times": rows}
-    )
+    write_results(arguments.out, {"of": measured_with, "verb": "search", "recipe": "hybrid", "times": rows})
 
 
 def busy(other: Asked, server: Server) -> Asked:
@@ -179,7 +169,6 @@ def served(index: Path, ground: Path) -> Iterator[Server]:
 
 
 def timed(asked: Asked, requests: int) -> Taken:
-    """Make requests one after the other."""
     taken = Taken()
     with asked.client() as client:
         for number in range(requests):

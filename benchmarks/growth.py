@@ -2,13 +2,13 @@
 exponents.
 
     python -m benchmarks.growth --work DIR [--sizes N,N] [--structures A,B] [--recipes A,B] [--questions N]
-                                [--limit MB] [--out FILE.json]
+                                [--out FILE.json]
 
 Each size has a generated corpus in DIR/N (`made_corpora.py`: its encoder hashes words, so encoding costs almost nothing). What an
 earlier run has built there is not built again, and its figures are kept beside it (DIR/N/built.json). Separate processes measure:
 
     built      one structure built for the corpus, on top of those it needs. `disk` is the growth of the index folder; peak memory
-               is of the whole process, `own` without file pages. --limit limits the memory of the process, file pages included
+               is of the whole process, `own` without file pages
     asked      a recipe's retrieval for generated questions, after three warm-up questions; `first` includes opening what it reads
                once; `recall` is the share of the gold passages among its hits
 
@@ -27,7 +27,7 @@ from pathlib import Path
 
 import numpy as np
 from benchmarks import common
-from benchmarks.made_corpora import MadeCorpus, MadeQuestion, WordHashes, write_corpus
+from benchmarks.made_corpora import MadeCorpus, WordHashes, write_corpus
 
 LIMIT = 10
 WARM = 3
@@ -35,7 +35,7 @@ WARM = 3
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """One structure over one corpus. `disk_megabytes` is what it added; `limit` is its memory limit."""
+    """One structure over one corpus. `disk_megabytes` is what it added."""
 
     passages: int
     structure: str
@@ -44,7 +44,6 @@ class Built:
     peak_megabytes: float
     own_megabytes: float
     disk_megabytes: float
-    limit: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +59,6 @@ class Asked:
     recall: float
     peak_megabytes: float
     own_megabytes: float
-
-
-@dataclass(frozen=True, slots=True)
-class Exponent:
-    """The growth of a quantity: slope of its logarithm over the logarithm of the number of passages."""
-
-    what: str
-    quantity: str
-    exponent: float
 
 
 def build(structure: str, folder: Path) -> None:
@@ -87,12 +77,10 @@ def build(structure: str, folder: Path) -> None:
     update_index(folder / "index", sources, encoder, structures, ReadingLimits(), Watcher(), performer)
 
 
-def measure_building(size: int, structures: Iterable[str], folder: Path, limit: int) -> list[Built]:
-    """Measured once and kept beside the index. `limit`: memory limit in MB, 0 for none."""
+def measure_building(size: int, structures: Iterable[str], folder: Path) -> list[Built]:
+    """Measured once and kept beside the index."""
     figures_file = folder / "built.json"
     rows = [Built(**row) for row in json.loads(figures_file.read_text())] if figures_file.exists() else []
-    if any(row.limit != limit for row in rows):
-        sys.exit(f"{folder} was built with another --limit: use that one, or another --work")
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "corpus.jsonl").exists():
         write_corpus(MadeCorpus(size), folder / "corpus.part")
@@ -101,13 +89,12 @@ def measure_building(size: int, structures: Iterable[str], folder: Path, limit: 
         if any(row.structure == structure for row in rows):
             continue
         before = common.size_of(folder / "index")
-        command = [sys.executable, "-m", "benchmarks.growth", "--build", structure, str(folder)]
-        with common.limited_to(limit) as limited:
-            done = common.run_measured([*limited, *command])
+        done = common.run_measured([sys.executable, "-m", "benchmarks.growth", "--build", structure, folder])
+        if isinstance(done, common.Failed):
+            sys.exit(f"{structure} over {size} passages failed: {done.why}")
         disk = (common.size_of(folder / "index") - before) / 1e6
-        rows.append(
-            Built(size, structure, done.seconds, done.cpu_seconds, done.peak_megabytes, done.own_megabytes, disk, limit)
-        )
+        used = (done.seconds, done.cpu_seconds, done.peak_megabytes, done.own_megabytes)
+        rows.append(Built(size, structure, *used, disk))
         figures_file.write_text(json.dumps([asdict(row) for row in rows], indent=1), encoding="utf-8")
     return rows
 
@@ -119,7 +106,8 @@ def ask(recipe: str, folder: Path, size: int, number: int) -> None:
     index = Index(folder / "index")
     index.encoder = WordHashes()
     questions = list(MadeCorpus(size).questions(number + WARM))
-    titles = {f"m{at}": MadeCorpus(size).title(at) for question in questions for at in numbers(question)}
+    names = {name for question in questions for name in question.supporting}
+    titles = {name: MadeCorpus(size).title(int(name[1:])) for name in names}
     started = time.perf_counter()
     opened = index.recipe(recipe, limit=LIMIT)
     opened.retrieve(questions[0].question)
@@ -137,16 +125,10 @@ def ask(recipe: str, folder: Path, size: int, number: int) -> None:
     print(json.dumps([first, common.percentile(times, 0.5), common.percentile(times, 0.95), cpu, sum(found) / number]))
 
 
-def numbers(question: MadeQuestion) -> list[int]:
-    """The numbers of a question's gold passages."""
-    return [int(name[1:]) for name in question.supporting]
-
-
 def measure_asking(size: int, recipes: Iterable[str], folder: Path, number: int) -> Iterator[Asked]:
-    """Measure each recipe in a separate process."""
     for recipe in recipes:
         command = [sys.executable, "-m", "benchmarks.growth", "--ask", recipe, folder, size, number]
-        done = common.try_measured([str(part) for part in command])
+        done = common.run_measured([str(part) for part in command])
         if isinstance(done, common.Failed):
             print(f"{recipe} over {size} passages failed: {done.why}", file=sys.stderr)
             continue
@@ -154,8 +136,8 @@ def measure_asking(size: int, recipes: Iterable[str], folder: Path, number: int)
         yield Asked(size, recipe, first, median, p95, cpu, recall, done.peak_megabytes, done.own_megabytes)
 
 
-def exponents(built: Sequence[Built], asked: Sequence[Asked]) -> Iterator[Exponent]:
-    """The growth exponents of all quantities."""
+def exponents(built: Sequence[Built], asked: Sequence[Asked]) -> Iterator[tuple[str, str, float]]:
+    """The growth of all quantities: slopes of their logarithms over the logarithm of the number of passages."""
     quantities: dict[str, Callable[[Built], float]] = {
         "seconds": lambda row: row.seconds,
         "CPU seconds": lambda row: row.cpu_seconds,
@@ -174,25 +156,22 @@ def exponents(built: Sequence[Built], asked: Sequence[Asked]) -> Iterator[Expone
         yield from _exponent(recipe, "peak memory", [(row.passages, row.peak_megabytes) for row in rows])
 
 
-def _exponent(what: str, quantity: str, points: Sequence[tuple[int, float]]) -> Iterator[Exponent]:
+def _exponent(what: str, quantity: str, points: Sequence[tuple[int, float]]) -> Iterator[tuple[str, str, float]]:
     points = [(size, value) for size, value in points if value > 0]
     if len(points) > 1:
         slope = np.polyfit(np.log([size for size, _ in points]), np.log([value for _, value in points]), 1)[0]
-        yield Exponent(what, quantity, float(slope))
+        yield what, quantity, float(slope)
 
 
 def show(built: Sequence[Built], asked: Sequence[Asked]) -> None:
-    """Print all tables."""
     print("Building, each structure on top of those it needs:\n")
-    header = ("passages", "structure", "seconds", "CPU seconds", "peak MB", "own MB", "disk MB", "limit")
+    header = ("passages", "structure", "seconds", "CPU seconds", "peak MB", "own MB", "disk MB")
     common.print_table(header, [tuple(asdict(row).values()) for row in built])
     print("Searching, milliseconds per question:\n")
     header_asked = ("passages", "recipe", "first (s)", "median", "p95", "CPU", "recall of gold@10", "peak MB", "own MB")
     common.print_table(header_asked, [tuple(asdict(row).values()) for row in asked])
     print("Exponents:\n")
-    common.print_table(
-        ("what", "quantity", "exponent"), [tuple(asdict(row).values()) for row in exponents(built, asked)]
-    )
+    common.print_table(("what", "quantity", "exponent"), exponents(built, asked))
 
 
 def main() -> None:
@@ -202,7 +181,6 @@ def main() -> None:
     arguments.add_argument("--structures", default="passages", metavar="A,B", help="in the order of building")
     arguments.add_argument("--recipes", default="bm25,dense,hybrid", metavar="A,B")
     arguments.add_argument("--questions", type=int, default=100, metavar="N")
-    arguments.add_argument("--limit", type=int, default=0, metavar="MB", help="memory limit of building")
     arguments.add_argument("--build", nargs=2, metavar=("STRUCTURE", "FOLDER"), help="build one silently")
     arguments.add_argument("--ask", nargs=4, metavar=("RECIPE", "FOLDER", "SIZE", "N"), help="ask, and print the times")
     options = arguments.parse_args()
@@ -218,7 +196,7 @@ def main() -> None:
     asked: list[Asked] = []
     for size in map(int, options.sizes.split(",")):
         folder = options.work.resolve() / str(size)
-        built += measure_building(size, options.structures.split(","), folder, options.limit)
+        built += measure_building(size, options.structures.split(","), folder)
         asked += measure_asking(size, options.recipes.split(","), folder, options.questions)
     show(built, asked)
     common.write_results(options.out, {"built": built, "asked": asked})

@@ -106,12 +106,10 @@ class Row:
 
 
 def rows_of(language: str) -> list[Row]:
-    """The documents and questions of a language."""
     return [Row(*line.split("|")) for line in TEXTS[language].strip().splitlines()]
 
 
 def index_of(folder: Path, rows: list[Row], encoder: str) -> Index:
-    """An index of the documents."""
     sources = folder / "documents"
     sources.mkdir(parents=True)
     for number, row in enumerate(rows):

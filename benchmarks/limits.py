@@ -34,11 +34,11 @@ def by_folder(reports: Sequence[dict[str, Any]]) -> str:
         found = report["recipes"][RECIPE]
         shares, ends, sure = found["outcomes"], found["outcome_intervals"], found["sure"]
         cells = [
-            _with_ends(shares[one], ends[one]) if one in ("right", "wrong") else _share(shares[one]) for one in Outcome
+            _with_ends(shares[one], ends[one]) if one in ("right", "wrong") else f"{shares[one]:.2f}" for one in Outcome
         ]
         precision = "-" if sure["precision"] is None else _with_ends(sure["precision"], sure["interval"])
-        either = _share(shares["right"] + shares["shown"])
-        rows.append([report["data"], str(found["n"]), *cells, either, _share(sure["coverage"]), precision])
+        either = f"{shares['right'] + shares['shown']:.2f}"
+        rows.append([report["data"], str(found["n"]), *cells, either, f"{sure['coverage']:.2f}", precision])
     return markdown(HEADER, rows)
 
 
@@ -55,12 +55,8 @@ def by_type(reports: Sequence[dict[str, Any]]) -> str:
     rows = []
     for kind, number in totals.most_common():
         shares = [Share(became[kind, outcome], number) for outcome in Outcome]
-        rows.append([kind, str(number), *(_share(one.value) for one in shares)])
+        rows.append([kind, str(number), *(f"{one.value:.2f}" for one in shares)])
     return markdown(TYPES, rows)
-
-
-def _share(value: float) -> str:
-    return f"{value:.2f}"
 
 
 def _with_ends(value: float, ends: Sequence[float]) -> str:

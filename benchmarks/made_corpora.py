@@ -22,7 +22,6 @@ from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
-from benchmarks.common import Passage
 from numpy.typing import NDArray
 
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix, Progress
@@ -52,6 +51,15 @@ RELATIONS = {
 
 
 @dataclass(frozen=True, slots=True)
+class Passage:
+    """One line of a corpus."""
+
+    id: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class MadeQuestion:
     """A question that a thing answers; `supporting` are the ids of the passages of the hops, in order."""
 
@@ -67,11 +75,9 @@ class MadeCorpus:
     seed: int = SEED
 
     def passages(self) -> Iterator[Passage]:
-        """All passages, in order."""
         return (self.passage(number) for number in range(self.size))
 
     def passage(self, number: int) -> Passage:
-        """Passage number `number`."""
         chance = random.Random(f"{self.seed} {self.size} {number}")
         named = self._named(number, chance)
         sentences = [f"{_name(number)} is a {_word(chance.randrange(200))} of {_word(chance.randrange(2000))}."]
@@ -85,7 +91,6 @@ class MadeCorpus:
         return Passage(_id(number), _name(number), " ".join(sentences))
 
     def title(self, number: int) -> str:
-        """The title of passage number `number`."""
         return _name(number)
 
     def questions(self, number: int) -> Iterator[MadeQuestion]:

@@ -117,9 +117,9 @@ def _rank(row: Row) -> tuple[int, int, str]:
     return DATA.index(row.data), known, row.recipe
 
 
-def summary(rows: Sequence[Row], data: Iterable[str] = DATA[:3]) -> str:
+def summary(rows: Sequence[Row]) -> str:
     """The table of the README: recall@5, F1 by rules, oracle share (* for fewer questions), tasks per question."""
-    data = tuple(data)
+    data = DATA[:3]
     header = ["recall@5 / F1 / oracle", *data, "tasks a question"]
     lines = [
         [f"`{recipe}`", *(_three(rows, name, recipe) for name in data), _tasks(rows, data, recipe)]

@@ -141,7 +141,6 @@ def _in_child(
 
 
 def read_log(log: Path) -> Iterator[Operation]:
-    """The recorded operations, in order."""
     content, at = memoryview(log.read_bytes()), 0
     while at < len(content):
         kind, file, number, size = _HEAD.unpack_from(content, at)

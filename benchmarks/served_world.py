@@ -55,7 +55,6 @@ class Told:
         return run
 
     def after(self, before: dict[str, str]) -> dict[str, str]:
-        """The texts after this request, by title."""
         return {title: text for title, text in {**before, **self.texts}.items() if title != self.removed}
 
 

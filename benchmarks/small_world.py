@@ -67,7 +67,6 @@ class Step:
     """Whether removed text is already gone when it starts."""
 
     def command(self, world: Path, index: Path) -> Callable[[], int]:
-        """The command of this step as a function that returns its exit code."""
         return command_line(self.arguments(world, index))
 
 
@@ -181,7 +180,6 @@ def files_with(folder: Path, text: str) -> list[str]:
 
 
 def copy(folder: Path, to: Path) -> None:
-    """Replace one folder by a copy of another."""
     shutil.rmtree(to, ignore_errors=True)
     if folder.is_dir():
         shutil.copytree(folder, to)

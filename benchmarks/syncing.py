@@ -54,7 +54,6 @@ def main() -> None:
 
 
 def measured(ground: Path, documents: int, turns: int) -> list[Cost]:
-    """Measure both commands with and without syncing."""
     world, draw = ground / "world", Random(1)
     world.mkdir()
     for number in range(documents):

@@ -142,7 +142,6 @@ def likeliest(one: Example, judge: Judge) -> Judged:
 
 
 def report(judged: Sequence[Judged]) -> None:
-    """Print F1 by folder, and the quality of the probabilities."""
     folders = sorted({one.folder for one in judged})
     rows = []
     for folder in folders:

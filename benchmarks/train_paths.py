@@ -183,7 +183,6 @@ def folder_examples(name: str, corpus: Corpus, asked: Iterable[Asked], seed: int
 
 
 def _stating(question: str, units: Sequence[Unit], quote: str) -> Booleans:
-    """Whether each unit states the quote."""
     shown = Question("", question, (), shows=(quote,))
     return np.array([settles(shown, [unit.text]) for unit in units])
 
@@ -198,7 +197,6 @@ def opened_corpus(source: Path, folder: Path) -> Corpus:
 
 
 def fitted(stage: str, values: FloatMatrix, wanted: Booleans, seeds: Iterable[int]) -> list[Any]:
-    """One booster per seed."""
     import lightgbm
 
     parameters = PARAMETERS | {"min_child_samples": LEAST_IN_LEAF[stage]}
@@ -329,7 +327,11 @@ def _linked(
 def measured(data: str, judged: Sequence[Example], orders: Sequence[Sequence[int]]) -> Iterator[list[object]]:
     """Rows of the table: the measures of one data set, over all questions and by hops, from the candidates' ranks."""
     rankings = [
-        JudgedRanking(tuple(_names(example, order)), example.supporting, example.hops)
+        JudgedRanking(
+            tuple(dict.fromkeys(name for place in order for name in example.passages[place])),
+            example.supporting,
+            example.hops,
+        )
         for example, order in zip(judged, orders, strict=True)
         if example.data == data
     ]
@@ -346,15 +348,6 @@ def measured(data: str, judged: Sequence[Example], orders: Sequence[Sequence[int
 MEASURES = ("recall@2", "recall@5", "recall@10", "full@5", "full@10")
 
 
-def _names(example: Example, order: Sequence[int]) -> list[str]:
-    return list(dict.fromkeys(name for place in order for name in example.passages[place]))
-
-
-def _by_score(scores: FloatMatrix) -> list[int]:
-    order: list[int] = np.argsort(-scores, kind="stable").tolist()
-    return order
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, metavar="DIR", help="keep the indexes here")
@@ -366,10 +359,12 @@ def main() -> None:
         work = options.work or Path(temporary)
         trained = training_examples(work, options.seed)
         scorer, scores = train(trained, options.seed)
-        held_out = [_by_score(one) for one in scores]
+        held_out = [np.argsort(-one, kind="stable").tolist() for one in scores]
         rows = [row for name in (*TRAINING, SINGLE, JOINED) for row in measured(name, trained, held_out)]
         if not options.folds_only:
-            _ship(scorer)
+            target, content = Path(scoring.__file__).parents[1] / "weights" / "paths.npz", written(scorer)
+            target.write_bytes(content)
+            print(f"wrote {len(content):,} bytes to {target}", file=sys.stderr)
         for name in filter(None, options.judge.split(",")):
             judged = examples(name, load_dataset(data_folder(name)), work / name / INDEX_FOLDER, options.seed)
             orders = [
@@ -377,14 +372,6 @@ def main() -> None:
             ]
             rows += measured(name, judged, orders)
     print_table(("data", "hops", "questions", "all found", *MEASURES), rows)
-
-
-def _ship(scorer: scoring.PathScorer) -> None:
-    """Write the package's trees."""
-    target = Path(scoring.__file__).parents[1] / "weights" / "paths.npz"
-    content = written(scorer)
-    target.write_bytes(content)
-    print(f"wrote {len(content):,} bytes to {target}", file=sys.stderr)
 
 
 def written(scorer: scoring.PathScorer) -> bytes:

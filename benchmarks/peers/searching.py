@@ -6,8 +6,8 @@ machine.
 All search our passages (the title line and the text) for the 20 best, the dense ones with the vectors of our encoder.
 No figure includes the time of the encoder, except that our recipes encode the question, as they do for users. Rankings are scored
 as by `hoptrail evaluate --retrieval-only`, on the development questions. Each peer is a separate process, one after the
-other; searches are timed one by one, after a warm-up search. A peer without an environment (`environments.py`), or that
-fails, is left out with the reason.
+other; searches are timed one by one, after a warm-up search. A peer that fails or has no environment
+(benchmarks/README.md) is left out with the reason.
 
 `--work DIR` keeps the index in DIR/index/NAME, as `hoptrail evaluate --work DIR` does; an existing one is not changed.
 """
@@ -24,7 +24,6 @@ from statistics import median
 
 import numpy as np
 from benchmarks import common
-from benchmarks.peers.environments import interpreter
 from benchmarks.peers.searched import Search, Searched, SearchJob, read_searched, search_all
 
 from hoptrail import Index, Watcher
@@ -130,11 +129,11 @@ def peers(job: SearchJob, environments: Path, folder: Path) -> Iterator[Searched
     given, made = folder / "job.json", folder / "found.json"
     job.write(given)
     for module, environment in PEERS.items():
-        python = interpreter(environments, environment)
-        if python is None:
+        python = environments.absolute() / environment / "bin" / "python"
+        if not python.exists():
             print(f"{module} is left out: there is no environment {environment} in {environments}", file=sys.stderr)
             continue
-        ended = common.try_measured([python, "-m", f"benchmarks.peers.{module}", given, made])
+        ended = common.run_measured([python, "-m", f"benchmarks.peers.{module}", given, made])
         if isinstance(ended, common.Failed):
             print(f"{module} is left out: {ended.why}", file=sys.stderr)
             continue
@@ -142,7 +141,6 @@ def peers(job: SearchJob, environments: Path, folder: Path) -> Iterator[Searched
 
 
 def measure(name: str, recipes: Sequence[str], work: Path, environments: Path) -> Iterator[Row]:
-    """All systems on one data set."""
     pieces = open_pieces(name, work)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -171,14 +169,6 @@ def main() -> None:
                 *(row.p50, row.p95, row.cpu),
             )
             for row in rows
-        ],
-    )
-    common.print_table(
-        ("data", "system", "hops", *MEASURES),
-        [
-            (row.data, row.system, str(hops), *(f"{scores[name]:.1f}" for name in MEASURES))
-            for row in rows
-            for hops, scores in row.by_hops.items()
         ],
     )
     common.write_results(options.out, rows)

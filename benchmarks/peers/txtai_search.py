@@ -19,7 +19,6 @@ KINDS: Mapping[str, Mapping[str, bool]] = {"vectors": {}, "BM25": {"keyword": Tr
 
 
 def searching(job: SearchJob, vectors: Mapping[str, Any], settings: Mapping[str, bool]) -> Search:
-    """An index of all texts."""
     import numpy as np
     from txtai import Embeddings
 
@@ -33,7 +32,6 @@ def searching(job: SearchJob, vectors: Mapping[str, Any], settings: Mapping[str,
 
 
 def systems(job: SearchJob) -> Iterator[Searched]:
-    """Every kind of index, searched."""
     import numpy as np
 
     rows = np.load(job.vectors)

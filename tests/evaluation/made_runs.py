@@ -63,6 +63,11 @@ def hop(question: str, passages: Sequence[str], answer: str | None) -> HopRecord
     return HopRecord(question, question, hits, answer, Verdict.UNANSWERED if answer is None else Verdict.ANSWERED)
 
 
+def passages_of(found: HopRecord) -> list[str]:
+    """The passages that the hits of a hop show."""
+    return [passage for hit in found.hits for passage in hit.passages]
+
+
 def reading(question: str, passages: Sequence[str], answer: str | None) -> ReadingRecord:
     return ReadingRecord("answer", question, tuple(f"u-{name}" for name in passages), tuple(passages), answer)
 

@@ -17,7 +17,6 @@ from hoptrail.evaluation.answer_scores import (
     MISSED,
     AnswerScore,
     Rule,
-    ScoreSummary,
     Share,
     mean,
     mean_interval,
@@ -25,7 +24,6 @@ from hoptrail.evaluation.answer_scores import (
     normalise,
     score_answer,
     score_predictions,
-    summarise_scores,
 )
 
 PERFECT = AnswerScore(1.0, 1.0, 1.0, 1.0)
@@ -330,7 +328,7 @@ def test_lines_are_scored_in_order_and_other_keys_ignored(write_lines: WriteLine
     scores = score_predictions(path, Rule.MUSIQUE)
 
     assert scores == [AnswerScore(1, 1, 1, 1), MISSED, AnswerScore(0, 2 / 3, 0.5, 1)]
-    assert summarise_scores(scores) == ScoreSummary(3, 1 / 3, (1 + 2 / 3) / 3, 0.5, 2 / 3)
+    assert mean_score(scores) == AnswerScore(1 / 3, (1 + 2 / 3) / 3, 0.5, 2 / 3)
 
 
 def test_the_given_rule_is_used(write_lines: WriteLines) -> None:

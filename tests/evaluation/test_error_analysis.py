@@ -11,7 +11,7 @@ import pytest
 
 from command import Hoptrail
 from evaluation.bench import Bench
-from evaluation.made_runs import hop, made_run, reading, result, with_trails
+from evaluation.made_runs import hop, made_run, passages_of, reading, result, with_trails
 from evaluation.oracle_world import CHAIN, LONGER, STEPS
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.datasets import GoldStep, Question
@@ -38,7 +38,7 @@ def diagnose(
     wrong = result(question.id, 0)
     if abstained:
         wrong = replace(wrong, prediction=None, abstained=True)
-    given = [reading(one.asked, one.passages, one.answer) for one in hops] if readings is None else readings
+    given = [reading(one.asked, passages_of(one), one.answer) for one in hops] if readings is None else readings
     run = made_run("selfask", [question], [wrong])
     run = replace(run, header=replace(run.header, outside_pool=outside))
     trail = TrailRecord(question.id, "", tuple(hops), readings=tuple(given))
@@ -68,7 +68,7 @@ def test_not_ranked() -> None:
 
 def test_not_handed_over() -> None:
     missed = replace(TOWN, answer=None)
-    readings = [reading(one.asked, one.passages, one.answer) for one in (BRIDGE, FINCH)]
+    readings = [reading(one.asked, passages_of(one), one.answer) for one in (BRIDGE, FINCH)]
     readings.append(reading(TOWN.asked, ["song"], None))
     assert cause_of(BRIDGE, FINCH, missed, readings=readings) == (Cause.NOT_HANDED_OVER, "town")
 
@@ -107,7 +107,7 @@ def test_naming_the_needed_answer_asks_only_a_relation() -> None:
 
 def test_the_question_in_another_order_is_no_sub_question() -> None:
     turned = hop(
-        "Of the Tallow Bridge designer's birthplace, the river does rise in which hills?", WHOLE.passages, "no"
+        "Of the Tallow Bridge designer's birthplace, the river does rise in which hills?", passages_of(WHOLE), "no"
     )
     assert cause_of(turned) == (Cause.NOT_READ, "all gold passages were handed over")
 
@@ -165,7 +165,7 @@ def test_causes_without_gold_steps() -> None:
     assert (cause, why.startswith("arrow was not ranked")) == (Cause.UNKNOWN, True)
     cut = [reading(isk.asked, ["river"], "90 km")]
     assert cause_of(isk, arrow, question=LONGER, readings=cut) == (Cause.NOT_HANDED_OVER, "arrow")
-    unread = [*(reading(one.asked, one.passages, one.answer) for one in (isk, arrow))]
+    unread = [*(reading(one.asked, passages_of(one), one.answer) for one in (isk, arrow))]
     unread.append(reading(LONGER.question, ["river", "arrow"], "no"))
     assert cause_of(isk, arrow, question=LONGER, readings=unread)[0] is Cause.NOT_READ
     joined = [*unread[:2], replace(unread[2], task="integrate")]

@@ -25,7 +25,7 @@ from hoptrail.evaluation.published_tables import (
     published_tables,
     tables_named,
 )
-from hoptrail.evaluation.reproducing import count_statuses, digest_of_settings, found_values, planned_runs
+from hoptrail.evaluation.reproducing import digest_of_settings, found_values, planned_runs
 from hoptrail.models.web_search import WebSearchSettings
 from hoptrail.recipes.catalogue import recipe_settings
 from hoptrail.recipes.papers import shipped_papers
@@ -173,11 +173,8 @@ def test_values_by_rules_are_shown_beside_the_status() -> None:
     assert (measured.status, measured.measured, measured.by_rules) == (Status.REPRODUCED, 20.5, 20.0)
 
 
-def test_counts_leave_no_cell_out() -> None:
-    counts = count_statuses(CELLS)
-    assert list(counts) == list(Status)
-    assert sum(counts.values()) == len(CELLS)
-    assert counts[Status.REPRODUCED] >= 5
+def test_some_cells_are_reproduced() -> None:
+    assert sum(cell.status is Status.REPRODUCED for cell in CELLS) >= 5
 
 
 # --- running
@@ -299,7 +296,7 @@ def test_rows_with_a_recipe_report_missing_requirements() -> None:
     assert "--single-hops" in cell("hirag-6", "HiRAG (local)", "2wiki em").run
     assert "DATA/2wiki_context" in cell("chainrag-main", "ChainRAG (AnsInt)", "2wiki f1").run
     assert "--own-context" in cell("chainrag-main", "ChainRAG (AnsInt)", "2wiki f1").run
-    assert count_statuses(CELLS)[Status.NO_RECIPE] < 150
+    assert sum(cell.status is Status.NO_RECIPE for cell in CELLS) < 150
 
 
 def test_runs_are_planned_once_and_read_back(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from command import Hoptrail
 from evaluation.bench import QUESTIONS, Bench
-from evaluation.made_runs import hop, made_run, reading, result, with_trails
+from evaluation.made_runs import hop, made_run, passages_of, reading, result, with_trails
 from evaluation.oracle_world import CHAIN
 from hoptrail.evaluation.trail_diff import Departure, Stage, diff_trails
 from hoptrail.evaluation.trail_records import TrailRecord
@@ -20,7 +20,7 @@ TRAIL = TrailRecord(
     "chain",
     "",
     (FIRST, SECOND),
-    readings=tuple(reading(one.asked, one.passages, one.answer) for one in (FIRST, SECOND)),
+    readings=tuple(reading(one.asked, passages_of(one), one.answer) for one in (FIRST, SECOND)),
     ranking=(*FIRST.hits, *SECOND.hits),
 )
 

@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.models.repetition import is_endless, start_of_loop
+from hoptrail.models.repetition import start_of_loop
 
 
 @pytest.mark.parametrize("piece", ["a", "and so on, ", "The river is long. It is wide.\n", "x" * 120 + " "])
 def test_a9_endless_repetition_is_seen_wherever_it_is_cut(piece: str) -> None:
     for cut in (0, 1, len(piece) // 2):
         text = "It began well enough. " + piece * 500
-        assert is_endless(text[: len(text) - cut])
+        assert start_of_loop(text[: len(text) - cut]) is not None
     start = start_of_loop("It began well enough. " + piece * 500)
     assert start is not None
     assert start > 10
@@ -26,4 +26,4 @@ def test_a9_endless_repetition_is_seen_wherever_it_is_cut(piece: str) -> None:
     ],
 )
 def test_what_repeats_a_little_is_left_alone(text: str) -> None:
-    assert not is_endless(text)
+    assert start_of_loop(text) is None

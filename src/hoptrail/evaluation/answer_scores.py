@@ -193,7 +193,6 @@ def mean_interval(values: Sequence[float], seed: int) -> Interval:
 
 
 def _score_one(prediction: str, gold: str, choices: _Choices) -> AnswerScore:
-    """Score two normalised texts."""
     predicted, expected = prediction.split(), gold.split()
     match = contains(predicted, expected) if choices.containment else prediction == gold
     closed = choices.closed and prediction != gold and not _CLOSED_ANSWERS.isdisjoint((prediction, gold))
@@ -221,17 +220,6 @@ def contains(predicted: list[str], expected: list[str]) -> bool:
     return any(predicted[start : start + len(expected)] == expected for start in starts)
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreSummary:
-    """Means over `n` predictions, unrounded."""
-
-    n: int
-    em: float
-    f1: float
-    precision: float
-    recall: float
-
-
 def score_predictions(path: Path, rule: Rule) -> list[AnswerScore]:
     """One score per non-blank line, in the file's order.
     Raises: DataError: the file is missing or empty, or a line is malformed; the message names file and line.
@@ -240,12 +228,6 @@ def score_predictions(path: Path, rule: Rule) -> list[AnswerScore]:
     if not scores:
         raise DataError(f"{path} holds no predictions")
     return scores
-
-
-def summarise_scores(scores: Sequence[AnswerScore]) -> ScoreSummary:
-    """The means of `scores`."""
-    means = mean_score(scores)
-    return ScoreSummary(len(scores), means.em, means.f1, means.precision, means.recall)
 
 
 def _prediction(line: Line) -> str | None:

@@ -216,7 +216,6 @@ class _TrailAnalysis:
         return self._missed(step) or (Cause.NOT_READ, step.question)
 
     def _asks(self, text: str, step: Goal) -> bool:
-        """Whether a sub-question asks a step."""
         place = self._plan.steps.index(step)
         if place in self._plan.worded_as(text):
             return True

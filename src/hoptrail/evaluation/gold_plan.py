@@ -47,8 +47,8 @@ class GoldPlan:
     def completed(self, position: int, answered: Collection[int]) -> str:
         """The wording of a step with references to the steps in `answered` replaced by their gold answers."""
         step = self.steps[position]
-        known = step.needs.intersection(answered)
-        return REFERENCE.sub(lambda match: self._answer(int(match[1]) - 1, match[0], known), step.question)
+        known = {str(place + 1): self.steps[place].answers[0] for place in step.needs.intersection(answered)}
+        return REFERENCE.sub(lambda match: known.get(match[1], match[0]), step.question)
 
     def asked_as(self, text: str) -> tuple[int, ...]:
         """The positions of the steps with this wording, with every reference resolved."""
@@ -83,9 +83,6 @@ class GoldPlan:
         if not by_words and self.is_whole(finding.question):
             return () if finding.answer is None else tuple(range(len(self.steps)))
         return by_words or ((place,) if place < len(self.steps) else ())
-
-    def _answer(self, position: int, reference: str, known: Collection[int]) -> str:
-        return self.steps[position].answers[0] if position in known else reference
 
 
 def gold_plan(question: Question) -> GoldPlan:

@@ -162,7 +162,6 @@ def _names(question: str, title: str) -> bool:
 def _recalls(
     probes: Sequence[_Probe], corpus: Corpus, names: Mapping[str, Sequence[str]], search: Retriever, k: int
 ) -> dict[tuple[str, bool | None, Wording], list[float]]:
-    """The recalls of all probes by row."""
     recalls: dict[tuple[str, bool | None, Wording], list[float]] = {}
     for probe in probes:
         found = project_to_passages(search(corpus, probe.text, k * UNITS_A_PASSAGE), partial(corpus_ids, ids=names))

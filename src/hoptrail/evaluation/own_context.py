@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hoptrail.atomic_write import replace_file
-from hoptrail.errors import DataError, Interrupted, UsageError
+from hoptrail.errors import DataError, Interrupted
 from hoptrail.evaluation import runner
 from hoptrail.evaluation.datasets import Dataset, Question
 from hoptrail.evaluation.lines import read_lines
@@ -51,8 +51,7 @@ def evaluate_own_contexts(
         DataError: no question has candidates.
         Interrupted: the watcher asked to stop; finished results are kept in `work`.
     """
-    if not recipes:
-        raise UsageError("name at least one recipe to evaluate; `hoptrail recipes` lists them.")
+    runner.check_named(recipes)
     usable = replace(dataset, questions=tuple(question for question in dataset.questions if question.candidates))
     if not usable.questions:
         raise DataError(
@@ -114,9 +113,7 @@ def _report(recipe: str, contexts: Contexts, performers: PerQuestion, *, retriev
     with ResultsFile(path, identity) as results:
         for done, (question, alone, index) in enumerate(contexts.open_each(), 1):
             if watcher.stopped():
-                raise Interrupted(
-                    "stopped; finished questions are kept. Run the same command with the same --work to go on."
-                )
+                raise Interrupted(runner.STOPPED)
             if runner.is_open(question, results.finished.get(question.id)):
                 runner.index_corpus(alone, contexts.recipes, index, Watcher(stopped=watcher.stopped))
                 opened = index.recipe(recipe, performers)

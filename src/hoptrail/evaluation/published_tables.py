@@ -173,7 +173,6 @@ def run_of(table: Table, row: Row, column: str) -> str:
 
 
 def _folder(table: Table, row: Row, column: str) -> str:
-    """The folder name of a cell's data set."""
     data = row.folder or column.partition(" ")[0]
     return table.folders.get(data, data)
 

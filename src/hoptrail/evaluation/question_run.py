@@ -75,7 +75,11 @@ class QuestionMeter:
     def readings(self, passages_of: PassagesOf) -> tuple[ReadingRecord, ...]:
         """The tasks that read evidence, in order. `passages_of` gives the passages that a unit shows."""
         return tuple(
-            ReadingRecord(name, question, tuple(unit.id for unit in units), _passages(units, passages_of), answer)
+            ReadingRecord(
+                *(name, question, tuple(unit.id for unit in units)),
+                passages=tuple(dict.fromkeys(passage for unit in units for passage in passages_of(unit))),
+                answer=answer,
+            )
             for name, question, units, answer in self._read
         )
 
@@ -126,10 +130,6 @@ def _answer_of(value: object) -> str | None:
     if isinstance(value, tasks.Reading):
         return value.answer
     return value.answers[0] if isinstance(value, tasks.Samples) else None
-
-
-def _passages(units: Sequence[Unit], passages_of: PassagesOf) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(passage for unit in units for passage in passages_of(unit)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from glob import escape
 from pathlib import Path
@@ -103,14 +103,6 @@ def found_values(
     return values
 
 
-def count_statuses(cells: Iterable[Cell]) -> dict[Status, int]:
-    """The number of cells by status, in the order of `Status`, including zeros."""
-    counts = dict.fromkeys(Status, 0)
-    for cell in cells:
-        counts[cell.status] += 1
-    return counts
-
-
 def _is_evaluation(cell: Cell) -> bool:
     """Whether a run can be planned. Runs with special settings are for the user, who must write a settings file."""
     return cell.run.startswith("hoptrail evaluate ") and cell.data != AVERAGE and OWN_SETTINGS not in cell.run
@@ -139,7 +131,6 @@ def _letters_and_digits(model: str) -> str:
 
 
 def _out(cell: Cell, work: Path, stem: str, data: Path) -> Path:
-    """The results file of a run."""
     return work / OUT_FOLDER / f"{stem}-{_questions_digest(data / cell.data)}.json"
 
 
@@ -166,7 +157,6 @@ def _stem(cell: Cell, model: str, settings: str) -> str:
 
 
 def _questions_digest(folder: Path) -> str:
-    """A digest of the questions of a data set."""
     files = [folder / name for name in QUESTION_FILES if (folder / name).is_file()]
     return hashlib.sha256(files[0].read_bytes() if files else b"").hexdigest()[:_DIGITS]
 

@@ -187,12 +187,8 @@ def packed_recall(ranking: Ranking, gold: Collection[str], showing: Showing) -> 
     """The share of the gold passages shown by the units that fit each of TOKEN_BUDGETS; empty without gold passages."""
     if not gold:
         return ()
-    return tuple(_recall(pack(ranking, budget), gold, showing) for budget in TOKEN_BUDGETS)
-
-
-def _recall(packed: Ranking, gold: Collection[str], showing: Showing) -> float:
-    shown = [passage for hit in packed for passage in showing.passages(hit.unit)]
-    return recall_at(len(shown), shown, gold)
+    shown = [project_to_passages(pack(ranking, budget), showing.passages) for budget in TOKEN_BUDGETS]
+    return tuple(recall_at(len(passages), passages, gold) for passages in shown)
 
 
 def shown_documents(unit: Unit, documents: Callable[[set[str]], Mapping[str, Document]]) -> tuple[str, ...]:
@@ -202,11 +198,8 @@ def shown_documents(unit: Unit, documents: Callable[[set[str]], Mapping[str, Doc
         return tuple(sources)
     sentences = [squeeze(unit.text[start:end]) for start, end in sentence_spans(unit.text, MOST_SENTENCES)]
     by_id = documents(set(sources))
-    return tuple(name for name in sources if _quotes(sentences, squeeze(by_id[name].title), squeeze(by_id[name].text)))
-
-
-def _quotes(sentences: Sequence[str], title: str, text: str) -> bool:
-    return any(_is_in(sentence, title, text) for sentence in sentences)
+    texts = {name: (squeeze(by_id[name].title), squeeze(by_id[name].text)) for name in sources}
+    return tuple(name for name in sources if any(_is_in(sentence, *texts[name]) for sentence in sentences))
 
 
 def _is_in(sentence: str, title: str, text: str) -> bool:

@@ -44,12 +44,8 @@ class RiskAt:
 
 @dataclass(frozen=True, slots=True)
 class CalibrationRow:
-    """Answers with a confidence from `low` to below `high` (inclusive in the last row): their number, mean confidence and
-    accuracy.
-    """
+    """The answers of one bin of confidences: their number, mean confidence and accuracy."""
 
-    low: float
-    high: float
     answers: int
     confidence: float
     accuracy: float
@@ -88,17 +84,15 @@ def area_under_risk(judged: Sequence[Judged]) -> float:
     return mean(risks)
 
 
-def calibration_table(judged: Sequence[Judged], bins: int = BINS) -> tuple[CalibrationRow, ...]:
+def calibration_table(judged: Sequence[Judged]) -> tuple[CalibrationRow, ...]:
     """The bins with answers, in rising confidence. Raises: UsageError: a confidence is not between 0 and 1."""
     if invalid := [answer.confidence for answer in judged if not 0 <= answer.confidence <= 1]:
         raise UsageError(f"calibration needs confidences between 0 and 1, not {invalid[0]}")
     rows: dict[int, list[Judged]] = {}
     for answer in judged:
-        rows.setdefault(min(int(answer.confidence * bins), bins - 1), []).append(answer)
+        rows.setdefault(min(int(answer.confidence * BINS), BINS - 1), []).append(answer)
     return tuple(
         CalibrationRow(
-            row / bins,
-            (row + 1) / bins,
             len(rows[row]),
             mean([answer.confidence for answer in rows[row]]),
             mean([float(answer.correct) for answer in rows[row]]),

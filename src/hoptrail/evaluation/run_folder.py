@@ -13,7 +13,8 @@ the fingerprint of the results: other settings, another language or another corp
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from glob import escape
@@ -89,29 +90,28 @@ class RunFolder:
         self._questions = tuple(question.id for question in questions)
         # Candidates would be most of the file, and are not needed here.
         lines = _lines(asdict(replace(question, candidates=())) for question in questions)
-        try:
+        with self._writing():
             self.path.mkdir(parents=True, exist_ok=True)
-            if not _has_content(self.path / QUESTIONS, lines):
+            if not ((self.path / QUESTIONS).exists() and (self.path / QUESTIONS).read_bytes() == lines):
                 (self.path / RESULTS).unlink(missing_ok=True)  # these results are of other questions
             replace_file(self.path / HEADER, (json.dumps(asdict(header), indent=2, ensure_ascii=False) + "\n").encode())
             replace_file(self.path / SETTINGS, settings.encode())
             replace_file(self.path / QUESTIONS, lines)
-        except OSError as error:
-            raise self._write_error(error) from error
         self.trails = TrailsFile(self.path / TRAILS)
 
     def finish(self, results: Mapping[str, QuestionResult]) -> None:
         """Write the results of all questions. Raises: StorageError: they cannot be written."""
         rows = (asdict(results[name]) for name in self._questions if name in results)
-        try:
+        with self._writing():
             replace_file(self.path / RESULTS, _lines(rows))
-        except OSError as error:
-            raise self._write_error(error) from error
 
-    def _write_error(self, error: OSError) -> StorageError:
-        return StorageError(
-            f"the run cannot be kept in {self.path}: {error.strerror or error}; make room and run again"
-        )
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            message = f"the run cannot be kept in {self.path}: {error.strerror or error}; make room and run again"
+            raise StorageError(message) from error
 
 
 @dataclass(frozen=True)
@@ -194,10 +194,6 @@ def _read_results(path: Path) -> dict[str, QuestionResult]:
             raise DataError(f"{line.place}: {error}; make the run again") from error
         results[result.question] = result
     return results
-
-
-def _has_content(path: Path, content: bytes) -> bool:
-    return path.exists() and path.read_bytes() == content
 
 
 def _lines(rows: Iterable[JsonObject]) -> bytes:

@@ -69,14 +69,11 @@ def _means(comparison: Comparison) -> TextTable:
     rows = ((run, *_cells(comparison, run, everything, measures)) for run in comparison.runs)
     left_out = f"; {comparison.left_out} that not all runs have are left out" if comparison.left_out else ""
     title = f"{comparison.data}: {comparison.questions} questions{left_out}"
-    return TextTable(title, ("run", *measures), tuple(rows), _legend(comparison))
-
-
-def _legend(comparison: Comparison) -> str:
-    return (
+    legend = (
         f"Means with 95 % bootstrap intervals. {MARK} differs from {comparison.runs[0]} (paired randomisation, Holm-corrected "
         f"p < {SIGNIFICANT})."
     )
+    return TextTable(title, ("run", *measures), tuple(rows), legend)
 
 
 def _differences(comparison: Comparison) -> TextTable:

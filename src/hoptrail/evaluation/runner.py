@@ -51,6 +51,8 @@ RESULTS_FOLDER = "results"
 
 UNSETTLED = " (not whole)"
 
+STOPPED = "stopped; finished questions are kept. Run the same command with the same --work to go on."
+
 SCRIPTED = "scripted"
 """Prefix of the names of languages whose replies come in a fixed order."""
 
@@ -80,8 +82,7 @@ def evaluate(
         IndexUnavailable: the index cannot be used, or lacks a structure that a recipe needs; finished results are kept in `work`.
         Interrupted: the watcher asked to stop; finished results are kept in `work`.
     """
-    if not recipes:
-        raise UsageError("name at least one recipe to evaluate; `hoptrail recipes` lists them.")
+    check_named(recipes)
     if threads > 1 and language.startswith(SCRIPTED):
         raise UsageError("a scripted language gives its replies in the order of asking, so it serves one thread only.")
     if dataset.rule is None and language == OracleLanguage.name:
@@ -93,6 +94,12 @@ def evaluate(
     return EvaluationReport(
         dataset.name, len(dataset.questions), language, tuple(reports), tuple(indexed.notes), tuple(indexed.failures)
     )
+
+
+def check_named(recipes: Sequence[str]) -> None:
+    """Raises: UsageError: no recipe is named."""
+    if not recipes:
+        raise UsageError("name at least one recipe to evaluate; `hoptrail recipes` lists them.")
 
 
 def index_corpus(dataset: Dataset, recipes: Sequence[str], index: Index, watcher: Watcher) -> IndexingReport:
@@ -164,9 +171,7 @@ class RecipeRun:
             done += 1
             watcher.report(self.recipe.name, done, len(questions))
         if done < len(questions):
-            raise Interrupted(
-                "stopped; finished questions are kept. Run the same command with the same --work to go on."
-            )
+            raise Interrupted(STOPPED)
 
     def _header(self, names: Mapping[str, Sequence[str]], retrieval_only: bool) -> RunHeader:
         snapshot, settings = self.recipe.corpus.snapshot, self.recipe.settings

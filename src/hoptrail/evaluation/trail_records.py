@@ -48,11 +48,6 @@ class HopRecord:
     answer: str | None
     verdict: Verdict
 
-    @property
-    def passages(self) -> tuple[str, ...]:
-        """The passages that its hits show, best first, without repeats."""
-        return tuple(dict.fromkeys(passage for hit in self.hits for passage in hit.passages))
-
 
 @dataclass(frozen=True, slots=True)
 class EvidenceRecord:

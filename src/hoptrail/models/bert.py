@@ -30,9 +30,7 @@ class BertSizes:
 
 class LoadedBert:
     """A loaded encoder with mean pooling. `tokens` and `texts` may be called from several threads at once.
-
-    Raises:
-        KeyError, ValueError: as for `trunk`; the tensors do not fit one another.
+    Raises: KeyError, ValueError: as for `trunk`; the tensors do not fit one another.
     """
 
     def __init__(self, weights: Weights, sizes: BertSizes, threads: int, operations: OnnxOperations) -> None:

@@ -50,18 +50,15 @@ class Chat(Protocol):
     @property
     def working_rung(self) -> Rung | None:
         """The rung of the ladder that is known to work, if any."""
-        ...
 
     def remember_rung(self, rung: Rung) -> None:
         """Note that requests on this rung work, so that the next ones start there."""
 
     def remembered(self, request: ChatRequest) -> PaidReply | None:
         """The remembered reply, or None."""
-        ...
 
     def knows(self, request: ChatRequest) -> bool:
         """Whether the reply is remembered; has no effects."""
-        ...
 
     def ask(self, request: ChatRequest) -> PaidReply:
         """The reply.
@@ -70,16 +67,12 @@ class Chat(Protocol):
             CallFailed: this call got no reply; others may.
             EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: no call will get one, for now.
         """
-        ...
 
     def fetch(self, requests: Sequence[ChatRequest]) -> Usage:
         """Ask for the replies to requests that differ only in their seeds in one call, where possible. Returns what was spent
         beyond what `ask` will report for them. The caller must `ask` for replies that are still missing.
-
-        Raises:
-            EndpointRefused, EndpointBusy, BudgetExhausted: no call will get a reply, for now.
+        Raises: EndpointRefused, EndpointBusy, BudgetExhausted: no call will get a reply, for now.
         """
-        ...
 
 
 class Shared(Generic[K, V]):

@@ -55,9 +55,7 @@ class ChatEndpoint:
         a time from then on.
 
         Neither the replies nor the reason of a failure contain the key, whatever the server says.
-
-        Raises:
-            CallFailed: there was no usable reply.
+        Raises: CallFailed: there was no usable reply.
         """
         while True:
             body = self._dialect.body(request, count)

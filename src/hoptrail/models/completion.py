@@ -17,7 +17,7 @@ from hoptrail.json_object import JsonObject
 from hoptrail.models.failures import CallFailed, FailureKind
 from hoptrail.models.logprobs import Token, last_tokens, read_logprobs
 from hoptrail.models.prompt_text import estimated_tokens, whole_text
-from hoptrail.models.repetition import is_endless
+from hoptrail.models.repetition import start_of_loop
 from hoptrail.types import Usage
 
 T = TypeVar("T")
@@ -63,9 +63,7 @@ class ChatReply:
 def read_choices(chunks: Iterable[bytes], prompt_tokens: int) -> list[ChatReply]:
     """All replies of a JSON body, at least one. The first accounts for the call and its prompt, each for its share of the
     completion tokens. `prompt_tokens` is our estimate, used where the server sends none.
-
-    Raises:
-        CallFailed: it is not a reply of a chat endpoint.
+    Raises: CallFailed: it is not a reply of a chat endpoint.
     """
     body = bytearray()
     for chunk in until_complete(chunks, lambda: _is_json(body)):
@@ -111,9 +109,7 @@ def _shared_out(replies: Sequence[ChatReply], counted: ChatReply) -> list[ChatRe
 
 def read_stream(events: Any, prompt_tokens: int) -> ChatReply:
     """Read a reply from the client's stream of chunks. Endless repetition is cut off, because reading on would cost.
-
-    Raises:
-        CallFailed: the stream ended before the model did.
+    Raises: CallFailed: the stream ended before the model did.
     """
     parts: list[str] = []
     declined: list[str] = []
@@ -136,7 +132,7 @@ def read_stream(events: Any, prompt_tokens: int) -> ChatReply:
             finish = str(choice.finish_reason or finish)
         if length - checked >= CHECK_EVERY:
             checked = length
-            if length > LARGEST_TEXT or is_endless("".join(parts)):
+            if length > LARGEST_TEXT or start_of_loop("".join(parts)) is not None:
                 finish = "length"
                 break
     if not finish:

@@ -38,11 +38,8 @@ class Encoder(Protocol):
 
     def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
         """Vectors of length 1, one row per text, in order: shape (len(texts), dimension), float32, C-contiguous.
-
-        Raises:
-            ModelUnavailable: an endpoint failed or sent invalid vectors.
+        Raises: ModelUnavailable: an endpoint failed or sent invalid vectors.
         """
-        ...
 
 
 @runtime_checkable
@@ -62,4 +59,3 @@ class TokenEncoder(Encoder, Protocol):
 
     def encode_tokens(self, texts: Sequence[str]) -> list[FloatMatrix]:
         """Per text a matrix of unit vectors, one row per token, without special tokens: shape (tokens, dimension)."""
-        ...

@@ -47,9 +47,7 @@ def open_encoder(name: str, settings: LocalSettings | None = None) -> Encoder:
 
 def check_encoder(name: str) -> None:
     """Refuse what cannot be the name of an encoder. Anything that looks like a path may be one of another machine.
-
-    Raises:
-        UsageError: there is no such encoder.
+    Raises: UsageError: there is no such encoder.
     """
     kind, _, model = name.partition(":")
     known = name == "minilm" or (kind in _BY_PREFIX and model) or Path(name).name != name

@@ -43,9 +43,7 @@ class EndpointEncoder:
     @property
     def identity(self) -> EncoderIdentity:
         """The identity; asks for one vector if the dimension is not known yet.
-
-        Raises:
-            ModelUnavailable: as for `encode`.
+        Raises: ModelUnavailable: as for `encode`.
         """
         if self._dimension is None:
             self.encode(["dimension"])
@@ -144,9 +142,7 @@ class EndpointEncoder:
 
 def _rows(reply: Any) -> list[list[float]]:
     """The vectors of a parsed reply, in order.
-
-    Raises:
-        ValueError: it is not a list of embeddings numbered 0, 1, ..., each a list of numbers.
+    Raises: ValueError: it is not a list of embeddings numbered 0, 1, ..., each a list of numbers.
     """
     items = reply.get("data") if isinstance(reply, dict) else None
     if not isinstance(items, list):

@@ -36,20 +36,15 @@ def installed_entailment(cache: Path | None = None) -> Path | None:
 
     for name in INSTALLED:
         config = try_to_load_from_cache(name, "config.json", cache_dir=cache)
-        if isinstance(config, str) and _can_be_opened(folder := Path(config).parent):
+        folder = Path(config).parent if isinstance(config, str) else None
+        if folder and find_spec("sentence_transformers") and any((folder / weights).is_file() for weights in _WEIGHTS):
             return folder
     return None
 
 
-def _can_be_opened(folder: Path) -> bool:
-    return find_spec("sentence_transformers") is not None and any((folder / name).is_file() for name in _WEIGHTS)
-
-
 class EntailmentModel:
     """A classifier, given by folder or name; a name may be downloaded.
-
-    Raises:
-        ModelUnavailable: the package is missing, the model cannot be loaded, or has no label `entailment`.
+    Raises: ModelUnavailable: the package is missing, the model cannot be loaded, or has no label `entailment`.
     """
 
     def __init__(self, name: str) -> None:

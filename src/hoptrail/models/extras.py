@@ -24,9 +24,7 @@ _BATCH = 32
 
 class SentenceTransformersEncoder:
     """Any model that the package sentence-transformers loads, by name or folder. Satisfies `Encoder`.
-
-    Raises:
-        ModelUnavailable: the package is missing, or it cannot load the model.
+    Raises: ModelUnavailable: the package is missing, or it cannot load the model.
     """
 
     def __init__(self, name: str) -> None:
@@ -55,9 +53,7 @@ class FastEmbedEncoder:
     """Any text model of the package fastembed, by name. Satisfies `Encoder`.
 
     Its identity is the model's name and the package's version, since versions have changed how a model pools.
-
-    Raises:
-        ModelUnavailable: the package is missing, or it cannot load the model.
+    Raises: ModelUnavailable: the package is missing, or it cannot load the model.
     """
 
     def __init__(self, name: str) -> None:
@@ -87,9 +83,7 @@ class FastEmbedEncoder:
 
 def optional_package(module: str, extra: str) -> Any:
     """The module of an optional package.
-
-    Raises:
-        ModelUnavailable: it is not installed; the message has the command that installs it.
+    Raises: ModelUnavailable: it is not installed; the message has the command that installs it.
     """
     try:
         return import_module(module)

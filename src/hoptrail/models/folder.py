@@ -23,9 +23,7 @@ _POOLINGS = ("cls_token", "max_tokens", "mean_sqrt_len_tokens", "weightedmean_to
 
 def encoder_from_folder(folder: Path, settings: LocalSettings | None = None) -> LocalEncoder:
     """The encoder of a model folder; its name is the folder's path as given.
-
-    Raises:
-        ModelUnavailable: a file is missing or unreadable, or the model is of a kind that is not computed here.
+    Raises: ModelUnavailable: a file is missing or unreadable, or the model is of a kind that is not computed here.
     """
     model = read_folder(folder)
     return LocalEncoder(str(folder), digest_of(model.weights), model, settings)

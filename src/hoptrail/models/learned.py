@@ -33,9 +33,7 @@ class Trained:
 
     def refuse(self, questions: Iterable[str], texts: Iterable[str] = ()) -> None:
         """Refuse training data; questions are given by their words or ids.
-
-        Raises:
-            DataError: one of these was in the training data; the message names the first.
+        Raises: DataError: one of these was in the training data; the message names the first.
         """
         for kind, candidates in (("question", questions), ("text", texts)):
             for candidate in candidates:

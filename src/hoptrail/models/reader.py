@@ -106,9 +106,7 @@ def installed_reader() -> Reader:
 
 class Reader:
     """Reads texts. Thread-safe.
-
-    Raises:
-        ModelUnavailable: the weights are missing, unusable, or for another encoder.
+    Raises: ModelUnavailable: the weights are missing, unusable, or for another encoder.
     """
 
     def __init__(self, folder: Path | None = None, threads: int = 1) -> None:
@@ -150,7 +148,6 @@ class TextReader(Protocol):
 
     def read(self, pairs: Sequence[ToRead]) -> list[Reading]:
         """The readings, in order."""
-        ...
 
 
 class Remembered:
@@ -179,8 +176,6 @@ class Remembered:
 
 
 class _Graph:
-    """The loaded network."""
-
     def __init__(self, weights: Weights, sizes: BertSizes, threads: int) -> None:
         do = EightBitOperations()
         hidden = trunk(do, weights, sizes, segments=True)
@@ -215,9 +210,7 @@ class _Graph:
 
 def reader_folder() -> Path:
     """The folder of the installed package hoptrail_reader, found without importing it.
-
-    Raises:
-        ModelUnavailable: the package is not installed.
+    Raises: ModelUnavailable: the package is not installed.
     """
     spec = find_spec(_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
@@ -250,9 +243,7 @@ def refuse_training_questions(ids: Iterable[str]) -> None:
 
 def read_reader_weights(folder: Path) -> dict[str, NDArray[np.float32]]:
     """The tensors of `weights.npz` in `folder`, stored as eight-bit integers with a scale per row.
-
-    Raises:
-        ModelUnavailable: the file cannot be read.
+    Raises: ModelUnavailable: the file cannot be read.
     """
     path = folder / "weights.npz"
     try:

@@ -104,8 +104,7 @@ class RecordedChat:
 
 
 def _line(stored: StoredReply) -> str:
-    content = {"key": stored.key, "task": stored.task, "place": stored.place, "model": stored.model}
-    whole = content | {"reply": asdict(stored.reply)}
+    whole = asdict(stored)
     return json.dumps(whole | {"sum": _sum(whole)}, sort_keys=True) + "\n"
 
 

@@ -106,9 +106,7 @@ class RememberedReplies:
 
     def reserve(self, request: ChatRequest, most: Cost, limits: Limits) -> int:
         """Enter a call that is about to be sent, at the most it may cost. Returns its number.
-
-        Raises:
-            BudgetExhausted: it could pass a limit; it is not entered.
+        Raises: BudgetExhausted: it could pass a limit; it is not entered.
         """
         self._recount(limits)
         with self.transaction() as connection:
@@ -250,13 +248,9 @@ class RememberedReplies:
 def _enter(connection: sqlite3.Connection, request: ChatRequest, most: Cost, limits: Limits, path: Path) -> int:
     if limits != Limits():
         limits.check(Ledger(*connection.execute("SELECT * FROM totals").fetchone()), most, str(path))
-    made = connection.execute(
-        _ENTER,
-        (
-            *(request.key, request.task, request.place, request.model),
-            *(most.prompt_tokens, most.completion_tokens, most.money, os.getpid(), time.time()),
-        ),
-    )
+    about = (request.key, request.task, request.place, request.model)
+    cost = (most.prompt_tokens, most.completion_tokens, most.money)
+    made = connection.execute(_ENTER, (*about, *cost, os.getpid(), time.time()))
     _mention(connection, request)
     return int(made.lastrowid or 0)
 
@@ -269,10 +263,7 @@ def _is_asked_elsewhere(in_flight: Iterable[tuple[int, float]], longest: float) 
 
 def _keep(connection: sqlite3.Connection, request: ChatRequest, reply: ChatReply, call: int) -> None:
     content = json.dumps(asdict(reply), ensure_ascii=True, sort_keys=True)
-    connection.execute(
-        _KEEP,
-        (request.key, request.task, request.place, request.model, content, call),
-    )
+    connection.execute(_KEEP, (request.key, request.task, request.place, request.model, content, call))
     _mention(connection, request)
 
 

@@ -8,13 +8,8 @@ SHORTEST = 400
 """The least characters of repetition: tables and lists legitimately repeat a little."""
 
 
-def is_endless(text: str) -> bool:
-    """Whether a text ends with a piece of at most LONGEST_PERIOD characters at least REPEATS times."""
-    return start_of_loop(text) is not None
-
-
 def start_of_loop(text: str) -> int | None:
-    """Where the repetition at the end of `text` begins, or None."""
+    """Where the endless repetition of a piece of at most LONGEST_PERIOD characters at the end of `text` begins, or None."""
     tail = text.rstrip()[-max(SHORTEST, LONGEST_PERIOD * REPEATS) :]
     for period in range(1, LONGEST_PERIOD + 1):
         length = max(SHORTEST, period * REPEATS)

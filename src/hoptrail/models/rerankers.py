@@ -25,11 +25,9 @@ class Reranker(Protocol):
     @property
     def name(self) -> str:
         """The channel of the hits it returns."""
-        ...
 
     def rerank(self, question: str, hits: Ranking, limit: int) -> Ranking:
         """The best `limit` of `hits`, with this reranker's scores."""
-        ...
 
 
 class LateInteractionReranker:
@@ -46,9 +44,7 @@ class LateInteractionReranker:
 
     def rerank(self, question: str, hits: Ranking, limit: int) -> Ranking:
         """See `Reranker.rerank`. A question or text without tokens scores 0.
-
-        Raises:
-            ModelUnavailable: the encoder failed.
+        Raises: ModelUnavailable: the encoder failed.
         """
         (asked,) = self._encoder.encode_tokens([question])
         scores: list[float] = []
@@ -62,9 +58,7 @@ class CrossEncoderReranker:
     """A cross-encoder of the package sentence-transformers, by name or folder: one forward pass per pair.
 
     Nogueira and Cho 2019 (passage re-ranking with BERT), section 3.
-
-    Raises:
-        ModelUnavailable: the package is missing, or it cannot load the model.
+    Raises: ModelUnavailable: the package is missing, or it cannot load the model.
     """
 
     name = "cross-encoder"

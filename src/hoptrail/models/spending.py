@@ -95,19 +95,16 @@ class Limits:
     def check(self, spent: Ledger, coming: Cost, place: str) -> None:
         """Check that a call that may cost `coming` is within the limits after `spent`, which includes the greatest cost of calls
         in flight.
-
-        Raises:
-            BudgetExhausted: it is not; nothing was spent on it.
+        Raises: BudgetExhausted: it is not; nothing was spent on it.
         """
-        self._check("calls", self.calls, spent.calls, 1, place)
-        self._check("tokens", self.tokens, spent.tokens, coming.tokens, place)
-        self._check("money", self.money, spent.money, coming.money or 0.0, place)
-
-    @staticmethod
-    def _check(what: str, limit: float, spent: float, coming: float, place: str) -> None:
-        if limit and spent + coming > limit:
-            raise BudgetExhausted(
-                f"the limit of {limit:,g} {what} would be passed: {place} has entered {spent:,.6g}, and the next call may cost "
-                f"{coming:,.6g}. Nothing was sent; what was finished is kept. Raise limit_{what} under [chat] and run the same "
-                "command again to continue"
-            )
+        for what, limit, before, cost in (
+            ("calls", self.calls, spent.calls, 1),
+            ("tokens", self.tokens, spent.tokens, coming.tokens),
+            ("money", self.money, spent.money, coming.money or 0.0),
+        ):
+            if limit and before + cost > limit:
+                raise BudgetExhausted(
+                    f"the limit of {limit:,g} {what} would be passed: {place} has entered {before:,.6g}, and the next call may "
+                    f"cost {cost:,.6g}. Nothing was sent; what was finished is kept. Raise limit_{what} under [chat] and run the "
+                    "same command again to continue"
+                )

@@ -30,9 +30,7 @@ _TYPES: dict[str, np.dtype[Any]] = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2
 
 def digest_of(path: Path) -> str:
     """The SHA-256 of a file in hexadecimal. Computed once per process for a file that does not change.
-
-    Raises:
-        ModelUnavailable: the file cannot be read.
+    Raises: ModelUnavailable: the file cannot be read.
     """
     try:
         status = path.stat()

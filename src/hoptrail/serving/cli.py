@@ -358,7 +358,6 @@ def _run() -> str | int | None:
 
 
 def _report_error(error: HoptrailError) -> int:
-    """Print the message; return the exit code."""
     options.console_of(error=True).print(render.plain(f"hoptrail: {error}"), soft_wrap=True)
     if isinstance(error, UsageError):
         return options.WRONG_USAGE

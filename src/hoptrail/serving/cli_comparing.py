@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -228,14 +229,13 @@ def _print_message(line: str) -> None:
 
 def _show_counts(tables: tuple[PublishedTable, ...], cells: dict[str, tuple[Cell, ...]]) -> None:
     from hoptrail.evaluation.published_tables import Status
-    from hoptrail.evaluation.reproducing import count_statuses
     from hoptrail.evaluation.run_tables import TextTable
 
-    counts = {table.id: count_statuses(cells[table.id]) for table in tables}
+    counts = {table.id: Counter(cell.status for cell in cells[table.id]) for table in tables}
     rows = [(table.id, *(str(counts[table.id][status]) for status in Status)) for table in tables]
-    total = count_statuses(cell for own in cells.values() for cell in own)
+    total = Counter(cell.status for own in cells.values() for cell in own)
     rows.append(("all", *(str(total[status]) for status in Status)))
-    title = f"{sum(total.values())} published values in {len(tables)} tables"
+    title = f"{total.total()} published values in {len(tables)} tables"
     note = "`hoptrail reproduce TABLE` shows the cells of a table, with the run that would produce each."
     header = ("table", *(status.name.replace("_", " ").lower() for status in Status))
     show_table(TextTable(title, header, tuple(rows), note))

@@ -187,12 +187,12 @@ def score(
     as_json: options.AsJson = False,
 ) -> None:
     """Score answers from any system by an official rule."""
-    from hoptrail.evaluation.answer_scores import Rule, score_predictions, summarise_scores
+    from hoptrail.evaluation.answer_scores import Rule, mean_score, score_predictions
 
     if rule not in set(Rule):
         raise UsageError(f"there is no rule {rule}. Rules: {', '.join(Rule)}.")
     scores = score_predictions(predictions, Rule(rule))
-    summary = {"rule": rule} | asdict(summarise_scores(scores))
+    summary = {"rule": rule, "n": len(scores)} | asdict(mean_score(scores))
     rows = [asdict(row) for row in scores] if each else []
     if as_json:
         options.print_json(summary | ({"each": rows} if each else {}))

@@ -127,7 +127,6 @@ def _following(workspace: Workspace, documents: str | None, host: str, port: int
 
 
 def _print_report(report: IndexingReport) -> None:
-    """Print the report if it did something."""
     if report.did_something:
         options.console_of(error=True).print(render_indexing(report), soft_wrap=True)
 

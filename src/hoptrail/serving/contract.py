@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hoptrail.corpus.places import UPLOADED
 from hoptrail.json_object import JsonObject
 from hoptrail.text.dates import unit_date
-from hoptrail.types import Answer, Cited, Evidence, Hit, Hop, Ranking, Statement, Verdict
+from hoptrail.types import Answer, Cited, Evidence, Hit, Hop, Ranking, Verdict
 
 if TYPE_CHECKING:
     from hoptrail.index_contents import Contents
@@ -51,25 +51,25 @@ def answer_json(answer: Answer) -> JsonObject:
         "kind": answer.kind.value,
         "items": list(answer.items),
         "confidence": answer.confidence,
-        "closest": [statement_json(statement) for statement in answer.closest],
+        "closest": [_cited_json(statement, statement.said) for statement in answer.closest],
     }
 
 
 def search_json(question: str, recipe: str, ranking: Ranking) -> JsonObject:
-    """The object of `search --json`: hits as in a trail, with title, headings, place, latest date, text and sources."""
-    hits = [
-        _hit_json(hit)
-        | {
-            "title": hit.unit.title,
-            "heading_path": list(hit.unit.path),
-            "place": hit.unit.blocks[0].place if hit.unit.blocks else "",
-            "date": unit_date(hit.unit),
-            "text": hit.unit.text,
-            "sources": [{"document": span.document, "start": span.start, "end": span.end} for span in hit.unit.sources],
-        }
-        for hit in ranking
-    ]
-    return {"question": question, "recipe": recipe, "hits": hits}
+    """The object of `search --json`."""
+    return {"question": question, "recipe": recipe, "hits": [found_json(hit) for hit in ranking]}
+
+
+def found_json(hit: Hit) -> JsonObject:
+    """One item of `hits` of `search --json`: as in a trail, with title, headings, place, latest date, text and sources."""
+    return _hit_json(hit) | {
+        "title": hit.unit.title,
+        "heading_path": list(hit.unit.path),
+        "place": hit.unit.blocks[0].place if hit.unit.blocks else "",
+        "date": unit_date(hit.unit),
+        "text": hit.unit.text,
+        "sources": [{"document": span.document, "start": span.start, "end": span.end} for span in hit.unit.sources],
+    }
 
 
 def contents_json(contents: Contents) -> JsonObject:
@@ -107,11 +107,6 @@ def evidence_json(evidence: Evidence) -> JsonObject:
     }
 
 
-def statement_json(statement: Statement) -> JsonObject:
-    """One item of `closest`. `text` is readable (a table row as `header: value`); `start` and `end` are its span."""
-    return _cited_json(statement, statement.said)
-
-
 def file_name(source: str) -> str:
     """The name of a source's file without its folder; of a JSONL file also the line."""
     if uploaded := UPLOADED.fullmatch(source):
@@ -122,7 +117,9 @@ def file_name(source: str) -> str:
 
 
 def _cited_json(cited: Cited, text: str) -> JsonObject:
-    """`date` is the ISO date that applies, or empty; `file` is the name of the file."""
+    """One item of `closest`, with a readable `text` (a table row as `header: value`), or the base of one of `evidence`. `date` is
+    the ISO date that applies, or empty; `file` is the name of the file.
+    """
     return {
         "document": cited.document,
         "title": cited.title,

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 from hoptrail.json_object import JsonObject
-from hoptrail.models.repetition import is_endless
+from hoptrail.models.repetition import start_of_loop
 
 R = TypeVar("R", bound=BaseModel)
 
@@ -55,7 +55,7 @@ def parse_reply(text: str, reply: type[R]) -> R:
         except ValidationError as error:
             faults = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
             fault = f"wrong form: {'; '.join(faults)}"
-    if is_endless(own):
+    if start_of_loop(own) is not None:
         fault = "it repeats itself without end"
     raise InvalidReply(fault[:SHOWN])
 

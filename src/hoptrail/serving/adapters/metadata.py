@@ -8,7 +8,6 @@ from hoptrail.index import Index
 from hoptrail.json_object import JsonObject
 from hoptrail.serving import contract
 from hoptrail.serving.answer_text import written
-from hoptrail.text.dates import unit_date
 from hoptrail.types import Answer, Evidence, Hit, Kind, Ranking, Span
 
 
@@ -19,26 +18,12 @@ def metadata_of(ranking: Ranking, index: Index) -> list[JsonObject]:
     them. `source` is the file, `date` the latest date that applies to a part of it.
     """
     files = index.corpus().sources({hit.unit.document for hit in ranking}) if ranking else {}
-    return [_hit_metadata(hit, files.get(hit.unit.document, "")) for hit in ranking]
-
-
-def _hit_metadata(hit: Hit, source: str) -> JsonObject:
-    first = hit.unit.sources[0]
-    return {
-        "document": first.document,
-        "title": hit.unit.title,
-        "heading_path": list(hit.unit.path),
-        "source": source,
-        "place": hit.unit.blocks[0].place if hit.unit.blocks else "",
-        "date": unit_date(hit.unit),
-        "start": first.start,
-        "end": first.end,
-        "score": hit.score,
-        "channel": hit.channel,
-        "unit": hit.unit.id,
-        "kind": hit.unit.kind.value,
-        "sources": [{"document": span.document, "start": span.start, "end": span.end} for span in hit.unit.sources],
-    }
+    rows = []
+    for hit in ranking:
+        first, found = hit.unit.sources[0], contract.found_json(hit)
+        del found["text"]
+        rows.append(found | {"start": first.start, "end": first.end, "source": files.get(first.document, "")})
+    return rows
 
 
 def place_of(hit: Hit) -> Span | None:

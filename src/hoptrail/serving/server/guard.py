@@ -212,9 +212,8 @@ def _check_host(headers: Headers, hosts: Collection[str]) -> None:
 def _check_origin(headers: Headers) -> None:
     """Refuse requests of web pages other than ours; browsers name their origin."""
     origin, host = headers.get("origin"), headers.get("host", "")
-    if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
-        raise Refusal(403, "foreign_origin", "Other sites may not call this server.", "Call it from its own page.")
-    if headers.get("sec-fetch-site", "same-origin") == "cross-site" and headers.get("sec-fetch-mode") != "navigate":
+    foreign = origin is not None and urlsplit(origin).netloc.lower() != host.lower()
+    if foreign or (headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") != "navigate"):
         raise Refusal(403, "foreign_origin", "Other sites may not call this server.", "Call it from its own page.")
 
 

@@ -118,7 +118,6 @@ class LimitedProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def _is_idle(self) -> bool:
-        """Whether no request is in progress."""
         cycle: Any = self.cycle  # None before the first request, despite its type
         return cycle is None or bool(cycle.response_complete)
 

@@ -254,7 +254,6 @@ class Performer:
             item.state = State.DONE
 
     def _take_out(self, ids: Collection[str]) -> None:
-        """Remove documents that are in the index."""
         with suppress(StillRead):  # done; the text leaves the files once `clean` succeeds
             if ids:
                 self._workspace.index.remove(sorted(ids))
@@ -301,7 +300,6 @@ class Performer:
             item.begun = frozenset()
 
     def _index(self, job: Job, uploads: Sequence[Upload]) -> Sequence[DocumentError]:
-        """Index prepared uploads; returns the failures."""
         paths = [self._uploads.prepared(upload) for upload in uploads]
         watcher = Watcher(stopped=job.stop.is_set, progress=job.note_progress)
         limits = self._uploads.limits(uploads)

@@ -27,10 +27,10 @@ from hoptrail.serving.server.job import OVER, Job
 from hoptrail.serving.server.question_threads import Patience, result_of
 from hoptrail.serving.server.refusals import not_found
 from hoptrail.serving.server.services import Place, Services
-from hoptrail.serving.server.streaming import answering
-from hoptrail.serving.server.wire import Question, Search, as_file, contents_json, indexing_json, question_of
+from hoptrail.serving.server.streaming import answering, searching
+from hoptrail.serving.server.wire import Question, Search, as_file, contents_json, indexing_json
 from hoptrail.serving.server.workspaces import Workspace, computes_here, indexing_of
-from hoptrail.types import Answer, Ranking, content_id
+from hoptrail.types import Answer, content_id
 
 T = TypeVar("T")
 
@@ -132,16 +132,7 @@ async def ask(caller: Caller, asked: Question) -> JsonObject:
 
 async def search(caller: Caller, asked: Search) -> JsonObject:
     """The hits of a recipe."""
-    question = question_of(asked)
-    workspace = caller.place.workspace
-
-    def work(_: Patience) -> Ranking:
-        return workspace.recipe(asked.recipe, workspace.language(None), asked.limit, asked.as_of or "").retrieve(
-            question
-        )
-
-    found = contract.search_json(question, asked.recipe or workspace.index.settings.recipe, await caller.wait(work))
-    return found | await asyncio.to_thread(indexing_of, workspace)
+    return await caller.wait(searching(caller.place.workspace, asked))
 
 
 async def explain(caller: Caller, arguments: shapes.TrailArguments) -> JsonObject:

@@ -84,7 +84,7 @@ class ChatRequest(OpenRequest):
         return question_in(self.messages, "messages")
 
 
-def question_in(messages: Sequence[Message], field_name: str) -> str:
+def question_in(messages: Sequence[Message | Item], field_name: str) -> str:
     """The text of the user's last message; `field_name` names the field of the messages in errors.
     Raises: Refusal: there is none, it is too long, or it is not text.
     """
@@ -241,8 +241,9 @@ class ResponseRequest(OpenRequest):
                 "Responses in the background": self.background,
             }
         )
-        items = [Item(role="user", content=self.input)] if isinstance(self.input, str) else self.input
-        return question_in([Message(role=one.role, content=one.content) for one in items if one.role], "input")
+        return question_in(
+            [Item(role="user", content=self.input)] if isinstance(self.input, str) else self.input, "input"
+        )
 
 
 @dataclass(slots=True)

@@ -65,7 +65,6 @@ class PublishedIndex(Index):
         self._copy.close()
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        """Raises: UsageError: a published index is read-only."""
         raise UsageError(
             f"{self.address} is a published index, which is read-only. Change the folder that it is published from, and "
             f"run `hoptrail publish {self.address} --index DIR` again."

@@ -73,7 +73,6 @@ class Turns:
         self._last[client] = self._given
 
     def _next(self) -> Turn:
-        """The first of the waiting turns."""
         return self.waiting[min(self.waiting, key=lambda one: self._last.get(one, 0))][0]
 
     def _may_begin(self, turn: Turn) -> bool:
@@ -254,7 +253,12 @@ class Desk:
         loop = asyncio.get_running_loop()
         self._running[client] += 1
         work = self._pool.submit(question.begin)
-        work.add_done_callback(lambda done: _call_in_loop(loop, lambda: self._done(client, question.outcome, done)))
+
+        def tell(done: Future[Any]) -> None:
+            with suppress(RuntimeError):  # the loop has been closed, which a thread may outlive
+                loop.call_soon_threadsafe(self._done, client, question.outcome, done)
+
+        work.add_done_callback(tell)
 
     def _done(self, client: str, outcome: asyncio.Future[Any], done: Future[Any]) -> None:
         self._running[client] -= 1
@@ -282,9 +286,3 @@ def result_of(future: asyncio.Future[T]) -> T:
     if future.cancelled():
         raise stopping()
     return future.result()
-
-
-def _call_in_loop(loop: asyncio.AbstractEventLoop, act: Callable[[], None]) -> None:
-    """Call `act` in the loop, unless the loop is closed: a thread may outlive it."""
-    with suppress(RuntimeError):  # the loop has been closed
-        loop.call_soon_threadsafe(act)

@@ -8,17 +8,13 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
 from hoptrail.json_object import JsonObject
-from hoptrail.recipes.catalogue import reported_name
 from hoptrail.recipes.registry import RECIPES, recipe_class
-from hoptrail.serving import contract
-from hoptrail.serving.server.question_threads import Patience
 from hoptrail.serving.server.refusals import not_found
 from hoptrail.serving.server.services import Here, Place, Served
-from hoptrail.serving.server.streaming import EVENTS, answered, stream
+from hoptrail.serving.server.streaming import EVENTS, answered, searching, stream
 from hoptrail.serving.server.suggesting import suggested
-from hoptrail.serving.server.wire import Question, Search, question_of
-from hoptrail.serving.server.workspaces import computes_here, indexing_of
-from hoptrail.types import Ranking
+from hoptrail.serving.server.wire import Question, Search
+from hoptrail.serving.server.workspaces import computes_here
 
 router = APIRouter(prefix="/api", tags=["answering"])
 
@@ -34,16 +30,8 @@ async def ask(request: Request, here: Here, served: Served, asked: Question) -> 
 @router.post("/search", response_class=JSONResponse)
 async def search(request: Request, here: Here, served: Served, asked: Search) -> Response:
     """The hits of a recipe for a question, as `hoptrail search --json` prints them."""
-    question = question_of(asked)
-    workspace = here.workspace
-
-    def work(_: Patience) -> tuple[str, Ranking]:
-        recipe = workspace.recipe(asked.recipe, workspace.language(None), asked.limit, asked.as_of or "")
-        requested = asked.recipe or workspace.index.settings.recipe
-        return reported_name(requested, recipe), recipe.retrieve(question)
-
-    name, ranking = await served.desk.wait_for(request, work, computes=computes_here(workspace, None))
-    return JSONResponse(contract.search_json(question, name, ranking) | indexing_of(workspace))
+    work, computes = searching(here.workspace, asked), computes_here(here.workspace, None)
+    return JSONResponse(await served.desk.wait_for(request, work, computes=computes))
 
 
 @router.get("/recipes")

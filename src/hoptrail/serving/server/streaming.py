@@ -24,6 +24,7 @@ from hoptrail.json_object import JsonObject
 from hoptrail.language.following import resolve_follow_up
 from hoptrail.language.listener import Listener, ObservedLanguage
 from hoptrail.recipes.answering import CitedHop, cite
+from hoptrail.recipes.catalogue import reported_name
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.serving import contract
@@ -31,7 +32,7 @@ from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.question_threads import Patience, result_of
 from hoptrail.serving.server.refusals import as_refusal
 from hoptrail.serving.server.services import Place, Services
-from hoptrail.serving.server.wire import Question, question_of
+from hoptrail.serving.server.wire import Question, Search, question_of
 from hoptrail.serving.server.workspaces import Workspace, computes_here, indexing_of
 from hoptrail.types import Answer, Hop, Span
 
@@ -98,6 +99,18 @@ def without_folders(answer: Answer) -> Answer:
 def event(name: str, content: JsonObject) -> str:
     """One server-sent event; JSON on one line, so that no text can end it early."""
     return f"event: {name}\ndata: {json.dumps(content, ensure_ascii=True)}\n\n"
+
+
+def searching(workspace: Workspace, asked: Search) -> Callable[[Patience], JsonObject]:
+    """The work that searches, as `hoptrail search --json` prints it, to be run in a thread. Raises: Refusal: no question."""
+    question = question_of(asked)
+
+    def work(_: Patience) -> JsonObject:
+        recipe = workspace.recipe(asked.recipe, workspace.language(None), asked.limit, asked.as_of or "")
+        name = reported_name(asked.recipe or workspace.index.settings.recipe, recipe)
+        return contract.search_json(question, name, recipe.retrieve(question)) | indexing_of(workspace)
+
+    return work
 
 
 async def answered(request: Request, served: Services, place: Place, asked: Question) -> JsonObject:

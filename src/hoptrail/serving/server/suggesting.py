@@ -9,7 +9,7 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -107,7 +107,6 @@ def suggested(workspace: Workspace, patience: Patience) -> tuple[str, ...]:
 
 
 def _answered(found: Iterator[Candidate], recipe: Recipe) -> Iterator[str]:
-    """The questions that are answered as expected."""
     end, count = time.thread_time() + SECONDS, 0
     for place, candidate in enumerate(found):
         if count == SUGGESTIONS or place == MOST_TRIED or time.thread_time() > end:
@@ -162,25 +161,23 @@ def _joined(documents: Sequence[Document]) -> Iterator[Candidate]:
 
 
 def _made_by(document: Document) -> Iterator[tuple[str, str]]:
-    for sentence in _sentences_about(document):
-        if (found := _BY.search(sentence)) and (name := _first_name(sentence, found.end())):
-            yield found["verb"], name
+    return ((found["verb"], name) for found, name in _named_after(_BY, document))
 
 
 def _born_in(document: Document) -> Iterator[str]:
-    for sentence in _sentences_about(document):
-        if (found := _BORN.search(sentence)) and (name := _first_name(sentence, found.end())):
-            yield name
-            return
+    return (name for _, name in islice(_named_after(_BORN, document), 1))
 
 
-def _sentences_about(document: Document) -> Iterator[str]:
-    """Sentences about the subject of the document: they begin with a pronoun or its title."""
+def _named_after(pattern: re.Pattern[str], document: Document) -> Iterator[tuple[re.Match[str], str]]:
+    """Matches in sentences about the subject of the document (they begin with a pronoun or its title), each with the name that
+    follows.
+    """
     title = base_title(document.title)
     for span in document.sentences():
         text = " ".join(document.slice(span).split())
-        if re.match(rf"(?:It|He|She|(?:The )?{re.escape(title)})\b", text):
-            yield text
+        about = re.match(rf"(?:It|He|She|(?:The )?{re.escape(title)})\b", text)
+        if about and (found := pattern.search(text)) and (name := _first_name(text, found.end())):
+            yield found, name
 
 
 def _first_name(sentence: str, start: int) -> str:

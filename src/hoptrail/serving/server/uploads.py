@@ -244,12 +244,10 @@ def _row(document: Document, upload: Upload, limits: ReadingLimits) -> JsonObjec
 
 
 def _title(path: Path) -> str:
-    """The title from a file name."""
     return name_of(without_packing(path))
 
 
 def _reason(failure: DocumentError) -> str:
-    """The reason of a failure, with its line."""
     _, mark, line = failure.source.rpartition(", line ")
     return f"line {line}: {failure.reason}" if mark and line.isdigit() else failure.reason
 
