@@ -22,6 +22,7 @@ from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
+from benchmarks.common import Passage
 from numpy.typing import NDArray
 
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix, Progress
@@ -48,15 +49,6 @@ RELATIONS = {
     "patron": "{v} paid for {s}.",
 }
 """Relations that a sentence states between two things."""
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """One line of a corpus."""
-
-    id: str
-    title: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
