@@ -26,7 +26,6 @@ from hoptrail.corpus.refusals import absent, translating_errors
 from hoptrail.corpus.searching import Searching
 from hoptrail.corpus.segments import MissingFile, Segments
 from hoptrail.corpus.texts import Texts, Units
-from hoptrail.corpus.vectors import Vectors
 from hoptrail.corpus.view import EVERYTHING, NOTHING, Hidden, View, hidden_by
 from hoptrail.errors import IndexUnavailable
 from hoptrail.execution.executor import batched
@@ -46,7 +45,7 @@ _ROWS = 1024
 class Snapshot:
     """A commit of an index or, inside a writer, its current state. Use `open`, or a writer's `snapshot`.
 
-    `register` (documents), `table` (units), `graph` (links) and `search` use ids; `texts`, `vectors`, `names` and `keywords` use
+    `register` (documents), `table` (units), `graph` (links) and `search` use ids; `texts`, `names` and `keywords` use
     numbers.
     """
 
@@ -69,11 +68,10 @@ class Snapshot:
         self.register = Documents(database)
         self.texts = Texts(database, segments, hidden, dated=not borrowed)
         self.table = Units(database, self.texts)
-        self.vectors = Vectors(segments, self.texts)
         self.graph = Links(segments, self.texts)
         self.names = Names(segments, hidden.units)
         self.keywords = Keywords(database, segments, self.texts)
-        self.search = Searching(self.texts, self.table, self.vectors, self.keywords, self.head.encoder.dimension)
+        self.search = Searching(segments, self.texts, self.table, self.keywords, self.head.encoder.dimension)
         self._derived: dict[Hashable, object] = {}
         self._making = RLock()
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hoptrail.corpus import rows
 from hoptrail.corpus.columns import Numbers, is_among, numbers_of
@@ -29,6 +30,9 @@ class Origins:
 
 
 ORIGINS = ("numbers", "documents", "starts", "ends")
+
+Found = list[tuple[str, float]]
+"""Ids of units with scores, by falling score, then rising id."""
 
 
 class Texts:
@@ -93,6 +97,15 @@ class Texts:
     def ids(self, numbers: Numbers) -> list[str]:
         """The ids of these units, in the order of `numbers`; missing units are left out."""
         return ids_of(self._database, "units", numbers)
+
+    def best(self, numbers: Numbers, scores: NDArray[np.floating], limit: int) -> Found:
+        """The `limit` units with the highest scores, of these units."""
+        limit = min(limit, len(scores))
+        if limit < 1:
+            return []
+        kept = np.flatnonzero(scores >= np.partition(scores, -limit)[-limit])
+        found = zip(self.ids(numbers[kept]), scores[kept].tolist(), strict=True)
+        return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:limit]
 
     def units(self, numbers: Numbers) -> list[Unit]:
         """These units, in the order of `numbers`; missing units are left out."""
