@@ -79,7 +79,7 @@ def test_links_are_those_of_a_table(tmp_path: Path) -> None:
             table |= new
             if turn % 5 == 4:
                 gone = draw.sample(sorted(standing), 2)
-                writer.remove_units(numbers_of(gone))
+                writer.remove_rows(numbers_of(gone))
                 standing -= set(gone)
                 writer.links.remove("EC", writer.snapshot().texts.ids(numbers_of([3])))
                 table = {ends: w for ends, w in table.items() if standing.issuperset(ends) and ends[0] != 3}
@@ -130,7 +130,7 @@ def test_names_are_those_of_a_table(tmp_path: Path) -> None:
             table |= new
             if turn % 4 == 3:
                 gone = draw.sample(sorted(standing), 6)
-                writer.remove_units(numbers_of(gone))
+                writer.remove_rows(numbers_of(gone))
                 standing -= set(gone)
                 table = {pair for pair in table if pair[1] in standing}
             writer.commit()
@@ -170,7 +170,7 @@ def test_a_reader_keeps_its_files_and_a_new_one_finds_the_new(tmp_path: Path, mo
     indexed(tmp_path, made(10))
     with Snapshot.open(tmp_path) as before, writing_rows(tmp_path) as writer:
         ids, numbers = list(before.table.ids(Kind.PASSAGE)), before.texts.origins(Kind.PASSAGE).numbers
-        writer.remove_units(numbers[:5])
+        writer.remove_rows(numbers[:5])
         writer._unclean = False  # nobody waits for the reader, whose files are taken away at once
         writer.commit()
         writer._segments.sweep()

@@ -88,7 +88,7 @@ def test_what_was_found_in_units(tmp_path: Path) -> None:
         writer.units.put_extractions({first: found, second: Extraction((), ())})
         writer.commit()
         assert dict(writer.snapshot().texts.extractions()) == {first: found, second: Extraction((), ())}
-        writer.remove_units(writer.snapshot().texts.numbers([make_passage(made(2)[0]).id]))
+        writer.remove_rows(writer.snapshot().texts.numbers([make_passage(made(2)[0]).id]))
         assert list(writer.snapshot().texts.extractions()) == [(second, Extraction((), ()))]
 
 
