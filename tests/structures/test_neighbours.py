@@ -15,7 +15,7 @@ from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted, UsageError
 from hoptrail.retrieval.passages.adaptive import Neighbourhood
-from hoptrail.structures import neighbours, vector_cells
+from hoptrail.structures import nearest, neighbours
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.structures.course import ignore
@@ -163,7 +163,7 @@ def test_nothing_new_writes_nothing(graph: Graph, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("graph", [dense(), dense(exact_up_to=0, probes=2), bm25()])
 def test_a_stopped_build_comes_to_the_same_end(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vector_cells, "CELL", 5)
+    monkeypatch.setattr(nearest, "CELL", 5)
     documents = make_documents(23)
     whole = built(tmp_path / "whole", graph, documents)
     site = Site(tmp_path / "stopped")
@@ -249,7 +249,7 @@ def test_cells_find_most_of_what_is_exact(tmp_path: Path) -> None:
 
 
 def test_newcomers_take_places_among_those_in_their_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vector_cells, "CELL", 10)
+    monkeypatch.setattr(nearest, "CELL", 10)
     graph, documents = dense(exact_up_to=0, probes=4), make_documents(120)
     whole = built(tmp_path / "whole", graph, documents)
     grown = built(tmp_path / "grown", graph, documents[:60])

@@ -174,5 +174,5 @@ def test_without_topics_there_are_no_groups(site: Site, documents: list[Document
 def test_settings_of_topics() -> None:
     assert Topics().needs_language
     assert Topics(TopicSettings(3)).fingerprint != Topics().fingerprint
-    with pytest.raises(UsageError, match="words must be at least 1"):
+    with pytest.raises(UsageError, match="words is at least 1"):
         TopicSettings(0)

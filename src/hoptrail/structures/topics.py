@@ -15,9 +15,9 @@ import numpy as np
 
 from hoptrail.corpus.columns import Rows
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.errors import UsageError
 from hoptrail.language.tasks import Extraction, Summarise, Task
 from hoptrail.models.encoder import FloatMatrix
+from hoptrail.setting_limits import AtLeast1, Limited
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.clustering import Cluster, Groups
 from hoptrail.structures.encoding import encode_batches
@@ -30,14 +30,10 @@ from hoptrail.types import Kind, Unit, content_id
 
 
 @dataclass(frozen=True, slots=True)
-class TopicSettings:
+class TopicSettings(Limited):
     """`words`: the most words of a topic."""
 
-    words: int = 6
-
-    def __post_init__(self) -> None:
-        if self.words < 1:
-            raise UsageError(f"words must be at least 1, not {self.words}")
+    words: AtLeast1 = 6
 
 
 @dataclass(frozen=True, slots=True)
