@@ -55,11 +55,11 @@ class SameVectors:
     def cluster(self, vectors: FloatMatrix, words: Words) -> Groups:
         self.words = list(words)
         if self.groups:
-            return Groups.of(self.groups)
+            return [tuple(group) for group in self.groups]
         rows: dict[bytes, list[int]] = {}
         for row, vector in enumerate(vectors):
             rows.setdefault(vector.tobytes(), []).append(row)
-        return Groups.of(rows.values())
+        return [tuple(group) for group in rows.values()]
 
 
 @pytest.fixture

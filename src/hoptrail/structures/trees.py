@@ -43,18 +43,21 @@ from hoptrail.structures.tree_store import TreeStore
 from hoptrail.structures.tree_summaries import Summariser, stale
 from hoptrail.types import Kind
 
+Levels = Annotated[int, Limit(lambda value: 2 <= value <= HIGHEST_LEVEL, f"is 2 to {HIGHEST_LEVEL}")]
+Growth = Annotated[float, Limit(lambda value: value >= 1, "is at least 1")]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeSettings(Limited):
     """How trees are grown and kept up to date."""
 
-    levels: Annotated[int, Limit(lambda value: 2 <= value <= HIGHEST_LEVEL, f"is 2 to {HIGHEST_LEVEL}")] = 4
+    levels: Levels = 4
     """The most levels, leaves included (paper: 4)."""
     summary_words: AtLeast1 = 100
     """The most words of a summary: about 140 tokens. The paper's code has no limit, RAPTOR asks for 100 tokens. The local
     encoder, which reads 256 word pieces, sees all of it."""
     clustering: ClusteringSettings = field(default_factory=ClusteringSettings)
-    growth: Annotated[float, Limit(lambda value: value >= 1, "is at least 1")] = 1.5
+    growth: Growth = 1.5
     """A group with later nodes is split once it is this many times as large as clustering would make it."""
     newcomers: Share = 0.1
     """Nodes without a group are clustered among themselves if they exceed this share of a level, else placed singly."""
@@ -83,9 +86,7 @@ class Tree(Structure):
 
     def update(self, context: BuildContext) -> None:
         """Remove what is outdated; with a language, place new nodes and make the summaries that are due.
-
-        Raises:
-            Interrupted, EndpointRefused, RecordingError: no more summaries can be made now; finished ones are kept.
+        Raises: Interrupted, EndpointRefused, RecordingError: no more summaries can be made now; finished ones are kept.
         """
         store = TreeStore(context.writer)
         self._prune(store)

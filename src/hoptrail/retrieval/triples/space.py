@@ -17,9 +17,9 @@ from hoptrail.corpus.searching import top_rows
 from hoptrail.errors import NotBuilt
 from hoptrail.language.tasks import Triple
 from hoptrail.language.triples.question_triples import Pattern
-from hoptrail.models.encoder import FloatMatrix
+from hoptrail.models.encoder import FloatMatrix, unit_length
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.triples.composition import BLOCK, SLOTS, CompositionSettings, compose, length_of, unit_length
+from hoptrail.retrieval.triples.composition import BLOCK, SLOTS, CompositionSettings, compose, length_of
 from hoptrail.retrieval.triples.stored import StoredTriples, stored_triples
 from hoptrail.structures.structure_names import TRIPLES
 from hoptrail.structures.triples import said, slot_id

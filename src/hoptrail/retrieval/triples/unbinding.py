@@ -14,10 +14,10 @@ import numpy as np
 
 from hoptrail.corpus.searching import top_rows
 from hoptrail.language.triples.question_triples import Pattern, QuestionTriples
-from hoptrail.models.encoder import FloatMatrix
+from hoptrail.models.encoder import FloatMatrix, unit_length
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.rankings import ranked_units
-from hoptrail.retrieval.triples.composition import open_slot, unit_length
+from hoptrail.retrieval.triples.composition import open_slot
 from hoptrail.retrieval.triples.graph import best_passages
 from hoptrail.retrieval.triples.space import RELATION, TripleSpace
 from hoptrail.setting_limits import AtLeast1, Limited, NotNegative
