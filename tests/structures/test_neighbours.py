@@ -14,7 +14,7 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted, UsageError
-from hoptrail.retrieval.passages.adaptive import Neighbourhood
+from hoptrail.retrieval.passages.adaptive import stored_neighbours
 from hoptrail.structures import nearest, neighbours
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.catalogue import structures_by_name
@@ -69,7 +69,7 @@ def built(folder: Path, graph: Graph, documents: list[Document]) -> Site:
 
 
 def around(site: Site, graph: str, name: str, most: int) -> tuple[str, ...]:
-    return Neighbourhood.of(site.snapshot, graph).around([name], most)[name]
+    return tuple(stored_neighbours(site.snapshot, graph, [name], most)[name])
 
 
 def test_neighbours_by_vector_are_the_nearest_by_cosine(tmp_path: Path) -> None:
@@ -321,12 +321,6 @@ def test_links_to_passages_that_are_gone_are_found_where_nothing_is_to_be_linked
         writer.publish(Usage())
     site.build(graph)
     assert links(site, graph) == whole
-
-
-def test_who_is_no_passage_is_refused(tmp_path: Path) -> None:
-    site = built(tmp_path, dense(), make_documents(3))
-    with pytest.raises(UsageError, match="'stranger' is not among the 3 passages"):
-        Neighbourhood.of(site.snapshot, dense().name).around(["stranger"], 1)
 
 
 def test_they_are_in_the_catalogue_with_their_settings(tmp_path: Path) -> None:

@@ -67,7 +67,9 @@ class Nearest:
     executor: Executor = LOCAL_EXECUTOR
 
     def of(self, rows: Rows, least: Least | None = None) -> Directed:
-        """Edges from each of `rows` (sorted) to its nearest; with `least` also the edges that other rows want to `rows`."""
+        """Edges from each of `rows` (sorted) to its nearest; with `least` also the edges that other rows want to `rows`, which
+        want none themselves: their `least` is inf.
+        """
         return joined(list(self.portions(rows, least)))
 
     def portions(self, rows: Rows, least: Least | None = None) -> Iterator[Directed]:

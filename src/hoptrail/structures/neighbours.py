@@ -17,7 +17,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -56,16 +56,6 @@ class Bm25NeighbourSettings(Limited):
     words: AtLeast0 = 25
 
 
-class Likeness(Protocol):
-    """Measures how similar passages are, by row."""
-
-    def of(self, rows: Rows, least: Least | None = None) -> Directed:
-        """Edges from each of `rows` (sorted) to its nearest others; with `least` also the edges that other rows want to `rows`.
-
-        Ties go to the lower row. `rows` themselves want none: their `least` is inf.
-        """
-
-
 @dataclass(frozen=True)
 class ByKeywords:
     """BM25 of one passage for the words of another, to five decimals. `statistics` has one row per passage.
@@ -79,7 +69,7 @@ class ByKeywords:
     executor: Executor = LOCAL_EXECUTOR
 
     def of(self, rows: Rows, least: Least | None = None) -> Directed:
-        """See `Likeness.of`; a row with fewer than `neighbours` edges also gets the one that marks its list as complete."""
+        """See `Nearest.of`; a row with fewer than `neighbours` edges also gets the one that marks its list as complete."""
         found = joined(list(self.executor.map(self._work, self._blocks(rows, self.statistics.by_word))))
         many = np.bincount(found.sources, minlength=self.statistics.by_word.shape[1])
         closed = rows[many[rows] < self.settings.neighbours]
@@ -151,7 +141,7 @@ class Neighbours(Structure):
     built_from = (PASSAGES,)
 
     @abstractmethod
-    def likeness(self, context: BuildContext, snapshot: Snapshot, ids: Sequence[str]) -> Likeness:
+    def likeness(self, context: BuildContext, snapshot: Snapshot, ids: Sequence[str]) -> Nearest | ByKeywords:
         """Measures how similar the passages with these ids, which are sorted, are."""
 
     def update(self, context: BuildContext) -> None:
