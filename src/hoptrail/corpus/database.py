@@ -94,9 +94,7 @@ class Database(Connection):
 
     def begin(self) -> None:
         """Begin a writing transaction.
-
-        Raises:
-            IndexBusy: another process writes, or has committed since this connection's last transaction.
+        Raises: IndexBusy: another process writes, or has committed since this connection's last transaction.
         """
         self.run("BEGIN IMMEDIATE")
         version = self.one("PRAGMA data_version")

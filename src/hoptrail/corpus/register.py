@@ -245,9 +245,7 @@ class Withdrawn:
 
 def withdraw(writer: Writer, names: Iterable[str]) -> list[Withdrawn]:
     """Remove documents that a user names by id, path or title. One that is named by a path stays if it has other sources.
-
-    Raises:
-        UsageError: a name fits no document, or a title fits several; nothing is written.
+    Raises: UsageError: a name fits no document, or a title fits several; nothing is written.
     """
     snapshot = writer.snapshot()
     already_removed: list[Withdrawn] = []

@@ -36,8 +36,6 @@ LOG = 1 << 26
 def writing_rows(folder: Path, wait: float | None = None) -> Iterator[RowWriter]:
     """Open the index in a folder for writing; it is made if there is none. What is not committed is discarded.
 
-    `wait`: see `RowWriter`.
-
     Raises:
         IndexBusy: another process writes; the message names it.
         IndexMismatch: the index was written by another version of hoptrail.
@@ -100,7 +98,7 @@ class RowWriter:
         """
         self._segments.changed |= len(units) > 0
         replaced = self._texts.known([unit.id for unit in units])
-        extractions = dict(self._texts.extractions(replaced))
+        extractions = {number: extraction for number, _, extraction in self._texts.extractions(replaced)}
         if len(replaced):
             self.remove_rows(replaced)
         numbers = self.units.put(units, vectors)
@@ -129,9 +127,7 @@ class RowWriter:
     def commit(self, head: Head | None = None, *, clean: bool = True, counted: bool = True) -> None:
         """Commit everything written so far, with new metadata `head` if given. Removed text is erased then, unless not `clean`:
         then a later commit or `clean` does it. A commit that is not `counted` changes nothing for readers.
-
-        Raises:
-            StillRead: it is committed, but a process reads an earlier commit, so that the log keeps the removed text.
+        Raises: StillRead: it is committed, but a process reads an earlier commit, so that the log keeps the removed text.
         """
         if head is not None:
             self.head = head
@@ -161,9 +157,7 @@ class RowWriter:
     def clean(self) -> None:
         """Erase removed text from the log and from files, also that of an earlier writer that was stopped. Discards what is not
         committed.
-
-        Raises:
-            StillRead: see `commit`.
+        Raises: StillRead: see `commit`.
         """
         self._database.roll_back()
         self._begin(clean=True)
@@ -180,9 +174,7 @@ class RowWriter:
 
     def _begin(self, *, clean: bool) -> None:
         """Steps 4 and 5 of `durable.py`, then begin the next transaction. After a removal, `clean` waits for its readers.
-
-        Raises:
-            StillRead: readers of the removed text are still there after the wait.
+        Raises: StillRead: readers of the removed text are still there after the wait.
         """
         if not (self._unclean and clean):
             emptied = self._database.log_size > LOG and self._database.empty_log()

@@ -86,7 +86,7 @@ class Searching:
         There are no operators, quotes or wildcards. Statistics are those of all passages; other kinds have no keyword index.
         """
         found = self.keyword_scores(words, limit)
-        units = self._texts.units(self._texts.numbers([id_ for id_, _ in found]))
+        units = self._texts.in_order([id_ for id_, _ in found])
         return list(zip(units, (score for _, score in found), strict=True))
 
     def keyword_scores(self, words: str, limit: int) -> Found:
@@ -95,9 +95,7 @@ class Searching:
 
     def vectors_in_order(self, kinds: Iterable[Kind], ids: Sequence[str]) -> FloatMatrix:
         """The vectors of units of these kinds, in the order of `ids`: shape (len(ids), dimension).
-
-        Raises:
-            KeyError: some units have no vector.
+        Raises: KeyError: some units have no vector.
         """
         parts = [part for kind in kinds for part in self._segments.of(Family.UNITS, kind)]
         width = parts[0].arrays["vectors"].shape[1] if parts else self._dimension

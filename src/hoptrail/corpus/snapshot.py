@@ -14,7 +14,6 @@ from pathlib import Path
 from threading import RLock
 from typing import Concatenate, ParamSpec, Self, TypeVar, cast
 
-from hoptrail.corpus.columns import numbers_of
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.documents import Documents
 from hoptrail.corpus.head import Head, commit_number, read_head
@@ -28,7 +27,6 @@ from hoptrail.corpus.segments import MissingFile, Segments
 from hoptrail.corpus.texts import Texts, Units
 from hoptrail.corpus.view import EVERYTHING, NOTHING, Hidden, View, hidden_by
 from hoptrail.errors import IndexUnavailable
-from hoptrail.execution.executor import batched
 from hoptrail.language.tasks import Extraction
 from hoptrail.types import Document, Kind, Link, Unit
 
@@ -37,9 +35,6 @@ T = TypeVar("T")
 
 _TRIES = 5
 """Attempts to open: a commit may remove a file between the moments when a reader begins and when it opens the file."""
-
-_ROWS = 1024
-"""Extractions that a stream decodes at a time."""
 
 
 class Snapshot:
@@ -155,9 +150,7 @@ class Snapshot:
     def extractions(self, ids: Collection[str] | None = None) -> Iterator[tuple[str, Extraction]]:
         """Ids of passages with their extractions, all or those of `ids`."""
         numbers = None if ids is None else self.texts.known(ids)
-        for batch in batched(self.texts.extractions(numbers), _ROWS):
-            names = self.texts.names(numbers_of([number for number, _ in batch]))
-            yield from ((names[number], extraction) for number, extraction in batch if number in names)
+        return ((id_, extraction) for _, id_, extraction in self.texts.extractions(numbers))
 
     def derived(self, key: Hashable, make: Callable[[], T]) -> T:
         """The result of `make`, called once and cached as long as the snapshot lives; threads wait for one another.
@@ -183,9 +176,7 @@ def cached_per_snapshot(make: Callable[Concatenate[Snapshot, P], T]) -> Callable
 
 def _hide(view: View, database: Database) -> Hidden:
     """Restrict a reading connection to a view.
-
-    Raises:
-        MissingFile: there was another commit meanwhile, so that the caller must try again.
+    Raises: MissingFile: there was another commit meanwhile, so that the caller must try again.
     """
     if view == EVERYTHING:
         return NOTHING

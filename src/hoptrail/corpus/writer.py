@@ -231,9 +231,7 @@ class Writer(ContentWriter):
         """Commit everything written so far as the end of a run.
 
         `spent` is added to the cost of the index; `settled` and `removed`: see `Head`.
-
-        Raises:
-            StillRead: it is committed, but a process reads an earlier commit, so that removed text stays in the log.
+        Raises: StillRead: it is committed, but a process reads an earlier commit, so that removed text stays in the log.
         """
         self._end_run()
         self.links.release()

@@ -58,9 +58,7 @@ class Aggregates(Derived):
 
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Unit]:
         """See `Derived.rows`. All facts are grouped again, which is cheap.
-
-        Raises:
-            UsageError: the clustering method is not installed.
+        Raises: UsageError: the clustering method is not installed.
         """
         writer, settings = context.writer, self.settings
         snapshot = writer.snapshot()

@@ -173,9 +173,7 @@ class Described:
 def import_profiles(faults: Faults, snapshot: Snapshot) -> Iterator[Described]:
     """What the file of `faults` says about the documents of `snapshot`, in no particular order. Lines about other titles are
     ignored, since a file may serve many corpora. All faults are in `faults` at the end.
-
-    Raises:
-        UsageError: the file cannot be read.
+    Raises: UsageError: the file cannot be read.
     """
     placed: set[tuple[int, str]] = set()
     nowhere: dict[tuple[int, str], str] = {}
