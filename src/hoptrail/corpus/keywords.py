@@ -59,9 +59,7 @@ class Keywords:
         return self._texts.best(np.concatenate(numbers), np.concatenate(scores), limit)
 
     def scores(self, kind: Kind, questions: Sequence[str], numbers: Numbers) -> NDArray[np.float64]:
-        """The scores of `search` for each question and each of these units: shape (questions, units). 0 where they share no
-        word.
-        """
+        """The scores of `search` for each question and each of these units: shape (questions, units)."""
         scores = np.zeros((len(questions), len(numbers)))
         for segment, row_scores in self._scores(kind, questions):
             rows = rows_of(numbers, segment.arrays["numbers"])

@@ -66,10 +66,7 @@ class Searching:
     def nearest(
         self, kind: Kind, vectors: FloatMatrix, limit: int, among: Collection[str] | None = None
     ) -> list[Found]:
-        """The `limit` units of a kind nearest to each row of `vectors` (unit length), with exact cosines.
-
-        `among` restricts the search to units with these ids.
-        """
+        """The `limit` units of a kind, of all or `among` these ids, nearest to each row of `vectors`, with exact cosines."""
         few = None if among is None else self._units.numbers(kind, among)
         parts = [(part, _chosen(part, few)) for part in self._segments.of(Family.UNITS, kind)]
         if not parts:
@@ -94,9 +91,7 @@ class Searching:
         return self._keywords.search(Kind.PASSAGE, words, limit)
 
     def vectors_in_order(self, kinds: Iterable[Kind], ids: Sequence[str]) -> FloatMatrix:
-        """The vectors of units of these kinds, in the order of `ids`: shape (len(ids), dimension).
-        Raises: KeyError: some units have no vector.
-        """
+        """The vectors of units, in the order of `ids`: shape (len(ids), dimension). Raises: KeyError: some have no vector."""
         parts = [part for kind in kinds for part in self._segments.of(Family.UNITS, kind)]
         width = parts[0].arrays["vectors"].shape[1] if parts else self._dimension
         matrix = np.zeros((len(ids), width), np.float32)

@@ -92,9 +92,7 @@ class Segments:
     """The segments of a snapshot, all opened with it."""
 
     def __init__(self, database: Database, mask: Callable[[Segment], Segment] | None = None) -> None:
-        """`mask` marks the rows outside the view as removed.
-        Raises: MissingFile, IndexDamaged: a file does not exist or has the wrong length.
-        """
+        """`mask` marks the rows outside the view as removed. Raises: MissingFile, IndexDamaged: of files."""
         self._mask = mask or (lambda segment: segment)
         self._folder = database.folder / ARRAYS
         self._database = database

@@ -175,9 +175,7 @@ def cached_per_snapshot(make: Callable[Concatenate[Snapshot, P], T]) -> Callable
 
 
 def _hide(view: View, database: Database) -> Hidden:
-    """Restrict a reading connection to a view.
-    Raises: MissingFile: there was another commit meanwhile, so that the caller must try again.
-    """
+    """Restrict a reading connection to a view. Raises: MissingFile: there was another commit meanwhile, so try again."""
     if view == EVERYTHING:
         return NOTHING
     hidden, commit = hidden_by(view, database), commit_number(database)
@@ -189,9 +187,6 @@ def _hide(view: View, database: Database) -> Hidden:
 
 
 def newest_commit(folder: Path) -> int:
-    """The number of the last commit of an index; 0 before the first.
-
-    Raises: as `Snapshot.open` does.
-    """
+    """The number of the last commit of an index; 0 before the first. Raises: as `Snapshot.open` does."""
     with closing(Database.to_read(folder)) as database:
         return commit_number(database)

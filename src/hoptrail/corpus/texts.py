@@ -71,9 +71,7 @@ class Texts:
         return Origins(*numbers_of(np.reshape(rows, (-1, 4)).T))
 
     def numbers(self, ids: Sequence[str], *, reserved: bool = False) -> Numbers:
-        """The numbers of units by their ids, in the same order; 0 where there is none. With `reserved`, also of units that only
-        links refer to.
-        """
+        """The numbers of units by their ids, in that order; 0 for none. `reserved`: also of units that only links refer to."""
         found: dict[str, int] = {}
         for table in ("units", "reserved") if reserved else ("units",):
             sql = f"SELECT u.id, u.number FROM carray(?) c CROSS JOIN {table} u ON u.id = CAST(c.value AS TEXT)"

@@ -32,9 +32,7 @@ from hoptrail.models.encoder import EncoderIdentity, FloatMatrix
 from hoptrail.types import Document, Kind, Unit, Usage
 
 REMADE = frozenset({Kind.AGGREGATE, Kind.SUMMARY, Kind.SLOT})
-"""Kinds whose ids stand for an entity, a group or a word of several documents. Their structures make them again, or drop their
-links.
-"""
+"""Kinds of units made from several documents. Their structures make them again, or drop their links."""
 
 _BATCH = 1 << 16
 """Units that are removed, or names that are numbered, together."""
@@ -108,9 +106,7 @@ class ContentWriter(RowWriter):
         self.units.put_vectors(Kind.PASSAGE, numbers, vectors)
 
     def renew_names(self, kind: str, pairs: Iterable[tuple[str, str]], among: Collection[str] | None = None) -> None:
-        """Make the names of a kind exactly `pairs`: keys with ids of units. With `among`, replace the names of these units only,
-        and keep the others.
-        """
+        """Make the names of a kind exactly `pairs`: keys with ids of units; with `among`, those of these units only."""
         snapshot = self.snapshot()
         new = NameList.of(_numbered(pairs, snapshot.texts))
         if among is None:
@@ -202,9 +198,7 @@ class Writer(ContentWriter):
         self.languages = dict(self.head.languages)
 
     def change(self) -> Change | None:
-        """The changes of documents since the last whole run. None where there was no run, where an earlier one was stopped, or
-        after too many changes.
-        """
+        """The changes since the last whole run. None without such a run, after a stopped one, or after too many changes."""
         added, removed = frozenset(self.changes.added), frozenset(self.changes.removed)
         if not self.changes.complete or (self._before is None and (added or removed)):
             return None

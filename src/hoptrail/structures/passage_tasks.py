@@ -25,10 +25,7 @@ BATCH = 256
 
 
 def in_document_order(passages: Iterable[tuple[str, Span]]) -> list[str]:
-    """The ids of passages, given with their places, ordered by document id, then by place in the document.
-
-    The document id replaces the order of the corpus, which a growing and shrinking index does not have.
-    """
+    """The ids of passages, given with their places, by document id (for lack of another order), then by place."""
     return [id_ for _, id_ in sorted((span, id_) for id_, span in passages)]
 
 

@@ -29,9 +29,7 @@ _NAMED = 3
 
 
 def stale(groups: Members, nodes: Nodes, summaries: Nodes) -> list[str]:
-    """The groups over `nodes` whose summary is not among `summaries` or is out of date. Groups without a finished child are left
-    out.
-    """
+    """The groups with a finished child among `nodes` whose summary is not among `summaries` or is out of date."""
     due = []
     for group, children in groups.items():
         sources = dict.fromkeys(source for node in _finished(children, nodes) for source in node.sources)

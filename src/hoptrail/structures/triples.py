@@ -109,9 +109,7 @@ class Triples(Derived):
 def stated_triples(
     snapshot: Snapshot, extractor: str, executor: Executor = LOCAL_EXECUTOR, documents: Collection[str] | None = None
 ) -> Iterator[Unit]:
-    """The triples of all facts, or of those of some documents, in document order. The same triple of two sentences is two
-    units.
-    """
+    """The triples of all facts, or of some documents, in document order. One triple of two sentences is two units."""
     found = batched(stored_in_order(snapshot, documents), READ_TOGETHER)
     work = Work("reading triples off", partial(_read_off, extractor), _name)
     read: Iterator[list[Unit]] = executor.map(work, found)

@@ -124,10 +124,7 @@ class _Search:
         self.turn += 1
 
     def _extend_frontier(self, priorities: Mapping[str, float]) -> None:
-        """Add neighbours with the priority of the best id they are next to.
-
-        Skip an id worse than all before if the frontier already fills the remaining budget.
-        """
+        """Add neighbours with the priority of the best id they are next to, while these are better or there is room."""
         best_first = list(_by_falling(priorities))
         neighbours = self.neighbours(best_first)
         for name in best_first:
@@ -180,9 +177,7 @@ def _reranking_scorer(reranker: Reranker, snapshot: Snapshot, question: str) -> 
 
 
 def open_scoring(name: str, corpus: Corpus) -> Scoring:
-    """The scoring called `name`: `hybrid`, or a reranker for `models.rerankers.open_reranker`.
-    Raises: UsageError, ModelUnavailable: from `open_reranker`.
-    """
+    """The scoring called `name`: `hybrid`, or that of a reranker. Raises: UsageError, ModelUnavailable: see `open_reranker`."""
     if name == HYBRID:
         return partial(_hybrid_scorer, corpus)
     return partial(_reranking_scorer, open_reranker(name, corpus.encoder), corpus.snapshot)

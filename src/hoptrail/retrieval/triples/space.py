@@ -109,9 +109,7 @@ class TripleSpace:
 
     @classmethod
     def of(cls, corpus: Corpus, settings: TripleSpaceSettings) -> TripleSpace:
-        """The space of all triples, made once per snapshot.
-        Raises: NotBuilt: the index lacks vectors that the settings compare.
-        """
+        """The space of all triples, made once per snapshot. Raises: NotBuilt: the index lacks vectors that are compared."""
         triples = stored_triples(corpus.snapshot)
         return corpus.snapshot.derived((TRIPLES, settings), lambda: cls(corpus.without_lease, settings, triples))
 

@@ -95,10 +95,7 @@ def nearest(vectors: FloatMatrix, neighbours: int, seed: int) -> Directed:
 
 
 def join_small(graph: Directed, community: NDArray[np.intp], smallest: int) -> NDArray[np.intp]:
-    """Communities with fewer than `smallest` rows joined, smallest first, to the one they are linked with most.
-
-    The communities that remain are numbered from 0.
-    """
+    """Communities with fewer than `smallest` rows joined, smallest first, to the one they are linked with most; renumbered."""
     sizes = dict(enumerate(np.bincount(community).tolist()))
     links = _links_between(graph, community)
     joined = {at: at for at in sizes}
