@@ -35,11 +35,7 @@ LOG = 1 << 26
 @contextmanager
 def writing_rows(folder: Path, wait: float | None = None) -> Iterator[RowWriter]:
     """Open the index in a folder for writing; it is made if there is none. What is not committed is discarded.
-
-    Raises:
-        IndexBusy: another process writes; the message names it.
-        IndexMismatch: the index was written by another version of hoptrail.
-        StorageError: the disk refuses, or is on the network.
+    Raises: as `writing_to`.
     """
     with closing(Database.to_write(folder)) as database:
         writer = RowWriter(database, wait)

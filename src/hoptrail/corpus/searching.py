@@ -82,13 +82,9 @@ class Searching:
 
         There are no operators, quotes or wildcards. Statistics are those of all passages; other kinds have no keyword index.
         """
-        found = self.keyword_scores(words, limit)
+        found = self._keywords.search(Kind.PASSAGE, words, limit)
         units = self._texts.in_order([id_ for id_, _ in found])
         return list(zip(units, (score for _, score in found), strict=True))
-
-    def keyword_scores(self, words: str, limit: int) -> Found:
-        """The ids and scores of `keywords`, without reading texts."""
-        return self._keywords.search(Kind.PASSAGE, words, limit)
 
     def vectors_in_order(self, kinds: Iterable[Kind], ids: Sequence[str]) -> FloatMatrix:
         """The vectors of units, in the order of `ids`: shape (len(ids), dimension). Raises: KeyError: some have no vector."""

@@ -137,7 +137,7 @@ class Snapshot:
 
     def units(self, kind: Kind, ids: Collection[str] | None = None) -> Iterator[Unit]:
         """Units of a kind as a stream, all or those of `ids`, by number."""
-        return self.table.read(kind, ids)
+        return self.texts.stream(self.table.numbers(kind, ids))
 
     def links(self, kind: str | None = None) -> Iterator[Link]:
         """All links, or those of one kind."""

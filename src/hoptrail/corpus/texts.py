@@ -170,10 +170,6 @@ class Units:
         sql = f"SELECT d.id FROM {among} WHERE {without} ORDER BY d.number"
         return [id_ for (id_,) in self._database.rows(sql, *values, kind.value)]
 
-    def read(self, kind: Kind, ids: Collection[str] | None = None) -> Iterator[Unit]:
-        """Units of a kind as a stream, all or those of `ids`, by number."""
-        return self._texts.stream(self.numbers(kind, ids))
-
     def first_sources(self, kind: Kind, documents: Collection[str] | None = None) -> Iterator[tuple[str, Span]]:
         """Ids of units of a kind, of all or of those within these documents, with their first sources, without reading texts."""
         texts = self._texts

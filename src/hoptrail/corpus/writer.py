@@ -289,10 +289,10 @@ def writing_to(where: Path, encoder: EncoderIdentity) -> Iterator[Writer]:
     """Open the index in a folder for writing; it is made if there is none.
 
     Raises:
-        IndexBusy: another process writes.
+        IndexBusy: another process writes; the message names it.
         IndexMismatch: the index was made by another encoder or another version of hoptrail.
         IndexDamaged: a file is missing or altered.
-        StorageError: the disk refuses.
+        StorageError: the disk refuses, or is on the network.
     """
     with closing(Database.to_write(index_folder(where))) as database:
         writer = Writer(database, encoder)

@@ -104,7 +104,7 @@ def from_facts(found: Iterable[tuple[Unit, Extraction]], most: int) -> Iterator[
         yield from _profile(document, title, list(lines), most)
 
 
-def from_file(described: Iterable[Described], most: int) -> Iterator[Unit]:
+def from_file(described: Iterable[DocumentProfile], most: int) -> Iterator[Unit]:
     """Profiles and further names from a file."""
     for item in described:
         yield from _profile(item.document, item.title, item.lines, most)
@@ -159,7 +159,7 @@ class ProfileLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class DocumentProfile:
     """What the file says about one document: lines with their places, further names, and the document's first sentence."""
 
     document: str
@@ -170,7 +170,7 @@ class Described:
     first: Span
 
 
-def import_profiles(faults: Faults, snapshot: Snapshot) -> Iterator[Described]:
+def import_profiles(faults: Faults, snapshot: Snapshot) -> Iterator[DocumentProfile]:
     """What the file of `faults` says about the documents of `snapshot`, in no particular order. Lines about other titles are
     ignored, since a file may serve many corpora. All faults are in `faults` at the end.
     Raises: UsageError: the file cannot be read.
@@ -203,12 +203,12 @@ def _lines_of_documents(faults: Faults, snapshot: Snapshot) -> list[tuple[str, i
     return [(id_, *about[title]) for id_, title in titles if title and title in about]
 
 
-def _described(document: Document, line: ProfileLine) -> Described:
+def _described(document: Document, line: ProfileLine) -> DocumentProfile:
     first = next(document.sentences(), Span(document.id, 0, 0))
     start, end = without_space(document.text, first.start, first.end)
     places = ((text, _place(document, text)) for text in line.pairs)
     lines = tuple((text, span) for text, span in places if span is not None)
-    return Described(
+    return DocumentProfile(
         document.id, document.title, lines, line.names, document.text[start:end], Span(document.id, start, end)
     )
 

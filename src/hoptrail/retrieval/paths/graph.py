@@ -102,11 +102,7 @@ class PassageGraph:
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> PassageGraph:
-        """The graph of a snapshot, made once.
-
-        Raises:
-            NotBuilt: there are passages but no sentences, or an earlier version of hoptrail built the structures, without names.
-        """
+        """The graph of a snapshot, made once. Raises: NotBuilt: there are no sentences, or no names (by an earlier version)."""
         current = TitleMentions().fingerprint
         if snapshot.head.structures.get(MENTIONS, current) != current:
             raise NotBuilt(
