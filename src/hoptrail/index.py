@@ -137,7 +137,7 @@ class Index(AskedIndex):
         from hoptrail.corpus.writer import writing_to
 
         with writing_to(self.folder, self.encoder.identity) as writer:
-            return writer.clean()
+            return writer.erase_removed()
 
     def contents(self) -> Contents:
         """The documents of the index, and counts of what was made from them."""

@@ -105,7 +105,7 @@ def update_index(
         elif writer.committed:
             if settled != writer.head.settled or writer.has_files:
                 writer.settle(settled)
-            writer.clean()  # an earlier run may have been stopped after its commit and before this
+            writer.erase_removed()  # an earlier run may have been stopped after its commit and before this
         report.documents = len(writer.snapshot().register)
     report.notes += account.notes
     report.usage = account.usage

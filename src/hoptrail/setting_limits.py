@@ -24,6 +24,7 @@ AtLeast1 = Annotated[int, Limit(lambda value: value >= 1, "is at least 1")]
 NotNegative = Annotated[float, Limit(lambda value: 0 <= value < math.inf, "is at least 0 and finite")]
 Share = Annotated[float, Limit(lambda value: 0 <= value <= 1, "lies between 0 and 1")]
 ShareAbove0 = Annotated[float, Limit(lambda value: 0 < value <= 1, "lies above 0 and at most at 1")]
+ShareInside = Annotated[float, Limit(lambda value: 0 < value < 1, "lies between 0 and 1, both excluded")]
 ShareBelow1 = Annotated[float, Limit(lambda value: 0 <= value < 1, "is at least 0 and below 1")]
 
 

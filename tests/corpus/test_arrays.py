@@ -11,7 +11,7 @@ import pytest
 
 from corpus.worlds import VOCABULARY, add, indexed, made, vectors_of
 from hoptrail.corpus import segments as segments_module
-from hoptrail.corpus.columns import NONE, Directed, numbers_of
+from hoptrail.corpus.columns import Directed, numbers_of
 from hoptrail.corpus.names import NameList
 from hoptrail.corpus.repairing import damage
 from hoptrail.corpus.row_writer import writing_rows
@@ -50,18 +50,18 @@ def test_the_nearest_are_those_of_one_product(tmp_path: Path) -> None:
     passages = [make_passage(document) for document in (*documents[:5], *documents[9:])]
     matrix = vectors_of(passages)
     with Snapshot.open(tmp_path) as snapshot:
-        numbers = snapshot.texts.numbers([unit.id for unit in passages])
-        assert np.array_equal(snapshot.vectors.of(Kind.PASSAGE, numbers), matrix)
-        found = snapshot.vectors.nearest(Kind.PASSAGE, matrix[:3], 6)
-        few = snapshot.vectors.nearest(Kind.PASSAGE, matrix[:1], 6, among=numbers[10:14])[0]
+        ids = [unit.id for unit in passages]
+        assert np.array_equal(snapshot.search.vectors_in_order([Kind.PASSAGE], ids), matrix)
+        found = snapshot.search.nearest(Kind.PASSAGE, matrix[:3], 6)
+        few = snapshot.search.nearest(Kind.PASSAGE, matrix[:1], 6, among=ids[10:14])[0]
         for vector, ranked in zip(matrix, found, strict=False):
-            best = sorted(zip(-(matrix @ vector), [unit.id for unit in passages], strict=True))[:6]
-            assert np.allclose(ranked.scores, [-score for score, _ in best], atol=1e-6)
-        assert set(few.numbers.tolist()) == set(numbers[10:14].tolist())
+            best = sorted(zip(-(matrix @ vector), ids, strict=True))[:6]
+            assert np.allclose([score for _, score in ranked], [-score for score, _ in best], atol=1e-6)
+        assert {id_ for id_, _ in few} == set(ids[10:14])
         with pytest.raises(KeyError, match="1 of 1"):
-            snapshot.vectors.of(Kind.PASSAGE, numbers_of([6]))
-        assert snapshot.vectors.nearest(Kind.SENTENCE, matrix[:1], 3)[0].numbers.tolist() == []
-        assert len(snapshot.vectors.of(Kind.SENTENCE, NONE)) == 0
+            snapshot.search.vectors_in_order([Kind.PASSAGE], [make_passage(documents[6]).id])
+        assert snapshot.search.nearest(Kind.SENTENCE, matrix[:1], 3) == [[]]
+        assert len(snapshot.search.vectors_in_order([Kind.SENTENCE], [])) == 0
 
 
 @pytest.mark.usefixtures("small")
@@ -79,7 +79,7 @@ def test_links_are_those_of_a_table(tmp_path: Path) -> None:
             table |= new
             if turn % 5 == 4:
                 gone = draw.sample(sorted(standing), 2)
-                writer.remove_units(numbers_of(gone))
+                writer.remove_rows(numbers_of(gone))
                 standing -= set(gone)
                 writer.links.remove("EC", writer.snapshot().texts.ids(numbers_of([3])))
                 table = {ends: w for ends, w in table.items() if standing.issuperset(ends) and ends[0] != 3}
@@ -130,7 +130,7 @@ def test_names_are_those_of_a_table(tmp_path: Path) -> None:
             table |= new
             if turn % 4 == 3:
                 gone = draw.sample(sorted(standing), 6)
-                writer.remove_units(numbers_of(gone))
+                writer.remove_rows(numbers_of(gone))
                 standing -= set(gone)
                 table = {pair for pair in table if pair[1] in standing}
             writer.commit()
@@ -169,12 +169,12 @@ def test_a_reader_keeps_its_files_and_a_new_one_finds_the_new(tmp_path: Path, mo
     monkeypatch.setattr(segments_module, "SMALL", 0)
     indexed(tmp_path, made(10))
     with Snapshot.open(tmp_path) as before, writing_rows(tmp_path) as writer:
-        numbers = before.texts.origins(Kind.PASSAGE).numbers
-        writer.remove_units(numbers[:5])
+        ids, numbers = list(before.table.ids(Kind.PASSAGE)), before.texts.origins(Kind.PASSAGE).numbers
+        writer.remove_rows(numbers[:5])
         writer._unclean = False  # nobody waits for the reader, whose files are taken away at once
         writer.commit()
         writer._segments.sweep()
-        assert len(before.vectors.of(Kind.PASSAGE, numbers)) == 10
+        assert len(before.search.vectors_in_order([Kind.PASSAGE], ids)) == 10
         with Snapshot.open(tmp_path) as after:
             assert after.texts.origins(Kind.PASSAGE).numbers.tolist() == numbers[5:].tolist()
 

@@ -24,10 +24,11 @@ def check(snapshot: Snapshot, documents: list[Document], seed: int) -> None:
         question = " ".join(draw.choices([*VOCABULARY, "title", "unheard"], k=4))
         found = snapshot.keywords.search(Kind.PASSAGE, question, 10)
         wanted = ranked(documents, question, 10)
-        assert snapshot.texts.ids(found.numbers) == [id_ for id_, _ in wanted], question
-        assert np.allclose(found.scores, [score for _, score in wanted])
-        same = snapshot.keywords.scores(Kind.PASSAGE, [question], found.numbers[::-1])[0]
-        assert np.allclose(same[::-1], found.scores)
+        ids, scores = [id_ for id_, _ in found], [score for _, score in found]
+        assert ids == [id_ for id_, _ in wanted], question
+        assert np.allclose(scores, [score for _, score in wanted])
+        same = snapshot.keywords.scores(Kind.PASSAGE, [question], snapshot.texts.numbers(ids)[::-1])[0]
+        assert np.allclose(same[::-1], scores)
 
 
 def test_rankings_after_many_commits_are_those_of_the_formula(tmp_path: Path) -> None:
@@ -62,7 +63,7 @@ def test_equal_scores_are_in_the_order_of_ids(tmp_path: Path) -> None:
     twins = [make_document("Twin", f"isk {'x' * row}.") for row in range(1, 40)]
     indexed(tmp_path, twins)
     with Snapshot.open(tmp_path) as snapshot:
-        ids = snapshot.texts.ids(snapshot.keywords.search(Kind.PASSAGE, "isk", 7).numbers)
+        ids = [id_ for id_, _ in snapshot.keywords.search(Kind.PASSAGE, "isk", 7)]
         assert ids == [id_ for id_, _ in ranked(twins, "isk", 7)] == sorted(ids)
 
 

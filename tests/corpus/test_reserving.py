@@ -52,7 +52,7 @@ def test_links_of_a_unit_that_went_are_kept_for_it_if_asked(tmp_path: Path) -> N
             first, second = add(writer, documents)
             link(writer, first, second)
             writer.commit()
-            writer.remove_units(numbers_of([second]), keep_links=keep)
+            writer.remove_rows(numbers_of([second]), keep_links=keep)
             writer.commit()
         with writing_rows(folder) as writer:
             assert writer.snapshot().texts.numbers([passages[1].id]).tolist() == [0]

@@ -87,9 +87,12 @@ def test_what_was_found_in_units(tmp_path: Path) -> None:
         first, second = add(writer, made(2))
         writer.units.put_extractions({first: found, second: Extraction((), ())})
         writer.commit()
-        assert dict(writer.snapshot().texts.extractions()) == {first: found, second: Extraction((), ())}
-        writer.remove_units(writer.snapshot().texts.numbers([make_passage(made(2)[0]).id]))
-        assert list(writer.snapshot().texts.extractions()) == [(second, Extraction((), ()))]
+        assert [(number, kept) for number, _, kept in writer.snapshot().texts.extractions()] == [
+            (first, found),
+            (second, Extraction((), ())),
+        ]
+        writer.remove_rows(writer.snapshot().texts.numbers([make_passage(made(2)[0]).id]))
+        assert [number for number, *_ in writer.snapshot().texts.extractions()] == [second]
 
 
 def test_a_unit_of_an_id_that_is_there_replaces_it_and_keeps_its_links(tmp_path: Path) -> None:

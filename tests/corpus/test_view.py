@@ -89,7 +89,7 @@ def test_every_query_object_leaves_it_out(whole: Index, alone: Index) -> None:
     shown = set()
     for kind in seen.table.kinds:
         units = list(seen.units(kind))
-        assert len(units) == seen.count(kind) == len(seen.vectors.matrix(kind)) == len(list(seen.table.ids(kind)))
+        assert len(units) == seen.count(kind) == len(seen.search.matrix(kind)) == len(list(seen.table.ids(kind)))
         assert not [unit for unit in units if "zanzibar" in unit.searchable.lower()]
         shown |= {unit.id for unit in units}
     hidden = set().union(*(whole.corpus().snapshot.table.ids(kind) for kind in Kind)) - shown

@@ -137,7 +137,7 @@ def test_an_old_snapshot_still_answers_after_later_commits_and_removals(
     assert [unit.title for unit, _ in before.search.keywords("born", 3)] == ["Orla Finch"]
     before.close()
     with writing_to(place, encoder.identity) as writer:
-        assert writer.clean()
+        assert writer.erase_removed()
     assert not any(b"was born in" in path.read_bytes() for path in place.rglob("*") if path.is_file())
 
 

@@ -34,8 +34,8 @@ def titles(folder: Path) -> set[str]:
     with Snapshot.open(folder) as snapshot:
         found = {document.title for document in snapshot.register.read()}
         passages = list(snapshot.units(Kind.PASSAGE))
-        numbers = snapshot.texts.numbers([unit.id for unit in passages])
-        assert snapshot.vectors.of(Kind.PASSAGE, numbers).tobytes() == vectors_of(passages).tobytes()
+        vectors = snapshot.search.vectors_in_order([Kind.PASSAGE], [unit.id for unit in passages])
+        assert vectors.tobytes() == vectors_of(passages).tobytes()
         assert {unit.title for unit in passages} == found
         return found
 

@@ -13,8 +13,7 @@ from hoptrail.retrieval.corpus import Corpus
 from hoptrail.structures.catalogue import StructureSettings, structures_by_name
 from hoptrail.structures.clustering import ClusteringSettings
 from hoptrail.structures.sentence_graph import SentenceGraphSettings
-from hoptrail.structures.tree import TreeSettings
-from hoptrail.structures.trees import SimilarityTreeSettings
+from hoptrail.structures.trees import SimilarityTreeSettings, TreeSettings
 from hoptrail.structures.triples import TripleSettings
 from recipes.chain_world import WORLD as CHAIN
 from recipes.hirag_world import WORLD as PAGES

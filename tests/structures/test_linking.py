@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hoptrail.corpus.columns import Directed, Rows
-from hoptrail.structures import linking, nearest, vector_cells
+from hoptrail.structures import linking, nearest
 from hoptrail.structures.linking import Adjacency, SharedEntities, key_entities, mutual_pairs
 from hoptrail.structures.nearest import Nearest
 from hoptrail.structures.sentence_entities import Mentions
@@ -122,7 +122,7 @@ def test_pairs_found_and_read_in_parts_are_the_same(asked: int, monkeypatch: pyt
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     some = np.sort(np.random.default_rng(2).choice(80, asked, replace=False)).astype(np.int32)
     whole = pairs_of(mutual_pairs(Nearest(vectors, 6, 100, 1, 0).portions, some, 80))
-    for module, name in ((linking, "TOGETHER"), (nearest, "PART"), (vector_cells, "BLOCK")):
+    for module, name in ((linking, "TOGETHER"), (nearest, "PART"), (nearest, "CENTRES_BLOCK")):
         monkeypatch.setattr(module, name, 7)
     search = Nearest(vectors, 6, 100, 1, 0)
     parts = pairs_of(mutual_pairs(search.portions, some, 80))

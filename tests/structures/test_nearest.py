@@ -7,7 +7,7 @@ import pytest
 
 from hoptrail.corpus.columns import Directed
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures import nearest, vector_cells
+from hoptrail.structures import nearest
 from hoptrail.structures.nearest import Nearest
 from structures.clouds import all_rows, around_centres
 
@@ -65,7 +65,7 @@ def test_repeated_rows_are_rows_of_their_own_and_ties_go_to_the_lower() -> None:
 
 
 def test_cells_miss_little(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vector_cells, "CELL", 50)
+    monkeypatch.setattr(nearest, "CELL", 50)
     vectors = around_centres(2000, 40)
     truth = edges(exact(vectors).of(all_rows(vectors)))
     found = edges(Nearest(vectors, 10, exact_up_to=0, probes=8, seed=0).of(all_rows(vectors)))
@@ -75,7 +75,7 @@ def test_cells_miss_little(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_thousand_repeats_are_found_among_each_other_by_cells(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vector_cells, "CELL", 20)
+    monkeypatch.setattr(nearest, "CELL", 20)
     vectors = np.repeat(around_centres(3, 3), 400, axis=0)
     found = Nearest(vectors, 10, exact_up_to=0, probes=2, seed=0).of(all_rows(vectors))
     assert (np.bincount(found.sources) == 10).all()
@@ -93,13 +93,13 @@ def test_pause_comes_between_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("exact_up_to", [10**9, 0])
 def test_what_is_found_in_parts_is_the_same(exact_up_to: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With edges back, and of some rows only."""
-    monkeypatch.setattr(vector_cells, "CELL", 20)
+    monkeypatch.setattr(nearest, "CELL", 20)
     vectors = around_centres(600, 5)
     new = np.arange(0, 600, 3, dtype=np.int32)
     least = np.where(np.arange(600) % 3, 0.9, np.inf)
     whole = Nearest(vectors, 5, exact_up_to, 3, 0).of(new, least)
     monkeypatch.setattr(nearest, "PART", 100)
-    monkeypatch.setattr(vector_cells, "BLOCK", 1024)
+    monkeypatch.setattr(nearest, "CENTRES_BLOCK", 1024)
     found = Nearest(vectors, 5, exact_up_to, 3, 0).of(new, least)
     assert set(np.bincount(found.sources[found.sources % 3 == 0])) <= {0, 5}
     assert edges(found) == edges(whole)
@@ -111,7 +111,7 @@ def test_what_is_found_in_parts_is_the_same(exact_up_to: int, monkeypatch: pytes
 
 @pytest.mark.parametrize("exact_up_to", [10**9, 0])
 def test_edges_back_are_those_that_others_would_have_found(exact_up_to: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vector_cells, "CELL", 20)
+    monkeypatch.setattr(nearest, "CELL", 20)
     vectors = around_centres(600, 5)
     search = Nearest(vectors, 5, exact_up_to, 3, 0)
     whole = search.of(all_rows(vectors))

@@ -14,8 +14,8 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted, UsageError
-from hoptrail.retrieval.passages.adaptive import Neighbourhood
-from hoptrail.structures import neighbours, vector_cells
+from hoptrail.retrieval.passages.adaptive import stored_neighbours
+from hoptrail.structures import nearest, neighbours
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.structures.course import ignore
@@ -69,7 +69,7 @@ def built(folder: Path, graph: Graph, documents: list[Document]) -> Site:
 
 
 def around(site: Site, graph: str, name: str, most: int) -> tuple[str, ...]:
-    return Neighbourhood.of(site.snapshot, graph).around([name], most)[name]
+    return tuple(stored_neighbours(site.snapshot, graph, [name], most)[name])
 
 
 def test_neighbours_by_vector_are_the_nearest_by_cosine(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_nothing_new_writes_nothing(graph: Graph, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("graph", [dense(), dense(exact_up_to=0, probes=2), bm25()])
 def test_a_stopped_build_comes_to_the_same_end(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vector_cells, "CELL", 5)
+    monkeypatch.setattr(nearest, "CELL", 5)
     documents = make_documents(23)
     whole = built(tmp_path / "whole", graph, documents)
     site = Site(tmp_path / "stopped")
@@ -249,7 +249,7 @@ def test_cells_find_most_of_what_is_exact(tmp_path: Path) -> None:
 
 
 def test_newcomers_take_places_among_those_in_their_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vector_cells, "CELL", 10)
+    monkeypatch.setattr(nearest, "CELL", 10)
     graph, documents = dense(exact_up_to=0, probes=4), make_documents(120)
     whole = built(tmp_path / "whole", graph, documents)
     grown = built(tmp_path / "grown", graph, documents[:60])
@@ -321,12 +321,6 @@ def test_links_to_passages_that_are_gone_are_found_where_nothing_is_to_be_linked
         writer.publish(Usage())
     site.build(graph)
     assert links(site, graph) == whole
-
-
-def test_who_is_no_passage_is_refused(tmp_path: Path) -> None:
-    site = built(tmp_path, dense(), make_documents(3))
-    with pytest.raises(UsageError, match="'stranger' is not among the 3 passages"):
-        Neighbourhood.of(site.snapshot, dense().name).around(["stranger"], 1)
 
 
 def test_they_are_in_the_catalogue_with_their_settings(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import UsageError
-from hoptrail.structures import profile_file
+from hoptrail.structures import profiles
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.profiles import Profiles, ProfileSettings, profile_id
 from hoptrail.types import Document, Kind, Unit, Usage
@@ -127,7 +127,7 @@ def test_what_a_file_says_is_the_same_however_little_is_read_at_a_time(
     )
     made = []
     for folder, few in (("whole", 1 << 20), ("parts", 1)):
-        monkeypatch.setattr(profile_file, "READ", few)
+        monkeypatch.setattr(profiles, "READ", few)
         site = Site(tmp_path / folder)
         account = site.build(structure, add=documents)
         made.append((account.notes, site.units(Kind.PROFILE)))

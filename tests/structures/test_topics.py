@@ -55,11 +55,11 @@ class SameVectors:
     def cluster(self, vectors: FloatMatrix, words: Words) -> Groups:
         self.words = list(words)
         if self.groups:
-            return Groups.of(self.groups)
+            return [tuple(group) for group in self.groups]
         rows: dict[bytes, list[int]] = {}
         for row, vector in enumerate(vectors):
             rows.setdefault(vector.tobytes(), []).append(row)
-        return Groups.of(rows.values())
+        return [tuple(group) for group in rows.values()]
 
 
 @pytest.fixture
@@ -174,5 +174,5 @@ def test_without_topics_there_are_no_groups(site: Site, documents: list[Document
 def test_settings_of_topics() -> None:
     assert Topics().needs_language
     assert Topics(TopicSettings(3)).fingerprint != Topics().fingerprint
-    with pytest.raises(UsageError, match="words must be at least 1"):
+    with pytest.raises(UsageError, match="words is at least 1"):
         TopicSettings(0)

@@ -20,9 +20,8 @@ from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.course import ignore
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.passages import Passages
-from hoptrail.structures.tree import TreeSettings
 from hoptrail.structures.tree_nodes import level_of
-from hoptrail.structures.trees import SimilarityTree, SimilarityTreeSettings
+from hoptrail.structures.trees import SimilarityTree, SimilarityTreeSettings, TreeSettings
 from hoptrail.types import Kind, Link, Usage
 from structures.tree_world import (
     ENCODER,

@@ -27,7 +27,7 @@ class BySize:
         assert len(words) == len(vectors)
         order = [int(row) for row in np.argsort(np.arctan2(vectors[:, 1], vectors[:, 0]), kind="stable")]
         groups = (order[start : start + self.size] for start in range(0, len(order), self.size))
-        return Groups.of(sorted(sorted(group) for group in groups))
+        return sorted(tuple(sorted(group)) for group in groups)
 
 
 def level(degrees: dict[str, float], words: int = 10) -> Level:

@@ -8,6 +8,7 @@ from shutil import copytree
 
 import pytest
 
+from hoptrail.corpus.columns import Numbers
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer
 from hoptrail.errors import UsageError
@@ -15,7 +16,6 @@ from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures import tree_summaries
 from hoptrail.structures.tree_nodes import level_of
-from hoptrail.structures.tree_store import TreeStore
 from hoptrail.structures.trees import (
     EntityTree,
     JointTree,
@@ -237,13 +237,13 @@ def test_all_trees_are_the_same_however_few_sources_are_held(
 ) -> None:
     monkeypatch.setattr(tree_summaries, "SOURCES", 1)
     kept: list[int] = []
-    put_summaries = TreeStore.put_summaries
+    put_units = Writer.put_units
 
-    def counting(store: TreeStore, units: Sequence[Unit], vectors: FloatMatrix) -> None:
-        kept.append(len(units))
-        put_summaries(store, units, vectors)
+    def counting(writer: Writer, units: Sequence[Unit], vectors: FloatMatrix | None) -> Numbers:
+        kept.extend([len(units)] if units[0].kind is Kind.SUMMARY else [])
+        return put_units(writer, units, vectors)
 
-    monkeypatch.setattr(TreeStore, "put_summaries", counting)
+    monkeypatch.setattr(Writer, "put_units", counting)
     grow(tmp_path / "few", Summariser(), TREES, add=DOCUMENTS, prepare=aggregates(range(24), facts=3))
     assert state(tmp_path / "few") == state(grown)
     assert set(kept) == {1}

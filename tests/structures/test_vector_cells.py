@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures import vector_cells as module
-from hoptrail.structures.vector_cells import Cells
+from hoptrail.structures import nearest as module
+from hoptrail.structures.nearest import Cells
 from structures.clouds import all_rows, around_centres
 
 
@@ -31,10 +31,10 @@ def test_every_row_is_in_one_cell_and_no_cell_is_overfull_or_empty(monkeypatch: 
         assert len(cells.centres) == len(cells.members)
 
 
-@pytest.mark.parametrize("block", [module.BLOCK, 4096])
+@pytest.mark.parametrize("block", [module.CENTRES_BLOCK, 4096])
 def test_what_is_near_is_in_the_cells_that_are_near(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CELL", 20)
-    monkeypatch.setattr(module, "BLOCK", block)
+    monkeypatch.setattr(module, "CENTRES_BLOCK", block)
     vectors = around_centres(4000, 4000, dimension=12)  # clouds of one: nothing says where to cut
     cells = Cells.of(vectors, seed=0)
     assert found_near(vectors, cells, 24) > 0.9

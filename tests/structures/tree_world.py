@@ -18,9 +18,8 @@ from hoptrail.structures.clustering import ClusteringSettings
 from hoptrail.structures.course import ignore
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.passages import Passages
-from hoptrail.structures.tree import TreeSettings
 from hoptrail.structures.tree_nodes import groups_of
-from hoptrail.structures.trees import SimilarityTree, SimilarityTreeSettings
+from hoptrail.structures.trees import SimilarityTree, SimilarityTreeSettings, TreeSettings
 from hoptrail.types import Document, Kind, Unit, Usage
 from world import HashingEncoder, make_document
 

@@ -85,9 +85,7 @@ class Connection:
             self._connection.executemany(sql, rows)
 
     def close(self) -> None:
-        """Close the connection and roll back an open transaction. Does nothing in a forked child of the process that opened
-        it.
-        """
+        """Close the connection and roll back an open transaction; does nothing in a forked child."""
         if os.getpid() == self._process:
             with self._turn:
                 self._connection.close(force=True)

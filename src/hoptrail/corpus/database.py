@@ -38,13 +38,7 @@ class Database(Connection):
 
     @classmethod
     def to_read(cls, folder: Path) -> Self:
-        """Open the last commit; what this connection reads does not change until it is closed.
-
-        Raises:
-            IndexUnavailable: there is no index.
-            IndexMismatch: it has another format.
-            StorageError, IndexDamaged: the file cannot be read.
-        """
+        """Open the last commit; what this connection reads does not change until it is closed. Raises: as `Snapshot.open`."""
         path = folder / DATABASE
         refuse_old_index(folder)
         if not path.is_file():
@@ -58,11 +52,8 @@ class Database(Connection):
 
     @classmethod
     def to_write(cls, folder: Path) -> Self:
-        """Open the only writing connection and begin its first transaction. Makes an index where there is none.
-
-        Raises:
-            IndexBusy: another process writes; the message names it.
-            IndexMismatch, IndexDamaged, StorageError: as `to_read`, or the folder is on a network file system.
+        """Open the only writing connection and begin its first transaction; makes an index if there is none.
+        Raises: as `writing_to`.
         """
         refuse_old_index(folder)
         with translating_errors(folder):
@@ -94,9 +85,7 @@ class Database(Connection):
 
     def begin(self) -> None:
         """Begin a writing transaction.
-
-        Raises:
-            IndexBusy: another process writes, or has committed since this connection's last transaction.
+        Raises: IndexBusy: another process writes, or has committed since this connection's last transaction.
         """
         self.run("BEGIN IMMEDIATE")
         version = self.one("PRAGMA data_version")

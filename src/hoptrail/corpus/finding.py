@@ -50,9 +50,7 @@ class NewIndex:
 
 def find_index(start: Path | None = None) -> Path | None:
     """The index of `start` (the current folder) or of the nearest parent that has one.
-
-    Raises:
-        UsageError: the nearest index belongs to another user.
+    Raises: UsageError: the nearest index belongs to another user.
     """
     start = (start or Path.cwd()).resolve()
     for folder in (start, *start.parents):

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from hoptrail.corpus.columns import NONE, Numbers, bounds_of, numbers_of, paired, rows_of, unpaired
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.segments import Family, Segment, Segments, SegmentWriter, live_column
-from hoptrail.corpus.texts import Texts
-from hoptrail.corpus.vectors import Ranked, best
+from hoptrail.corpus.texts import Found, Texts
 from hoptrail.corpus.words import keyword_words
 from hoptrail.types import Kind
 
@@ -50,19 +49,17 @@ class Keywords:
         self._segments = segments
         self._texts = texts
 
-    def search(self, kind: Kind, question: str, limit: int) -> Ranked:
+    def search(self, kind: Kind, question: str, limit: int) -> Found:
         """The `limit` units with the highest scores, of those that share a word with the question."""
         numbers, scores = [NONE], [np.zeros(0)]
         for segment, [row_scores] in self._scores(kind, [question]):
             rows = np.flatnonzero(row_scores)
             numbers.append(segment.arrays["numbers"][rows])
             scores.append(row_scores[rows])
-        return best(self._texts, np.concatenate(numbers), np.concatenate(scores), limit)
+        return self._texts.best(np.concatenate(numbers), np.concatenate(scores), limit)
 
     def scores(self, kind: Kind, questions: Sequence[str], numbers: Numbers) -> NDArray[np.float64]:
-        """The scores of `search` for each question and each of these units: shape (questions, units). 0 where they share no
-        word.
-        """
+        """The scores of `search` for each question and each of these units: shape (questions, units)."""
         scores = np.zeros((len(questions), len(numbers)))
         for segment, row_scores in self._scores(kind, questions):
             rows = rows_of(numbers, segment.arrays["numbers"])

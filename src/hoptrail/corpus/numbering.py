@@ -51,9 +51,7 @@ class Numbering:
         return numbers
 
     def keep(self, numbers: Numbers) -> None:
-        """Reserve the numbers of units before they are removed, so that those that come back in a later commit get them again,
-        and so their links.
-        """
+        """Reserve the numbers of units to be removed: those that come back in a later commit get them again, and their links."""
         self._database.run(
             "INSERT OR REPLACE INTO reserved (id, number) SELECT u.id, u.number FROM carray(?) c "
             "CROSS JOIN units u ON u.number = c.value",

@@ -71,11 +71,7 @@ def refuse_old_index(folder: Path) -> None:
 
 
 def check_file_system(folder: Path, mounts: Path = _MOUNTS) -> None:
-    """Refuse a network file system, where the system lists its mounts (Linux).
-
-    Raises:
-        StorageError: two machines could damage an index here.
-    """
+    """Refuse a network file system (Linux lists mounts). Raises: StorageError: two machines could damage an index here."""
     kind = _file_system(folder, mounts)
     if kind in NETWORK:
         raise StorageError(

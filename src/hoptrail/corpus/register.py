@@ -50,9 +50,7 @@ class Register:
     """The sources of documents during one run of reading. Changes are collected, then written together by `write`."""
 
     def __init__(self, writer: Writer, index: Path, findings: Findings | None = None, reading: str = "") -> None:
-        """`index` is the index folder. `findings` has the marks of files that are read in the way `reading`; they are stored so
-        that unchanged files are recognised.
-        """
+        """`index`: its folder. `findings` has the marks of files, stored so that unchanged ones are recognised (`reading`)."""
         self._writer = writer
         self._home = f"{shown(index.resolve())}/"
         self._findings, self._reading = findings or Findings(), reading
@@ -184,9 +182,7 @@ class Register:
             ids.clear()
 
     def redate(self, days: Mapping[str, str]) -> None:
-        """Note the dates of files, by their sources, that were touched but not read again: for the documents there whose date
-        comes from the time of their file.
-        """
+        """Note the dates of touched files, by their sources, for documents whose date comes from the time of their file."""
         self._remember(self._writer.snapshot().register.at(days))
         for source, day in days.items():
             for id_ in self._ids_at.get(source, ()):
@@ -245,9 +241,7 @@ class Withdrawn:
 
 def withdraw(writer: Writer, names: Iterable[str]) -> list[Withdrawn]:
     """Remove documents that a user names by id, path or title. One that is named by a path stays if it has other sources.
-
-    Raises:
-        UsageError: a name fits no document, or a title fits several; nothing is written.
+    Raises: UsageError: a name fits no document, or a title fits several; nothing is written.
     """
     snapshot = writer.snapshot()
     already_removed: list[Withdrawn] = []

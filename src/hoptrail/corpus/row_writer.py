@@ -6,8 +6,8 @@ Removed text is erased from all files when `commit` returns.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from hoptrail.corpus.columns import NONE, Numbers, numbers_of
 from hoptrail.corpus.database import WAIT, Database
 from hoptrail.corpus.documents import DocumentWriter
-from hoptrail.corpus.head import Head, count_commit, is_unclean, mark_unclean, write_head
+from hoptrail.corpus.head import Head, count_commit, is_unclean, mark_unclean, read_head, write_head
 from hoptrail.corpus.links import LinkWriter
 from hoptrail.corpus.names import NameWriter
 from hoptrail.corpus.numbering import Numbering, unused_numbers
@@ -35,33 +35,26 @@ LOG = 1 << 26
 @contextmanager
 def writing_rows(folder: Path, wait: float | None = None) -> Iterator[RowWriter]:
     """Open the index in a folder for writing; it is made if there is none. What is not committed is discarded.
-
-    `wait`: seconds that a removal waits for readers of the removed text (default: WAIT).
-
-    Raises:
-        IndexBusy: another process writes; the message names it.
-        IndexMismatch: the index was written by another version of hoptrail.
-        StorageError: the disk refuses, or is on the network.
+    Raises: as `writing_to`.
     """
-    database = Database.to_write(folder)
-    try:
-        writer = RowWriter(database, WAIT if wait is None else wait)
+    with closing(Database.to_write(folder)) as database:
+        writer = RowWriter(database, wait)
         yield writer
         writer.close()
-    finally:
-        database.close()
 
 
 class RowWriter:
     """The only writer of an index. `documents`, `units`, `links` and `names` write its parts. Use `writing_rows`."""
 
-    def __init__(self, database: Database, wait: float) -> None:
+    def __init__(self, database: Database, wait: float | None = None) -> None:
+        """`wait`: seconds that a removal waits for readers of the removed text (default: WAIT)."""
         self._database = database
-        self._wait = wait
+        self._wait = WAIT if wait is None else wait
         self._start()
 
     def _start(self) -> None:
         """Begin from the last commit."""
+        self.head = read_head(self._database)
         self._segments = SegmentWriter(self._database)
         texts = Texts(self._database, self._segments)
         self._texts, self._numbering = texts, Numbering(self._database, texts)
@@ -79,32 +72,31 @@ class RowWriter:
         """Whether anything that readers see was written since the last commit."""
         return self._segments.changed
 
-    def snapshot(self, head: Head | None = None) -> Snapshot:
-        """Everything written so far, committed or not; valid until more is written. `head` replaces the stored one."""
+    def snapshot(self) -> Snapshot:
+        """Everything written so far, committed or not; valid until more is written."""
         for part in (self.units, self.links, self.names):
             part.flush()
-        return Snapshot(self._database, self._segments, head, borrowed=True)
+        return Snapshot(self._database, self._segments, self.head, borrowed=True)
 
-    def put_documents(self, documents: Iterable[Document]) -> None:
+    def put_documents(self, documents: Sequence[Document]) -> None:
         """Add documents, or update the sources and dates of stored ones (the same id is the same text)."""
         self._segments.changed = True
         self.documents.put(documents)
 
     def remove_documents(self, ids: Collection[str]) -> None:
-        """Remove documents, and every unit with a source in one of them, as `remove_units` does."""
-        self._segments.changed = True
-        self._remove(self.units.remove_within(ids))
+        """Remove documents, and every unit with a source in one of them, as `remove_rows` does."""
+        self.remove_rows(self._texts.within(ids))
         self.documents.remove(ids)
 
     def put_units(self, units: Sequence[Unit], vectors: FloatMatrix | None) -> Numbers:
-        """Add or replace units. Returns their numbers. `vectors` has one row per unit, or comes later (`UnitWriter.put_vectors`).
-        The extraction from a replaced unit stays.
+        """Add or replace units. Returns their numbers. `vectors` has one row per unit, or comes later (`UnitWriter.put_vectors`);
+        until then passages are found by their words. The extraction from a replaced unit stays.
         """
-        self._segments.changed = True
+        self._segments.changed |= len(units) > 0
         replaced = self._texts.known([unit.id for unit in units])
-        extractions = dict(self._texts.extractions(replaced))
+        extractions = {number: extraction for number, _, extraction in self._texts.extractions(replaced)}
         if len(replaced):
-            self.remove_units(replaced)
+            self.remove_rows(replaced)
         numbers = self.units.put(units, vectors)
         self.units.put_extractions(extractions)
         return numbers
@@ -115,7 +107,7 @@ class RowWriter:
         self._database.run("DELETE FROM extractions")
         self._unclean = True
 
-    def remove_units(self, numbers: Numbers, *, keep_links: bool = False) -> None:
+    def remove_rows(self, numbers: Numbers, *, keep_links: bool = False) -> None:
         """Remove units with their extractions, names and links. Links stay where units of the same ids are added again before the
         commit or, with `keep_links`, at any later time.
         """
@@ -124,16 +116,17 @@ class RowWriter:
         if keep_links:
             self._numbering.keep(numbers)
         self.units.remove(numbers)
-        self._remove(numbers)
+        self.names.forget(numbers)
+        self._removed = np.union1d(self._removed, numbers).astype(np.int32)
+        self._unclean = True
 
     def commit(self, head: Head | None = None, *, clean: bool = True, counted: bool = True) -> None:
         """Commit everything written so far, with new metadata `head` if given. Removed text is erased then, unless not `clean`:
         then a later commit or `clean` does it. A commit that is not `counted` changes nothing for readers.
-
-        Raises:
-            StillRead: it is committed, but a process reads an earlier commit, so that the log keeps the removed text.
+        Raises: StillRead: it is committed, but a process reads an earlier commit, so that the log keeps the removed text.
         """
         if head is not None:
+            self.head = head
             write_head(self._database, head)
         for part in (self.units, self.links, self.names):
             part.flush()
@@ -160,9 +153,7 @@ class RowWriter:
     def clean(self) -> None:
         """Erase removed text from the log and from files, also that of an earlier writer that was stopped. Discards what is not
         committed.
-
-        Raises:
-            StillRead: see `commit`.
+        Raises: StillRead: see `commit`.
         """
         self._database.roll_back()
         self._begin(clean=True)
@@ -179,9 +170,7 @@ class RowWriter:
 
     def _begin(self, *, clean: bool) -> None:
         """Steps 4 and 5 of `durable.py`, then begin the next transaction. After a removal, `clean` waits for its readers.
-
-        Raises:
-            StillRead: readers of the removed text are still there after the wait.
+        Raises: StillRead: readers of the removed text are still there after the wait.
         """
         if not (self._unclean and clean):
             emptied = self._database.log_size > LOG and self._database.empty_log()
@@ -199,8 +188,3 @@ class RowWriter:
         self._unclean = False
         self._database.empty_log()
         self._database.begin()
-
-    def _remove(self, numbers: Numbers) -> None:
-        self.names.forget(numbers)
-        self._removed = np.union1d(self._removed, numbers).astype(np.int32)
-        self._unclean = True

@@ -1,4 +1,4 @@
-"""Search by vectors and by words, in terms of unit ids; vectors in memory."""
+"""Search by vectors and by words, in terms of unit ids. Nearest neighbours are exact: products with the mapped vectors."""
 
 from __future__ import annotations
 
@@ -7,20 +7,19 @@ from dataclasses import dataclass
 from threading import Lock
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hoptrail.corpus.columns import Numbers, Places, numbers_of, rows_of
 from hoptrail.corpus.keywords import Keywords
-from hoptrail.corpus.texts import Texts, Units
-from hoptrail.corpus.vectors import Ranked, Vectors
+from hoptrail.corpus.segments import Family, Segment, Segments, live_column
+from hoptrail.corpus.texts import Found, Texts, Units
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Kind, Unit
-
-Found = list[tuple[str, float]]
-"""Ids of units with scores, ordered by falling score, then rising id."""
 
 
 @dataclass(frozen=True, slots=True)
 class VectorMirror:
-    """The vectors of a kind: `ids` are sorted; row i of `matrix` is the vector of the unit `ids[i]`."""
+    """The vectors of a kind in memory: `ids` are sorted; row i of `matrix` is the vector of the unit `ids[i]`."""
 
     ids: tuple[str, ...]
     matrix: FloatMatrix
@@ -42,10 +41,11 @@ def top_rows(scores: FloatMatrix, limit: int) -> list[int]:
 class Searching:
     """Search by vectors and by words, in terms of unit ids."""
 
-    def __init__(self, texts: Texts, units: Units, vectors: Vectors, keywords: Keywords, dimension: int) -> None:
+    def __init__(self, segments: Segments, texts: Texts, units: Units, keywords: Keywords, dimension: int) -> None:
+        """`dimension`: the length of vectors, where none is stored."""
+        self._segments = segments
         self._texts = texts
         self._units = units
-        self._vectors = vectors
         self._keywords = keywords
         self._dimension = dimension
         self._mirrors: dict[Kind, VectorMirror] = {}
@@ -59,45 +59,105 @@ class Searching:
                 self._mirrors[kind] = VectorMirror(tuple(ids), self.vectors_in_order([kind], ids))
             return self._mirrors[kind]
 
+    def matrix(self, kind: Kind) -> Matrix:
+        """All vectors of a kind, left in the mapped segments."""
+        return Matrix(self._segments.of(Family.UNITS, kind))
+
     def nearest(
         self, kind: Kind, vectors: FloatMatrix, limit: int, among: Collection[str] | None = None
     ) -> list[Found]:
-        """The `limit` units of a kind nearest to each row of `vectors` (unit length), with exact cosines.
-
-        `among` restricts the search to units with these ids.
-        """
-        numbers = None if among is None else np.unique(self._units.numbers(kind, among))
-        return [self._by_id(ranked) for ranked in self._vectors.nearest(kind, vectors, limit, numbers)]
+        """The `limit` units of a kind, of all or `among` these ids, nearest to each row of `vectors`, with exact cosines."""
+        few = None if among is None else self._units.numbers(kind, among)
+        parts = [(part, _chosen(part, few)) for part in self._segments.of(Family.UNITS, kind)]
+        if not parts:
+            return [[] for _ in vectors]
+        numbers = np.concatenate(
+            [part.arrays["numbers"][slice(None) if rows is None else rows] for part, rows in parts]
+        )
+        scores = (np.concatenate([_products(*part, few is not None, vector) for part in parts]) for vector in vectors)
+        return [self._texts.best(numbers, cosines, limit) for cosines in scores]
 
     def keywords(self, words: str, limit: int) -> list[tuple[Unit, float]]:
         """The `limit` passages with the highest BM25 scores for `words`, by falling score, then rising id.
 
         There are no operators, quotes or wildcards. Statistics are those of all passages; other kinds have no keyword index.
         """
-        ranked = self._keywords.search(Kind.PASSAGE, words, limit)
-        return list(zip(self._texts.units(ranked.numbers), ranked.scores.tolist(), strict=True))
-
-    def keyword_scores(self, words: str, limit: int) -> Found:
-        """The ids and scores of `keywords`, without reading texts."""
-        return self._by_id(self._keywords.search(Kind.PASSAGE, words, limit))
-
-    def _by_id(self, ranked: Ranked) -> Found:
-        return list(zip(self._texts.ids(ranked.numbers), ranked.scores.tolist(), strict=True))
+        found = self._keywords.search(Kind.PASSAGE, words, limit)
+        units = self._texts.in_order([id_ for id_, _ in found])
+        return list(zip(units, (score for _, score in found), strict=True))
 
     def vectors_in_order(self, kinds: Iterable[Kind], ids: Sequence[str]) -> FloatMatrix:
-        """The vectors of units of these kinds, in the order of `ids`: shape (len(ids), dimension).
-
-        Raises:
-            KeyError: some units are not stored.
-        """
-        matrix = np.zeros((len(ids), self._dimension), np.float32)
+        """The vectors of units, in the order of `ids`: shape (len(ids), dimension). Raises: KeyError: some have no vector."""
+        parts = [part for kind in kinds for part in self._segments.of(Family.UNITS, kind)]
+        width = parts[0].arrays["vectors"].shape[1] if parts else self._dimension
+        matrix = np.zeros((len(ids), width), np.float32)
         numbers = self._texts.numbers(list(ids))
         filled = 0
-        for kind in kinds:
-            rows = np.flatnonzero(np.isin(numbers, self._texts.origins(kind).numbers))
-            if len(rows):
-                matrix[rows] = self._vectors.of(kind, numbers[rows])
-            filled += len(rows)
+        for part in parts:
+            rows = rows_of(numbers, part.arrays["numbers"])
+            here = np.flatnonzero(rows >= 0)
+            here = here if part.alive is None else here[part.alive[rows[here]]]
+            matrix[here] = part.arrays["vectors"][rows[here]]
+            filled += len(here)
         if filled < len(ids):
             raise KeyError(f"{len(ids) - filled} of {len(ids)} units have no vector")
         return matrix
+
+
+class Matrix:
+    """The vectors of all units of a kind as one matrix, ordered by number; the rows stay in the mapped segments."""
+
+    def __init__(self, segments: Sequence[Segment]) -> None:
+        parts = [(segment, segment.live_rows()) for segment in segments]
+        numbers = live_column(segments, "numbers")
+        order = np.argsort(numbers, kind="stable")
+        places = np.empty(len(order), np.intp)
+        places[order] = np.arange(len(order))
+        self.numbers: Numbers = numbers_of(numbers[order])
+        ends = np.cumsum([0, *(len(rows) for _, rows in parts)])
+        self._parts = [
+            (segment.arrays["vectors"], rows, places[first:last])
+            for (segment, rows), first, last in zip(parts, ends[:-1], ends[1:], strict=True)
+        ]
+        """The vectors of a segment, its live rows, and their rows in this matrix."""
+        self._part_of = np.repeat(np.arange(len(parts)), np.diff(ends))[order]
+        self._row_of = np.concatenate([np.zeros(0, np.intp), *(rows for _, rows in parts)])[order]
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, rows: int | NDArray[np.integer]) -> FloatMatrix:
+        """The vectors of these rows, or of a single one."""
+        if isinstance(rows, int | np.integer):
+            vector: FloatMatrix = self[np.array([rows])][0]
+            return vector
+        part_of, row_of = self._part_of[rows], self._row_of[rows]
+        width = self._parts[0][0].shape[1] if self._parts else 0
+        chosen = np.zeros((len(row_of), width), np.float32)
+        for part in np.unique(part_of).tolist():
+            here = part_of == part
+            chosen[here] = self._parts[part][0][row_of[here]]
+        return chosen
+
+    def __matmul__(self, other: FloatMatrix) -> FloatMatrix:
+        """The products of all rows with the columns of another matrix."""
+        products = np.zeros((len(self), *other.shape[1:]), np.float32)
+        for vectors, rows, places in self._parts:
+            products[places] = vectors @ other if len(rows) == len(vectors) else (vectors @ other)[rows]
+        return products
+
+
+def _chosen(segment: Segment, among: Numbers | None) -> Places | None:
+    """The rows of a segment to compare; None for all."""
+    if among is not None:
+        rows = rows_of(among, segment.arrays["numbers"])
+        return segment.live(rows[rows >= 0])
+    return None if segment.alive is None else segment.live_rows()
+
+
+def _products(segment: Segment, rows: Places | None, few: bool, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The products of a vector with rows of a segment. Only with `few` rows these are copied out before multiplying."""
+    matrix: FloatMatrix = segment.arrays["vectors"]
+    if rows is None:
+        return matrix @ vector
+    return matrix[rows] @ vector if few else (matrix @ vector)[rows]

@@ -92,11 +92,7 @@ class Segments:
     """The segments of a snapshot, all opened with it."""
 
     def __init__(self, database: Database, mask: Callable[[Segment], Segment] | None = None) -> None:
-        """`mask` marks the rows outside the view as removed.
-
-        Raises:
-            MissingFile, IndexDamaged: a file does not exist or has the wrong length.
-        """
+        """`mask` marks the rows outside the view as removed. Raises: MissingFile, IndexDamaged: of files."""
         self._mask = mask or (lambda segment: segment)
         self._folder = database.folder / ARRAYS
         self._database = database
@@ -299,9 +295,7 @@ def _checksum(array: Array) -> int:
 
 def _array(path: Path, type_: str, shape: str, data: bytes | None) -> Array:
     """An array whose numbers are `data`, or in a file.
-
-    Raises:
-        MissingFile, IndexDamaged: the file does not exist or has the wrong length.
+    Raises: MissingFile, IndexDamaged: the file does not exist or has the wrong length.
     """
     sizes = tuple(map(int, shape.split()))
     return _mapped(path, np.dtype(type_), sizes) if data is None else np.frombuffer(data, type_).reshape(sizes)

@@ -68,10 +68,7 @@ class SharedSnapshot:
         return shared
 
     def lease(self) -> Lease:
-        """Open the last commit until the lease is given back.
-
-        Raises: as `Snapshot.open` does.
-        """
+        """Open the last commit until the lease is given back. Raises: as `Snapshot.open` does."""
         with self._turn:
             opened = self._newest
             if opened is not None and not (

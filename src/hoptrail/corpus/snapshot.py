@@ -14,7 +14,6 @@ from pathlib import Path
 from threading import RLock
 from typing import Concatenate, ParamSpec, Self, TypeVar, cast
 
-from hoptrail.corpus.columns import numbers_of
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.documents import Documents
 from hoptrail.corpus.head import Head, commit_number, read_head
@@ -26,10 +25,8 @@ from hoptrail.corpus.refusals import absent, translating_errors
 from hoptrail.corpus.searching import Searching
 from hoptrail.corpus.segments import MissingFile, Segments
 from hoptrail.corpus.texts import Texts, Units
-from hoptrail.corpus.vectors import Vectors
 from hoptrail.corpus.view import EVERYTHING, NOTHING, Hidden, View, hidden_by
 from hoptrail.errors import IndexUnavailable
-from hoptrail.execution.executor import batched
 from hoptrail.language.tasks import Extraction
 from hoptrail.types import Document, Kind, Link, Unit
 
@@ -39,14 +36,11 @@ T = TypeVar("T")
 _TRIES = 5
 """Attempts to open: a commit may remove a file between the moments when a reader begins and when it opens the file."""
 
-_ROWS = 1024
-"""Extractions that a stream decodes at a time."""
-
 
 class Snapshot:
     """A commit of an index or, inside a writer, its current state. Use `open`, or a writer's `snapshot`.
 
-    `register` (documents), `table` (units), `graph` (links) and `search` use ids; `texts`, `vectors`, `names` and `keywords` use
+    `register` (documents), `table` (units), `graph` (links) and `search` use ids; `texts`, `names` and `keywords` use
     numbers.
     """
 
@@ -69,11 +63,10 @@ class Snapshot:
         self.register = Documents(database)
         self.texts = Texts(database, segments, hidden, dated=not borrowed)
         self.table = Units(database, self.texts)
-        self.vectors = Vectors(segments, self.texts)
         self.graph = Links(segments, self.texts)
         self.names = Names(segments, hidden.units)
         self.keywords = Keywords(database, segments, self.texts)
-        self.search = Searching(self.texts, self.table, self.vectors, self.keywords, self.head.encoder.dimension)
+        self.search = Searching(segments, self.texts, self.table, self.keywords, self.head.encoder.dimension)
         self._derived: dict[Hashable, object] = {}
         self._making = RLock()
 
@@ -144,7 +137,7 @@ class Snapshot:
 
     def units(self, kind: Kind, ids: Collection[str] | None = None) -> Iterator[Unit]:
         """Units of a kind as a stream, all or those of `ids`, by number."""
-        return self.table.read(kind, ids)
+        return self.texts.stream(self.table.numbers(kind, ids))
 
     def links(self, kind: str | None = None) -> Iterator[Link]:
         """All links, or those of one kind."""
@@ -157,9 +150,7 @@ class Snapshot:
     def extractions(self, ids: Collection[str] | None = None) -> Iterator[tuple[str, Extraction]]:
         """Ids of passages with their extractions, all or those of `ids`."""
         numbers = None if ids is None else self.texts.known(ids)
-        for batch in batched(self.texts.extractions(numbers), _ROWS):
-            names = self.texts.names(numbers_of([number for number, _ in batch]))
-            yield from ((names[number], extraction) for number, extraction in batch if number in names)
+        return ((id_, extraction) for _, id_, extraction in self.texts.extractions(numbers))
 
     def derived(self, key: Hashable, make: Callable[[], T]) -> T:
         """The result of `make`, called once and cached as long as the snapshot lives; threads wait for one another.
@@ -184,11 +175,7 @@ def cached_per_snapshot(make: Callable[Concatenate[Snapshot, P], T]) -> Callable
 
 
 def _hide(view: View, database: Database) -> Hidden:
-    """Restrict a reading connection to a view.
-
-    Raises:
-        MissingFile: there was another commit meanwhile, so that the caller must try again.
-    """
+    """Restrict a reading connection to a view. Raises: MissingFile: there was another commit meanwhile, so try again."""
     if view == EVERYTHING:
         return NOTHING
     hidden, commit = hidden_by(view, database), commit_number(database)
@@ -200,9 +187,6 @@ def _hide(view: View, database: Database) -> Hidden:
 
 
 def newest_commit(folder: Path) -> int:
-    """The number of the last commit of an index; 0 before the first.
-
-    Raises: as `Snapshot.open` does.
-    """
+    """The number of the last commit of an index; 0 before the first. Raises: as `Snapshot.open` does."""
     with closing(Database.to_read(folder)) as database:
         return commit_number(database)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hoptrail.corpus import rows
 from hoptrail.corpus.columns import Numbers, is_among, numbers_of
@@ -29,6 +30,9 @@ class Origins:
 
 
 ORIGINS = ("numbers", "documents", "starts", "ends")
+
+Found = list[tuple[str, float]]
+"""Ids of units with scores, by falling score, then rising id."""
 
 
 class Texts:
@@ -67,9 +71,7 @@ class Texts:
         return Origins(*numbers_of(np.reshape(rows, (-1, 4)).T))
 
     def numbers(self, ids: Sequence[str], *, reserved: bool = False) -> Numbers:
-        """The numbers of units by their ids, in the same order; 0 where there is none. With `reserved`, also of units that only
-        links refer to.
-        """
+        """The numbers of units by their ids, in that order; 0 for none. `reserved`: also of units that only links refer to."""
         found: dict[str, int] = {}
         for table in ("units", "reserved") if reserved else ("units",):
             sql = f"SELECT u.id, u.number FROM carray(?) c CROSS JOIN {table} u ON u.id = CAST(c.value AS TEXT)"
@@ -94,9 +96,27 @@ class Texts:
         """The ids of these units, in the order of `numbers`; missing units are left out."""
         return ids_of(self._database, "units", numbers)
 
+    def best(self, numbers: Numbers, scores: NDArray[np.floating], limit: int) -> Found:
+        """The `limit` units with the highest scores, of these units."""
+        limit = min(limit, len(scores))
+        if limit < 1:
+            return []
+        kept = np.flatnonzero(scores >= np.partition(scores, -limit)[-limit])
+        found = zip(self.ids(numbers[kept]), scores[kept].tolist(), strict=True)
+        return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:limit]
+
     def units(self, numbers: Numbers) -> list[Unit]:
         """These units, in the order of `numbers`; missing units are left out."""
         return self._hidden.cut_out(rows.units(self._database, numbers, dated=self._is_dated))
+
+    def stream(self, numbers: Numbers) -> Iterator[Unit]:
+        """The same as a stream."""
+        for start in range(0, len(numbers), _ROWS):
+            yield from self.units(numbers[start : start + _ROWS])
+
+    def in_order(self, ids: Sequence[str]) -> Iterator[Unit]:
+        """Units as a stream, in the order of `ids`; missing units are left out."""
+        return self.stream(self.numbers(ids))
 
     def within(self, documents: Collection[str]) -> Numbers:
         """The numbers, sorted, of the units of all kinds that have a source in one of these documents."""
@@ -108,19 +128,16 @@ class Texts:
         )
         return numbers_of([number for (number,) in found])
 
-    def extractions(self, numbers: Numbers | None = None) -> Iterator[tuple[int, Extraction]]:
-        """Numbers of units with their extractions, of all or of these units, by number."""
-        among, values = ("", ()) if numbers is None else ("WHERE unit IN (SELECT value FROM carray(?))", (numbers,))
-        sql = f"SELECT unit, entities, facts FROM extractions {among} ORDER BY unit"
-        for unit, entities, facts in self._database.each(sql, *values):
-            yield unit, rows.extraction_of(entities, facts)
+    def extractions(self, numbers: Numbers | None = None) -> Iterator[tuple[int, str, Extraction]]:
+        """Numbers and ids of units with their extractions, of all or of these units, by number."""
+        among, values = ("", ()) if numbers is None else ("WHERE e.unit IN (SELECT value FROM carray(?))", (numbers,))
+        sql = "SELECT e.unit, u.id, e.entities, e.facts FROM extractions e CROSS JOIN units u ON u.number = e.unit"
+        for unit, id_, entities, facts in self._database.each(f"{sql} {among} ORDER BY e.unit", *values):
+            yield unit, id_, rows.extraction_of(entities, facts)
 
 
 _ROWS = 1024
 """Units that a stream decodes at a time."""
-
-_AMONG = "carray(?) c CROSS JOIN documents d ON d.id = CAST(c.value AS TEXT)"
-_WITHOUT = "WHERE NOT EXISTS (SELECT 1 FROM units u WHERE u.document = d.number AND u.kind = ?) ORDER BY d.number"
 
 
 class Units:
@@ -145,25 +162,25 @@ class Units:
 
     def documents_without(self, kind: Kind, documents: Collection[str] | None) -> list[str]:
         """Ids of the documents, of all or of these, that have no unit of a kind, by number."""
-        among = "documents d" if documents is None else _AMONG
+        among = (
+            "documents d" if documents is None else "carray(?) c CROSS JOIN documents d ON d.id = CAST(c.value AS TEXT)"
+        )
+        without = "NOT EXISTS (SELECT 1 FROM units u WHERE u.document = d.number AND u.kind = ?)"
         values = () if documents is None else (documents,)
-        return [id_ for (id_,) in self._database.rows(f"SELECT d.id FROM {among} {_WITHOUT}", *values, kind.value)]
+        sql = f"SELECT d.id FROM {among} WHERE {without} ORDER BY d.number"
+        return [id_ for (id_,) in self._database.rows(sql, *values, kind.value)]
 
-    def read(self, kind: Kind, ids: Collection[str] | None = None) -> Iterator[Unit]:
-        """Units of a kind as a stream, all or those of `ids`, by number."""
-        numbers = self.numbers(kind, ids)
-        for start in range(0, len(numbers), _ROWS):
-            yield from self._texts.units(numbers[start : start + _ROWS])
-
-    def first_sources(self, kind: Kind) -> Iterator[tuple[str, Span]]:
-        """Ids of all units of a kind with their first sources, without reading texts."""
-        origins = self._texts.origins(kind)
+    def first_sources(self, kind: Kind, documents: Collection[str] | None = None) -> Iterator[tuple[str, Span]]:
+        """Ids of units of a kind, of all or of those within these documents, with their first sources, without reading texts."""
+        texts = self._texts
+        few = None if documents is None else self._of_kind(kind, texts.within(documents))
+        origins = texts.origins(kind) if few is None else texts.origins_of(few)
         distinct = np.unique(origins.documents)
         documents = dict(zip(distinct.tolist(), ids_of(self._database, "documents", distinct), strict=True))
         for first in range(0, len(origins.numbers), _ROWS):
             part = slice(first, first + _ROWS)
             columns = (column[part].tolist() for column in (origins.documents, origins.starts, origins.ends))
-            for id_, document, start, end in zip(self._texts.ids(origins.numbers[part]), *columns, strict=True):
+            for id_, document, start, end in zip(texts.ids(origins.numbers[part]), *columns, strict=True):
                 yield id_, Span(documents[document], start, end)
 
     def ids_within(self, kind: Kind, documents: Collection[str]) -> Iterator[str]:

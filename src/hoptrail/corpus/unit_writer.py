@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -40,13 +40,6 @@ class UnitWriter:
         self._texts = Texts(self._database, segments)
         self._waiting: dict[Kind, tuple[list[Numbers], list[FloatMatrix]]] = {}
         self._held = 0
-
-    def remove_within(self, documents: Collection[str]) -> Numbers:
-        """Remove the units that have a source in one of these documents. Returns their numbers."""
-        self.flush()
-        numbers = self._texts.within(documents)
-        self.remove(numbers)
-        return numbers
 
     def put(self, units: Sequence[Unit], vectors: FloatMatrix | None) -> Numbers:
         """Add units whose ids are not stored. Returns their numbers. Without `vectors` they are found by their words alone until

@@ -71,9 +71,7 @@ def is_later(date: str, than: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """What a view hides: sources, and numbers of documents and units. `cut` maps partly visible units to the visible part, as
-    start and end in the document.
-    """
+    """Hidden sources, documents and units. `cut` maps partly visible units to the visible start and end in the document."""
 
     sources: Collection[str] = ()
     documents: Numbers = field(default_factory=lambda: NONE)

@@ -10,18 +10,18 @@ Ids come from content, so repeated work cannot add anything twice.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from hoptrail.corpus.columns import Numbers, numbers_of
-from hoptrail.corpus.head import NO_ENCODER, Head, check_encoder
-from hoptrail.corpus.links import LinkWriter
+from hoptrail.corpus.database import Database
+from hoptrail.corpus.head import NO_ENCODER, Head, check_encoder, commit_number
 from hoptrail.corpus.names import NameList
 from hoptrail.corpus.places import index_folder
-from hoptrail.corpus.row_writer import RowWriter, writing_rows
+from hoptrail.corpus.row_writer import RowWriter
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.texts import Texts
 from hoptrail.documents.marks import FileMark
@@ -32,9 +32,7 @@ from hoptrail.models.encoder import EncoderIdentity, FloatMatrix
 from hoptrail.types import Document, Kind, Unit, Usage
 
 REMADE = frozenset({Kind.AGGREGATE, Kind.SUMMARY, Kind.SLOT})
-"""Kinds whose ids stand for an entity, a group or a word of several documents. Their structures make them again, or drop their
-links.
-"""
+"""Kinds of units made from several documents. Their structures make them again, or drop their links."""
 
 _BATCH = 1 << 16
 """Units that are removed, or names that are numbered, together."""
@@ -78,71 +76,46 @@ class DocumentChanges:
             self.added, self.removed = set(), set()
 
 
-class ContentWriter:
-    """Writes documents, units, names and extractions. `snapshot` sees everything that was written at once."""
+class ContentWriter(RowWriter):
+    """Writes documents, units, names and extractions by their ids, and notes what changes."""
 
-    def __init__(self, inner: RowWriter, head: Head, *, whole: bool) -> None:
-        """`whole`: whether the last run ended."""
-        self.head = head
-        self.changes = DocumentChanges(complete=whole)
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.changes = DocumentChanges(complete=self.head.whole and commit_number(database) > 0)
         self.has_files = False
         """Whether marks of files were written."""
         self.remaking = False
         """Whether units were removed that their structures make again: readers must not see the state in between."""
-        self._inner = inner
-
-    def snapshot(self) -> Snapshot:
-        """Everything that was written so far, committed or not."""
-        return self._inner.snapshot(self.head)
-
-    @property
-    def links(self) -> LinkWriter:
-        """Writes links."""
-        return self._inner.links
-
-    @property
-    def dirty(self) -> bool:
-        """Whether anything that readers see was written since the last commit."""
-        return self._inner.dirty
 
     def put_documents(self, documents: Sequence[Document]) -> None:
         """Add documents, or update the sources and dates of stored ones."""
         if documents:
             stored = {entry.id for entry in self.snapshot().register.of([document.id for document in documents])}
-            self._inner.put_documents(documents)
+            super().put_documents(documents)
             self.changes.note(added={document.id for document in documents} - stored)
 
     def put_files(self, files: Mapping[str, FileMark], reading: str) -> None:
         """Store the marks of files, which are no change for readers, and the way in which the files were read."""
         if files:
-            self._inner.documents.put_files(files, reading)
+            self.documents.put_files(files, reading)
             self.has_files = True
-
-    def put_units(self, units: Sequence[Unit], vectors: FloatMatrix | None) -> None:
-        """Add or replace units. `vectors` has one row per unit, or comes later (`put_vectors`); until then passages are found by
-        their words. The extraction from a replaced unit stays.
-        """
-        if units:
-            self._inner.put_units(units, vectors)
 
     def put_vectors(self, units: Sequence[Unit], vectors: FloatMatrix) -> None:
         """Add the vectors of passages that have none, in the order in which they were added: shape (len(units), dimension)."""
         numbers = self.snapshot().texts.numbers([unit.id for unit in units])
-        self._inner.units.put_vectors(Kind.PASSAGE, numbers, vectors)
+        self.units.put_vectors(Kind.PASSAGE, numbers, vectors)
 
     def renew_names(self, kind: str, pairs: Iterable[tuple[str, str]], among: Collection[str] | None = None) -> None:
-        """Make the names of a kind exactly `pairs`: keys with ids of units. With `among`, replace the names of these units only,
-        and keep the others.
-        """
+        """Make the names of a kind exactly `pairs`: keys with ids of units; with `among`, those of these units only."""
         snapshot = self.snapshot()
         new = NameList.of(_numbered(pairs, snapshot.texts))
         if among is None:
             if snapshot.names.of(kind) == new:
                 return
-            self._inner.names.drop(kind)
+            self.names.drop(kind)
         else:
-            self._inner.names.forget(snapshot.texts.numbers(list(among)), kind)
-        self._inner.names.put(kind, new)
+            self.names.forget(snapshot.texts.numbers(list(among)), kind)
+        self.names.put(kind, new)
 
     def put_extractions(self, extractions: Mapping[str, Extraction]) -> None:
         """Add or replace extractions from passages, by their ids. Raises: KeyError: a passage is not stored."""
@@ -150,7 +123,7 @@ class ContentWriter:
             numbers = self.snapshot().texts.numbers(list(extractions)).tolist()
             if not all(numbers):
                 raise KeyError("there are extractions from passages that are not stored")
-            self._inner.units.put_extractions(dict(zip(numbers, extractions.values(), strict=True)))
+            self.units.put_extractions(dict(zip(numbers, extractions.values(), strict=True)))
 
     def remove_documents(self, ids: Collection[str]) -> None:
         """Remove documents, every unit with a source in one of them, its extraction and its links.
@@ -164,8 +137,10 @@ class ContentWriter:
         self.changes.note(removed=removed)
         snapshot = self.snapshot()
         for kind in snapshot.table.kinds:
-            self._remove(snapshot.texts.numbers(list(snapshot.table.ids_within(kind, removed))), remade=kind in REMADE)
-        self._inner.remove_documents(removed)
+            self._remove_stored(
+                snapshot.texts.numbers(list(snapshot.table.ids_within(kind, removed))), remade=kind in REMADE
+            )
+        super().remove_documents(removed)
 
     def remove_units(self, kind: Kind, ids: Iterable[str]) -> int:
         """Remove units of a kind with their extractions and links. Returns the number of ids."""
@@ -174,8 +149,8 @@ class ContentWriter:
             count += len(batch)
             snapshot = self.snapshot()
             stored = sorted(snapshot.table.stored(kind, batch))
-            self._inner.links.forget(snapshot.texts.numbers(batch, reserved=True))
-            self._remove(snapshot.texts.numbers(stored))
+            self.links.forget(snapshot.texts.numbers(batch, reserved=True))
+            self._remove_stored(snapshot.texts.numbers(stored))
         return count
 
     def drop_units(self, kind: Kind) -> None:
@@ -183,19 +158,15 @@ class ContentWriter:
         texts = self.snapshot().texts
         numbers = np.union1d(texts.origins(kind).numbers, texts.unencoded(kind)).astype(np.int32)
         if len(numbers):
-            self._inner.remove_units(numbers, keep_links=True)
+            self.remove_rows(numbers, keep_links=True)
 
-    def drop_extractions(self) -> None:
-        """Remove all extractions, to make them anew."""
-        self._inner.drop_extractions()
-
-    def _remove(self, numbers: Numbers, *, remade: bool = False) -> None:
+    def _remove_stored(self, numbers: Numbers, *, remade: bool = False) -> None:
         stored = numbers_of(numbers[numbers > 0])
         if not len(stored):
             return
         if not remade:
-            self._inner.links.forget(stored)
-        self._inner.remove_units(stored, keep_links=remade)
+            self.links.forget(stored)
+        self.remove_rows(stored, keep_links=remade)
         self.remaking |= remade
 
 
@@ -215,17 +186,19 @@ class Writer(ContentWriter):
     its first row, and in `structures` after its last.
     """
 
-    def __init__(self, inner: RowWriter, head: Head, before: Snapshot | None) -> None:
-        """`before`: the state after the last whole run, kept open while it may be asked what removed documents had."""
-        super().__init__(inner, head, whole=before is not None)
-        self._before = before
+    def __init__(self, database: Database, encoder: EncoderIdentity) -> None:
+        """Raises: IndexMismatch: the index was made by another encoder."""
+        super().__init__(database)
+        if self.head.encoder == NO_ENCODER:
+            self.head = replace(self.head, encoder=encoder)
+        check_encoder(str(database.folder), self.head.encoder, encoder)
+        self._before = Snapshot.open(database.folder) if self.changes.complete else None
+        """The state after the last whole run, kept open while it may be asked what removed documents had."""
         self.structures, self.unfinished = dict(self.head.structures), dict(self.head.unfinished)
         self.languages = dict(self.head.languages)
 
     def change(self) -> Change | None:
-        """The changes of documents since the last whole run. None where there was no run, where an earlier one was stopped, or
-        after too many changes.
-        """
+        """The changes since the last whole run. None without such a run, after a stopped one, or after too many changes."""
         added, removed = frozenset(self.changes.added), frozenset(self.changes.removed)
         if not self.changes.complete or (self._before is None and (added or removed)):
             return None
@@ -234,7 +207,7 @@ class Writer(ContentWriter):
     @property
     def committed(self) -> bool:
         """Whether anything was ever committed."""
-        return self.snapshot().commit > 0
+        return commit_number(self._database) > 0
 
     @property
     def changed(self) -> bool:
@@ -245,19 +218,17 @@ class Writer(ContentWriter):
         """Commit what was written, so that this or a later run can continue from it and readers can search it."""
         if self.dirty and not self.remaking:
             if not self.changes.complete or not (self.changes.added or self.changes.removed):
-                self._release_before()
+                self.release_before()
             self._commit(replace(self._current_head(), whole=False), clean=False)
 
     def publish(self, spent: Usage, settled: Mapping[str, str] | None = None, removed: Collection[str] = ()) -> None:
         """Commit everything written so far as the end of a run.
 
         `spent` is added to the cost of the index; `settled` and `removed`: see `Head`.
-
-        Raises:
-            StillRead: it is committed, but a process reads an earlier commit, so that removed text stays in the log.
+        Raises: StillRead: it is committed, but a process reads an earlier commit, so that removed text stays in the log.
         """
         self._end_run()
-        self._inner.links.release()
+        self.links.release()
         self._commit(
             replace(
                 self._current_head(),
@@ -271,31 +242,29 @@ class Writer(ContentWriter):
     def note_spent(self, spent: Usage) -> None:
         """Discard what a stopped run has not committed, and add its cost to that of the index, if anything was ever committed."""
         self._end_run()
-        self._inner.roll_back()
-        stored = self._inner.snapshot()
-        if spent.calls and stored.commit:
-            self._inner.commit(replace(stored.head, spent=stored.head.spent + spent), clean=False)
+        self.roll_back()
+        if spent.calls and self.committed:
+            self.commit(replace(self.head, spent=self.head.spent + spent), clean=False)
 
     def settle(self, settled: Mapping[str, str]) -> None:
         """Store `settled` (see `Head`) where nothing else was written, which is no change for readers."""
         self._end_run()
-        self.head = replace(self.head, settled=dict(settled))
-        self._inner.commit(self.head, counted=False)
+        self.commit(replace(self.head, settled=dict(settled)), counted=False)
 
-    def clean(self) -> bool:
+    def erase_removed(self) -> bool:
         """Erase removed text from every file. Returns False while another process still reads an earlier commit."""
         self._end_run()
         try:
-            self._inner.clean()
+            self.clean()
         except StillRead:
             return False
         return True
 
     def _end_run(self) -> None:
-        self._release_before()
+        self.release_before()
         self.changes.complete = False
 
-    def _release_before(self) -> None:
+    def release_before(self) -> None:
         """Release the earlier state: while it is read, the log grows with each commit and cannot be emptied."""
         if self._before is not None:
             self._before.close()
@@ -311,8 +280,8 @@ class Writer(ContentWriter):
         )
 
     def _commit(self, head: Head, *, clean: bool = True) -> None:
-        self.head, self.remaking = head, False
-        self._inner.commit(head, clean=clean)
+        self.remaking = False
+        self.commit(head, clean=clean)
 
 
 @contextmanager
@@ -320,20 +289,15 @@ def writing_to(where: Path, encoder: EncoderIdentity) -> Iterator[Writer]:
     """Open the index in a folder for writing; it is made if there is none.
 
     Raises:
-        IndexBusy: another process writes.
+        IndexBusy: another process writes; the message names it.
         IndexMismatch: the index was made by another encoder or another version of hoptrail.
         IndexDamaged: a file is missing or altered.
-        StorageError: the disk refuses.
+        StorageError: the disk refuses, or is on the network.
     """
-    folder = index_folder(where)
-    with writing_rows(folder) as inner:
-        stored = inner.snapshot()
-        if stored.head.encoder != NO_ENCODER:
-            check_encoder(str(folder), stored.head.encoder, encoder)
-        head = stored.head if stored.head.encoder != NO_ENCODER else replace(stored.head, encoder=encoder)
-        before = Snapshot.open(folder) if head.whole and stored.commit else None
+    with closing(Database.to_write(index_folder(where))) as database:
+        writer = Writer(database, encoder)
         try:
-            yield Writer(inner, head, before)
+            yield writer
         finally:
-            if before is not None:
-                before.close()
+            writer.release_before()
+        writer.close()

@@ -12,6 +12,13 @@ from numpy.typing import NDArray
 FloatMatrix = NDArray[np.float32]
 """Rows are vectors."""
 
+
+def unit_length(vectors: FloatMatrix) -> FloatMatrix:
+    """Vectors along the last axis scaled to length 1; zero vectors stay 0."""
+    scaled: FloatMatrix = vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
+    return scaled.astype(np.float32, copy=False)
+
+
 Progress = Callable[[int, int], None]
 """Called with (texts done, texts in all), from the calling thread, after every batch."""
 

@@ -47,7 +47,6 @@ from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.retrieval.passages.adaptive import (
     HYBRID,
     AdaptiveSettings,
-    Neighbourhood,
     Penalty,
     Scoring,
     no_neighbours,
@@ -55,6 +54,7 @@ from hoptrail.retrieval.passages.adaptive import (
     open_scoring,
     passages_by_id,
     rerank_adaptively,
+    stored_neighbours,
 )
 from hoptrail.retrieval.rankings import interleave, pack, ranked
 from hoptrail.retrieval.units.unit_search import dense_search, keyword_search
@@ -197,7 +197,7 @@ class Sunar(Hopwise):
         chosen = self.settings
         reranked = rerank_adaptively(
             {hit.unit.id: hit.score for hit in first},
-            no_neighbours if chosen.nar == "off" else lambda names: self._graph.around(names, chosen.neighbours),
+            no_neighbours if chosen.nar == "off" else self._neighbours,
             self._scoring(asked),
             chosen.adaptive,
             self._penalty(asked, meter) if chosen.nar == "guided" else no_penalty,
@@ -223,9 +223,9 @@ class Sunar(Hopwise):
         search = keyword_search if self.settings.first_stage == "bm25" else dense_search
         return search(self.corpus, asked, self.settings.depth)
 
-    @cached_property
-    def _graph(self) -> Neighbourhood:
-        return Neighbourhood.of(self.corpus.snapshot, COMPLEMENTS[self.settings.first_stage])
+    def _neighbours(self, names: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        graph = COMPLEMENTS[self.settings.first_stage]
+        return stored_neighbours(self.corpus.snapshot, graph, names, self.settings.neighbours)
 
     @cached_property
     def _scoring(self) -> Scoring:

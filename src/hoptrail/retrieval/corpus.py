@@ -75,9 +75,7 @@ class Corpus:
 
 
 def check_question(text: str) -> str:
-    """The question without control characters and broken code points, which no document contains.
-    Raises: UsageError: the question is empty or longer than QUESTION_LIMIT.
-    """
+    """The question without control characters. Raises: UsageError: it is empty or longer than QUESTION_LIMIT."""
     if len(text) > QUESTION_LIMIT:
         raise UsageError(
             f"the question has {len(text):,} characters; at most {QUESTION_LIMIT:,} are allowed. Shorten it."

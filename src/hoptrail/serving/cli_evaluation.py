@@ -218,12 +218,12 @@ def distil(
     from hoptrail.evaluation.distilling import DistillingSettings, write_training_set
     from hoptrail.models.remembered import FILE, RememberedReplies
     from hoptrail.settings import load_settings
-    from hoptrail.structures.passage_tasks import passages_in_order
+    from hoptrail.types import Kind
 
     chosen = DistillingSettings(model=model)
     if validation_share is not None:
         chosen = replace(chosen, validation_share=validation_share)
-    passages = passages_in_order(Snapshot.open(folder))
+    passages = sorted(Snapshot.open(folder).units(Kind.PASSAGE), key=lambda unit: unit.sources)
     stored = RememberedReplies(folder / FILE).stored()
     counts = write_training_set(stored, passages, load_settings(settings).chat, out, chosen)
     options.console_of().print(render.render_training(counts), soft_wrap=True)

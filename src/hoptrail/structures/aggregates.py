@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from hoptrail.errors import UsageError
+from hoptrail.setting_limits import AtLeast0, Limited
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.clustering import ClusteringSettings, open_clusterer
 from hoptrail.structures.declaring import Derived
@@ -29,7 +29,7 @@ from hoptrail.types import Kind, Span, Unit, content_id
 
 
 @dataclass(frozen=True, slots=True)
-class AggregateSettings:
+class AggregateSettings(Limited):
     """`key`: what facts are grouped by. `drop_covered_singletons`: no aggregate for an entity whose only fact names another
     entity too. `dates_and_numbers`: whether these are entities. `part_words`: the most words of a part; 0: no limit. `topics`:
     how topics are clustered for the key `topic`.
@@ -38,12 +38,8 @@ class AggregateSettings:
     key: Literal["entity", "topic"] = "entity"
     drop_covered_singletons: bool = True
     dates_and_numbers: bool = False
-    part_words: int = 150
+    part_words: AtLeast0 = 150
     topics: ClusteringSettings = field(default_factory=ClusteringSettings)
-
-    def __post_init__(self) -> None:
-        if self.part_words < 0:
-            raise UsageError(f"part_words is at least 0, not {self.part_words}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +58,7 @@ class Aggregates(Derived):
 
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Unit]:
         """See `Derived.rows`. All facts are grouped again, which is cheap.
-
-        Raises:
-            UsageError: the clustering method is not installed.
+        Raises: UsageError: the clustering method is not installed.
         """
         writer, settings = context.writer, self.settings
         snapshot = writer.snapshot()

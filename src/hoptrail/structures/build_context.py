@@ -42,9 +42,7 @@ class Account:
 
     def count_unreached(self, outcome: object) -> None:
         """Count the tasks in a row that could not reach the endpoint.
-
-        Raises:
-            EndpointBusy: there were UNREACHED of them, so that further ones would probably fail too.
+        Raises: EndpointBusy: there were UNREACHED of them, so that further ones would probably fail too.
         """
         self.unreached = self.unreached + 1 if isinstance(outcome, EndpointUnreached) else 0
         if self.unreached >= UNREACHED:

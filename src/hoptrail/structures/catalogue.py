@@ -75,9 +75,7 @@ def with_foundations(names: Iterable[str], known: Mapping[str, Structure]) -> li
 
 
 def discard_unknown(writer: Writer) -> None:
-    """Remove what earlier versions have left in an index: the entries of structures that no longer exist, and links of kinds that
-    no structure has. Units and names stay.
-    """
+    """Remove the entries of structures that no longer exist, and links of kinds that none has; units and names stay."""
     for entered in (writer.structures, writer.unfinished, writer.languages):
         for name in entered.keys() - {structure.name for structure in STRUCTURES}:
             del entered[name]

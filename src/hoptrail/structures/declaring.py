@@ -234,10 +234,7 @@ class _Packed:
 
 
 class _UnitDiffer:
-    """Compares the units of a kind that there should be with the stored ones. Iterating yields those to write, once.
-
-    It holds numbers of stored units, and packs new ones.
-    """
+    """Compares the units of a kind that there should be with the stored ones. Iterating yields those to write, once."""
 
     def __init__(self, snapshot: Snapshot, kind: Kind, *, by_id: bool, whole: bool) -> None:
         """`by_id`: a stored unit with the id of a new one stays as it is. `whole`: the others become outdated."""

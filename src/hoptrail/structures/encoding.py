@@ -37,9 +37,7 @@ Encoded = tuple[Sequence[Unit], FloatMatrix]
 
 
 def kept_at_once(context: BuildContext, total: int, least: int) -> int:
-    """How many of `total` units to encode before they are stored: at least `least`, a hundredth of a large build, but no more
-    than memory should hold.
-    """
+    """How many of `total` units to encode before they are stored: `least`, or a hundredth if more, as far as memory allows."""
     most = HELD // (TEXT + 4 * context.encoder.identity.dimension)
     return min(max(1, most), max(least, total // COMMITS))
 

@@ -18,7 +18,7 @@ from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.encoding import kept_at_once
 from hoptrail.structures.imported import import_extractions
 from hoptrail.structures.json_lines import Faults, LinesFile
-from hoptrail.structures.passage_tasks import PassageTasks, in_document_order, passages_in_order, places_within
+from hoptrail.structures.passage_tasks import PassageTasks, in_document_order
 from hoptrail.structures.structure_names import EXTRACTIONS, PASSAGES
 from hoptrail.types import Kind, Span, Unit
 
@@ -88,10 +88,9 @@ class Extractions(PassageTasks[Extraction]):
 
 def stored_in_order(snapshot: Snapshot, documents: Collection[str] | None = None) -> Iterator[tuple[Unit, Extraction]]:
     """The passages that have an extraction, with it, in document order, as a stream; of all documents or of these."""
-    places = snapshot.table.first_sources(Kind.PASSAGE) if documents is None else places_within(snapshot, documents)
-    for ids in batched(in_document_order(places), READ):
+    for ids in batched(in_document_order(snapshot.table.first_sources(Kind.PASSAGE, documents)), READ):
         extractions = dict(snapshot.extractions(ids))
-        yield from ((unit, extractions[unit.id]) for unit in passages_in_order(snapshot, ids) if unit.id in extractions)
+        yield from ((unit, extractions[unit.id]) for unit in snapshot.texts.in_order(ids) if unit.id in extractions)
 
 
 def _import(context: BuildContext, file: LinesFile, missing: Iterable[tuple[str, Span]]) -> None:
@@ -99,7 +98,7 @@ def _import(context: BuildContext, file: LinesFile, missing: Iterable[tuple[str,
     ids = {id_ for id_, _ in missing}
     if not ids:
         return
-    places = places_within(snapshot, change.added) if change else snapshot.table.first_sources(Kind.PASSAGE)
+    places = snapshot.table.first_sources(Kind.PASSAGE, change.added if change else None)
     faults, done, without, shown = Faults(file), 0, 0, list[str]()
     imported = import_extractions(faults, snapshot, places, ids)
     for batch in batched(imported, kept_at_once(context, len(ids), READ)):

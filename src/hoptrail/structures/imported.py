@@ -16,13 +16,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, groupby
+from itertools import groupby
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.execution.executor import batched
 from hoptrail.language.tasks import Extraction, Fact, Triple
 from hoptrail.structures.json_lines import Faults, Unfit, parsed
-from hoptrail.structures.passage_tasks import in_document_order, passages_in_order
+from hoptrail.structures.passage_tasks import in_document_order
 from hoptrail.text.normal_forms import folded, squeeze
 from hoptrail.text.sentences import without_space
 from hoptrail.text.words import content_stems
@@ -81,9 +81,7 @@ def import_extractions(
     line is about its document.
 
     `passages`: ids and places of all passages of the documents in question. Faults of lines are added to `faults`.
-
-    Raises:
-        UsageError: the file cannot be read.
+    Raises: UsageError: the file cannot be read.
     """
     lines = _lines_by_document(faults, snapshot)
     for batch in batched(_by_document(snapshot, passages), READ, len, READ):
@@ -96,8 +94,7 @@ def import_extractions(
 
 
 def _by_document(snapshot: Snapshot, passages: Iterable[tuple[str, Span]]) -> Iterator[list[Unit]]:
-    batches = batched(in_document_order(passages), READ)
-    units = chain.from_iterable(passages_in_order(snapshot, ids) for ids in batches)
+    units = snapshot.texts.in_order(in_document_order(passages))
     return (list(same) for _, same in groupby(units, key=lambda unit: unit.document))
 
 

@@ -20,11 +20,7 @@ from hoptrail.corpus.columns import bounds_of, paired, unpaired
 from hoptrail.corpus.keywords import K1, B
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.words import keyword_words
-from hoptrail.execution.executor import batched
 from hoptrail.types import Kind
-
-READ = 4096
-"""Passages read at a time."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +80,5 @@ def _weights(counts: Any, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
 
 def passage_keywords(snapshot: Snapshot) -> KeywordStatistics:
     """The statistics of all passages, title and text, by id."""
-    ids = sorted(snapshot.table.ids(Kind.PASSAGE))
-    batches = (sorted(snapshot.units(Kind.PASSAGE, batch), key=lambda unit: unit.id) for batch in batched(ids, READ))
-    return KeywordStatistics.of(unit.searchable for units in batches for unit in units)
+    passages = snapshot.texts.in_order(sorted(snapshot.table.ids(Kind.PASSAGE)))
+    return KeywordStatistics.of(unit.searchable for unit in passages)

@@ -17,62 +17,43 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from hoptrail.corpus.columns import Directed, Rows, is_among, joined, unpaired
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer
-from hoptrail.errors import UsageError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work
+from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.keyword_statistics import KeywordStatistics, passage_keywords
-from hoptrail.structures.nearest import BLOCK, Least, Nearest, best_of
+from hoptrail.structures.nearest import BLOCK, DECIMALS, Least, Nearest, best_of
 from hoptrail.structures.structure_names import BM25_NEIGHBOURS, DENSE_NEIGHBOURS, PASSAGES
-from hoptrail.structures.vector_cells import DECIMALS
 from hoptrail.types import Kind
 
 
 @dataclass(frozen=True, slots=True)
-class DenseNeighbourSettings:
+class DenseNeighbourSettings(Limited):
     """The paper's k, and how to find neighbours in a large corpus (`nearest.py`)."""
 
-    neighbours: int = 10  # k
-    exact_up_to: int = 50_000
-    probes: int = 24
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if min(self.neighbours, self.probes) < 1 or min(self.exact_up_to, self.seed) < 0:
-            raise UsageError(f"neighbours and probes are at least 1, exact_up_to and seed at least 0, not {self}")
+    neighbours: AtLeast1 = 10  # k
+    exact_up_to: AtLeast0 = 50_000
+    probes: AtLeast1 = 24
+    seed: AtLeast0 = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Bm25NeighbourSettings:
+class Bm25NeighbourSettings(Limited):
     """The paper's k, and the number of `words` in a passage's query: those of the greatest weight in it (0: all, each once).
 
     On the development questions of three data sets, queries of 25 words link more passages that belong together than queries of
     all words, and they cost less in a large corpus.
     """
 
-    neighbours: int = 10  # k
-    words: int = 25
-
-    def __post_init__(self) -> None:
-        if self.neighbours < 1 or self.words < 0:
-            raise UsageError(f"neighbours are at least 1 and words at least 0, not {self}")
-
-
-class Likeness(Protocol):
-    """Measures how similar passages are, by row."""
-
-    def of(self, rows: Rows, least: Least | None = None) -> Directed:
-        """Edges from each of `rows` (sorted) to its nearest others; with `least` also the edges that other rows want to `rows`.
-
-        Ties go to the lower row. `rows` themselves want none: their `least` is inf.
-        """
+    neighbours: AtLeast1 = 10  # k
+    words: AtLeast0 = 25
 
 
 @dataclass(frozen=True)
@@ -88,7 +69,7 @@ class ByKeywords:
     executor: Executor = LOCAL_EXECUTOR
 
     def of(self, rows: Rows, least: Least | None = None) -> Directed:
-        """See `Likeness.of`; a row with fewer than `neighbours` edges also gets the one that marks its list as complete."""
+        """See `Nearest.of`; a row with fewer than `neighbours` edges also gets the one that marks its list as complete."""
         found = joined(list(self.executor.map(self._work, self._blocks(rows, self.statistics.by_word))))
         many = np.bincount(found.sources, minlength=self.statistics.by_word.shape[1])
         closed = rows[many[rows] < self.settings.neighbours]
@@ -160,7 +141,7 @@ class Neighbours(Structure):
     built_from = (PASSAGES,)
 
     @abstractmethod
-    def likeness(self, context: BuildContext, snapshot: Snapshot, ids: Sequence[str]) -> Likeness:
+    def likeness(self, context: BuildContext, snapshot: Snapshot, ids: Sequence[str]) -> Nearest | ByKeywords:
         """Measures how similar the passages with these ids, which are sorted, are."""
 
     def update(self, context: BuildContext) -> None:

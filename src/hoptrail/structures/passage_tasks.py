@@ -25,16 +25,8 @@ BATCH = 256
 
 
 def in_document_order(passages: Iterable[tuple[str, Span]]) -> list[str]:
-    """The ids of passages, given with their places, ordered by document id, then by place in the document.
-
-    The document id replaces the order of the corpus, which a growing and shrinking index does not have.
-    """
+    """The ids of passages, given with their places, by document id (for lack of another order), then by place."""
     return [id_ for _, id_ in sorted((span, id_) for id_, span in passages)]
-
-
-def passages_in_order(snapshot: Snapshot, ids: Collection[str] | None = None) -> list[Unit]:
-    """All passages or those of `ids`, in document order."""
-    return sorted(snapshot.units(Kind.PASSAGE, ids), key=lambda unit: unit.sources)
 
 
 def passages_before(snapshot: Snapshot, passages: Collection[Unit]) -> dict[str, Unit]:
@@ -78,16 +70,14 @@ class PassageTasks(Structure, Generic[T]):
         """Ids and places of the passages without a row. Removes the rows of removed passages."""
         snapshot = context.writer.snapshot()
         if context.change:  # rows were removed with their documents
-            return places_within(snapshot, context.change.added)
+            return list(snapshot.table.first_sources(Kind.PASSAGE, context.change.added))
         places, stored = list(snapshot.table.first_sources(Kind.PASSAGE)), set(self.stored(snapshot))
         context.writer.remove_units(self.row_kind, stored.difference(self.row_id(id_) for id_, _ in places))
         return [(id_, place) for id_, place in places if self.row_id(id_) not in stored]
 
     def update(self, context: BuildContext) -> None:
         """Ask about the passages without a row, in document order; does nothing without a language.
-
-        Raises:
-            EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: earlier outputs are kept.
+        Raises: EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: earlier outputs are kept.
         """
         missing, language = self.missing(context), context.language
         if language is None:
@@ -115,13 +105,8 @@ class PassageTasks(Structure, Generic[T]):
         self, context: BuildContext, language: Language, passages: Sequence[str]
     ) -> Iterator[tuple[Unit, T | TaskFailed]]:
         snapshot = context.writer.snapshot()
-        batch = passages_in_order(snapshot, passages)
+        batch = list(snapshot.texts.in_order(passages))
         # A remote-safe language (the rules) gets the passages alone.
         before = passages_before(snapshot, batch) if self.looks_back and not is_remote_safe(language) else {}
         outputs = context.perform(language, (self.task(unit, before.get(unit.id)) for unit in batch))
         return zip(batch, outputs, strict=True)
-
-
-def places_within(snapshot: Snapshot, documents: Collection[str]) -> list[tuple[str, Span]]:
-    """Ids and places of the passages of these documents."""
-    return [(unit.id, unit.sources[0]) for unit in snapshot.table.within(Kind.PASSAGE, documents)]

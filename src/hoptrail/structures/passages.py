@@ -19,8 +19,6 @@ from hoptrail.types import Document, Kind, Unit
 SPLIT_DOCUMENTS = 128
 SPLIT_CHARACTERS = 1_000_000
 """Documents that are split together: at most this many, or about this many characters."""
-READ = 1024
-"""Passages that are read at a time for encoding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +45,8 @@ class Passages(Structure):
         total = len(waiting) + len(fresh)
         if not total:
             return
-        stored = (unit for at in range(0, len(waiting), READ) for unit in snapshot.texts.units(waiting[at : at + READ]))
         size, done = kept_at_once(context, total, declaring.BATCH), 0
-        batches = chain(whole_documents(stored, size), whole_documents(fresh, size))
+        batches = chain(whole_documents(snapshot.texts.stream(waiting), size), whole_documents(fresh, size))
         for batch, vectors in encode_batches(context, batches, total):
             put = context.writer.put_vectors if done < len(waiting) else context.writer.put_units
             put(batch, vectors)

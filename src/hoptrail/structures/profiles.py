@@ -1,9 +1,17 @@
 """Profiles: short facts about the subject of a document, one unit per document, one line per fact.
 
-HiRAG section 3, "Profile Wikicorpus", limited in length as in its released code. The lines come from a file where the source has
-infoboxes (`profile_file.py`), else from the stored facts whose subject is the document's title. Both are in the document, so
-every line has a span. Further names of a title in such a file become units of this kind too: the name as title, the document's
-first sentence as text.
+HiRAG section 3, "Profile Wikicorpus", limited in length as in its released code. The lines are the stored facts whose subject is
+the document's title, or come from a file where the source has infoboxes. Both are in the document, so every line has a span.
+
+The file has JSON lines in UTF-8, one per title:
+
+    title       the title of one or more documents, compared without case and white space
+    profile     [[key, value]]: each must occur in the document as a line `key: value`
+    also        further names of the title (redirects)
+    ambiguous   true if the title is a name that several things share
+
+Other keys are ignored. A line that cannot be used, or a pair that occurs in no document with the title, is left out and noted.
+Further names become units of this kind too: the name as title, the document's first sentence as text.
 """
 
 from __future__ import annotations
@@ -13,29 +21,33 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 
-from hoptrail.errors import UsageError
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.execution.executor import batched
 from hoptrail.language.tasks import Extraction, Fact
+from hoptrail.setting_limits import AtLeast1, Limited
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaring import Derived, Target
 from hoptrail.structures.extractions import stored_in_order
-from hoptrail.structures.json_lines import Faults, LinesFile
-from hoptrail.structures.profile_file import CandidateFeatures, import_profiles
+from hoptrail.structures.json_lines import Faults, LinesFile, Unfit, parsed
 from hoptrail.structures.structure_names import EXTRACTIONS, PASSAGES, PROFILES
 from hoptrail.text.normal_forms import base_title, folded, squeeze, without_article
+from hoptrail.text.sentences import without_space
 from hoptrail.text.words import words
-from hoptrail.types import Kind, Span, Unit, content_id
+from hoptrail.types import Document, Kind, Span, Unit, content_id
+
+DISAMBIGUATION = "(disambiguation)"
+"""The suffix of a name that several things share, as in Wikipedia."""
+
+READ = 512
+"""Documents looked up together."""
 
 
 @dataclass(frozen=True, slots=True)
-class ProfileSettings:
+class ProfileSettings(Limited):
     """`from_file`: a file of profiles to use instead of the stored facts. `characters`: the longest profile."""
 
     from_file: str = ""
-    characters: int = 6000
-
-    def __post_init__(self) -> None:
-        if self.characters < 1:
-            raise UsageError(f"characters is at least 1, not {self.characters}")
+    characters: AtLeast1 = 6000
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +104,7 @@ def from_facts(found: Iterable[tuple[Unit, Extraction]], most: int) -> Iterator[
         yield from _profile(document, title, list(lines), most)
 
 
-def from_file(described: Iterable[CandidateFeatures], most: int) -> Iterator[Unit]:
+def from_file(described: Iterable[DocumentProfile], most: int) -> Iterator[Unit]:
     """Profiles and further names from a file."""
     for item in described:
         yield from _profile(item.document, item.title, item.lines, most)
@@ -122,3 +134,92 @@ def _is_about(fact: Fact, title: str) -> bool:
     subject_words = {word.lower for word in words(subject)}
     named = bool(subject_words) and subject_words <= {word.lower for word in words(name)} and text.startswith(subject)
     return text.startswith(name) or named
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileLine:
+    """A line of the file."""
+
+    title: str
+    profile: tuple[tuple[str, str], ...] = ()
+    also: tuple[str, ...] = ()
+    ambiguous: bool = False
+
+    @property
+    def pairs(self) -> Iterator[str]:
+        """The pairs as lines of a document, without repeats."""
+        return iter(dict.fromkeys(f"{squeeze(key)}: {squeeze(value)}" for key, value in self.profile))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The further names, without repeats and without the title itself; one of them for an ambiguous title."""
+        shared = (f"{base_title(self.title)} {DISAMBIGUATION}",) if self.ambiguous else ()
+        names = {folded(name): squeeze(name) for name in (*self.also, *shared)}
+        return tuple(name for key, name in names.items() if key not in {"", folded(self.title)})
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentProfile:
+    """What the file says about one document: lines with their places, further names, and the document's first sentence."""
+
+    document: str
+    title: str
+    lines: tuple[tuple[str, Span], ...]
+    names: tuple[str, ...]
+    first_sentence: str
+    first: Span
+
+
+def import_profiles(faults: Faults, snapshot: Snapshot) -> Iterator[DocumentProfile]:
+    """What the file of `faults` says about the documents of `snapshot`, in no particular order. Lines about other titles are
+    ignored, since a file may serve many corpora. All faults are in `faults` at the end.
+    Raises: UsageError: the file cannot be read.
+    """
+    placed: set[tuple[int, str]] = set()
+    nowhere: dict[tuple[int, str], str] = {}
+    for batch in batched(_lines_of_documents(faults, snapshot), READ):
+        lines = {id_: (number, line) for id_, number, line in batch}
+        for document in snapshot.documents(lines):
+            number, line = lines[document.id]
+            described = _described(document, line)
+            placed.update((number, text) for text, _ in described.lines)
+            nowhere |= {(number, text): line.title for text in line.pairs}
+            yield described
+    for (number, text), title in nowhere.items():
+        if (number, text) not in placed:
+            faults.add(number, f"says {text!r}, which stands in no document called {title!r} and is left out")
+
+
+def _lines_of_documents(faults: Faults, snapshot: Snapshot) -> list[tuple[str, int, ProfileLine]]:
+    """The line about each document with its number, by document id. The last of several lines about a title counts."""
+    about: dict[str, tuple[int, ProfileLine]] = {}
+    for number, content in faults.file.numbered():
+        try:
+            line = parsed(ProfileLine, content)
+            about[folded(line.title)] = number, line
+        except Unfit as unfit:
+            faults.leave_out(number, str(unfit))
+    titles = ((entry.id, folded(entry.title)) for entry in snapshot.register.entries)
+    return [(id_, *about[title]) for id_, title in titles if title and title in about]
+
+
+def _described(document: Document, line: ProfileLine) -> DocumentProfile:
+    first = next(document.sentences(), Span(document.id, 0, 0))
+    start, end = without_space(document.text, first.start, first.end)
+    places = ((text, _place(document, text)) for text in line.pairs)
+    lines = tuple((text, span) for text, span in places if span is not None)
+    return DocumentProfile(
+        document.id, document.title, lines, line.names, document.text[start:end], Span(document.id, start, end)
+    )
+
+
+def _place(document: Document, line: str) -> Span | None:
+    """The first place of a whole line in a document; None where it does not occur."""
+    text = document.text
+    at = text.find(line)
+    while at >= 0:
+        end = at + len(line)
+        if text[at - 1 : at] in {"", "\n"} and text[end : end + 1] in {"", "\n"}:
+            return Span(document.id, at, end)
+        at = text.find(line, at + 1)
+    return None

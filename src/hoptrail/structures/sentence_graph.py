@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from hoptrail.corpus.columns import Directed, Rows, is_among, unpaired
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Change, Writer
-from hoptrail.errors import UsageError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
 from hoptrail.models.encoder import FloatMatrix
+from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share, ShareAbove0
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.linking import Adjacency, SharedEntities, key_entities, mutual_pairs, unordered
@@ -43,29 +43,23 @@ KINDS = (EC, SS, SA)
 
 
 @dataclass(frozen=True, slots=True)
-class SentenceGraphSettings:
+class SentenceGraphSettings(Limited):
     """The paper's m and its distance, which entities make links, and how to find neighbours in a large corpus."""
 
-    neighbours: int = 10  # m
-    reach: int = 3
+    neighbours: AtLeast1 = 10  # m
+    reach: AtLeast1 = 3
     # Entities in more than this share of the sentences and in more than `entity_floor` are ignored,
-    entity_share: float = 0.01
-    entity_floor: int = 20
+    entity_share: Share = 0.01
+    entity_floor: AtLeast1 = 20
     # and those in more sentences than this in any corpus: the number of pairs grows with the square.
-    entity_most: int = 2_000
-    entity_links: int = 20
-    key_share: float = 1.0  # alpha: the share of the entities, by BM25 importance, that make links
+    entity_most: AtLeast1 = 2_000
+    entity_links: AtLeast1 = 20
+    key_share: ShareAbove0 = 1.0  # alpha: the share of the entities, by BM25 importance, that make links
     dates: bool = False
     numbers: bool = False
-    exact_up_to: int = 30_000
-    probes: int = 24
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        counts = (self.neighbours, self.reach, self.entity_floor, self.entity_most, self.entity_links, self.probes)
-        shares = 0 <= self.entity_share <= 1 and 0 < self.key_share <= 1
-        if min(counts) < 1 or min(self.exact_up_to, self.seed) < 0 or not shares:
-            raise UsageError(f"a sentence graph needs counts of at least 1 and shares between 0 and 1, not {self}")
+    exact_up_to: AtLeast0 = 30_000
+    probes: AtLeast1 = 24
+    seed: AtLeast0 = 0
 
     @property
     def left_out(self) -> frozenset[Shape]:

@@ -112,9 +112,7 @@ MOST_NAMES = 2_000
 """Names that are titles only now, or no longer."""
 MOST_SENTENCES = 50_000
 SHARE = 0.01
-"""Sentences with one of these names, and their share of all. Beyond any of these limits all sentences are read again, which costs
-about the same and takes less memory.
-"""
+"""Sentences with such a name, and their share of all. Beyond any limit all sentences are read again at about the same cost."""
 
 NAMES_A_PATTERN = 100
 """Names in one regular expression: with a thousand, matching a text takes 150 times as long."""

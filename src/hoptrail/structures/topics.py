@@ -13,11 +13,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hoptrail.corpus.columns import Rows
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.errors import UsageError
 from hoptrail.language.tasks import Extraction, Summarise, Task
 from hoptrail.models.encoder import FloatMatrix
+from hoptrail.setting_limits import AtLeast1, Limited
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.clustering import Cluster, Groups
 from hoptrail.structures.encoding import encode_batches
@@ -30,14 +29,10 @@ from hoptrail.types import Kind, Unit, content_id
 
 
 @dataclass(frozen=True, slots=True)
-class TopicSettings:
+class TopicSettings(Limited):
     """`words`: the most words of a topic."""
 
-    words: int = 6
-
-    def __post_init__(self) -> None:
-        if self.words < 1:
-            raise UsageError(f"words must be at least 1, not {self.words}")
+    words: AtLeast1 = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +86,14 @@ class TopicGroups:
     topics: dict[str, int]
     """The row of each topic, by its id."""
     members: Groups
-    central: Rows
+    central: list[int]
 
 
 def topic_groups(snapshot: Snapshot, cluster: Cluster) -> TopicGroups:
     """The passages that have a topic, clustered by the vectors of their topics."""
     topics = {id_: row for row, id_ in enumerate(sorted(snapshot.table.ids(Kind.TOPIC)))}
     if not topics:
-        return TopicGroups(topics, Groups.of([]), np.zeros(0, np.int32))
+        return TopicGroups(topics, [], [])
     vectors = snapshot.search.vectors_in_order([Kind.TOPIC], list(topics))
     words = np.zeros(len(topics), np.int32)
     for passage in snapshot.units(Kind.PASSAGE):
@@ -106,8 +101,7 @@ def topic_groups(snapshot: Snapshot, cluster: Cluster) -> TopicGroups:
         if row is not None:
             words[row] = words_in(passage.text)
     members = cluster(vectors, words)
-    central = (_most_central(vectors, rows) for rows in members.each())
-    return TopicGroups(topics, members, np.fromiter(central, np.int32, len(members)))
+    return TopicGroups(topics, members, [_most_central(vectors, rows) for rows in members])
 
 
 def gathered_by_topic(
@@ -123,7 +117,7 @@ def _names(groups: TopicGroups, snapshot: Snapshot) -> list[tuple[str, str]]:
     ids, titles = list(groups.topics), {topic.id: topic.text for topic in snapshot.units(Kind.TOPIC)}
     before: Counter[str] = Counter()
     names = []
-    for row in groups.central.tolist():
+    for row in groups.central:
         topic = ids[row]
         names.append((topic + "+" * before[topic], titles[topic]))  # soft groups may share their most central topic
         before[topic] += 1
@@ -133,8 +127,8 @@ def _names(groups: TopicGroups, snapshot: Snapshot) -> list[tuple[str, str]]:
 def _facts(groups: TopicGroups, found: Iterable[tuple[Unit, Extraction]]) -> dict[int, dict[str, Place]]:
     """The facts of each group with their first places."""
     groups_of: dict[int, list[int]] = {}
-    for number, rows in enumerate(groups.members.each()):
-        for row in rows.tolist():
+    for number, rows in enumerate(groups.members):
+        for row in rows:
             groups_of.setdefault(row, []).append(number)
     facts: dict[int, dict[str, Place]] = {}
     for passage, extraction in found:
@@ -146,7 +140,7 @@ def _facts(groups: TopicGroups, found: Iterable[tuple[Unit, Extraction]]) -> dic
     return facts
 
 
-def _most_central(vectors: FloatMatrix, rows: Rows) -> int:
+def _most_central(vectors: FloatMatrix, rows: Sequence[int]) -> int:
     """The row nearest to the centroid of `rows`, the first of several."""
-    members = vectors[rows]
-    return int(rows[np.argmax(members @ members.mean(axis=0))])
+    members = vectors[list(rows)]
+    return rows[int(np.argmax(members @ members.mean(axis=0)))]

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from hoptrail.corpus.columns import Rows
-from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures.clustering import Cluster, Groups
-from hoptrail.structures.tree_nodes import Level, Members, group_id, members_of, middles
+from hoptrail.models.encoder import FloatMatrix, unit_length
+from hoptrail.structures.clustering import Cluster
+from hoptrail.structures.tree_nodes import Level, Members, group_id, members_of
 
 SMALLEST_GROUP = 2
 """A summary of a single node would only repeat it."""
@@ -65,8 +65,8 @@ class Grouper:
         changed: Changed = {}
         if not groups or len(loose) > self.newcomers * len(nodes):
             clusters = self._clusters(loose, nodes)
-            loose = np.setdiff1d(loose, clusters.rows)
-            for rows in clusters.each():
+            loose = _in_none(loose, clusters)
+            for rows in clusters:
                 children = nodes.names(rows)
                 group = group_id(self.tree, self.level, children, groups)
                 rows_of[group], changed[group] = rows, children
@@ -84,13 +84,12 @@ class Grouper:
             changed |= {name: children for name, children in parts if name != group or children != before}
         return changed
 
-    def _clusters(self, rows: Rows, nodes: Level) -> Groups:
+    def _clusters(self, rows: Rows, nodes: Level) -> list[Rows]:
         """Groups of at least two of these rows (sorted), without repeats; a row may be in several groups or in none."""
         if len(rows) < SMALLEST_GROUP:
-            return Groups.of([])
+            return []
         groups = self.cluster(nodes.vectors(rows), nodes.words[rows])
-        groups = groups.where(np.diff(groups.starts) >= SMALLEST_GROUP)
-        return Groups(rows[groups.rows], groups.starts)
+        return [rows[list(group)] for group in groups if len(group) >= SMALLEST_GROUP]
 
     def _split(
         self, group: str, rows: Rows, absent: list[str], nodes: Level, taken: set[str]
@@ -116,11 +115,10 @@ class Grouper:
 
     def _parts(self, rows: Rows, nodes: Level) -> list[Rows]:
         """The parts of a group, each smaller than the whole, the largest first; none if it cannot be divided."""
-        clusters = self._clusters(rows, nodes)
-        parts = list(clusters.each())
-        loose = np.setdiff1d(rows, clusters.rows)
+        parts = self._clusters(rows, nodes)
+        loose = _in_none(rows, parts)
         if len(loose) and parts:
-            homes = _nearest(loose, middles(nodes.matrix[clusters.rows], clusters.starts[:-1]), nodes)
+            homes = _nearest(loose, _centres(parts, nodes), nodes)
             parts = [np.union1d(part, loose[homes == number]) for number, part in enumerate(parts)]
         if any(len(part) == len(rows) for part in parts):
             return []
@@ -130,7 +128,12 @@ class Grouper:
 def _centres(groups: Sequence[Rows], nodes: Level) -> FloatMatrix:
     """The centroids of groups of rows, of unit length: shape (groups, dimension)."""
     starts = np.cumsum([0, *map(len, groups[:-1])])
-    return middles(nodes.matrix[np.concatenate(groups)], starts)
+    return unit_length(np.add.reduceat(nodes.matrix[np.concatenate(groups)], starts, axis=0))
+
+
+def _in_none(rows: Rows, groups: Sequence[Rows]) -> Rows:
+    """The rows that are in none of the groups."""
+    return np.setdiff1d(rows, np.concatenate([rows[:0], *groups]))
 
 
 def _nearest(rows: Rows, centres: FloatMatrix, nodes: Level) -> Rows:

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Rows
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.models.encoder import FloatMatrix
+from hoptrail.models.encoder import FloatMatrix, unit_length
 from hoptrail.types import Span, Unit, content_id
 
 
@@ -82,18 +81,7 @@ class Level:
 
 def middle(vectors: FloatMatrix) -> FloatMatrix:
     """The centroid of at least one vector, of unit length: shape (dimension,)."""
-    return _unit_length(vectors.sum(axis=0))
-
-
-def middles(vectors: FloatMatrix, starts: NDArray[np.integer] | Sequence[int]) -> FloatMatrix:
-    """The centroid of each run of `vectors` that begins at one of `starts`, of unit length."""
-    return _unit_length(np.add.reduceat(vectors, starts, axis=0))
-
-
-def _unit_length(vectors: FloatMatrix) -> FloatMatrix:
-    norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    scaled: FloatMatrix = vectors / np.maximum(norms, np.finfo(np.float32).tiny)
-    return scaled
+    return unit_length(vectors.sum(axis=0))
 
 
 LEAVES = 1

@@ -99,10 +99,6 @@ class TreeStore:
         groups = {group for tree in TREES for group in self.groups(tree)}
         self.remove_groups([id_ for id_ in self._snapshot.table.ids(Kind.SUMMARY) if id_ not in groups])
 
-    def put_summaries(self, units: Sequence[Unit], vectors: FloatMatrix) -> None:
-        """Add or replace summaries."""
-        self._writer.put_units(units, vectors)
-
 
 def _weighted(
     children: Collection[str], known: Mapping[str, float], nodes: Level | None

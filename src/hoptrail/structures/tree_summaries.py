@@ -29,9 +29,7 @@ _NAMED = 3
 
 
 def stale(groups: Members, nodes: Nodes, summaries: Nodes) -> list[str]:
-    """The groups over `nodes` whose summary is not among `summaries` or is out of date. Groups without a finished child are left
-    out.
-    """
+    """The groups with a finished child among `nodes` whose summary is not among `summaries` or is out of date."""
     due = []
     for group, children in groups.items():
         sources = dict.fromkeys(source for node in _finished(children, nodes) for source in node.sources)
@@ -56,9 +54,7 @@ class Summariser:
 
     def bring_up_to_date(self, store: TreeStore, groups: Members, nodes: Nodes) -> None:
         """Make the stale summaries of groups over `nodes`, and store each batch. Failures are noted and left for the next run.
-
-        Raises:
-            Interrupted, EndpointRefused, RecordingError: no more summaries can be made now; finished ones are kept.
+        Raises: Interrupted, EndpointRefused, RecordingError: no more summaries can be made now; finished ones are kept.
         """
 
         def weight(group: str) -> int:
@@ -66,7 +62,7 @@ class Summariser:
 
         due, done = stale(groups, nodes, store.nodes(groups.keys())), 0
         for stored in batched(due, kept_at_once(self.context, len(due), BATCH), weight, SOURCES):
-            with self._storing(store) as summaries:
+            with self._storing() as summaries:
                 for batch in batched(stored, BATCH, weight, SOURCES):
                     self._report(done, len(due))
                     children = {group: _finished(groups[group], nodes) for group in batch}
@@ -80,14 +76,15 @@ class Summariser:
             self._report(len(due), len(due))
 
     @contextmanager
-    def _storing(self, store: TreeStore) -> Iterator[list[Unit]]:
+    def _storing(self) -> Iterator[list[Unit]]:
         """A list for summaries, which are stored at the end, whatever stops the run: they may have been paid for."""
         summaries: list[Unit] = []
         try:
             yield summaries
         finally:
             if summaries:
-                store.put_summaries(summaries, encode_texts(self.context, [unit.searchable for unit in summaries]))
+                vectors = encode_texts(self.context, [unit.searchable for unit in summaries])
+                self.context.writer.put_units(summaries, vectors)
                 self.context.writer.checkpoint()
 
     def _summaries(self, children: Mapping[str, tuple[Unit, ...]]) -> Iterator[Unit]:

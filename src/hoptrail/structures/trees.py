@@ -1,20 +1,31 @@
-"""The four trees of SiReRAG: which nodes each groups, and by which vectors. `tree.py` grows them.
+"""Trees of summaries, grown as RAPTOR does: group the nodes of a level, summarise each group, repeat with the summaries.
 
 similarity-tree     passages by similarity (RAPTOR's tree; section 4.1)
 relatedness-tree    aggregates, one per entity, by similarity (section 4.3)
 joint-tree          groups over the nodes of both, level by level (appendix A)
 entity-tree         passages by their entities (ablation E, "dual clustering")
+
+A tree is grown once and then updated: new leaves are placed in groups, groups that lose their children dissolve, and only
+summaries whose sources have changed are made again. Recipes search a pool of all nodes; the tree itself is never descended.
+
+The paper: SiReRAG; 4 levels as in its section 1. Deviations: growing stops early at a level with one group; a group has at least
+two nodes; a node that is longer than a group may be is in no group.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Annotated
 
-from hoptrail.errors import UsageError
+from hoptrail.corpus.writer import Writer
+from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import FloatMatrix
+from hoptrail.setting_limits import AtLeast1, Limit, Limited, Share, ShareInside
 from hoptrail.structures.build_context import BuildContext
+from hoptrail.structures.clustering import Cluster, ClusteringSettings, open_clusterer
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.encoding import encode_texts
 from hoptrail.structures.structure_names import (
@@ -26,10 +37,115 @@ from hoptrail.structures.structure_names import (
     RELATEDNESS_TREE,
     SIMILARITY_TREE,
 )
-from hoptrail.structures.tree import Tree, TreeSettings
-from hoptrail.structures.tree_nodes import LEAVES, members_of
+from hoptrail.structures.tree_groups import SMALLEST_GROUP, Grouper, pruned, ungrouped
+from hoptrail.structures.tree_nodes import HIGHEST_LEVEL, LEAVES, Level, Nodes, members_of
 from hoptrail.structures.tree_store import TreeStore
+from hoptrail.structures.tree_summaries import Summariser, stale
 from hoptrail.types import Kind
+
+Levels = Annotated[int, Limit(lambda value: 2 <= value <= HIGHEST_LEVEL, f"is 2 to {HIGHEST_LEVEL}")]
+Growth = Annotated[float, Limit(lambda value: value >= 1, "is at least 1")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeSettings(Limited):
+    """How trees are grown and kept up to date."""
+
+    levels: Levels = 4
+    """The most levels, leaves included (paper: 4)."""
+    summary_words: AtLeast1 = 100
+    """The most words of a summary: about 140 tokens. The paper's code has no limit, RAPTOR asks for 100 tokens. The local
+    encoder, which reads 256 word pieces, sees all of it."""
+    clustering: ClusteringSettings = field(default_factory=ClusteringSettings)
+    growth: Growth = 1.5
+    """A group with later nodes is split once it is this many times as large as clustering would make it."""
+    newcomers: Share = 0.1
+    """Nodes without a group are clustered among themselves if they exceed this share of a level, else placed singly."""
+
+
+class Tree(Structure):
+    """The common part of the trees. A tree defines the nodes of each level, of which the groups of the level above are made."""
+
+    __slots__ = ()
+    settings: TreeSettings
+    needs_language = True
+
+    @abstractmethod
+    def members(self, store: TreeStore, level: int) -> Set[str]:
+        """The ids of the nodes of a level: leaves, and groups with or without a finished summary."""
+
+    def vectors(self, store: TreeStore, context: BuildContext, ids: Sequence[str]) -> FloatMatrix:  # noqa: ARG002
+        """The vectors that group nodes of a level: shape (len(ids), dimension), unit length."""
+        return store.vectors(ids)
+
+    def discard(self, writer: Writer) -> None:
+        """Remove this tree's groups and their summaries, whose kind all trees share."""
+        store = TreeStore(writer)
+        store.remove_groups(list(store.groups(self.name)))
+        super().discard(writer)
+
+    def update(self, context: BuildContext) -> None:
+        """Remove what is outdated; with a language, place new nodes and make the summaries that are due.
+        Raises: Interrupted, EndpointRefused, RecordingError: no more summaries can be made now; finished ones are kept.
+        """
+        store = TreeStore(context.writer)
+        self._prune(store)
+        context.pause()
+        if context.language is None:
+            self._note_waiting(store, context)
+        else:
+            self._grow(store, context, context.language)
+
+    def _prune(self, store: TreeStore) -> None:
+        """Remove lost children and dissolve groups, from the leaves up, because parents lose the groups that dissolve."""
+        for level in range(LEAVES + 1, HIGHEST_LEVEL + 1):
+            before = store.groups(self.name, level)
+            if before:
+                changed = pruned(before, self.members(store, level - 1))
+                kept = {group: children for group, children in changed.items() if len(children) >= SMALLEST_GROUP}
+                store.write_groups(self.name, before, kept)
+                store.remove_groups([group for group in changed if group not in kept])
+        store.remove_strays()
+
+    def _grow(self, store: TreeStore, context: BuildContext, language: Language) -> None:
+        cluster = open_clusterer(self.settings.clustering)
+        summariser = Summariser(context, language, self.name, self.settings.summary_words)
+        for level in range(LEAVES + 1, self.settings.levels + 1):
+            nodes = store.nodes(self.members(store, level - 1))
+            self._regroup(store, self._eligible(store, context, nodes), level, cluster)
+            context.pause()
+            summariser.bring_up_to_date(store, store.groups(self.name, level), nodes)
+            store.refresh()
+
+    def _regroup(self, store: TreeStore, nodes: Level, level: int, cluster: Cluster) -> None:
+        """Put every node below a level into a group of that level."""
+        before = store.groups(self.name, level)
+        caps, growth = self.settings.clustering, self.settings.growth
+        most_nodes, most_words = int(caps.largest * growth), int(caps.most_words * growth)
+        grouper = Grouper(self.name, level, cluster, most_nodes, most_words, self.settings.newcomers)
+        store.write_groups(self.name, before, grouper.regroup(before, nodes), nodes)
+
+    def _eligible(self, store: TreeStore, context: BuildContext, nodes: Nodes) -> Level:
+        """The nodes of a level that are short enough to be summarised with others."""
+        most = self.settings.clustering.most_words
+        words = {id_: node.words for id_, node in nodes.items() if node.words <= most}
+        return Level(words, lambda ids: self.vectors(store, context, ids))
+
+    def _note_waiting(self, store: TreeStore, context: BuildContext) -> None:
+        total = len(store.groups(self.name))
+        if not total:
+            return
+        due = new = 0
+        for level in range(LEAVES + 1, HIGHEST_LEVEL + 1):
+            groups, nodes = store.groups(self.name, level), store.nodes(self.members(store, level - 1))
+            due += len(stale(groups, nodes, store.nodes(groups.keys())))
+            if level == LEAVES + 1:
+                new = len(ungrouped(groups, self._eligible(store, context, nodes)))
+        if due or new:
+            context.account.notes.append(
+                f"{self.name}: {due} of {total} summaries are missing or out of date, and {new} leaves are in no "
+                "group. Bring it up to date with `hoptrail index --index DIR --for RECIPE --language NAME`."
+            )
 
 
 class LeafPlacement(StrEnum):
@@ -43,16 +159,11 @@ class LeafPlacement(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimilarityTreeSettings(TreeSettings):
-    """Settings of a tree, and the placement of leaves. Raises: UsageError: a value is out of its range."""
+    """Settings of a tree, and the placement of leaves."""
 
     leaf_placement: LeafPlacement = LeafPlacement.FLAT
-    abstract: float = 0.2
+    abstract: ShareInside = 0.2
     """two-level: the share of passages that counts as abstract. Ours: the paper gives none."""
-
-    def __post_init__(self) -> None:
-        TreeSettings.__post_init__(self)  # a bare super() fails: slots make the dataclass a new class
-        if not 0 < self.abstract < 1:
-            raise UsageError(f"the share of abstract passages must be between 0 and 1, not {self.abstract}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,14 +13,12 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import chain
 
-import numpy as np
-
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work, batched, from_to
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language.tasks import Extraction, Triple
 from hoptrail.language.triples.finders import check_triple_finder, open_triple_finder
-from hoptrail.models.encoder import FloatMatrix
+from hoptrail.models.encoder import FloatMatrix, unit_length
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaring import Derived, Target
 from hoptrail.structures.encoding import Encoded, encode_batches
@@ -111,9 +109,7 @@ class Triples(Derived):
 def stated_triples(
     snapshot: Snapshot, extractor: str, executor: Executor = LOCAL_EXECUTOR, documents: Collection[str] | None = None
 ) -> Iterator[Unit]:
-    """The triples of all facts, or of those of some documents, in document order. The same triple of two sentences is two
-    units.
-    """
+    """The triples of all facts, or of some documents, in document order. One triple of two sentences is two units."""
     found = batched(stored_in_order(snapshot, documents), READ_TOGETHER)
     work = Work("reading triples off", partial(_read_off, extractor), _name)
     read: Iterator[list[Unit]] = executor.map(work, found)
@@ -177,6 +173,4 @@ def _slots(triple: Unit) -> list[str]:
 
 def vectors_of_slots(slots: FloatMatrix) -> FloatMatrix:
     """The vectors stored with triples, of shape (n, dimension), from those of their slots, (n, 3, dimension)."""
-    mean: FloatMatrix = slots.mean(axis=1)
-    mean /= np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), 1e-12)
-    return mean
+    return unit_length(slots.mean(axis=1))

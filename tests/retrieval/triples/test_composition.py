@@ -7,7 +7,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from hoptrail.models.encoder import FloatMatrix
+from hoptrail.models.encoder import FloatMatrix, unit_length
 from hoptrail.retrieval.triples.composition import (
     PRODUCTS,
     SLOTS,
@@ -19,7 +19,6 @@ from hoptrail.retrieval.triples.composition import (
     permutations,
     role_vectors,
     unbind,
-    unit_length,
     unitary,
 )
 

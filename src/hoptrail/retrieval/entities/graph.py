@@ -183,9 +183,7 @@ Facts = Mapping[int, float]
 def facts_about(
     corpus: Corpus, graph: EntityGraph, entities: Mapping[int, float], question: str, limit: int
 ) -> dict[int, float]:
-    """The `limit` best facts about these entities, scored by similarity to the question (0 to 1) times the higher score of the
-    fact's entities.
-    """
+    """The `limit` best facts about these entities, by similarity to the question (0 to 1) times the score of the best entity."""
     if not entities:
         return {}
     rows: list[int] = np.unique(np.concatenate([graph.triples.entities[graph.names[one]] for one in entities])).tolist()

@@ -176,10 +176,7 @@ class HierarchicalSearch:
 
 
 def cut_passage(passage: Unit, sentences: Iterable[Span], settings: HierarchySettings) -> Iterator[Unit]:
-    """Cut a passage into chunks of whole sentences within the limits; a longer sentence is a chunk by itself.
-
-    `sentences` are those of the passage's document.
-    """
+    """Cut a passage into chunks of whole `sentences` of its document within the limits; a longer one is a chunk by itself."""
     whole = passage.sources[0]
     current: list[Span] = []
     for sentence in sentences:

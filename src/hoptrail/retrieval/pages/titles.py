@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.structures.profile_file import DISAMBIGUATION
-from hoptrail.structures.profiles import profile_id
+from hoptrail.structures.profiles import DISAMBIGUATION, profile_id
 from hoptrail.text.lexicon import STOP_WORDS
 from hoptrail.text.normal_forms import base_title, folded, squeeze
 from hoptrail.text.words import LETTERS

@@ -5,25 +5,20 @@ paper's letters: R the pool of the first stage, F the frontier, G `neighbours`, 
 corrected to match GAR: a batch leaves both pools and never exceeds the remaining budget, and two empty pools end the loop.
 
 The loop works on ids alone; the caller supplies rankings, graphs, scores and penalties. Scores come from cosine and BM25
-(`hybrid`, almost free), or from a reranker, which needs a budget; neighbours from a stored `Neighbourhood`.
+(`hybrid`, almost free), or from a reranker, which needs a budget; neighbours from the links of a structure.
 """
 
 from __future__ import annotations
 
 import heapq
 import math
-from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from hoptrail.corpus.columns import Rows, rows_of
+from hoptrail.corpus.columns import rows_of
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.errors import UsageError
 from hoptrail.models.rerankers import Reranker, open_reranker
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.setting_limits import AtLeast1, Limited
@@ -129,10 +124,7 @@ class _Search:
         self.turn += 1
 
     def _extend_frontier(self, priorities: Mapping[str, float]) -> None:
-        """Add neighbours with the priority of the best id they are next to.
-
-        Skip an id worse than all before if the frontier already fills the remaining budget.
-        """
+        """Add neighbours with the priority of the best id they are next to, while these are better or there is room."""
         best_first = list(_by_falling(priorities))
         neighbours = self.neighbours(best_first)
         for name in best_first:
@@ -185,9 +177,7 @@ def _reranking_scorer(reranker: Reranker, snapshot: Snapshot, question: str) -> 
 
 
 def open_scoring(name: str, corpus: Corpus) -> Scoring:
-    """The scoring called `name`: `hybrid`, or a reranker for `models.rerankers.open_reranker`.
-    Raises: UsageError, ModelUnavailable: from `open_reranker`.
-    """
+    """The scoring called `name`: `hybrid`, or that of a reranker. Raises: UsageError, ModelUnavailable: see `open_reranker`."""
     if name == HYBRID:
         return partial(_hybrid_scorer, corpus)
     return partial(_reranking_scorer, open_reranker(name, corpus.encoder), corpus.snapshot)
@@ -203,34 +193,14 @@ def logistic(score: float) -> float:
     return 1 / (1 + math.exp(-score)) if score >= 0 else math.exp(score) / (1 + math.exp(score))
 
 
-@dataclass(frozen=True)
-class Neighbourhood:
-    """`ids` rise; the neighbours of row r, nearest first, are `targets[starts[r]:starts[r + 1]]`."""
-
-    ids: Sequence[str]
-    starts: NDArray[np.intp]
-    targets: Rows
-
-    @classmethod
-    def of(cls, snapshot: Snapshot, structure: str) -> Neighbourhood:
-        """The graph stored by the structure of this name."""
-        return snapshot.derived((cls, structure), lambda: cls._read(snapshot, structure))
-
-    @classmethod
-    def _read(cls, snapshot: Snapshot, structure: str) -> Neighbourhood:
-        ids = sorted(snapshot.table.ids(Kind.PASSAGE))
-        edges = snapshot.graph.rows(structure, ids)
-        order = np.lexsort((edges.targets, -edges.weights, edges.sources))
-        order = order[edges.sources[order] != edges.targets[order]]
-        return cls(ids, np.searchsorted(edges.sources[order], np.arange(len(ids) + 1)), edges.targets[order])
-
-    def around(self, names: Sequence[str], most: int) -> Mapping[str, tuple[str, ...]]:
-        """The stored neighbours of each passage, at most `most`. Raises: UsageError: an id is not a passage of this graph."""
-        return {name: self._around(name, most) for name in names}
-
-    def _around(self, name: str, most: int) -> tuple[str, ...]:
-        row = bisect_left(self.ids, name)
-        if row == len(self.ids) or self.ids[row] != name:
-            raise UsageError(f"{name!r} is not among the {len(self.ids):,} passages of this graph.")
-        targets = self.targets[self.starts[row] : self.starts[row + 1]][:most]
-        return tuple(self.ids[target] for target in targets.tolist())
+def stored_neighbours(
+    snapshot: Snapshot, structure: str, names: Sequence[str], most: int
+) -> Mapping[str, Sequence[str]]:
+    """The `most` neighbours of each passage by the links of a structure, nearest first, equally near ones by rising id."""
+    links = [link for link in snapshot.graph.leaving(names, structure) if link.source != link.target]
+    passages = snapshot.table.stored(Kind.PASSAGE, {link.target for link in links})
+    neighbours: dict[str, list[str]] = {name: [] for name in names}
+    for link in sorted(links, key=lambda link: (-link.weight, link.target)):
+        if link.target in passages and len(neighbours[link.source]) < most:
+            neighbours[link.source].append(link.target)
+    return neighbours

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Rows
 from hoptrail.corpus.keywords import Keywords
-from hoptrail.corpus.searching import top_rows
-from hoptrail.corpus.vectors import Matrix
+from hoptrail.corpus.searching import Matrix, top_rows
 from hoptrail.models.encoder import Encoder, FloatMatrix
 from hoptrail.retrieval.paths.graph import PassageGraph
 from hoptrail.retrieval.paths.queries import PathQueries

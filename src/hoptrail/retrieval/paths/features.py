@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import ranges
-from hoptrail.models.encoder import FloatMatrix
+from hoptrail.models.encoder import FloatMatrix, unit_length
 from hoptrail.retrieval.paths.candidates import Candidates, QuestionScores
 from hoptrail.text.words import stem, with_stems
 
@@ -204,14 +204,14 @@ class CandidateFeatures:
         b = np.where(joins.called[y], self.leads[second], joins.sentences[y])
         question = self.scores.vectors[0]
         one, other = (graph.passage_vectors[self.candidates.rows[side]] for side in (first, second))
-        residual = _unit(question - (one @ question)[:, None] * one)
+        residual = unit_length(question - (one @ question)[:, None] * one)
         pair, pair_first, pair_second = cover.jointly(cover.sentences, a, b)
         whole, whole_first, whole_second = cover.jointly(cover.passages, first, second)
         columns = [
             joins.called[y], np.log1p(graph.counts[joins.names[x]]), joins.positions[x], self.cosines[a, 0],
             pair, pair - pair_first, pair - pair_second, whole, whole - whole_first, whole - whole_second,
-            _weighted(cover.said[a] | cover.said[b], cover.relation), _unit(one + other) @ question,
-            (one * other).sum(axis=1), _unit(self.vectors[a] + self.vectors[b]) @ question,
+            _weighted(cover.said[a] | cover.said[b], cover.relation), unit_length(one + other) @ question,
+            (one * other).sum(axis=1), unit_length(self.vectors[a] + self.vectors[b]) @ question,
             *self._step_columns(first, second, a, b), (residual * other).sum(axis=1),
         ]  # fmt: skip
         return np.stack([np.asarray(column, dtype=np.float32) for column in columns], axis=1)
@@ -316,8 +316,3 @@ def _weighted(said: NDArray[np.bool_], weights: FloatMatrix) -> FloatMatrix:
 def _best(values: FloatMatrix, columns: list[int]) -> FloatMatrix:
     """The highest of some columns in each row, 0 without columns."""
     return values[:, columns].max(axis=1) if columns else np.zeros(len(values), dtype=np.float32)
-
-
-def _unit(vectors: FloatMatrix) -> FloatMatrix:
-    scaled: FloatMatrix = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
-    return scaled

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from hoptrail.corpus.columns import Rows, ranges, rows_of
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.texts import Origins
-from hoptrail.corpus.vectors import Matrix
 from hoptrail.errors import NotBuilt
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures.structure_names import MENTIONS
@@ -70,8 +69,8 @@ class PassageGraph:
         self._texts, self._read = snapshot.texts, dict[int, Unit]()
         self.passage_numbers = passages.numbers
         self.size = len(passages.numbers)
-        self.passage_vectors: Matrix = snapshot.vectors.matrix(Kind.PASSAGE)
-        self.sentence_vectors: Matrix = snapshot.vectors.matrix(Kind.SENTENCE)
+        self.passage_vectors = snapshot.search.matrix(Kind.PASSAGE)
+        self.sentence_vectors = snapshot.search.matrix(Kind.SENTENCE)
         self.passage_of = _containing_passages(passages, sentences)
         """Sentence -> passage, -1 for none."""
         starts = passages.starts[self.passage_of]
@@ -103,11 +102,7 @@ class PassageGraph:
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> PassageGraph:
-        """The graph of a snapshot, made once.
-
-        Raises:
-            NotBuilt: there are passages but no sentences, or an earlier version of hoptrail built the structures, without names.
-        """
+        """The graph of a snapshot, made once. Raises: NotBuilt: there are no sentences, or no names (by an earlier version)."""
         current = TitleMentions().fingerprint
         if snapshot.head.structures.get(MENTIONS, current) != current:
             raise NotBuilt(

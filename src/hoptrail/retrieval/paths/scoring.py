@@ -46,9 +46,7 @@ class BoostedTrees:
     leaves: FloatMatrix
 
     def log_odds(self, values: FloatMatrix) -> FloatMatrix:
-        """The log-odds of each row of `values`, whose columns are `names`: shape (rows,).
-        Raises: ValueError: the number of columns is wrong.
-        """
+        """The log-odds of each row of `values`: shape (rows,). Raises: ValueError: there are not as many columns as `names`."""
         if values.shape[1] != len(self.names):
             raise ValueError(f"these trees read {len(self.names)} features, not {values.shape[1]}: train them again")
         parts = [self._block(values[start : start + _BLOCK]) for start in range(0, len(values), _BLOCK)]

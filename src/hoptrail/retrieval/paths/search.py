@@ -39,9 +39,7 @@ class PathSettings(Limited):
 
 
 def search_paths(corpus: Corpus, question: str, limit: int, settings: PathSettings | None = None) -> Ranking:
-    """The `limit` passages most likely to be evidence; scores are 1 / position.
-    Raises: NotBuilt: the structures in `STRUCTURES` are not built.
-    """
+    """The `limit` passages most likely to be evidence; scores are 1 / position. Raises: NotBuilt: a structure is missing."""
     settings = settings or PathSettings()
     described = describe(corpus, question, settings.candidates)
     if described is None:

@@ -53,9 +53,7 @@ class SentenceGraph:
 
     @classmethod
     def of(cls, snapshot: Snapshot, kinds: Sequence[str] = KINDS) -> SentenceGraph:
-        """The stored graph of the whole corpus. Links are kept with the snapshot, kind by kind.
-        Raises: UsageError: there is no such kind of link.
-        """
+        """The stored graph of the whole corpus, kept with the snapshot. Raises: UsageError: there is no such kind of link."""
         places = sentence_places(snapshot)
         adjacencies = {kind: _stored(snapshot, kind) for kind in _checked(kinds)}
         return cls(snapshot, places.ids, adjacencies)

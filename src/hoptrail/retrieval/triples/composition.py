@@ -19,7 +19,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.models.encoder import FloatMatrix
+from hoptrail.models.encoder import FloatMatrix, unit_length
 from hoptrail.setting_limits import AtLeast0, check_limits
 
 Method = Literal["roles", "product", "permuted-product", "shift-sum", "concatenation", "mean", "text"]
@@ -161,9 +161,3 @@ def open_slot(
             restored: FloatMatrix = np.take(unbound, inverse, axis=1)
             return restored
     raise ValueError(f"{settings.method} cannot be unbound")
-
-
-def unit_length(vectors: FloatMatrix) -> FloatMatrix:
-    """Vectors along the last axis scaled to length 1; zero vectors stay 0."""
-    scaled: FloatMatrix = vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
-    return scaled.astype(np.float32, copy=False)

@@ -75,7 +75,7 @@ def local_graph(space: TripleSpace, asked: QuestionTriples, settings: TripleGrap
     if not asked.patterns or not len(space.triples):
         return graph
     for found in space.nearest(space.vectors_of(asked.patterns), settings.seed_k):
-        for row, score in zip(found.rows.tolist(), found.scores.tolist(), strict=True):
+        for row, score in found:
             if score > graph.seeds.get(row, 0.0):
                 graph.seeds[row] = score
     graph.scores = dict(graph.seeds)
@@ -137,7 +137,7 @@ class _Steps:
     def _by_similarity(self, frontier: Sequence[int], known: NDArray[np.bool_]) -> Iterator[tuple[int, int, float]]:
         nearest = self._space.nearest(self._space.matrix[list(frontier)], self._settings.branching_k, known)
         for source, found in zip(frontier, nearest, strict=True):
-            for target, score in zip(found.rows.tolist(), found.scores.tolist(), strict=True):
+            for target, score in found:
                 if score > 0:
                     yield source, target, score
 

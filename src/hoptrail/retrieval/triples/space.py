@@ -12,14 +12,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.columns import Rows
 from hoptrail.corpus.searching import top_rows
 from hoptrail.errors import NotBuilt
 from hoptrail.language.tasks import Triple
 from hoptrail.language.triples.question_triples import Pattern
-from hoptrail.models.encoder import FloatMatrix
+from hoptrail.models.encoder import FloatMatrix, unit_length
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.triples.composition import BLOCK, SLOTS, CompositionSettings, compose, length_of, unit_length
+from hoptrail.retrieval.triples.composition import BLOCK, SLOTS, CompositionSettings, compose, length_of
 from hoptrail.retrieval.triples.stored import StoredTriples, stored_triples
 from hoptrail.structures.structure_names import TRIPLES
 from hoptrail.structures.triples import said, slot_id
@@ -109,9 +108,7 @@ class TripleSpace:
 
     @classmethod
     def of(cls, corpus: Corpus, settings: TripleSpaceSettings) -> TripleSpace:
-        """The space of all triples, made once per snapshot.
-        Raises: NotBuilt: the index lacks vectors that the settings compare.
-        """
+        """The space of all triples, made once per snapshot. Raises: NotBuilt: the index lacks vectors that are compared."""
         triples = stored_triples(corpus.snapshot)
         return corpus.snapshot.derived((TRIPLES, settings), lambda: cls(corpus.without_lease, settings, triples))
 
@@ -164,8 +161,11 @@ class TripleSpace:
 
     def nearest(
         self, vectors: FloatMatrix, limit: int, without: NDArray[np.bool_] | None = None
-    ) -> list[NearestTriples]:
-        """For each vector the `limit` nearest triples, except those marked in `without` (shape (n,))."""
+    ) -> list[list[tuple[int, float]]]:
+        """For each vector the rows and scores of the `limit` nearest triples, by falling score, then rising row.
+
+        Those marked in `without` (shape (n,)) are left out.
+        """
         scores = vectors @ self.matrix.T
         if without is not None:
             scores[:, without] = -np.inf
@@ -190,14 +190,5 @@ class TripleSpace:
         return self._texts.mean(axis=0) if centred else np.zeros(self.slots.vectors.shape[1], dtype=np.float32)
 
 
-@dataclass(frozen=True, slots=True)
-class NearestTriples:
-    """Rows of triples by falling score, then rising row, and their scores."""
-
-    rows: Rows
-    scores: NDArray[np.float32]
-
-
-def _best_rows(scores: FloatMatrix, limit: int) -> NearestTriples:
-    rows = np.array([row for row in top_rows(scores, limit) if scores[row] > -np.inf], dtype=np.int32)
-    return NearestTriples(rows, scores[rows].astype(np.float32))
+def _best_rows(scores: FloatMatrix, limit: int) -> list[tuple[int, float]]:
+    return [(row, float(scores[row])) for row in top_rows(scores, limit) if scores[row] > -np.inf]

@@ -19,10 +19,7 @@ from hoptrail.types import Kind, Span
 
 @dataclass(frozen=True)
 class StoredTriples:
-    """Triples by rising id: `slots` are their texts, `passages` rows in `passage_ids`, -1 if no passage states it.
-
-    A triple's passage is the one that covers its place.
-    """
+    """Triples by rising id: `slots` are their texts, `passages` rows in `passage_ids` of the passage around each, or -1."""
 
     ids: tuple[str, ...]
     slots: tuple[tuple[str, str, str], ...]

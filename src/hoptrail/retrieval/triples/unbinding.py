@@ -14,10 +14,10 @@ import numpy as np
 
 from hoptrail.corpus.searching import top_rows
 from hoptrail.language.triples.question_triples import Pattern, QuestionTriples
-from hoptrail.models.encoder import FloatMatrix
+from hoptrail.models.encoder import FloatMatrix, unit_length
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.rankings import ranked_units
-from hoptrail.retrieval.triples.composition import open_slot, unit_length
+from hoptrail.retrieval.triples.composition import open_slot
 from hoptrail.retrieval.triples.graph import best_passages
 from hoptrail.retrieval.triples.space import RELATION, TripleSpace
 from hoptrail.setting_limits import AtLeast1, Limited, NotNegative
@@ -60,7 +60,7 @@ def search_by_unbinding(
             break
         nearest = space.nearest(space.vectors_of(list(patterns)), settings.seed_k)
         for weight, found in zip(patterns.values(), nearest, strict=True):
-            for row, score in zip(found.rows.tolist(), found.scores.tolist(), strict=True):
+            for row, score in found:
                 scores[row] = max(weight * score, scores.get(row, 0.0))
         if hop + 1 < settings.hops:
             following = _next_patterns(space, patterns, asked.relations, settings)
@@ -84,8 +84,9 @@ def fillers(space: TripleSpace, patterns: Sequence[Pattern], settings: Unbinding
         if len(pattern.open) != 1 or pattern.open[0] == RELATION:
             entities.append(())
             continue
-        weights = (np.maximum(near.scores, 0) ** settings.sharpness).astype(np.float32)
-        memory = unit_length(weights @ space.matrix[near.rows])[np.newaxis]
+        scores = np.array([score for _, score in near], np.float32)
+        weights = (np.maximum(scores, 0) ** settings.sharpness).astype(np.float32)
+        memory = unit_length(weights @ space.matrix[[row for row, _ in near]])[np.newaxis]
         unbound = open_slot(memory, slots[row], known[row], pattern.open[0], space.settings.composition)
         entities.append(_clean_up(space, pattern, unit_length(unbound)[0], settings.fillers))
     return entities

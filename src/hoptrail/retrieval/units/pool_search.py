@@ -74,10 +74,7 @@ def _nearest_summaries(snapshot: Snapshot, vector: FloatMatrix, limit: int, pool
 
 
 class PoolKeywords:
-    """BM25 over a whole pool, in memory, because the store's statistics are per kind, and their scores do not compare.
-
-    k1 = 1.2 and b = 0.75 with Lucene's idf, as in `keyword_search`.
-    """
+    """BM25 over a whole pool in memory: the statistics of the stored keyword index are those of one kind."""
 
     def __init__(self, pool: Pool, snapshot: Snapshot) -> None:
         self._snapshot = snapshot

@@ -61,7 +61,7 @@ def hybrid_search(corpus: Corpus, question: str, limit: int, settings: HybridSea
     depth = max(limit, settings.depth)
     snapshot, vector = corpus.snapshot, corpus.encoder.encode([question])
     rankings = [
-        dict(snapshot.search.keyword_scores(question, depth)),
+        dict(snapshot.keywords.search(Kind.PASSAGE, question, depth)),
         dict(snapshot.search.nearest(Kind.PASSAGE, vector, depth)[0]),
     ]
     if settings.fusion == "rrf":
@@ -69,5 +69,5 @@ def hybrid_search(corpus: Corpus, question: str, limit: int, settings: HybridSea
     else:
         scores = convex_scores(rankings, [1 - settings.dense_weight, settings.dense_weight], depth)
     best = dict(sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:limit])
-    units = snapshot.texts.units(snapshot.texts.numbers(list(best)))  # includes units without a vector yet
+    units = snapshot.texts.in_order(list(best))  # includes units without a vector yet
     return ranked(Hit(unit, best[unit.id], CHANNEL) for unit in units)

@@ -16,11 +16,9 @@ __all__ = ["Cluster", "ClusteringSettings", "Groups", "open_clusterer"]
 
 def open_clusterer(settings: ClusteringSettings) -> Cluster:
     """The clustering that the settings describe.
-
-    Raises:
-        UsageError: the method needs packages that are not installed; the message has the command that installs them.
+    Raises: UsageError: the method needs packages that are not installed; the message has the command that installs them.
     """
     if settings.method == "raptor":
         require_packages()
-        return Capped(Raptor(settings), settings.most_words).cluster
-    return Capped(Leiden(settings), settings.most_words, settings.largest).cluster
+        return Capped(Raptor(settings).group, settings.most_words).cluster
+    return Capped(Leiden(settings).group, settings.most_words, settings.largest).cluster

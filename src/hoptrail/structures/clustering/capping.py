@@ -4,10 +4,8 @@ caps, and the order depends on nothing but rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,48 +17,17 @@ Rows = NDArray[np.intp]
 """Row numbers, rising, none twice."""
 
 
-class Groups:
-    """Row numbers, rising, of groups that are not empty and not there twice, by their rows.
-
-    The rows of group i stand at `starts[i]` to `starts[i + 1]` of `rows`.
-    """
-
-    def __init__(self, rows: NDArray[np.int32], starts: NDArray[np.int64]) -> None:
-        self.rows, self.starts = rows, starts
-
-    @classmethod
-    def of(cls, groups: Iterable[Sequence[int] | Rows]) -> Groups:
-        """Some in their order."""
-        found = [np.asarray(group, np.int32) for group in groups]
-        return cls(np.concatenate([np.zeros(0, np.int32), *found]), _ends([len(group) for group in found]))
-
-    def __len__(self) -> int:
-        return len(self.starts) - 1
-
-    def __iter__(self) -> Iterator[tuple[int, ...]]:
-        return (tuple(rows.tolist()) for rows in self.each())
-
-    def each(self) -> Iterator[NDArray[np.int32]]:
-        """The rows of each group."""
-        return (self.rows[first:last] for first, last in pairwise(self.starts.tolist()))
-
-    def where(self, chosen: NDArray[np.bool_]) -> Groups:
-        """Those that are marked."""
-        sizes = np.diff(self.starts)
-        return Groups(self.rows[np.repeat(chosen, sizes)], _ends(sizes[chosen]))
+Groups = list[tuple[int, ...]]
+"""Row numbers, rising, of groups that are not empty and not there twice, by their rows."""
 
 
-class Method(Protocol):
-    """A way of grouping. What every clustering promises beyond it (caps, equal vectors) is not its business."""
-
-    def group(self, vectors: FloatMatrix) -> list[Rows]:
-        """Groups of rows of `vectors`, shape (n, d): n of at least 1, unit length, no two equal. Every row is in one."""
-        ...
+Method = Callable[[FloatMatrix], list[Rows]]
+"""A way of grouping: groups of rows of vectors, shape (n, d): n of at least 1, unit length, no two equal. Every row is in one."""
 
 
 def in_order(groups: Iterable[Rows]) -> Groups:
     """The same groups, each once, smallest first row first."""
-    return Groups.of(sorted({tuple(group.tolist()) for group in groups}))
+    return sorted({tuple(group.tolist()) for group in groups})
 
 
 def by_label(labels: NDArray[np.intp]) -> list[Rows]:
@@ -68,11 +35,6 @@ def by_label(labels: NDArray[np.intp]) -> list[Rows]:
     order = np.argsort(labels, kind="stable")
     starts = np.flatnonzero(np.diff(labels[order])) + 1
     return np.split(order, starts)
-
-
-def _ends(sizes: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where runs of these sizes begin, and the end."""
-    return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
 
 
 _BLOCK = 4096
@@ -106,9 +68,7 @@ class Capped:
         """Group rows of `vectors`, shape (n, d), unit length; `words` is the length of each row's text.
 
         The same rows and settings give the same groups. A row may be in more than one of them.
-
-        Raises:
-            UsageError: there are not as many `words` as rows.
+        Raises: UsageError: there are not as many `words` as rows.
         """
         if len(words) != len(vectors):
             raise UsageError(f"clustering needs the number of words of each row: {len(vectors)}, not {len(words)}")
@@ -129,7 +89,7 @@ class Capped:
             return []
         own = vectors if len(rows) == len(vectors) else vectors[rows]
         copies = equal_rows(own)
-        groups = self.method.group(own[[found[0] for found in copies]])
+        groups = self.method(own[[found[0] for found in copies]])
         return [np.sort(rows[np.concatenate([copies[row] for row in group])]) for group in groups]
 
     def _fits(self, group: Rows, lengths: Lengths) -> bool:

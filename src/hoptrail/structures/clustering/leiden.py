@@ -40,56 +40,36 @@ _ITERATIONS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Graph:
-    """Links between rows, each in both directions, by rising row, then neighbour: compressed sparse rows.
-
-    The links of row i stand at `starts[i]` to `starts[i + 1]` of `neighbours` and `weights`.
-    """
-
-    starts: NDArray[np.int64]
-    neighbours: NDArray[np.int32]
-    weights: NDArray[np.float64]
-
-    def __len__(self) -> int:
-        return len(self.starts) - 1
-
-    @property
-    def rows(self) -> NDArray[np.int64]:
-        """The row that each link starts from."""
-        return np.repeat(np.arange(len(self)), np.diff(self.starts))
-
-
-@dataclass(frozen=True, slots=True)
 class Leiden:
-    """Satisfies `Method`."""
+    """A `Method`: see `group`."""
 
     settings: ClusteringSettings
 
     def group(self, vectors: FloatMatrix) -> list[Rows]:
-        """See `Method.group`. As many rows as the target size, or fewer, are one group."""
+        """See `Method`. As many rows as the target size, or fewer, are one group."""
         chosen = self.settings
         if len(vectors) <= chosen.target:
             return [np.arange(len(vectors))]
         graph = neighbour_graph(vectors, min(chosen.neighbours, len(vectors) - 1), chosen.seed)
-        community = join_small(graph, self._communities(graph), chosen.smallest)
+        community = join_small(graph, self._communities(graph, len(vectors)), chosen.smallest)
         rows, groups = second_memberships(graph, community, chosen.share, chosen.memberships - 1)
         members = by_label(community)
         return [np.union1d(members[at], rows[groups == at]) for at in range(len(members))]
 
-    def _communities(self, graph: Graph) -> NDArray[np.intp]:
+    def _communities(self, graph: Directed, size: int) -> NDArray[np.intp]:
         from graspologic_native import leiden_csr
 
         _, parts = leiden_csr(
-            *(graph.starts, graph.neighbours, graph.weights, len(graph)),
-            resolution=max(1.0, _RESOLUTION * len(graph) / self.settings.target),
+            *(np.searchsorted(graph.sources, np.arange(size + 1)).astype(np.int64), graph.targets, graph.weights, size),
+            resolution=max(1.0, _RESOLUTION * size / self.settings.target),
             iterations=_ITERATIONS,
             seed=self.settings.seed,
         )
-        return np.array([parts[row] for row in range(len(graph))], np.intp)
+        return np.array([parts[row] for row in range(size)], np.intp)
 
 
-def neighbour_graph(vectors: FloatMatrix, neighbours: int, seed: int) -> Graph:
-    """Links of every row with its nearest `neighbours` (fewer than rows), weighted by similarity.
+def neighbour_graph(vectors: FloatMatrix, neighbours: int, seed: int) -> Directed:
+    """Links of every row with its nearest `neighbours` (fewer than rows), weighted by similarity: both ways, by rising row.
 
     A link that both ends ask for weighs the same as one that only one end asks for.
     """
@@ -99,8 +79,7 @@ def neighbour_graph(vectors: FloatMatrix, neighbours: int, seed: int) -> Graph:
     codes = np.concatenate([sources * count + targets, targets * count + sources])
     links, first = np.unique(codes, return_index=True)
     weights = np.tile(np.maximum(near.weights, _LEAST) ** _POWER, 2)[first]
-    starts = np.searchsorted(links, np.arange(count + 1) * count)
-    return Graph(starts.astype(np.int64), (links % count).astype(np.int32), weights)
+    return Directed((links // count).astype(np.int32), (links % count).astype(np.int32), weights)
 
 
 def nearest(vectors: FloatMatrix, neighbours: int, seed: int) -> Directed:
@@ -115,11 +94,8 @@ def nearest(vectors: FloatMatrix, neighbours: int, seed: int) -> Directed:
     return best_of(edges, neighbours)
 
 
-def join_small(graph: Graph, community: NDArray[np.intp], smallest: int) -> NDArray[np.intp]:
-    """Communities with fewer than `smallest` rows joined, smallest first, to the one they are linked with most.
-
-    The communities that remain are numbered from 0.
-    """
+def join_small(graph: Directed, community: NDArray[np.intp], smallest: int) -> NDArray[np.intp]:
+    """Communities with fewer than `smallest` rows joined, smallest first, to the one they are linked with most; renumbered."""
     sizes = dict(enumerate(np.bincount(community).tolist()))
     links = _links_between(graph, community)
     joined = {at: at for at in sizes}
@@ -135,9 +111,9 @@ def join_small(graph: Graph, community: NDArray[np.intp], smallest: int) -> NDAr
     return labels
 
 
-def _links_between(graph: Graph, community: NDArray[np.intp]) -> dict[int, dict[int, float]]:
+def _links_between(graph: Directed, community: NDArray[np.intp]) -> dict[int, dict[int, float]]:
     links: dict[int, dict[int, float]] = {at: {} for at in range(int(community.max()) + 1)}
-    sums = _sums(community[graph.rows], community[graph.neighbours], graph.weights)
+    sums = _sums(community[graph.sources], community[graph.targets], graph.weights)
     for own, other, weight in zip(*(values.tolist() for values in sums), strict=True):
         if own != other:
             links[own][other] = weight
@@ -158,15 +134,15 @@ def _followed(joined: dict[int, int], at: int) -> int:
 
 
 def second_memberships(
-    graph: Graph, community: NDArray[np.intp], share: float, most: int
+    graph: Directed, community: NDArray[np.intp], share: float, most: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Rows and the other communities that at least `share` of their links' weight leads to: at most `most` a row.
 
     Such a share stands in for the responsibility of a mixture. Of as many pairs of rows, groups widened along links covered
     more gold pairs than groups widened by the distance to a centroid.
     """
-    rows, others, weight = _sums(graph.rows, community[graph.neighbours], graph.weights)
-    shares = weight / np.bincount(graph.rows, graph.weights)[rows]
+    rows, others, weight = _sums(graph.sources, community[graph.targets], graph.weights)
+    shares = weight / np.bincount(graph.sources, graph.weights)[rows]
     wanted = (shares >= share) & (community[rows] != others)
     rows, others, shares = rows[wanted], others[wanted], shares[wanted]
     order = np.lexsort((others, -shares, rows))
@@ -176,10 +152,10 @@ def second_memberships(
 
 
 def _sums(
-    left: NDArray[np.intp], right: NDArray[np.intp], weights: NDArray[np.float64]
+    left: NDArray[np.integer], right: NDArray[np.integer], weights: NDArray[np.float64]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
     """The sum of weights for each pair of `left` and `right`, pairs rising."""
     width = int(right.max()) + 1
-    pairs, which = np.unique(left * width + right, return_inverse=True)
+    pairs, which = np.unique(left.astype(np.int64) * width + right, return_inverse=True)
     sums = np.asarray(np.bincount(which, weights), np.float64)
     return pairs // width, pairs % width, sums

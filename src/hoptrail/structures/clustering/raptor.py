@@ -40,15 +40,13 @@ def require_packages() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Raptor:
-    """Satisfies `Method`."""
+    """A `Method`: see `group`."""
 
     settings: ClusteringSettings
 
     def group(self, vectors: FloatMatrix) -> list[Rows]:
-        """See `Method.group`. One group where there are hardly more rows than reduced dimensions.
-
-        Raises:
-            UsageError: no mixture can be fitted.
+        """See `Method`. One group where there are hardly more rows than reduced dimensions.
+        Raises: UsageError: no mixture can be fitted.
         """
         groups = self._mixed(vectors, isqrt(max(0, len(vectors) - 1)))
         return [group[part] for group in groups for part in self._mixed(vectors[group], _LOCAL_NEIGHBOURS)]
