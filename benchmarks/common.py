@@ -101,7 +101,15 @@ def part_of(whole: Dataset, questions: Iterable[Question], passages: Set[str], f
     return load_dataset(folder)
 
 
-def run_measured(command: Sequence[str | Path]) -> Measured | Failed:
+def run_measured(command: Sequence[str | Path]) -> Measured:
+    """As `try_measured`; exits if the process fails."""
+    done = try_measured(command)
+    if isinstance(done, Failed):
+        sys.exit(f"{command[0]} failed: {done.why}")
+    return done
+
+
+def try_measured(command: Sequence[str | Path]) -> Measured | Failed:
     """Run a process in the root of the repository.
 
     The peak is that of the process itself, without its children. A small process stands between, because a process

@@ -89,7 +89,7 @@ def measure_building(size: int, structures: Iterable[str], folder: Path) -> list
         if any(row.structure == structure for row in rows):
             continue
         before = common.size_of(folder / "index")
-        done = common.run_measured([sys.executable, "-m", "benchmarks.growth", "--build", structure, folder])
+        done = common.try_measured([sys.executable, "-m", "benchmarks.growth", "--build", structure, folder])
         if isinstance(done, common.Failed):
             sys.exit(f"{structure} over {size} passages failed: {done.why}")
         disk = (common.size_of(folder / "index") - before) / 1e6
@@ -128,7 +128,7 @@ def ask(recipe: str, folder: Path, size: int, number: int) -> None:
 def measure_asking(size: int, recipes: Iterable[str], folder: Path, number: int) -> Iterator[Asked]:
     for recipe in recipes:
         command = [sys.executable, "-m", "benchmarks.growth", "--ask", recipe, folder, size, number]
-        done = common.run_measured([str(part) for part in command])
+        done = common.try_measured([str(part) for part in command])
         if isinstance(done, common.Failed):
             print(f"{recipe} over {size} passages failed: {done.why}", file=sys.stderr)
             continue

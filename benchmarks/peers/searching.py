@@ -133,7 +133,7 @@ def peers(job: SearchJob, environments: Path, folder: Path) -> Iterator[Searched
         if not python.exists():
             print(f"{module} is left out: there is no environment {environment} in {environments}", file=sys.stderr)
             continue
-        ended = common.run_measured([python, "-m", f"benchmarks.peers.{module}", given, made])
+        ended = common.try_measured([python, "-m", f"benchmarks.peers.{module}", given, made])
         if isinstance(ended, common.Failed):
             print(f"{module} is left out: {ended.why}", file=sys.stderr)
             continue
