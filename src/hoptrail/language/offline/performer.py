@@ -26,6 +26,7 @@ from hoptrail.language.offline.definitions import define, named_by_description
 from hoptrail.language.offline.evidence import EvidencePages, Page, open_evidence
 from hoptrail.language.offline.explanations import explain, explain_by_reading, steps
 from hoptrail.language.offline.hops import make_plan
+from hoptrail.language.offline.joint_questions import answer_together, asked_together
 from hoptrail.language.offline.listing import list_by_reading, listing
 from hoptrail.language.offline.offered import weigh_sides
 from hoptrail.language.offline.page_reading import NoReader, Reader
@@ -150,6 +151,8 @@ class OfflineLanguage:
     def _answer(self, question: str, units: Sequence[Unit], least: float) -> Reading:
         """An answer of the kind that the question asks for; a how or why is never answered with a noun."""
         asked = corrected(question[: self._settings.question_characters], units)
+        if together := asked_together(asked):
+            return answer_together([self._answer(part, units, least) for part in together])
         defined = define(asked, units)
         if defined.answer is not None:
             return defined
