@@ -105,7 +105,7 @@ def run_measured(command: Sequence[str | Path]) -> Measured:
     """As `try_measured`; exits if the process fails."""
     done = try_measured(command)
     if isinstance(done, Failed):
-        sys.exit(f"{command[0]} failed: {done.why}")
+        sys.exit(f"{' '.join(map(str, command))} failed: {done.why}")
     return done
 
 

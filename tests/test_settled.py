@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
 
+from hoptrail.corpus import row_writer
+from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.repairing import repair
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer
@@ -16,16 +19,19 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted
 from hoptrail.indexing import Performer, Watcher, remove_documents, repair_index, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.structures import catalogue
+from hoptrail.structures import catalogue, declaring
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.profiles import Profiles, ProfileSettings
 from hoptrail.structures.sentences import Sentences
+from hoptrail.syncing import ReadingOptions
 from world import HashingEncoder
 
 UPDATED: list[str] = []
+CHANGES: list[tuple[int, int] | None] = []
+"""The number of added and removed documents of each update; None where every document must be looked at."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,8 @@ class Noted(Structure):
     def update(self, context: BuildContext) -> None:
         context.pause()
         UPDATED.append(self.name)
+        change = context.change
+        CHANGES.append((len(change.added), len(change.removed)) if change else None)
         if self.complains:
             context.account.notes.append("one item could not be done.")
 
@@ -62,14 +70,24 @@ class Desk:
         (self.documents / f"{name}.txt").write_text(text, encoding="utf-8")
 
     def updated(
-        self, *structures: Structure, limits: PassageLimits | None = None, stops: bool = False, rebuild: bool = False
+        self,
+        *structures: Structure,
+        limits: PassageLimits | None = None,
+        stops: bool = False,
+        rebuild: bool = False,
+        sync: bool = False,
     ) -> list[str]:
         """The structures that a run brought up to date."""
         UPDATED.clear()
+        CHANGES.clear()
         built = (Passages(limits or PassageLimits()), *structures)
         watcher = Watcher(stopped=lambda: stops)
         performer = Performer(OfflineLanguage(), rebuild=rebuild)
-        update_index(self.index, [self.documents], HashingEncoder(), built, ReadingLimits(), watcher, performer)
+        options = ReadingOptions(sync=sync)
+        update_index(
+            *(self.index, [self.documents], HashingEncoder(), built, ReadingLimits(), watcher, performer),
+            options=options,
+        )
         return list(UPDATED)
 
 
@@ -92,6 +110,38 @@ def test_new_changed_and_removed_documents_unsettle_all(desk: Desk) -> None:
     remove_documents(desk.index, ["c"], HashingEncoder(), [Passages(PassageLimits()), FIRST, SECOND])
     assert UPDATED == ["first", "second"]
     assert desk.updated(FIRST, SECOND) == []
+
+
+def test_a_document_that_went_is_a_change_of_one(desk: Desk) -> None:
+    desk.write("b", "Birch.")
+    desk.updated(FIRST, SECOND)
+    assert CHANGES == [(1, 0)] * 2
+    (desk.documents / "b.txt").unlink()
+    desk.updated(FIRST, SECOND, sync=True)
+    assert CHANGES == [(0, 1)] * 2
+
+
+def test_the_log_is_emptied_while_a_structure_is_built_over_unchanged_documents(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(row_writer, "LOG", 0)
+    sizes: list[int] = []
+    for number in range(30):
+        desk.write(f"tree {number}", f"Tree {number} is an elm.")
+    desk.updated()
+    monkeypatch.setattr(declaring, "BATCH", 5)
+    monkeypatch.setattr(Writer, "put_units", _noting_the_log(Writer.put_units, desk.index, sizes))
+    desk.updated(Sentences())
+    assert len(sizes) > 3
+    assert set(sizes[1:]) == {0}
+
+
+def _noting_the_log(put_units: Any, index: Path, sizes: list[int]) -> Any:
+    def put(writer: Writer, *arguments: Any) -> Any:
+        sizes.append((index / f"{DATABASE}-wal").stat().st_size)
+        return put_units(writer, *arguments)
+
+    return put
 
 
 def test_removing_settles_nothing_that_was_not_or_whose_settings_have_changed(desk: Desk) -> None:

@@ -186,6 +186,8 @@ def _removing_leftovers(structures: Iterable[Structure], writer: Writer) -> Iter
         if waiting and structure.built_from:
             remove_unsourced(writer)
             waiting = False
+            if (change := writer.change()) and change.nothing:
+                writer.release_before()  # nothing was removed about which it could be asked
         yield structure
     if waiting:
         remove_unsourced(writer)

@@ -311,13 +311,14 @@ def test_what_a_removal_left_for_a_reader_is_cleaned_by_the_next_run(
     assert not any(text in path.read_bytes() for path in place.rglob("*") if path.is_file())
 
 
-def test_the_log_is_emptied_while_a_structure_is_built_over_unchanged_documents(
+def test_the_log_is_emptied_between_commits_once_the_earlier_state_is_released(
     place: Path, encoder: HashingEncoder, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(place, encoder, documents)
     monkeypatch.setattr(row_writer, "LOG", 0)
     sizes = []
     with writing_to(place, encoder.identity) as writer:
+        writer.release_before()
         for number in range(5):
             unit = Unit(f"s{number}", Kind.SUMMARY, "", "A summary. " * 500, (Span(documents[0].id, 0, 1),))
             writer.put_units([unit], encoder.encode([unit.searchable]))

@@ -67,9 +67,21 @@ def test_bold_paragraphs_are_headings_whether_by_their_runs_or_their_style(tmp_p
     half = document.add_paragraph("Keys, ", style="Shouted").add_run("both")
     half.bold = False
     document.add_paragraph("They hang in the office.")
+    document.styles.add_style("Loud", WD_STYLE_TYPE.CHARACTER).font.bold = True
+    document.add_paragraph().add_run("Dues", style="Loud")
+    document.add_paragraph("They rise by two crowns.")
     document.save(str(tmp_path / "a.docx"))
     blocks = parse_docx((tmp_path / "a.docx").read_bytes(), DEFAULT_LIMITS).blocks
-    assert [block.path for block in blocks] == [(), ("Mooring",), (), ("Guests",), ("Guests",), ("Guests",)]
+    assert [block.path for block in blocks] == [
+        (),
+        ("Mooring",),
+        (),
+        ("Guests",),
+        ("Guests",),
+        ("Guests",),
+        (),
+        ("Dues",),
+    ]
 
 
 def run(text: str) -> str:

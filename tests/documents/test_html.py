@@ -65,14 +65,24 @@ def test_short_bold_paragraphs_are_headings_of_what_follows() -> None:
 
 
 def test_bold_paragraphs_are_no_headings_where_most_text_is_bold() -> None:
+    assert (
+        parse_html(b"<p>Ring:</p><p><b>the bell</b></p><p>It is loud.</p>", DEFAULT_LIMITS).blocks[1].kind
+        is BlockKind.PARAGRAPH
+    )
     page = "<p><b>Old notice</b></p><p><b>All boats must leave the quay before noon on Friday</b></p><p>Thank you</p>"
     assert {block.kind for block in parse_html(page.encode(), DEFAULT_LIMITS).blocks} == {BlockKind.PARAGRAPH}
 
 
 def test_a_list_of_links_within_the_page_is_left_out() -> None:
     contents = "".join(f"<li><a href='#{name}'>{name}</a>" for name in ("Dues", "Guests", "Keys"))
-    page = f"<ol>{contents}</ol><h2 id='Dues'>Dues</h2><p>40 a year</p><ul><li><a href='#Keys'>Keys</a> are with Bo<li>b</ul>"
-    assert text_of(page) == "Dues\n\n40 a year\n\nKeys are with Bo\nb"
+    places = (
+        "<a name='Guests'></a><h2 id='Dues'>Dues</h2><p>40 a year</p>"
+        "<ul id='Keys'><li><a href='#Keys'>Keys</a> are with Bo<li>b</ul>"
+    )
+    assert text_of(f"<ol>{contents}</ol>{places}") == "Dues\n\n40 a year\n\nKeys are with Bo\nb"
+    assert text_of(f"<ol>{contents}</ol>{places.replace('Guests', 'Visitors')}").startswith(
+        "Dues\nGuests\nKeys\n\nDues"
+    )
 
 
 def test_tables_and_preformatted_text_keep_their_shape() -> None:

@@ -102,6 +102,11 @@ def test_bold_lines_are_headings_of_what_follows() -> None:
     assert blocks[2].path == ("Ferry", "Who may cross?")
 
 
+def test_a_bold_line_is_not_the_title() -> None:
+    text = "**Draft**\n\nNot for the committee, which wants to see the final text only.\n\n# Pump manual\n\nTurn the key.\n"
+    assert parse_markdown(text.encode(), DEFAULT_LIMITS).title == "Pump manual"
+
+
 def test_a_wide_table_row_keeps_its_cells() -> None:
     document = parse_text("|a|b|\n|-|-|\n|1|\n|1|2|3|")
     assert [[cell.header for cell in block.cells] for block in document.blocks if block.kind is BlockKind.ROW] == [

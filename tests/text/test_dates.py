@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.text.dates import dates_asked, dates_said, find_date, stated_date
+from hoptrail.text.dates import date_spans, dates_asked, dates_said, find_date, stated_date
 
 
 @pytest.mark.parametrize(
@@ -114,3 +114,17 @@ def test_a_line_at_the_beginning_gives_its_document_a_date(line: str, date: str)
 )
 def test_other_dates_are_not_those_of_the_document(line: str) -> None:
     assert stated_date(line) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "dates"),
+    [
+        ("Meeting - 12 March 2024", ["12 March 2024"]),
+        ("Camp 12-14 March 2024", []),
+        ("Work in March and April 2024, paid on 2024-05-02", ["2024-05-02"]),
+        ("Release 3.2.7 (20 Oct 2022)", ["20 Oct 2022"]),
+        ("12.3.2024 and 5.4.2024", ["12.3.2024", "5.4.2024"]),
+    ],
+)
+def test_dates_where_they_stand_without_the_ends_of_periods(text: str, dates: list[str]) -> None:
+    assert [text[start:end] for start, end in date_spans(text)] == dates

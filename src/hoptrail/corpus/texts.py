@@ -110,7 +110,7 @@ class Texts:
         return self._hidden.cut_out(rows.units(self._database, numbers, dated=self._is_dated))
 
     def stream(self, numbers: Numbers) -> Iterator[Unit]:
-        """The same as a stream."""
+        """These units as a stream, in the order of `numbers`; missing units are left out."""
         for start in range(0, len(numbers), _ROWS):
             yield from self.units(numbers[start : start + _ROWS])
 
@@ -176,12 +176,12 @@ class Units:
         few = None if documents is None else self._of_kind(kind, texts.within(documents))
         origins = texts.origins(kind) if few is None else texts.origins_of(few)
         distinct = np.unique(origins.documents)
-        documents = dict(zip(distinct.tolist(), ids_of(self._database, "documents", distinct), strict=True))
+        names = dict(zip(distinct.tolist(), ids_of(self._database, "documents", distinct), strict=True))
         for first in range(0, len(origins.numbers), _ROWS):
             part = slice(first, first + _ROWS)
             columns = (column[part].tolist() for column in (origins.documents, origins.starts, origins.ends))
             for id_, document, start, end in zip(texts.ids(origins.numbers[part]), *columns, strict=True):
-                yield id_, Span(documents[document], start, end)
+                yield id_, Span(names[document], start, end)
 
     def ids_within(self, kind: Kind, documents: Collection[str]) -> Iterator[str]:
         """Ids of the units of a kind with a source in one of these documents."""

@@ -217,7 +217,7 @@ class Writer(ContentWriter):
     def checkpoint(self) -> None:
         """Commit what was written, so that this or a later run can continue from it and readers can search it."""
         if self.dirty and not self.remaking:
-            if not self.changes.complete or not (self.changes.added or self.changes.removed):
+            if not self.changes.complete:
                 self.release_before()
             self._commit(replace(self._current_head(), whole=False), clean=False)
 

@@ -79,8 +79,8 @@ def assemble(
 
 
 def first_heading(pieces: Iterable[Piece]) -> str:
-    """The text of the first heading; empty if there is none."""
-    return next((piece.text for piece in pieces if piece.kind is BlockKind.HEADING), "")
+    """The text of the first heading that is more than a bold line; empty if there is none."""
+    return next((piece.text for piece in pieces if piece.kind is BlockKind.HEADING and not piece.bold), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,8 @@ def lead_in(paragraph: str) -> str:
     text = paragraph.rstrip()
     if not text.endswith((":", "：")):
         return ""
-    return _line(text[[0, *sentence_ends(text)[:-1]][-1] :])[-_LONGEST_LEAD:]
+    last_start = [0, *sentence_ends(text)[:-1]][-1]
+    return _line(text[last_start:])[-_LONGEST_LEAD:]
 
 
 def _cells(piece: Piece, labels: Sequence[str], values: Sequence[str], start: int) -> tuple[Cell, ...]:

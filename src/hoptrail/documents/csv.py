@@ -43,6 +43,16 @@ def parse_csv(data: bytes, limits: ReadingLimits) -> Parsed:
     return assemble("", sheet_pieces(bounded(rows, limits)), notes, limits.text)
 
 
+def parse_tabbed(data: bytes, limits: ReadingLimits) -> Parsed:
+    """Parse text whose lines have cells between tabs, in which quotation marks mean nothing. Raises: as `parse_csv`."""
+    decoded = decode(data)
+    csv.field_size_limit(limits.text)
+    rows: Iterator[Row] = (
+        (f"line {number}", cells) for number, cells in enumerate(_rows(decoded.text, "\t", quoted=False), 1)
+    )
+    return assemble("", sheet_pieces(bounded(rows, limits)), decoded.notes, limits.text)
+
+
 def _rows(text: str, delimiter: str, *, quoted: bool = True) -> Iterator[list[str]]:
     lines = io.StringIO(text, newline="\n")
     quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE

@@ -74,8 +74,12 @@ class Styles:
 
     def is_bold(self, paragraph: Any, runs: Iterable[Any]) -> bool:
         """Whether all text of a paragraph's runs is bold, by themselves or by the paragraph's style."""
-        styled = next(filter(None, map(_bold, self._chain(_style_of(paragraph)))), "off")
-        return {_bold(run) or styled for run in runs if run.text.strip()} == {"on"}
+        styled = self._bold_by_style(_style_of(paragraph)) or "off"
+        marks = (_bold(run) or self._bold_by_style(_run_style(run)) or styled for run in runs if run.text.strip())
+        return set(marks) == {"on"}
+
+    def _bold_by_style(self, name: str | None) -> str:
+        return next(filter(None, map(_bold, self._chain(name))), "") if name else ""
 
     def _role_of_style(self, name: str | None) -> Role:
         for style in self._chain(name):
@@ -131,6 +135,11 @@ def _style_name(style: Any) -> str:
 def _value(element: Any, tag: str) -> str | None:
     child = element.find(_tag(tag))
     return None if child is None else child.get(_tag("val"))
+
+
+def _run_style(run: Any) -> str | None:
+    own = run.find(_tag("rPr"))
+    return None if own is None else _value(own, "rStyle")
 
 
 def _bold(element: Any) -> str:

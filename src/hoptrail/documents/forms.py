@@ -16,7 +16,7 @@ from hoptrail.documents.signs import is_info, is_manual_page, is_tabbed_table
 
 Parser = Callable[[bytes, ReadingLimits], Parsed]
 
-TEXT, PDF, JSON, JSONL, MAN, INFO, TABLE = "text", "pdf", "json", "jsonl", "man", "info", "csv"
+TEXT, PDF, JSON, JSONL, MAN, INFO, TABBED = "text", "pdf", "json", "jsonl", "man", "info", "tabbed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,8 @@ FORMS = (
     Form("epub", (".epub",), "epub:parse_epub", packed=True),
     Form(PDF, (".pdf",), "pdf.parser:parse_pdf", packed=True),
     Form("docx", (".docx",), "docx:parse_docx", packed=True),
-    Form(TABLE, (".csv", ".tsv", ".tab"), "csv:parse_csv"),
+    Form(TABBED, (), "csv:parse_tabbed"),
+    Form("csv", (".csv", ".tsv", ".tab"), "csv:parse_csv"),
     Form("xlsx", (".xlsx", ".xlsm"), "xlsx:parse_xlsx", packed=True),
     Form("pptx", (".pptx",), "pptx:parse_pptx", packed=True),
     Form("mail", (".eml",), "mail:parse_mail", packed=True),
@@ -83,7 +84,7 @@ def true_form(form: Form | None, data: bytes) -> Form | None:
         )
         return next((BY_NAME[name] for member, name in inside if member in data and name in BY_NAME), form)
     if form is None or form.name == TEXT:
-        signs = {MAN: is_manual_page, INFO: is_info, TABLE: is_tabbed_table}
+        signs = {MAN: is_manual_page, INFO: is_info, TABBED: is_tabbed_table}
         return next((BY_NAME[name] for name, is_such in signs.items() if is_such(data)), form)
     return form
 

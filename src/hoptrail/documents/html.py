@@ -135,6 +135,7 @@ class _Reader:
         self._text: list[str] = []
         self._place = ""
         self._bold, self._is_plain = 0, False
+        self._targets: frozenset[str] = frozenset()
         self._holder = ""
         self._nested = 0
         self._quotes = 0
@@ -145,6 +146,8 @@ class _Reader:
 
     def read(self, root: LexborNode) -> list[Piece]:
         """Iterative, because pages nest deeper than Python's stack."""
+        names = (element.attributes.get(name) for name in ("id", "name") for element in root.css(f"[{name}]"))
+        self._targets = frozenset(filter(None, names))
         node, depth = root, 0
         while True:
             is_whole = self._enter(node)
@@ -174,7 +177,7 @@ class _Reader:
         if tag == "a" and (number := _note_number(node)):
             self._text.append(f"[{number}]")
             return True
-        is_dropped = _is_dropped(node) or (tag in ("ul", "ol") and not self._lists.depth and _is_contents(node))
+        is_dropped = _is_dropped(node) or (tag in ("ul", "ol") and not self._lists.depth and self._is_contents(node))
         if tag in _BOLD and not is_dropped:
             self._bold += 1
         if tag == "br":
@@ -192,6 +195,16 @@ class _Reader:
             self._bold -= 1
         if _BLOCKS.fullmatch(tag):
             self._close(node, tag)
+
+    def _is_contents(self, node: LexborNode) -> bool:
+        """Whether all text of a list is links to places of the page."""
+        links = node.css("a[href^='#']")
+        if len(links) < _LEAST_LINKS or any(
+            (link.attributes.get("href") or "")[1:] not in self._targets for link in links
+        ):
+            return False
+        linked = "".join(parted(link.text())[0] for link in links)
+        return _without_spaces(linked) == _without_spaces(parted(node.text())[0])
 
     def _break_line(self) -> None:
         """Two breaks in a row end a paragraph."""
@@ -315,12 +328,6 @@ def _is_navigation(node: LexborNode, attributes: Mapping[str, str | None]) -> bo
         return False
     linked = sum(len(parted(link.text())[0].strip()) for link in node.css("a"))
     return linked > 0 and linked >= _LINKED * len(_without_spaces(parted(node.text())[0]))
-
-
-def _is_contents(node: LexborNode) -> bool:
-    """Whether all text of a list is links within the page, which has the text of their targets."""
-    links = [parted(link.text())[0] for link in node.css("a[href^='#']")]
-    return len(links) >= _LEAST_LINKS and _without_spaces("".join(links)) == _without_spaces(parted(node.text())[0])
 
 
 def _without_spaces(text: str) -> str:

@@ -34,6 +34,7 @@ _WIKI_LINK = re.compile(r"!?\[\[(?!\s)(?=[^\[\]\n|]*[^\W\d_]|\d{4}-)([^\[\]\n|]+
 _PICTURE = re.compile(r"\.(?:png|jpe?g|gif|svg|webp|bmp|avif)\s*\Z", re.IGNORECASE)
 _ATTRIBUTES = re.compile(r"(?<![ \t])[ \t]*\{[:#.][^{}\n]*\}[ \t]*$", re.MULTILINE)
 _AROUND_BREAKS = re.compile(r"(?<![ \t])[ \t]*\n\s*")
+_BOLD_MARK = re.compile(r"<(?P<end>/?)(?:b|strong)>", re.IGNORECASE)
 _CALLOUT = re.compile(r"\[!(\w+)\][-+]?\s*")
 
 
@@ -190,7 +191,7 @@ class _Reader:
     def _html(self, markup: str) -> Iterator[Piece]:
         for piece in html_pieces(markup):
             if piece.kind is BlockKind.PARAGRAPH:
-                yield self._lists.piece(piece.kind, piece.text, self._place)
+                yield replace(self._lists.piece(piece.kind, piece.text, self._place), bold=piece.bold)
             else:
                 yield replace(piece, place=self._place)
 
@@ -223,6 +224,8 @@ def _is_bold(tokens: Sequence[Token]) -> bool:
     depth = 0
     for token in tokens:
         depth += token.nesting * (token.tag == "strong")
+        if token.type == "html_inline" and (mark := _BOLD_MARK.fullmatch(token.content)):
+            depth += -1 if mark["end"] else 1
         if not depth and _text([token]).strip():
             return False
     return True

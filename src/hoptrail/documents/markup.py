@@ -160,25 +160,41 @@ _BOLD_LEVEL = 6  # below all other headings
 
 
 def bold_headings(pieces: Iterable[Piece]) -> list[Piece]:
-    """Make short bold paragraphs headings if another block follows, as people write them who do not use styles. Sentences and
-    leads, which end with a full stop or a colon, stay paragraphs.
+    """Make bold lines headings of the plain text, list or table that follows, as people write them who do not use styles.
+    Sentences and leads, which end with a full stop or a colon, stay paragraphs, and so does what a lead introduces.
     """
     before = list(pieces)
-    bold = sum(len(piece.text) for piece in before if piece.bold)
-    if not bold or bold > BOLD_SHARE * sum(len(piece.text) for piece in before):
+    bold = sum(len(piece.text) for piece in before if piece.bold and piece.kind is not BlockKind.HEADING)
+    texts = [
+        piece.text or " ".join(value for _, value in piece.cells)
+        for piece in before
+        if piece.kind is not BlockKind.HEADING
+    ]
+    if not bold or bold > BOLD_SHARE * sum(map(len, texts)):
         return before
+    around = zip([None, *before[:-1]], before, [*before[1:], None], strict=True)
     return [
-        replace(piece, kind=BlockKind.HEADING, level=_BOLD_LEVEL) if _is_bold_heading(piece, following) else piece
-        for piece, following in zip(before, [*before[1:], None], strict=True)
+        replace(piece, kind=BlockKind.HEADING, level=_BOLD_LEVEL)
+        if _is_bold_line(piece) and not _introduces(last) and _is_text(following)
+        else piece
+        for last, piece, following in around
     ]
 
 
-def _is_bold_heading(piece: Piece, following: Piece | None) -> bool:
-    begins_something = following is not None and not following.bold and following.kind is not BlockKind.HEADING
+def _is_bold_line(piece: Piece) -> bool:
     text = piece.text.strip()
-    is_short = len(text) <= LONGEST_BOLD_HEADING and "\n" not in text and any(map(str.isalpha, text))
-    is_apart = piece.kind is BlockKind.PARAGRAPH and not piece.level
-    return piece.bold and is_apart and begins_something and is_short and not text.endswith((".", ":", ",", ";", "："))
+    is_short = len(text) <= LONGEST_BOLD_HEADING and "\n" not in text and not text.endswith((".", ":", ",", ";", "："))
+    letters = sum(map(str.isalpha, text))
+    is_worded = letters > sum(map(str.isdigit, text)) and not text.startswith("By ")
+    return piece.bold and piece.kind is BlockKind.PARAGRAPH and not piece.level and is_short and is_worded
+
+
+def _introduces(piece: Piece | None) -> bool:
+    return piece is not None and piece.kind is BlockKind.PARAGRAPH and piece.text.rstrip().endswith((":", "："))
+
+
+def _is_text(piece: Piece | None) -> bool:
+    return piece is not None and not piece.bold and piece.kind is not BlockKind.HEADING
 
 
 def line_break(line: str, following: str) -> str:

@@ -32,7 +32,7 @@ def is_info(data: bytes) -> bool:
 
 
 def is_tabbed_table(data: bytes) -> bool:
-    """Whether all lines except comments (`# ...`) have the same number of tabs, none of them at the beginning."""
+    """Whether nearly all lines except comments (`# ...`) have the same number of tabs, none of them at the beginning."""
     lines = data[:_BEGINNING].splitlines()
     if len(data) > _BEGINNING:
         lines.pop()

@@ -44,6 +44,10 @@ _STATING = re.compile(
     re.IGNORECASE,
 )
 """What precedes the date of a document in its first lines: `In force from`, `Last updated:`, `Minutes of the meeting of`."""
+_PERIOD = re.compile(
+    rf"(?:\d(?:st|nd|rd|th)?|{'|'.join((*MONTHS, *_SHORT))})\.?\s*(?:[-–/]|\b(?:and|to|until)\b)\s*\Z", re.IGNORECASE
+)
+"""The beginning of a period before its end."""
 _PLACE = re.compile(r"[^\W\d][\w .'-]{0,30},\s*(?:the )?", re.IGNORECASE)
 """What else stands in a line with the date of a letter: `Leith, 5 March 2024`."""
 
@@ -54,11 +58,14 @@ def find_date(text: str) -> str:
 
 
 def date_spans(text: str) -> list[tuple[int, int]]:
-    """The offsets of the dates in `text` with a year, none overlapping."""
+    """The offsets of the dates in `text` with a year, none overlapping, and none that only ends a period (`12-14 March 2024`)."""
     spans: list[tuple[int, int]] = []
+    last = 0
     for match, _ in _match_dates(text, _PATTERNS):
-        if not spans or match.start() >= spans[-1][1]:
-            spans.append(match.span())
+        if match.start() >= last:
+            if not _PERIOD.search(text, last, match.start()):
+                spans.append(match.span())
+            last = match.end()
     return spans
 
 

@@ -193,6 +193,28 @@ def test_the_text_under_a_heading_that_asks_the_question_answers_it() -> None:
     assert found.value.answer == "Children once fell into the basin below."
 
 
+def test_of_two_texts_that_answer_the_same_question_the_later_counts() -> None:
+    units = [
+        unit
+        for title, text in (("Rules of 3 May 2019", "The basin is deep."), ("Rules of 4 May 2024", "Mops were stolen."))
+        for unit in passages(document_of(title, [heading("Why is the pump room locked?"), paragraph(text)]))
+    ]
+    found = OfflineLanguage().perform(Read("Why is the pump room locked?", tuple(units))).value
+    assert found.answer == "Mops were stolen."
+
+
+def test_a_heading_that_only_names_the_matter_does_not_answer() -> None:
+    pieces = [
+        *(heading("Pump filter"), paragraph("The filter costs ten pounds.")),
+        paragraph("Remove the filter of the pump by turning it to the left."),
+    ]
+    found = OfflineLanguage().perform(
+        Read("How do I remove the filter of the pump?", passages(document_of("Pump", pieces)))
+    )
+    assert found.value.answer is not None
+    assert "to the left" in found.value.answer
+
+
 def test_a_question_is_no_explanation() -> None:
     contents = items("How do I start the pump in winter?", "How do I start the winch in winter?")
     assert (

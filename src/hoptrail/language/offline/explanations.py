@@ -32,6 +32,11 @@ _LEAST_SHARE, _LEAST_CLOSENESS = 0.45, 0.9
 """Least share of the question's words, and least closeness, of a statement that is an answer."""
 _SAME_QUESTION = 0.6
 """Least share of words in common for a heading to ask the question."""
+_ASKS = re.compile(
+    r"\?\s*$|^\W*(?:\d[\d.]*\W*)?(?:how|why|what|when|where|who|which|can|may|do|does|is|are|should|must)\b",
+    re.IGNORECASE,
+)
+"""A heading that is a question."""
 _LEAST_STEPS = 2
 _CLOSE = 8  # number of closest statements that are considered
 _REFERENCE = re.compile(r"\s*\W?(?:see|refer to|cf\.)\s", re.IGNORECASE)
@@ -47,27 +52,32 @@ def explain(question: str, units: Sequence[Unit], similarity: Similarity | None)
     def rank(one: Close) -> float:
         return one.closeness + (_REASON_BONUS if wants_reason and _REASON.search(_quoted_text(one.said)[0]) else 0.0)
 
-    if (answered := _under_same_question(question, close, units)) is not None:
-        return _quote(question, answered, confidence_of(1.0))
+    if same := [
+        replace(one, said=said, share=1.0) for one in close if (said := _under_same_question(question, one.said, units))
+    ]:
+        return _quote_latest(question, same)
     best = max(close, key=rank, default=None)
     if best is None or best.share < _LEAST_SHARE or best.closeness < _LEAST_CLOSENESS:
         return Reading(None, kind=AnswerKind.PASSAGE)
-    same = [best, *(one for one in close if _says_as_much(one, best))]
+    return _quote_latest(question, [best, *(one for one in close if _says_as_much(one, best))])
+
+
+def _quote_latest(question: str, same: Sequence[Close]) -> Reading:
+    """A reading that quotes the latest of statements about the same thing; the earlier ones are cited as replaced."""
     latest = max(same, key=lambda one: one.said.date)
     earlier = [one.said for one in same if one.said.date < latest.said.date]
     return _quote(question, latest.said, confidence_of(latest.share), earlier)
 
 
-def _under_same_question(question: str, close: Sequence[Close], units: Sequence[Unit]) -> UnitStatement | None:
-    """The first statement under a heading that asks the question, as in a list of frequent questions; None if there is none."""
-    asked = content_stems(question)
-
-    def asks_same(path: tuple[str, ...]) -> bool:
-        heading = content_stems(path[-1]) if path else frozenset()
-        return len(asked & heading) >= _SAME_QUESTION * len(asked | heading) > 0
-
-    path = next((one.said.path for one in close if asks_same(one.said.path)), None)
-    under = (said for unit in units for said in statements_of(unit) if path and said.path == path)
+def _under_same_question(question: str, said: UnitStatement, units: Sequence[Unit]) -> UnitStatement | None:
+    """The first statement under the heading above `said` if that asks the question, as in a list of frequent questions."""
+    if not said.path or not _ASKS.search(said.path[-1]):
+        return None
+    asked, heading = content_stems(question), content_stems(said.path[-1])
+    if not asked or len(asked & heading) < _SAME_QUESTION * len(asked | heading):
+        return None
+    same = (unit for unit in units if unit.document == said.unit.document)
+    under = [one for unit in same for one in statements_of(unit) if one.path == said.path]
     return next(filter(_is_explanation, sorted(under, key=place_of)), None)
 
 

@@ -107,7 +107,7 @@ class _OnPage:
         if alone:
             sheet, reading = alone
             margin = max((words.margin for words in reading.answers if self._is_same(words, sheet)), default=_UNSAID)
-        weight = 1.0 if self.date else _ALONE  # headings of other statements are no rivals of its own
+        weight = 1.0 if self.date else _ALONE  # by itself, a statement has its own headings only
         return replace(self.answer, odds=self.answer.odds + weight * (margin - self.words.margin))
 
     def _is_same(self, words: Words, alone: Sheet) -> bool:

@@ -27,8 +27,8 @@ _CUT = ' \t\n,;:.!?"“”'  # characters stripped from both ends of an answer
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\b(?:https?|ftp)://[^\s<>\"]*[^\s<>\".,;:!?)]")
 """An address of mail or of the web, no part of which is an answer."""
 
-_FILE_NAME = re.compile(r"[a-z0-9][\w.]*[-_.]\S*|\S+_\S+")
-"""A title such as `wget-NEWS` or `minutes_2024-03`."""
+_FILE_NAME = re.compile(r"\S+_\S+|[a-z][\w.]*-[A-Z]{3,}\S*")
+"""A title such as `minutes_2024-03` or `wget-NEWS`."""
 
 
 @dataclass(frozen=True, slots=True)

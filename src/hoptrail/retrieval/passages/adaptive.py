@@ -196,7 +196,7 @@ def logistic(score: float) -> float:
 def stored_neighbours(
     snapshot: Snapshot, structure: str, names: Sequence[str], most: int
 ) -> Mapping[str, Sequence[str]]:
-    """The `most` neighbours of each passage by the links of a structure, nearest first, equally near ones by rising id."""
+    """At most `most` neighbours of each passage by the links of a structure, nearest first, equally near ones by rising id."""
     links = [link for link in snapshot.graph.leaving(names, structure) if link.source != link.target]
     passages = snapshot.table.stored(Kind.PASSAGE, {link.target for link in links})
     neighbours: dict[str, list[str]] = {name: [] for name in names}
