@@ -85,11 +85,7 @@ class SpacyFinder:
 
 
 def check_finder(name: str) -> None:
-    """Check the form of a finder's name, without opening it.
-
-    Raises:
-        UsageError: there is no such finder.
-    """
+    """Check the form of a finder's name, without opening it. Raises: UsageError: there is no such finder."""
     kind, _, model = name.partition(":")
     if name != RULES and not (kind == _SPACY and model):
         raise UsageError(f"there is no entity finder {name!r}; available: {RULES}, {_SPACY}:MODEL")
@@ -100,9 +96,7 @@ def open_finder(name: str) -> EntityFinder:
 
     Loading a package runs its code, and a folder's configuration calls registered functions: name only pipelines you trust.
     Nothing is downloaded.
-
-    Raises:
-        UsageError: there is no such finder, or spaCy or the pipeline is missing or finds no entities.
+    Raises: UsageError: there is no such finder, or spaCy or the pipeline is missing or finds no entities.
     """
     check_finder(name)
     return RuleFinder() if name == RULES else SpacyFinder(name, _pipeline(name.partition(":")[2]))
@@ -139,9 +133,7 @@ def pipeline_with(assigned: str, model: str, lack: str, components: str) -> Lang
 @lru_cache(maxsize=4)
 def _load_pipeline(model: str) -> Language:
     """A spaCy pipeline, shared because loading takes seconds and memory. Not thread-safe.
-
-    Raises:
-        UsageError: spaCy or the pipeline is missing.
+    Raises: UsageError: spaCy or the pipeline is missing.
     """
     try:
         import spacy

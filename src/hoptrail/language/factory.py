@@ -48,9 +48,7 @@ class LanguageContext:
     @cached_property
     def paid_chat(self) -> PaidChat:
         """The chat model of the settings and of the environment, which is read here.
-
-        Raises:
-            UsageError: there is no address, no model or no folder, or a limit on money without a price.
+        Raises: UsageError: there is no address, no model or no folder, or a limit on money without a price.
         """
         from hoptrail.models.environment import find_address
 
@@ -62,9 +60,7 @@ class LanguageContext:
     @cached_property
     def rehearsed_chat(self) -> PaidChat:
         """The chat model for a rehearsal, which sends nothing; a placeholder if there is no address or model.
-
-        Raises:
-            UsageError: as for `paid_chat`, except for a missing address or model.
+        Raises: UsageError: as for `paid_chat`, except for a missing address or model.
         """
         from hoptrail.models.environment import Address, configured_base_url, configured_model
 
@@ -111,9 +107,7 @@ def open_language(name: str, context: LanguageContext | None = None) -> Language
 
 def check_language(name: str) -> None:
     """Check that a language of that name exists (perhaps only in evaluations). Whether it is usable shows when it is opened.
-
-    Raises:
-        UsageError: there is none.
+    Raises: UsageError: there is none.
     """
     kind, colon, _ = name.partition(":")
     known = kind in _LANGUAGES and bool(colon) == (kind in _WITH_ARGUMENT)

@@ -19,9 +19,7 @@ def resolve_follow_up(question: str, before: Answer | None, language: Language) 
 
     `He` and `she` refer to the answer of an earlier hop that asked who, else to the subject of the previous question. Other words
     refer to the latest name of the trail: dates, numbers and yes are never meant.
-
-    Raises:
-        TaskFailed, EndpointRefused, BudgetExhausted: the language could not complete the question.
+    Raises: TaskFailed, EndpointRefused, BudgetExhausted: the language could not complete the question.
     """
     if before is None:
         return question

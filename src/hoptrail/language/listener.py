@@ -45,11 +45,7 @@ class ObservedLanguage:
         return self.language.name
 
     def perform(self, task: Task[T]) -> Reply[T]:
-        """Perform a task with the language.
-
-        Raises:
-            Interrupted: the listener has stopped the work.
-        """
+        """Perform a task with the language. Raises: Interrupted: the listener has stopped the work."""
         if self.listener.stopped():
             raise Interrupted("stopped before the answer was found, because nobody waits for it any longer. Ask again.")
         return self.language.perform(task)

@@ -61,11 +61,7 @@ class Meter:
         return read_links(self._language, question, passages)
 
     def perform(self, task: Task[T]) -> T:
-        """Perform a task and return its output.
-
-        Raises:
-            TaskFailed: from the language.
-        """
+        """Perform a task and return its output. Raises: TaskFailed: from the language."""
         started = time.perf_counter()
         spent = Usage()
         self._tasks += 1

@@ -127,9 +127,7 @@ class ScriptedLanguage:
     @classmethod
     def from_file(cls, path: Path) -> ScriptedLanguage:
         """Replies from a JSONL file.
-
-        Raises:
-            UsageError: the file cannot be read, or a line is invalid; the message names the line.
+        Raises: UsageError: the file cannot be read, or a line is invalid; the message names the line.
         """
         try:
             lines = path.read_text(encoding="utf-8").splitlines()
@@ -144,9 +142,7 @@ class ScriptedLanguage:
 
     def perform(self, task: Task[T]) -> Reply[T]:
         """The next reply. A scripted failure is removed from the queue, a reply that does not fit the task is not.
-
-        Raises:
-            TaskFailed: the queue is empty, the next reply is for another task or says to fail, or its quote is not found.
+        Raises: TaskFailed: the queue is empty, the next reply is for another task or says to fail, or its quote is not found.
         """
         asked = TASK_NAMES.get(type(task), type(task).__name__)
         if not self._replies:
@@ -203,11 +199,7 @@ def _span(given: Quote | Span, units: Sequence[Unit]) -> Span:
 
 
 def _parse(line: str, place: str) -> ScriptedReply:
-    """Parse one line of a script.
-
-    Raises:
-        UsageError: it is invalid.
-    """
+    """Parse one line of a script. Raises: UsageError: it is invalid."""
     from pydantic import TypeAdapter, ValidationError
 
     try:

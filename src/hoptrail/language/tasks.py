@@ -258,11 +258,7 @@ class Language(Protocol):
         """Names the language in answers and in the index, where what another language made is built anew."""
 
     def perform(self, task: Task[T]) -> Reply[T]:
-        """Perform one task.
-
-        Raises:
-            TaskFailed: there is no usable reply; the message names the task and the reason.
-        """
+        """Perform one task. Raises: TaskFailed: there is no usable reply; the message names the task and the reason."""
         ...
 
 

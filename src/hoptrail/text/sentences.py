@@ -80,9 +80,7 @@ def sentence_ends(text: str, longest: int = LONGEST_SENTENCE) -> tuple[int, ...]
 
 def shortened_ends(text: str, ends: Iterable[int], longest: int = LONGEST_SENTENCE) -> tuple[int, ...]:
     """`ends` with further ends added so that no sentence is longer than `longest` characters.
-
-    Raises:
-        UsageError: `longest` is below 1.
+    Raises: UsageError: `longest` is below 1.
     """
     if longest < 1:
         raise UsageError(f"a sentence needs room for at least 1 character, not {longest}")

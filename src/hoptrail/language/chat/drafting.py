@@ -36,11 +36,7 @@ class Drafting:
         return self._prompt(prompt).phrases[name]
 
     def fixed(self, prompt: str, **values: str) -> Drafted:
-        """A draft without evidence.
-
-        Raises:
-            TaskFailed: it does not fit (when drafted).
-        """
+        """A draft without evidence. Raises: TaskFailed: it does not fit (when drafted)."""
 
         def drafted(room: Room) -> Draft:
             draft = _filled(self._prompt(prompt), values, room)
@@ -51,9 +47,7 @@ class Drafting:
 
     def with_units(self, prompt: str, slot: str, units: Sequence[Unit], **values: str) -> Drafted:
         """A draft with as many of `units` as fit, best first, in `slot`; omissions are reported.
-
-        Raises:
-            TaskFailed: there is no room for evidence (when drafted).
+        Raises: TaskFailed: there is no room for evidence (when drafted).
         """
 
         def draft(room: Room) -> Draft:
@@ -72,9 +66,7 @@ class Drafting:
 
     def with_some(self, prompt: str, slot: str, units: Sequence[Unit], **values: str) -> Drafted:
         """A draft with as many whole `units` as fit in `slot`; the caller drafts the others.
-
-        Raises:
-            TaskFailed: not even the first fits (when drafted).
+        Raises: TaskFailed: not even the first fits (when drafted).
         """
 
         def draft(room: Room) -> Draft:
@@ -88,18 +80,12 @@ class Drafting:
         return draft
 
     def tokens_for(self, prompt: str, slot: str, room: Room, **values: str) -> int:
-        """The tokens of a slot in a room.
-
-        Raises:
-            TaskFailed: there are none.
-        """
+        """The tokens of a slot in a room. Raises: TaskFailed: there are none."""
         return _evidence_tokens(prompt, room, self._prompt(prompt).fill({**values, slot: ""}, short=room.small))
 
     def with_sentences(self, prompt: str, unit: Unit, before: Unit | None = None) -> Drafted:
         """A draft with as many sentences of a unit as fit, and the end of the preceding passage.
-
-        Raises:
-            TaskFailed: there is no room for sentences (when drafted).
+        Raises: TaskFailed: there is no room for sentences (when drafted).
         """
         title = one_line(unit.title) or "(none)"
 
@@ -127,11 +113,7 @@ def _filled(prompt: Prompt, values: Mapping[str, str], room: Room, units: tuple[
 
 
 def _evidence_tokens(prompt: str, room: Room, messages: Sequence[Message]) -> int:
-    """The tokens for evidence beside a prompt without any.
-
-    Raises:
-        TaskFailed: the prompt alone is too long.
-    """
+    """The tokens for evidence beside a prompt without any. Raises: TaskFailed: the prompt alone is too long."""
     left = room.left_beside(messages)
     if left < 0:
         raise TaskFailed(f"{prompt}: the question and what was found are too long for context_window under [chat]")

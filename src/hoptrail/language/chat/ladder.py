@@ -272,9 +272,7 @@ class _Climb(Generic[R]):
 
     def _fetch_reply(self, request: ChatRequest, *, send: bool) -> ChatReply | None:
         """The reply, remembered or (with `send`) requested; None if it was not sent or the rung was refused.
-
-        Raises:
-            CallFailed: the call failed otherwise.
+        Raises: CallFailed: the call failed otherwise.
         """
         chat_reply = self._chat.remembered(request)
         if chat_reply is None:

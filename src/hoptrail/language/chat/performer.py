@@ -49,9 +49,7 @@ _log = logging.getLogger(__name__)
 
 class ChatLanguage:
     """Performs all tasks through `chat`. Thread-safe.
-
-    Raises:
-        UsageError: a file in the user's folder of prompts cannot be used.
+    Raises: UsageError: a file in the user's folder of prompts cannot be used.
     """
 
     def __init__(self, chat: Chat, settings: ChatSettings) -> None:
@@ -211,9 +209,7 @@ class _TaskRun:
     def _sample(self, task: tasks.Sample) -> Samples:
         """Answers of the successful draws in the order of their seeds: drawn in one call if the endpoint supports `n`, else in
         calls of their own, several at a time. Draws are remembered like any other reply: the seed is part of the key.
-
-        Raises:
-            TaskFailed: no draw succeeded; has the first one's reason.
+        Raises: TaskFailed: no draw succeeded; has the first one's reason.
         """
         if not task.evidence:
             return Samples((None,))
@@ -246,11 +242,7 @@ class _TaskRun:
         return self._climb_required("equate", draft, schemas.EquateReply)[0].same == "yes"
 
     def _climb_required(self, task: str, draft: Drafted, reply: type[R]) -> tuple[R, Draft]:
-        """The reply to a task without abstentions.
-
-        Raises:
-            TaskFailed: the model declined, or gave nothing usable.
-        """
+        """The reply to a task without abstentions. Raises: TaskFailed: the model declined, or gave nothing usable."""
         climbed = self._climb(task, draft, reply)
         if climbed.reply is None:
             raise TaskFailed(f"{task}: the model declined", self.usage)

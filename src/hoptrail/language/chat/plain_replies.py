@@ -42,11 +42,7 @@ _PASSAGE = re.compile(r"passage (?:no\. |number |#)?(\d{1,3})(?!\d)", re.IGNOREC
 
 
 def read_plain(said: ChatReply, reply: type[R]) -> R:
-    """The reply in a plain text.
-
-    Raises:
-        InvalidReply: a required field is missing or invalid.
-    """
+    """The reply in a plain text. Raises: InvalidReply: a required field is missing or invalid."""
     try:
         return parse_reply(said.text, reply)  # some models write JSON after all
     except InvalidReply:
@@ -89,9 +85,7 @@ def _split_at_marks(text: str, marks: list[str]) -> tuple[str, dict[str, list[st
 
 def _parse_unmarked(text: str, reply: type[BaseModel], needed: list[str]) -> tuple[str, dict[str, list[str]]]:
     """The reason, if it can be separated, and the value of the only required field, from a text without marks.
-
-    Raises:
-        InvalidReply: there are several required fields, or the text is no list or too long.
+    Raises: InvalidReply: there are several required fields, or the text is no list or too long.
     """
     if text.lstrip().startswith(("{", "[", "```", "<")):
         raise InvalidReply("it holds neither a mark nor a reply in JSON")

@@ -51,20 +51,14 @@ class Prompt:
     phrases: Mapping[str, str] = field(default_factory=dict)
 
     def fill(self, values: Mapping[str, str], *, short: bool = False) -> tuple[Message, Message]:
-        """The two messages. A `$` in `values` has no meaning.
-
-        Raises:
-            UsageError: lists all missing and surplus names.
-        """
+        """The two messages. A `$` in `values` has no meaning. Raises: UsageError: lists all missing and surplus names."""
         parts = (self.short, self.form) if short and self.short else (self.instructions, self.form, self.example)
         return Message("system", "\n\n".join(filter(None, parts))), Message("user", self._given(values))
 
     def fill_plain(self, values: Mapping[str, str], *, short: bool = False) -> tuple[Message, ...]:
         """The messages for a plain-text reply; none if the file has no section `plain`. The section comes last, where small
         models follow it best.
-
-        Raises:
-            UsageError: as for `fill`.
+        Raises: UsageError: as for `fill`.
         """
         if not self.plain:
             return ()
@@ -80,9 +74,7 @@ class Prompt:
 @cache
 def load_prompt(name: str, folder: str = "") -> Prompt:
     """The prompt of that name from `folder`, if it has one, else the shipped one. Cached.
-
-    Raises:
-        UsageError: there is none, it cannot be read, or its text does not match its declaration.
+    Raises: UsageError: there is none, it cannot be read, or its text does not match its declaration.
     """
     own = Path(folder) / f"{name}{SUFFIX}" if folder else None
     place = own if own is not None and own.is_file() else _SHIPPED / f"{name}{SUFFIX}"
@@ -101,9 +93,7 @@ def known_prompts() -> tuple[str, ...]:
 
 def check_prompts(folder: str) -> None:
     """Check that every file of the user's `folder` (may be empty) can replace the prompt of its name.
-
-    Raises:
-        UsageError: lists all faults: files with unknown names, or with different `$names`, reply or phrases.
+    Raises: UsageError: lists all faults: files with unknown names, or with different `$names`, reply or phrases.
     """
     if not folder:
         return
@@ -128,11 +118,7 @@ def check_prompts(folder: str) -> None:
 
 
 def digest_of_prompts(folder: str) -> str:
-    """Twelve hex digits over the prompts in the user's `folder`; empty without one.
-
-    Raises:
-        UsageError: as `check_prompts`.
-    """
+    """Twelve hex digits over the prompts in the user's `folder`; empty without one. Raises: UsageError: as `check_prompts`."""
     if not folder:
         return ""
     check_prompts(folder)
@@ -155,9 +141,7 @@ def _faults_against(shipped: Prompt, own: Prompt) -> list[str]:
 
 def parse_prompt(name: str, text: str) -> Prompt:
     """Parse the text of a prompt file.
-
-    Raises:
-        UsageError: a part is missing, or the names used differ from those declared; all are listed.
+    Raises: UsageError: a part is missing, or the names used differ from those declared; all are listed.
     """
     opening, *rest = _SECTION.split(text)
     sections = {title: body.strip() for title, body in zip(rest[::2], rest[1::2], strict=True)}

@@ -60,9 +60,7 @@ class RehearsalLanguage:
 
     def perform(self, task: Task[T]) -> Reply[T]:
         """Perform one task; its usage is what the model would cost.
-
-        Raises:
-            TaskFailed: the prompt does not fit the model's context.
+        Raises: TaskFailed: the prompt does not fit the model's context.
         """
         by_rules = self._rules.perform(task)
         text = _as_reply(task, by_rules.value)

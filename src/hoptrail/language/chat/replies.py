@@ -76,9 +76,7 @@ def _content(reply: ChatReply, rung: Rung, form: type[R]) -> R | None:
 def _cut_off(text: str, rung: Rung, form: type[R], fault: InvalidReply) -> R:
     """The complete part of a reply that was cut off, if that is enough. A reply cut off inside a list may say more with more
     room, one that repeats itself will not.
-
-    Raises:
-        OutOfRoom, InvalidReply: the complete part is not enough.
+    Raises: OutOfRoom, InvalidReply: the complete part is not enough.
     """
     endless = start_of_loop(text) is not None
     with suppress(InvalidReply):
@@ -93,9 +91,7 @@ def _cut_off(text: str, rung: Rung, form: type[R], fault: InvalidReply) -> R:
 
 def _without_examples(reply: R, request: ChatRequest) -> R:
     """The reply without list items that repeat the prompt's examples.
-
-    Raises:
-        Repeated: nothing else is in the required fields.
+    Raises: Repeated: nothing else is in the required fields.
     """
     names = [name for name, field in type(reply).model_fields.items() if field.is_required()]
     said = {name: getattr(reply, name) for name in names}

@@ -38,9 +38,7 @@ class InvalidReply(Exception):
 
 def parse_reply(text: str, reply: type[R]) -> R:
     """The first object in `text` that is a valid reply.
-
-    Raises:
-        InvalidReply: there is none; has the reason for the most promising object.
+    Raises: InvalidReply: there is none; has the reason for the most promising object.
     """
     own = own_channel(text)[:LONGEST]
     if (listed := _parse_bare_list(own, reply)) is not None:
@@ -64,9 +62,7 @@ def parse_cut_off(text: str, reply: type[R], *, open_lists: bool) -> R:
     """The complete part of a reply whose end is missing, without fields and items that were cut off.
 
     With `open_lists` a list that was cut off between its items counts as complete.
-
-    Raises:
-        InvalidReply: a required field is not complete.
+    Raises: InvalidReply: a required field is not complete.
     """
     own = own_channel(text)[:LONGEST]
     start = own.find("{")

@@ -21,9 +21,7 @@ Summarised = Callable[[Sequence[Unit], int], tuple[str, tuple[Unit, ...]]]
 
 def summarise_all(units: Sequence[Unit], words: int, tokens: int, summarised: Summarised) -> str:
     """A summary of all `units` in `words` words; `summarised` takes up to about `tokens` tokens at a time.
-
-    Raises:
-        TaskFailed: from `summarised`, or because summaries of parts are no shorter than the parts.
+    Raises: TaskFailed: from `summarised`, or because summaries of parts are no shorter than the parts.
     """
     pieces = [piece for unit in units for piece in in_pieces(unit, tokens)]
     while True:

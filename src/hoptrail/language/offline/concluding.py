@@ -94,11 +94,7 @@ def stored_judge() -> Judge:
 
 
 def read_judge(text: str) -> Judge:
-    """The judge written by `write_judge`.
-
-    Raises:
-        ValueError: it was fitted to other features.
-    """
+    """The judge written by `write_judge`. Raises: ValueError: it was fitted to other features."""
     stored = json.loads(text)
     if tuple(stored["names"]) != NAMES:
         raise ValueError("the judge was fitted to other values: run benchmarks/train_judge.py again")

@@ -10,11 +10,7 @@ from hoptrail.language.entity_finders import RULES, check_finder
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfflineSettings:
-    """Settings of the offline language.
-
-    Raises:
-        UsageError: there is no such entity finder, or a bound is below 1.
-    """
+    """Settings of the offline language. Raises: UsageError: there is no such entity finder, or a bound is below 1."""
 
     entities: str = RULES
     """The entity finder for extracting facts from documents: `rules`, or `spacy:MODEL` with a package or folder for `spacy.load`.

@@ -33,11 +33,7 @@ TripleFinder = Callable[[Fact, str], tuple[Triple, ...]]
 
 
 def check_triple_finder(name: str) -> None:
-    """Check the form of a finder's name, without opening it.
-
-    Raises:
-        UsageError: there is no such finder.
-    """
+    """Check the form of a finder's name, without opening it. Raises: UsageError: there is no such finder."""
     kind, _, model = name.partition(":")
     if name not in {RULES, STATED} and not (kind == _SPACY and model):
         raise UsageError(f"there is no triple extractor {name!r}; available: {RULES}, {STATED}, {_SPACY}:MODEL")
@@ -47,9 +43,7 @@ def open_triple_finder(name: str) -> TripleFinder:
     """The finder called `name`: `rules`, `stated` (only facts stated as triples) or `spacy:MODEL`.
 
     Loading a spaCy package runs its code: name only pipelines you trust. Nothing is downloaded.
-
-    Raises:
-        UsageError: there is no such finder, or spaCy or the pipeline is missing or does not parse.
+    Raises: UsageError: there is no such finder, or spaCy or the pipeline is missing or does not parse.
     """
     check_triple_finder(name)
     if name == RULES:
