@@ -40,10 +40,7 @@ def points_back(question: str, findings: Sequence[Finding]) -> bool:
 
 
 def is_left_open(completed: str) -> bool:
-    """Whether a completed sub-question still says `#1`, `this author` or `she`, so that its subject is unknown.
-
-    `it` before a clause (`is it true that`, `what is it that`) is filler. A description (`the author`) is accepted.
-    """
+    """Whether a completed sub-question still says `#1`, `this author` or `she`. `It` before a clause is filler."""
     return bool(_pointers(_FILLER.sub("so ", completed)))
 
 
@@ -59,9 +56,7 @@ def _pointers(question: str) -> list[str]:
 
 
 def word_references(question: str, earlier: Sequence[str]) -> str:
-    """The sub-question with its placeholders in words: after `Who wrote it?`, `Where was #1 born?` becomes `Where was this person
-    born?`. `earlier` are the numbered sub-questions; other numbers stay.
-    """
+    """The sub-question in words: `Where was this person born?` for `Where was #1 born?` after `Who wrote it?`."""
 
     def pointing(match: re.Match[str]) -> str:
         place = int(match.group(1)) - 1

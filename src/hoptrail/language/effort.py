@@ -14,9 +14,7 @@ class Effort:
 
     @classmethod
     def of_hops(cls, most: int, readings: int = 1) -> Effort:
-        """The effort of at most `most` sub-questions, each planned, completed (from the second on) and read up to `readings`
-        times; then one more plan that finds nothing, and a conclusion.
-        """
+        """The effort of `most` sub-questions, each read `readings` times, and of one more plan and a conclusion."""
         return cls((2, most * readings + 1), (2, 2 * most))
 
 

@@ -53,19 +53,14 @@ class RuleFinder:
 
 
 class Entity(Protocol):
-    """The used part of a spaCy entity: offsets into the text and a label."""
+    """The used part of a spaCy entity: its offsets in the text, in code points, and its type, such as `PERSON` or `DATE`."""
 
     @property
-    def start_char(self) -> int:
-        """Where it begins, in code points."""
-
+    def start_char(self) -> int: ...
     @property
-    def end_char(self) -> int:
-        """Where it ends (exclusive), in code points."""
-
+    def end_char(self) -> int: ...
     @property
-    def label_(self) -> str:
-        """Its type in the scheme of the pipeline, such as `PERSON` or `DATE`."""
+    def label_(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +99,6 @@ def open_finder(name: str) -> EntityFinder:
 
 @lru_cache(maxsize=4)
 def _pipeline(model: str) -> Callable[[str], Iterable[Entity]]:
-    """A function from a text to its entities."""
     pipeline = pipeline_with("doc.ents", model, "finds no entities", "`ner` or `entity_ruler`")
     lock = Lock()
 

@@ -64,10 +64,7 @@ class Link:
 
 
 def find_links(question: str, units: Sequence[Unit], close: Sequence[Close], most: int) -> list[Link]:
-    """The best links from the closest statements to others of the units, at most `most`, best first.
-
-    Each second statement occurs once. Names in the question are no links.
-    """
+    """The `most` best links from the closest statements, one to each other statement, by names not in the question."""
     statements = distinct_statements(units)
     names = [sorted(names_of(said)) for _, said in statements]
     wording = Wording(question, [said for _, said in statements])

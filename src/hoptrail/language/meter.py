@@ -17,36 +17,22 @@ T = TypeVar("T")
 class Meter:
     """Passes tasks on to `language` and adds up their cost; passes hops on to its listener.
 
-    `abstain` applies to the question itself; sub-questions may always abstain.
+    `abstain` applies to the question itself; sub-questions may always abstain. `usage` and `tasks` include failed tasks, which
+    `failures` counts; the seconds are measured here.
     """
 
     def __init__(self, language: Language, abstain: Abstain = Abstain.ALWAYS) -> None:
         self._language = language
         self.abstain = abstain
         self._listener = language.listener if isinstance(language, ObservedLanguage) else NOBODY
-        self._usage = Usage()
-        self._failures = 0
-        self._tasks = 0
+        self.usage = Usage()
+        self.failures = 0
+        self.tasks = 0
 
     @property
     def name(self) -> str:
         """The language's name."""
         return self._language.name
-
-    @property
-    def usage(self) -> Usage:
-        """Calls, tokens and seconds so far; the seconds are measured here and include failed tasks."""
-        return self._usage
-
-    @property
-    def failures(self) -> int:
-        """The number of failed tasks."""
-        return self._failures
-
-    @property
-    def tasks(self) -> int:
-        """The number of tasks, failed ones included."""
-        return self._tasks
 
     def asked(self, question: str, asked: str) -> None:
         """Notify the listener of a sub-question and its completed form before work on it begins."""
@@ -64,14 +50,14 @@ class Meter:
         """Perform a task and return its output. Raises: TaskFailed: from the language."""
         started = time.perf_counter()
         spent = Usage()
-        self._tasks += 1
+        self.tasks += 1
         try:
             reply = self._language.perform(task)
             spent = reply.usage
         except TaskFailed as failure:
-            self._failures += 1
+            self.failures += 1
             spent = failure.usage or spent
             raise
         finally:
-            self._usage += replace(spent, seconds=time.perf_counter() - started)
+            self.usage += replace(spent, seconds=time.perf_counter() - started)
         return reply.value

@@ -101,7 +101,6 @@ _QUOTING: dict[type, type] = {Reading: QuotedReading, Extraction: QuotedExtracti
 
 
 def _output_of(task: type[Task[Any]]) -> type:
-    """The type of a task's output."""
     (base,) = task.__orig_bases__  # type: ignore[attr-defined]
     (output,) = get_args(base)
     return cast("type", output)

@@ -52,9 +52,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """Entities (verbatim, without repeats, in order of appearance) and facts of one unit. Entities that it only refers to come
-    last, spelt as in the preceding passage.
-    """
+    """The facts of a unit, and its entities: verbatim, in order, last those of the passage before that it refers to."""
 
     entities: tuple[str, ...]
     facts: tuple[Fact, ...]
@@ -85,10 +83,7 @@ class Decomposition:
 
 @dataclass(frozen=True, slots=True)
 class Decompose(Task[Decomposition]):
-    """Split `question` into sub-questions.
-
-    With `one_at_a_time`, give only the next sub-question after `findings`, or none if they settle the question.
-    """
+    """Split `question` into sub-questions, or give only the next one after `findings` (none if they settle it)."""
 
     question: str
     findings: tuple[Finding, ...] = ()
@@ -114,10 +109,7 @@ class Clarify(Task[str]):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A sub-question answered while reading, and the supporting spans inside the evidence.
-
-    `supported` is False if the language finds that they do not support the answer.
-    """
+    """A sub-question answered while reading, its spans inside the evidence, and whether these support the answer."""
 
     question: str
     answer: str

@@ -136,9 +136,7 @@ def findings_of(hops: Sequence[CitedHop]) -> tuple[Finding, ...]:
 
 
 def _spans_to_cite(cited: CitedHop, documents: Mapping[str, Document]) -> list[Span]:
-    """All supporting spans, or if they are many the MOST_CITED sentences in them that share most words with the answer, then
-    with the sub-question.
-    """
+    """All supporting spans; if many, the MOST_CITED sentences with most words of the answer, then of the sub-question."""
     support = list(dict.fromkeys(cited.support))
     if len(support) <= MOST_CITED:
         return support

@@ -208,7 +208,6 @@ class ChainragSettings(Limited):
 
 
 def _with(settings: ChainragSettings, **search: object) -> ChainragSettings:
-    """The settings with fields of `search` replaced."""
     return replace(settings, search=replace(settings.search, **search))  # type: ignore[arg-type]
 
 
@@ -256,9 +255,7 @@ class Chainrag(Hopwise):
         return interleave(found, self.settings.k)
 
     def hops(self, question: str, meter: Meter) -> list[CitedHop]:
-        """One hop for each sub-question; it also reads a summary of the hop before if that found no answer. If decomposing
-        fails, there is one failed hop.
-        """
+        """One hop for each sub-question; a summary stands in for a missing answer. One failed hop if decomposing fails."""
         try:
             sub_questions = self._sub_questions(question, meter)
         except TaskFailed:

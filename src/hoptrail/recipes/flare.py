@@ -81,7 +81,6 @@ class Flare(Hopwise):
 
 
 def _draft_from_memory(question: str, asked: str, found: Ranking, meter: Meter) -> tuple[Reading, CitedHop]:
-    """A draft from memory."""
     del found
     try:
         reading = meter.perform(Recall(asked))

@@ -93,7 +93,6 @@ class HiragSettings(Limited):
 
 
 def _with(settings: HiragSettings, **rethink: object) -> HiragSettings:
-    """The settings with fields of `rethink` replaced."""
     return replace(settings, rethink=replace(settings.rethink, **rethink))  # type: ignore[arg-type]
 
 
@@ -236,9 +235,7 @@ def _question_words(question: str) -> set[str]:
 
 
 def _named_is_agent(question: str) -> bool:
-    """Whether the named one acts and the other end is asked for: `Who was helped by Ann?`, `Who did Ann help?`, `Who is Ann the
-    mother of?`.
-    """
+    """Whether the named one acts: `Who was helped by Ann?`, `Who did Ann help?`, `Who is Ann the mother of?`."""
     said = [word.lower for word in words(question)]
     by = any(one == "by" and other not in QUESTION_WORDS for one, other in pairwise(said))
     return by or not _DOES.isdisjoint(said) or said[-1:] == ["of"]

@@ -118,10 +118,7 @@ def reading_for(
     meter: Meter,
     abstain: Abstain = Abstain.ALWAYS,
 ) -> tuple[Reading, CitedHop]:
-    """The reading and the hop of a sub-question answered from `units`, made from the hits `read`, a part of `found`.
-
-    The reading is an abstention if there is no evidence or the task failed.
-    """
+    """The reading and the hop of a sub-question answered from `units`, which come from the hits `read`, a part of `found`."""
     try:
         reading = meter.perform(Read(asked, tuple(units), abstain)) if units else Reading(None)
         support = tuple(span for step in reading.steps for span in step.support)
@@ -177,9 +174,7 @@ def integrate(task: Integrate, hops: Sequence[CitedHop], read: Ranking, meter: M
 
 
 def conclude_packed(question: str, hops: Sequence[CitedHop], found: Ranking, tokens: int, meter: Meter) -> Concluded:
-    """Conclude from the findings and the part of `found` that fits `tokens`. If no hop has an answer, abstain where that is
-    allowed.
-    """
+    """Conclude from the findings and the part of `found` that fits `tokens`; abstain if allowed and no hop has an answer."""
     if meter.abstain is not Abstain.NEVER and all(cited.hop.answer is None for cited in hops):
         return None, []
     return integrate_packed(question, hops, found, tokens, meter)

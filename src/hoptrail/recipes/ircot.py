@@ -63,9 +63,7 @@ class Ircot(Hopwise):
         return hops[-1].hop.hits if hops else ()
 
     def hops(self, question: str, meter: Meter) -> list[CitedHop]:
-        """One hop for each step, read from all passages collected so far. Ends when no step is left, an answered one repeats,
-        or there was no answer and a wider search finds nothing new.
-        """
+        """One hop for each step, read from all passages so far, until no step is left or nothing new is found."""
         collected = self._search_more((), question)
         hops: list[CitedHop] = []
         while len(hops) < self.settings.steps:

@@ -15,33 +15,26 @@ from hoptrail.types import Answer, Kind, Ranking
 
 
 class OneRecipeSettings(Protocol):
-    """The settings of one recipe, a frozen dataclass. A preset is an instance."""
+    """The settings of one recipe, a frozen dataclass. A preset is an instance.
+
+    `k` units are retrieved from the `pool`, and at most `evidence_tokens` are read at a time. `structures` must have been built
+    (their own inputs are implied). `effort`: how many language tasks a question takes.
+    """
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
-    def k(self) -> int:
-        """How many units are retrieved."""
-
+    def k(self) -> int: ...
     @property
-    def evidence_tokens(self) -> int:
-        """How many tokens of evidence are read at a time."""
-
+    def evidence_tokens(self) -> int: ...
     @property
-    def abstain(self) -> Abstain:
-        """When the language may abstain."""
-
+    def abstain(self) -> Abstain: ...
     @property
-    def effort(self) -> Effort:
-        """How many language tasks a question takes."""
-
+    def effort(self) -> Effort: ...
     @property
-    def structures(self) -> tuple[str, ...]:
-        """The structures that must have been built (their own inputs are implied)."""
-
+    def structures(self) -> tuple[str, ...]: ...
     @property
-    def pool(self) -> Pool:
-        """The units that are searched."""
+    def pool(self) -> Pool: ...
 
 
 class Recipe(Protocol):

@@ -148,10 +148,7 @@ class _Progress:
     rejected: list[_Rejected] = field(default_factory=list)
 
     def best(self, least: float) -> _Rejected | None:
-        """The rejected answer with the most support, in its best reading, if that support is at least `least`.
-
-        Support is summed over the attempts that gave the answer.
-        """
+        """The best reading of the rejected answer with most support, summed over attempts, if that is at least `least`."""
 
         def support(one: _Rejected) -> float:
             return math.fsum(other.supported for other in self.rejected if same_words(one.answer, other.answer))
@@ -227,9 +224,7 @@ class Rethinking:
         return Attempt(units, tuple(hit for unit, hit in parts if unit in units))
 
     def _enriched_attempt(self, progress: _Progress, name: str, engine: Engine) -> Attempt:
-        """Search for the sub-question, reworded with the last finding whose answer has the name, else with the whole question
-        (equation 4).
-        """
+        """Search for the sub-question, reworded by the last finding with the name, else by the whole question (equation 4)."""
         sub_question, folded_name = progress.sub_question, name.casefold()
         answered = (finding for finding in reversed(sub_question.findings) if finding.answer)
         finding = next((one for one in answered if folded_name in (one.answer or "").casefold()), None)
@@ -288,18 +283,13 @@ class Rethinking:
         return CitedHop(Hop(question, asked, hits, reading.answer, verdict_of(reading)), tuple(support))
 
     def _recall(self, question: str, meter: Meter) -> Reading | None:
-        """The model's answer from memory, if it is sure enough.
-
-        Its own confidence decides: verifying would ask evidence that has just failed.
-        """
+        """The model's answer from memory, if it is sure of it: the evidence has just failed, so it cannot verify."""
         reading = meter.perform(Recall(question))
         sure = reading.answer is not None and reading.confidence >= self.settings.acceptance
         return reading if sure else None
 
     def _hits(self, settling: Sequence[Hit], progress: _Progress) -> Ranking:
-        """All settling hits (they are cited), then those of failed attempts, then the unread ones; at most `k` unless citing
-        needs more.
-        """
+        """The settling hits (all, as they are cited), those of failed attempts and the unread ones, up to `k`."""
         tried = [hit for attempt in progress.tried for hit in attempt.hits]
         limit = max(self.k, len(settling))
         return interleave([(*settling, *tried, *self._unread_hits(progress.pages))], limit)
@@ -334,10 +324,7 @@ class Rethinking:
 
 
 def memory_draws(question: str, settings: RethinkSettings) -> Iterator[bool]:
-    """Whether to ask memory after the t-th failed attempt: True with probability (t / m)^2 (equation 7).
-
-    Deterministic for a question and a seed.
-    """
+    """Whether to ask memory after failed attempt t: True with probability (t / m)^2, drawn from seed and question."""
     chance = random.Random(f"{settings.seed}\x1f{question}")  # noqa: S311 - a draw, no secret
     for failures in range(1, settings.attempts + 1):
         yield settings.memory and chance.random() < (failures / settings.memory_rounds) ** 2

@@ -37,6 +37,13 @@ from hoptrail.types import Kind, Ranking, Unit
 
 Reader = Literal["direct", "self-ask", "closed-book"]
 
+_TREES = {
+    structure_names.SIMILARITY_TREE,
+    structure_names.RELATEDNESS_TREE,
+    structure_names.ENTITY_TREE,
+    structure_names.JOINT_TREE,
+}
+
 
 @dataclass(frozen=True, slots=True)
 class PooledSettings(PassageSettings):
@@ -144,15 +151,9 @@ class SireragSettings(PooledSettings):
     def pool(self) -> Pool:
         """Passages and the nodes that are switched on; beside the entity tree, the similarity tree has its lowest level only."""
         kinds = {Kind.AGGREGATE: self.aggregates, Kind.FACT: self.facts}
-        trees = {
-            structure_names.SIMILARITY_TREE: self.similarity_summaries,
-            structure_names.RELATEDNESS_TREE: self.relatedness_summaries,
-            structure_names.ENTITY_TREE: self.entity_clusters,
-            structure_names.JOINT_TREE: self.joint_summaries,
-        }
         return Pool(
             (Kind.PASSAGE, *(kind for kind, used in kinds.items() if used)),
-            tuple(tree for tree, used in trees.items() if used),
+            tuple(name for name in self.structures if name in _TREES),
             (structure_names.SIMILARITY_TREE,) if self.entity_clusters else (),
         )
 

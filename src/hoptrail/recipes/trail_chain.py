@@ -60,10 +60,7 @@ def combined_confidence(opinion: Opinion, opinions: Sequence[Opinion]) -> float:
 
 
 def best_opinion(opinions: Sequence[Opinion]) -> tuple[Opinion, float]:
-    """The opinion (there must be one) with the highest combined confidence, and that confidence.
-
-    Ties go to the higher confidence of its own, then to more answered hops.
-    """
+    """The opinion with the highest combined confidence (then its own, then answered hops), and that confidence."""
 
     def rank(opinion: Opinion) -> tuple[float, float, int]:
         answered = sum(cited.hop.answer is not None for cited in opinion.hops)
@@ -74,10 +71,7 @@ def best_opinion(opinions: Sequence[Opinion]) -> tuple[Opinion, float]:
 
 
 def confirmed(belief: float, opinion: Opinion, read_links: Callable[[], Reading | None]) -> float:
-    """The confidence in a short answer after reading two statements together (None: there is no need to).
-
-    The same answer raises it, another one or none lowers it. Nothing is read for other kinds of answers.
-    """
+    """The confidence in a short answer, raised or lowered by reading two statements together (None: not needed)."""
     if opinion.answer is None or opinion.kind is not AnswerKind.SHORT or not 0 < belief < 1:
         return belief
     linked = read_links()

@@ -32,10 +32,7 @@ class Cell:
 
 
 def cells_of(units: Sequence[Unit], *, dated: bool = False) -> Iterator[Cell]:
-    """Yield the cells of table rows and `key: value` lines in passages and sentences.
-
-    `dated` adds the dates of a row, in ISO 8601, to the stems of its cells.
-    """
+    """Yield the cells of table rows and `key: value` lines; `dated` adds the dates of a row to their stems."""
     for unit in units:
         if unit.kind not in {Kind.PASSAGE, Kind.SENTENCE}:
             continue

@@ -94,10 +94,7 @@ def adjacent(tokens: Sequence[Token], at: int) -> bool:
 
 
 def group_start(tokens: Sequence[Token], head: int) -> int | None:
-    """The first token of the noun group that ends with token `head`, its article included; None without an article.
-
-    A noun for a person after an auxiliary or a preposition needs no article (`did person who ...`).
-    """
+    """Where the noun group that ends at token `head` begins; None without an article, which only a bare `person` can lack."""
     if head < 1 or tokens[head].name or not tokens[head].content or tokens[head].lower.endswith("ed"):
         return None
     at = head

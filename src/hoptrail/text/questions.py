@@ -149,10 +149,7 @@ def _type_by_question_word(free: list[Word], position: int) -> tuple[Wanted, str
 
 
 def _class_noun(free: list[Word], start: int, *, described: bool = False) -> tuple[Wanted, str, frozenset[int]]:
-    """The last noun of the group that starts at `start` and ends before a function word, a verb form or a gap.
-
-    In `what is the N of X` (`described`) the noun also names the relation, so it stays among the relations.
-    """
+    """The last noun of the group from `start` on. In `what is the N of X` (`described`) it stays among the relations."""
     at = start
     while at < len(free) and free[at].lower in {"the", "a", "an"}:
         at += 1

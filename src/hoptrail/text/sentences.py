@@ -207,10 +207,7 @@ def _abbreviation_ends(token: str, word: str) -> bool:
 
 
 def sentence_spans(text: str, limit: int) -> Iterator[tuple[int, int]]:
-    """Start and end of the first `limit` sentences of a text outside any document, such as a new summary.
-
-    White space around sentences is left out, and so are sentences of white space alone.
-    """
+    """Start and end of the first `limit` sentences of a text outside any document, without the white space around them."""
     return islice(_stripped(text, 0, sentence_ends(text)), limit)
 
 

@@ -69,9 +69,7 @@ def read_number(text: str) -> float | None:
 
 
 def _number_in_words(text: str) -> float | None:
-    """The first number in words. A multiplier applies to the smaller part before it: in `two million three
-    hundred and five thousand`, `thousand` multiplies 305.
-    """
+    """The first number in words; in `two million three hundred and five thousand`, `thousand` multiplies 305."""
     number: int | None = None
     for word in (part for whole in words(text) for part in whole.lower.split("-")):
         if word in NUMBER_WORDS:

@@ -38,10 +38,7 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 def reading_from(question: str, reply: ReadingReply, units: Sequence[Unit]) -> Reading:
-    """The reading in a reply. Each step gets spans from `units` (in the order of their numbers) and is checked against them.
-
-    Steps are kept even without an answer to the question: later hops may use them.
-    """
+    """The reading in a reply. Its steps are checked, and kept even without an answer: later hops may use them."""
     answer = parse_answer(reply.answer, units)
     steps = [
         _step(one_line(step.question) or question, found, support_of_step(step, found, units), units)
@@ -62,9 +59,7 @@ def _step(question: str, answer: str, support: tuple[Span, ...], units: Sequence
 
 
 def parse_answer(answer: str | None, units: Sequence[Unit] = ()) -> str | None:
-    """An answer on one line, or None if its words say that there is none. Titles like "Unknown" or "Sorry, Wrong Number" are
-    answers if the evidence has them.
-    """
+    """An answer on one line; None if it says that there is none, unless the evidence has its words as a name (`Unknown`)."""
     words = one_line(answer or "")
     bare = words.strip(" .!?\"'“”()[]<>*_")
     if says_unknown(bare):

@@ -38,9 +38,7 @@ _OUR_TAG = re.compile(r"<(?=\s*/?\s*(?:passage|title|before|s)\b)", re.IGNORECAS
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The room of a draft: `tokens` for prompt and reply together, `output` of them for the reply, and at most `evidence` for the
-    evidence.
-    """
+    """The tokens of a draft with its reply, those of the reply alone (`output`), and the most for evidence."""
 
     tokens: int
     output: int

@@ -63,9 +63,7 @@ class Estimate:
 
 
 def estimate_asking(questions: int, settings: ChatSettings, *, evidence_tokens: int, effort: Effort) -> Estimate:
-    """The cost of `questions` questions that take `effort` each and read up to `evidence_tokens` at a time (the budget, or the
-    size of a smaller corpus).
-    """
+    """The cost of `questions` questions of some `effort` that read up to `evidence_tokens` at a time."""
     reads, others = _typical(*effort.readings), _typical(*effort.others)
     evidence = min(evidence_tokens, settings.context_window * MARGIN)
     calls = Interval(questions * (reads.low + others.low), questions * (reads.high + others.high) * REPAIRED + 3)

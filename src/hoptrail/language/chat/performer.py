@@ -196,7 +196,6 @@ class _TaskRun:
         return replace(told, steps=(Step(task.question, told.answer, ()),)) if told.answer is not None else told
 
     def _reading(self, task: str, draft: Drafted, question: str) -> Reading:
-        """The reading of the evidence in a draft."""
         climbed = self._climb(task, draft, schemas.ReadingReply)
         return reading_from(question, climbed.reply, climbed.draft.units) if climbed.reply else Reading(None)
 

@@ -110,9 +110,7 @@ def _parse_unmarked(text: str, reply: type[BaseModel], needed: list[str]) -> tup
 
 
 def _split_at_answer(text: str) -> tuple[str, str]:
-    """The text before and after "the answer is"; without these words, empty and the whole text. Some models repeat the words
-    before the answer, or give none.
-    """
+    """The text before and after "the answer is", which some models repeat; without these words, empty and the whole text."""
     first, *others = _ANSWER_IS.split(text)
     if not others:
         return "", text

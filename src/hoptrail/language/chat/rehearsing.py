@@ -23,9 +23,7 @@ T = TypeVar("T")
 
 
 class RehearsedChat(WrappedChat):
-    """`chat` with a prepared reply in place of each one that would cost money. Prompts are drafted for its working rung, and its
-    remembered replies are free.
-    """
+    """`chat` with a prepared reply in place of each that would cost money, for the prompts of its working rung."""
 
     def __init__(self, chat: Chat) -> None:
         super().__init__(chat)

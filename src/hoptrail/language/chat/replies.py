@@ -129,10 +129,7 @@ def scales_of(reply: type[BaseModel]) -> dict[str, Scale]:
 
 
 def apply_logprobs(reply: R, tokens: Sequence[Token]) -> R:
-    """`reply` with the mean of each scale's numbers, weighted by the probabilities of its words in `tokens`, if there are any.
-
-    So a "yes" that was nearly a "no" differs from a certain one (yes 60 %, no 40 %: .6). Other tokens do not count.
-    """
+    """`reply` with the mean of each scale, weighted by the probabilities of its words in `tokens`: yes 60 %, no 40 % is .6."""
     numbers = {
         name: number
         for name, scale in scales_of(type(reply)).items()

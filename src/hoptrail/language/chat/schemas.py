@@ -69,9 +69,7 @@ def _numbers(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Scale:
-    """Words that a model uses for probabilities, with their numbers. Small models repeat whatever number they are shown, so they
-    get words.
-    """
+    """Words for probabilities, with their numbers: small models repeat whatever number they are shown."""
 
     words: Mapping[str, float]
 
@@ -235,9 +233,7 @@ class EquateReply(BaseModel):
 
 
 def schema_of(reply: type[BaseModel]) -> str:
-    """The JSON schema of a reply as text: fields in the declared order, every object closed and every field required, as strict
-    endpoints demand.
-    """
+    """The JSON schema as text: fields in order, objects closed and fields required, as strict endpoints demand."""
     return json.dumps(_strict(reply.model_json_schema()))
 
 

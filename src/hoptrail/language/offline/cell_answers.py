@@ -130,9 +130,7 @@ def _is_wanted(wanted: Wanted, value: str) -> bool:
 
 
 def _shorten(question: Question, asked: frozenset[str], value: str) -> str:
-    """Shorten a value. Of persons, the first name: `Priya Raman (firmware), overall lead Tomasz Wilk`. Of several parts, the only
-    one with a word of the question: `two years on the pump, one year on the rest`.
-    """
+    """Shorten a value to the first of several persons, or to the only part with a word of the question."""
     if question.wanted is Wanted.PERSON:
         return _AFTER_NAME.split(value)[0] or value
     matching = [part for part in re.split(r"[,;]\s+", value) if asked & content_stems(part)]

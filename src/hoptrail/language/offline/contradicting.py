@@ -41,10 +41,7 @@ def replaced(support: Sequence[Span]) -> tuple[Span, ...]:
 
 
 def settle(asserted: Sequence[Assertion], least: float = ALIKE) -> Settled:
-    """The first assertion, or the latest of those that contradict it; the first is contested if dates do not decide.
-
-    `asserted` must not be empty.
-    """
+    """The first assertion, or the latest of those against it; contested if dates do not decide. There must be one."""
     against = [one for one in asserted if one.contradicts(asserted[0], least)]
     if not against:
         return Settled(0)

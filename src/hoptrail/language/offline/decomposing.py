@@ -160,9 +160,7 @@ def _of_before(tokens: Sequence[Token], at: int) -> int | None:
 
 
 def _nouns_behind(question: str, tokens: Sequence[Token], first: int, start: int, *, compound: bool) -> int:
-    """The place of the last of up to three nouns from token `first` on, which begins at `start`; `first` - 1 without nouns. After
-    the first noun, and in a `compound` with the preceding name, words that can be verbs do not count.
-    """
+    """The place of the last of up to three nouns from token `first` on (at `start` in the text); `first` - 1 if none."""
     last = first - 1
     for token in tokens[first : first + 3]:
         going = token.lower.endswith("ing") and token.lower not in _EVENTS

@@ -43,9 +43,7 @@ _LEAST, _LEAD = 0.7, 0.1
 
 
 def define(question: str, units: Sequence[Unit]) -> Reading:
-    """The first sentence of the entry of the thing that the question asks about, citing all of it; an abstention without such
-    an entry.
-    """
+    """The first sentence of the entry of the thing asked about, citing all of it; an abstention without an entry."""
     match = _DEFINED.fullmatch(" ".join(question.split()))
     thing = next(filter(None, match.groups()), "") if match else ""
     for unit in units if thing else ():

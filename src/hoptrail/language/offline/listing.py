@@ -52,10 +52,7 @@ def listing(question: str, units: Sequence[Unit], similarity: Similarity | None)
 
 
 def list_by_reading(question: str, units: Sequence[Unit], quoted: Reading, reading: Reading) -> Reading:
-    """The surer of `quoted`, the list that has the most words of the question, and the enumeration with the reader's answer.
-
-    A list that has this answer is as sure as the answer.
-    """
+    """The surer of `quoted`, which may confirm the reader's answer, and the enumeration that has this answer."""
     given = content_stems(reading.answer or "")
     if not given or reading.confidence <= quoted.confidence:
         return replace(quoted, leads=reading.leads)

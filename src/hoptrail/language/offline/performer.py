@@ -219,10 +219,7 @@ def _without_evidence(task: object) -> Output:
 
 
 def _sample(task: tasks.Sample, model: TextReader, settings: OfflineSettings) -> tasks.Samples:
-    """The reader's best answer from each of the first pieces of evidence alone; None where it is less likely than none.
-
-    They show how far the evidence disagrees, not how unsure a model is.
-    """
+    """The reader's best answer from each piece of evidence alone, if likely: they show how far the evidence disagrees."""
     answers = []
     for unit in task.evidence[: task.samples]:
         best = next(iter(Reader(open_evidence((unit,), settings), model, settings).ranked(task.question)), None)

@@ -69,29 +69,23 @@ def _finder_by_parse(model: str) -> TripleFinder:
 
 
 class Parsed(Protocol):
-    """The used part of a parsed token."""
+    """The used part of a parsed token: its place `i`, its part of speech (`VERB`), and its dependency (`nsubj`) on its head.
+
+    A root is its own head. The children depend on the token directly, in the order of the text.
+    """
 
     @property
-    def i(self) -> int:
-        """Its place among the tokens of the text, from 0."""
-
+    def i(self) -> int: ...
     @property
     def text(self) -> str: ...
     @property
-    def dep_(self) -> str:
-        """The label of its dependency on `head`, such as `nsubj`."""
-
+    def dep_(self) -> str: ...
     @property
-    def pos_(self) -> str:
-        """Its part of speech in the universal scheme, such as `VERB`."""
-
+    def pos_(self) -> str: ...
     @property
-    def head(self) -> Parsed:
-        """The token it depends on; a root is its own head."""
-
+    def head(self) -> Parsed: ...
     @property
-    def children(self) -> Iterable[Parsed]:
-        """The tokens that depend on it directly, in the order of the text."""
+    def children(self) -> Iterable[Parsed]: ...
 
 
 def triples_in_parse(tokens: Iterable[Parsed], about: str) -> tuple[Triple, ...]:

@@ -40,9 +40,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class QuestionTriples:
-    """The patterns of a question: `whole` ones (a name and a relation), `partial` ones (a name or noun phrase alone), and all its
-    relations, including those between unnamed things.
-    """
+    """Patterns of a name and a relation (`whole`), of a name or noun phrase (`partial`), and all relations."""
 
     whole: tuple[Pattern, ...]
     partial: tuple[Pattern, ...]
@@ -54,10 +52,7 @@ class QuestionTriples:
 
 
 def question_triples(question: str, *, noun_phrases: bool = False) -> QuestionTriples:
-    """The patterns of a question, without repeats, in the order of its words.
-
-    With `noun_phrases`, phrases of at least two words that are not names are partial patterns too.
-    """
+    """The distinct patterns of a question in order; with `noun_phrases`, phrases of two words or more are partial patterns."""
     tokens = tokens_of(question)
     names = [place for place, token in enumerate(tokens) if token.name and token.text.lower() not in DEMONYMS]
     whole: dict[Pattern, None] = {}
