@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hoptrail.models.encoder import Encoder
@@ -92,13 +92,23 @@ class Wording:
         self._statements = statements  # keeps them alive: their identities are keys
         asked = asked_words(question)
         self._said = {id(said): _stems_said(said, asked) for said in statements}
-        self._weights = _weights(asked, list(self._said.values()))
+        said_by = Counter(stem for _, seen in self._said.values() for stem in asked & seen)
+        among = len(self._said) + 1
+        self._weights = {stem: math.log(1 + among / (1 + said_by[stem])) for stem in sorted(asked)}
 
     def share(self, *together: UnitStatement) -> float:
         """The share of the words that these statements say together, between 0 and 1; words only in headings count less."""
         own = frozenset[str]().union(*(self._said[id(said)][0] for said in together))
         seen = frozenset[str]().union(*(self._said[id(said)][1] for said in together))
-        return _share(self._weights, own, seen)
+        reached = 0.0
+        for stem, weight in self._weights.items():
+            if stem in own:
+                reached += weight
+            elif stem in seen:
+                reached += _ABOVE * weight
+            elif RELATED.get(stem, frozenset()) & own:
+                reached += 0.7 * weight
+        return reached / (sum(self._weights.values()) or 1.0)
 
 
 def asked_words(question: str) -> frozenset[str]:
@@ -128,25 +138,6 @@ def _stems_said(said: UnitStatement, asked: frozenset[str]) -> tuple[frozenset[s
         own |= dates_said(said.said)
         seen |= own | dates_said(" ".join((said.unit.title, *said.path, said.block.date if said.block else "")))
     return own, seen
-
-
-def _weights(asked: frozenset[str], stems_said: Sequence[tuple[frozenset[str], frozenset[str]]]) -> dict[str, float]:
-    """The weight of each asked word: the fewer statements say it, the higher."""
-    count = Counter(stem for _, seen in stems_said for stem in asked & seen)
-    return {stem: math.log(1 + (len(stems_said) + 1) / (1 + count[stem])) for stem in sorted(asked)}
-
-
-def _share(weights: Mapping[str, float], own: frozenset[str], seen: frozenset[str]) -> float:
-    total = sum(weights.values()) or 1.0
-    reached = 0.0
-    for stem, weight in weights.items():
-        if stem in own:
-            reached += weight
-        elif stem in seen:
-            reached += _ABOVE * weight
-        elif RELATED.get(stem, frozenset()) & own:
-            reached += 0.7 * weight
-    return reached / total
 
 
 def _cosines(question: str, statements: Sequence[UnitStatement], similarity: Similarity | None) -> Sequence[float]:

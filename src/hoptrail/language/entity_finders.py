@@ -111,9 +111,8 @@ def _pipeline(model: str) -> Callable[[str], Iterable[Entity]]:
 
 def pipeline_with(assigned: str, model: str, lack: str, components: str) -> Language:
     """A shared spaCy pipeline that must have a component assigning `assigned`.
-
-    Raises:
-        UsageError: it has none (the message has `lack` and the `components` that would do), or spaCy or the pipeline is missing.
+    Raises: UsageError: it has none (the message has `lack` and the `components` that would do), or spaCy or the pipeline is
+    missing.
     """
     pipeline = _load_pipeline(model)
     if not any(assigned in pipeline.get_pipe_meta(part).assigns for part in pipeline.pipe_names):
@@ -126,9 +125,7 @@ def pipeline_with(assigned: str, model: str, lack: str, components: str) -> Lang
 
 @lru_cache(maxsize=4)
 def _load_pipeline(model: str) -> Language:
-    """A spaCy pipeline, shared because loading takes seconds and memory. Not thread-safe.
-    Raises: UsageError: spaCy or the pipeline is missing.
-    """
+    """A spaCy pipeline, shared because loading takes seconds and memory. Not thread-safe."""
     try:
         import spacy
     except ImportError as error:

@@ -26,10 +26,8 @@ EVALUATED_ONLY = "oracle"
 
 @dataclass(frozen=True)
 class LanguageContext:
-    """What a language may need: an encoder, the folder for paid replies, the chat settings.
-
-    Reuse the context: all languages opened from it share one reader, one endpoint, one limiter and one ledger. With
-    `fully_priced`, usage also includes the original cost of remembered replies.
+    """What a language may need: an encoder, the folder for paid replies, the settings. All languages from one context share a
+    reader, an endpoint, a limiter and a ledger. If `fully_priced`, usage includes the original cost of remembered replies.
     """
 
     encoder: Encoder | None = None
@@ -59,9 +57,7 @@ class LanguageContext:
 
     @cached_property
     def rehearsed_chat(self) -> PaidChat:
-        """The chat model for a rehearsal, which sends nothing; a placeholder if there is no address or model.
-        Raises: UsageError: as for `paid_chat`, except for a missing address or model.
-        """
+        """The chat model for a rehearsal, which sends nothing: without an address or a model, a placeholder."""
         from hoptrail.models.environment import Address, configured_base_url, configured_model
 
         model = configured_model(self.chat.model)
@@ -90,10 +86,7 @@ def open_language(name: str, context: LanguageContext | None = None) -> Language
         scripted:FILE    replies from a JSONL file
         chat             the chat model of the settings and the environment
         replay:FILE      the replies of a recorded run (`hoptrail replies`), without a network
-
-    Raises:
-        UsageError: no such language, or its file or its endpoint cannot be used.
-        RecordingError: the recording was altered.
+    Raises: UsageError: no such language, or its file or its endpoint cannot be used. RecordingError: the recording was altered.
     """
     if name == EVALUATED_ONLY:
         raise UsageError(
@@ -106,9 +99,7 @@ def open_language(name: str, context: LanguageContext | None = None) -> Language
 
 
 def check_language(name: str) -> None:
-    """Check that a language of that name exists (perhaps only in evaluations). Whether it is usable shows when it is opened.
-    Raises: UsageError: there is none.
-    """
+    """Check that such a language exists, perhaps only in evaluations and not usable here. Raises: UsageError: there is none."""
     kind, colon, _ = name.partition(":")
     known = kind in _LANGUAGES and bool(colon) == (kind in _WITH_ARGUMENT)
     if not known and name != EVALUATED_ONLY:
@@ -116,18 +107,10 @@ def check_language(name: str) -> None:
         raise UsageError(f"there is no language {name!r}; available: {available}")
 
 
-def _offline(_argument: str, context: LanguageContext) -> Language:
-    return context.offline_language
-
-
 def _scripted(argument: str, _context: LanguageContext) -> Language:
     from hoptrail.language.scripted import ScriptedLanguage
 
     return ScriptedLanguage.from_file(Path(argument))
-
-
-def _chat(_argument: str, context: LanguageContext) -> Language:
-    return _by_chat(context.paid_chat, context)
 
 
 def _replay(argument: str, context: LanguageContext) -> Language:
@@ -145,9 +128,9 @@ def _by_chat(chat: Chat, context: LanguageContext) -> Language:
 
 
 _LANGUAGES: dict[str, Callable[[str, LanguageContext], Language]] = {
-    OFFLINE: _offline,
+    OFFLINE: lambda _, context: context.offline_language,
     "scripted": _scripted,
-    CHAT: _chat,
+    CHAT: lambda _, context: _by_chat(context.paid_chat, context),
     "replay": _replay,
 }
 _WITH_ARGUMENT = frozenset({"scripted", "replay"})

@@ -35,9 +35,7 @@ def _findings(before: Answer) -> list[Finding]:
     """The names of the previous answer, the latest last: the last name of its question, the answers of its hops, the answer."""
     names = [(f"What is {mention.text}?", mention.text) for mention in find_names(before.question)[-1:]]
     hops = [(hop.asked, hop.answer) for hop in before.trail] + [(before.question, before.text)]
-    names += ((asked, answer) for asked, answer in hops if answer and _is_name(answer))
+    for asked, answer in hops:
+        if answer and any(mention.shape in _NAMES for mention in find_mentions(answer)):
+            names.append((asked, answer))
     return [Finding(asked, asked, answer) for asked, answer in names]
-
-
-def _is_name(answer: str) -> bool:
-    return any(mention.shape in _NAMES for mention in find_mentions(answer))

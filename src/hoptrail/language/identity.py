@@ -21,9 +21,7 @@ from hoptrail.models.reader import reader_version
 
 
 def language_identity(name: str, chat: ChatSettings, offline: OfflineSettings) -> str:
-    """The identity of the language `name`, which is as for `open_language`.
-    Raises: UsageError: its file cannot be read, or its endpoint is not set.
-    """
+    """The identity of a language by its name. Raises: UsageError: its file cannot be read, or its endpoint is not set."""
     kind, _, argument = name.partition(":")
     if kind == "offline":
         return f"{name} {fingerprint(offline)} {reader_version() if offline.reader else ''}".strip()

@@ -49,10 +49,8 @@ _LONGEST = 1_200  # characters of a statement with its title and headings
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Two statements, and the name or code that both have.
-
-    `share` is the share of the question's words that they say together, `gain` how much more this is than either says alone.
-    `score` ranks the links of one question.
+    """Two statements and the name or code that both have. They say a `share` of the question's words together, `gain` more than
+    either alone; `score` ranks the links of one question.
     """
 
     first: UnitStatement
@@ -125,11 +123,8 @@ def read_links(question: str, passages: Sequence[Unit], reader: TextReader) -> t
         return tasks.Reading(None)
     likeliest, best = max(judged)
     second = links[best].second
-    return tasks.Reading(_answer(after[best], second), leads=second.support[:1] if likeliest >= _LEAST else ())
-
-
-def _answer(reading: Reading, second: UnitStatement) -> str | None:
-    return _text(second)[reading.answers[0].start : reading.answers[0].end] if reading.answers else None
+    answer = next((_text(second)[words.start : words.end] for words in after[best].answers[:1]), None)
+    return tasks.Reading(answer, leads=second.support[:1] if likeliest >= _LEAST else ())
 
 
 def _margin(reading: Reading) -> float:

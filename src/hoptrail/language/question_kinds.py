@@ -58,7 +58,8 @@ def kind_asked(question: str) -> AnswerKind:
     if first == "how":
         return _how(tokens)
     if first in OPENERS:
-        return AnswerKind.SHORT if _offers(tokens) else AnswerKind.YES_NO
+        offers = any(token.lower == "or" for token in tokens[1:-1])  # `Is the HR-90 or the TW-7 dearer?`
+        return AnswerKind.SHORT if offers else AnswerKind.YES_NO
     if _DONE.match(line):
         return AnswerKind.STEPS
     asking = next((at for at, token in enumerate(tokens[:3]) if token.lower in {"which", "what"}), None)
@@ -78,16 +79,9 @@ def _how(tokens: tuple[Word, ...]) -> AnswerKind:
     return AnswerKind.PASSAGE
 
 
-def _offers(tokens: tuple[Word, ...]) -> bool:
-    """Whether a question offers a choice: `Is the HR-90 or the TW-7 dearer?`."""
-    return any(token.lower == "or" for token in tokens[1:-1])
-
-
 def _plural(tokens: tuple[Word, ...], *, first: bool) -> bool:
-    """Whether the noun after `which` or `what` is plural, without a comparison: `which customers are waiting`.
-
-    After another noun, a word in -s may be a verb (`which variable limits the cores`), so a plural verb must follow it. `In which
-    hills does a river rise?` asks for one place.
+    """Whether the noun after `which` or `what` is plural, without a comparison: `which customers are waiting`. After another noun
+    a word in -s may be a verb (`which variable limits the cores`), so a plural verb must follow it.
     """
     if any(token.lower in _COMPARED for token in tokens):
         return False

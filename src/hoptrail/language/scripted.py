@@ -125,9 +125,7 @@ class ScriptedLanguage:
 
     @classmethod
     def from_file(cls, path: Path) -> ScriptedLanguage:
-        """Replies from a JSONL file.
-        Raises: UsageError: the file cannot be read, or a line is invalid; the message names the line.
-        """
+        """Replies from a JSONL file. Raises: UsageError: it cannot be read, or a line is invalid; the message names the line."""
         try:
             lines = path.read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
@@ -198,7 +196,6 @@ def _span(given: Quote | Span, units: Sequence[Unit]) -> Span:
 
 
 def _parse(line: str, place: str) -> ScriptedReply:
-    """Parse one line of a script. Raises: UsageError: it is invalid."""
     from pydantic import TypeAdapter, ValidationError
 
     try:

@@ -32,10 +32,8 @@ def perform_all(
     """One reply or failure for each task. At most `workers` tasks run at a time; tasks are consumed lazily.
 
     A remote-safe language runs on `executor` in batches, as many at a time as that has room for.
-
-    Raises:
-        EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: no further task starts; running ones are waited for.
-        WorkFailed: a batch of tasks was lost; see `Executor.map`.
+    Raises: EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: no further task starts; running ones are waited for.
+    WorkFailed: a batch of tasks was lost; see `Executor.map`.
     """
     if is_remote_safe(language):
         attempt: Callable[[list[Task[T]]], list[Reply[T] | TaskFailed]] = partial(_attempt_all, language)

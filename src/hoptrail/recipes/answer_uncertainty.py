@@ -82,21 +82,18 @@ class Uncertainty:
 
     def penalties(self, evidence: Sequence[Unit]) -> list[float]:
         """For each unit of a batch (best first), the divisor of its score.
-
-        Raises:
-            TaskFailed: from the language.
-            ModelUnavailable: the model of `nli:MODEL` cannot be opened or run.
+        Raises: TaskFailed: from the language. ModelUnavailable: the model of `nli:MODEL` cannot be opened or run.
         """
-        return [self._penalty_of(evidence)] * len(evidence) if evidence else []
-
-    def _penalty_of(self, evidence: Sequence[Unit]) -> float:
+        if not evidence:
+            return []
         drawn = self.meter.perform(Sample(self.question, tuple(evidence), self.settings.samples)).answers
         counted = _unify_wording([answer or ABSTENTION for answer in drawn if answer or self.settings.abstentions])
         same = self._same()
         if self.settings.penalty == "reference":
-            return reference_penalty(counted, same)
+            return [reference_penalty(counted, same)] * len(evidence)
         sets = semantic_sets(counted, same, linked=self.settings.sets == "linked")
-        return effective_number(sets) if self.settings.penalty == "effective" else float(max(1, len(sets)))
+        penalty = effective_number(sets) if self.settings.penalty == "effective" else float(max(1, len(sets)))
+        return [penalty] * len(evidence)
 
     def _same(self) -> Same:
         """Compare each pair at most once, equal answers without judging. An abstention equals only an abstention."""
@@ -164,10 +161,7 @@ def _same_by_rules(one: str, other: str) -> bool:
 
 
 def semantic_sets(answers: Sequence[str], same: Same, *, linked: bool = False) -> list[list[str]]:
-    """Group answers into sets of one meaning, in order of appearance.
-
-    An answer joins the first set whose first member means the same; with `linked` it merges all sets in which any member does.
-    """
+    """Group answers into sets of one meaning, in order: by their first members or, if `linked`, by all (see `sets` above)."""
     sets: list[list[str]] = []
     for answer in answers:
         if linked:

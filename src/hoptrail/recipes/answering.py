@@ -66,10 +66,7 @@ def memory_hop(question: str, asked: str, reading: Reading, found: Ranking = ())
 
 
 def outside_unit(title: str, place: str, text: str, *parts: str) -> Unit:
-    """A unit for a text outside the index: its one source is the whole text, with `place` (a web address) for a document id.
-
-    A language can read it, a trail shows its origin, and it cannot be cited: `is_stored` is False for its hits.
-    """
+    """A unit for a text at `place` outside the index: it can be read and shown, but not cited (see `is_stored`)."""
     return Unit(content_id("w", place, title, text, *parts), Kind.PASSAGE, title, text, (Span(place, 0, len(text)),))
 
 
@@ -101,9 +98,8 @@ def check_support(support: Sequence[Span], hits: Ranking) -> None:
 
 
 def cite(hops: Sequence[CitedHop], corpus: Corpus) -> tuple[Evidence, ...]:
-    """Evidence for every supporting span of every hop, in order, without repeats within a hop.
-
-    An answer from a summary is supported by everything summarised. If that is much, the sentences that say it are cited.
+    """Evidence for every supporting span of every hop, in order, without repeats within a hop. If an answer is from a summary,
+    which is supported by everything summarised, the sentences that say it are cited.
     """
     documents = corpus.documents({span.document for cited in hops for span in cited.support})
     evidence = []

@@ -39,9 +39,7 @@ def open_recipe(
 
 
 def recipe_settings(name: str, settings: RecipeSettings | None = None) -> OneRecipeSettings:
-    """The settings for `NAME` (the user's, else the defaults) or `NAME:PRESET` (the preset's).
-    Raises: UsageError: there is no such recipe or preset.
-    """
+    """The settings of `NAME` (the user's or the defaults) or `NAME:PRESET`. Raises: UsageError: there is none of that name."""
     kind, colon, preset = name.partition(":")
     _check_kinds([kind])
     presets = presets_of(kind)

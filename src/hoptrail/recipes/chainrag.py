@@ -139,10 +139,8 @@ class SentenceSearch:
 
 
 def in_reading_order(hits: Ranking) -> tuple[Unit, ...]:
-    """The units to read: the sentences of each document merged into one, a line each, in text order.
-
-    A merged unit ranks where its best sentence did. MuSiQue questions were answered better this way than sentence by sentence,
-    2WikiMultiHopQA questions equally well, and each title is given once.
+    """The units to read: the sentences of each document as one unit, a line each, at the rank of its best sentence. MuSiQue
+    questions were answered better this way than sentence by sentence, 2WikiMultiHopQA questions equally well.
     """
     documents: dict[str, list[Unit]] = {}
     for hit in hits:

@@ -17,10 +17,9 @@ a language model an ambiguous sub-question is not reworded, but searched for tog
 the paper's presets: pages found by searching follow the named ones, the fallback engine is asked once more after the last
 attempt, memory is off, and an infobox is also part of a page's text.
 
-The released code votes everywhere, which the paper does not mention: 3 replies to a sub-question (preset `votes`, voting.py),
-5 on whether it is answered, 6 decompositions, 3 conclusions. Our default is one of each. Verifying asks for a probability in
-place of a share of votes. The code's votes on decompositions have no effect, because it strips the mark of their disagreement.
-Conclusions do not vote, because the task sample does not take findings.
+The released code votes, which the paper does not mention: 3 replies to a sub-question (preset `votes`, voting.py), 5 on whether
+it is answered, 6 decompositions (without effect: it strips the mark of their disagreement), 3 conclusions. Our default is one
+of each. Verifying asks for a probability; conclusions do not vote, because the task sample does not take findings.
 """
 
 from __future__ import annotations
@@ -173,7 +172,6 @@ class Hirag(Hopwise):
         return hops
 
     def _next_question(self, question: str, findings: tuple[Finding, ...], meter: Meter) -> str | None:
-        """The next sub-question, None when nothing is left to ask."""
         if not self.settings.decompose:
             return question
         questions = meter.perform(Decompose(question, findings, one_at_a_time=True)).questions
@@ -190,10 +188,8 @@ class Hirag(Hopwise):
             return failed_hop(asked.question, asked.asked)
 
     def conclude(self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter) -> Concluded:
-        """Conclude from the answers, or from answers and hits; adds a hop if these gave an answer that no hop had.
-
-        If no hop has an answer but the recipe must not abstain, conclude from the hits that were read. Unread hits would give
-        back what an ablation takes away.
+        """Conclude from the answers, or from answers and hits; adds a hop if these gave an answer that no hop had. Without
+        answers, if it must not abstain, from the hits that were read: unread ones would give back what an ablation takes away.
         """
         answered = tuple(finding for finding in findings_of(hops) if finding.answer is not None)
         guesses = not answered and meter.abstain is Abstain.NEVER

@@ -42,7 +42,6 @@ class IrcotSettings(PassageSettings):
 
     @property
     def effort(self) -> Effort:
-        """That of `steps` sub-questions, each read once."""
         return Effort.of_hops(self.steps)
 
 
@@ -96,10 +95,7 @@ class Ircot(Hopwise):
         return last.hop.answer, [last]
 
     def _next_step(self, question: str, chain: tuple[Finding, ...], meter: Meter) -> tuple[str | None, str]:
-        """The next sub-question (None when nothing is left) and its completed form. A question that is not decomposed is its own
-        sub-question.
-        Raises: TaskFailed: from the language.
-        """
+        """The next sub-question (None: nothing is left; the question itself if not decomposed), and its completed form."""
         questions = meter.perform(Decompose(question, chain, one_at_a_time=True)).questions
         if not questions:
             return (None if chain else question), question

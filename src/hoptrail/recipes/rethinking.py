@@ -98,10 +98,8 @@ class RethinkSettings:
 
     @property
     def most_tasks(self) -> tuple[int, int]:
-        """Upper bounds on tasks for one sub-question: with evidence, and without.
-
-        The fallback adds one attempt for an ambiguous name, after a rewording, and one at the end. Each attempt draws the voting
-        replies and compares them. Memory is asked after each failed attempt.
+        """Upper bounds on tasks for one sub-question, with evidence and without. The fallback adds an attempt for an ambiguous
+        name, after a rewording, and one at the end; each attempt draws and compares replies; memory follows each failure.
         """
         enriched = self.enrichment and self.fallback != "none"
         tries = self.attempts + enriched + (self.fall_back and self.fallback != "none")

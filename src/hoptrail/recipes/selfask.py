@@ -28,7 +28,6 @@ class SelfAskSettings(PassageSettings):
 
     @property
     def effort(self) -> Effort:
-        """That of `hops` sub-questions, each read once."""
         return Effort.of_hops(self.hops)
 
 

@@ -106,10 +106,7 @@ class Pooled(SinglePass):
 
 
 def _read_twice(question: str, units: tuple[Unit, ...], meter: Meter) -> Reading:
-    """Read sub-questions with their answers, then conclude from them (SiReRAG appendix B: two iterations).
-
-    If the conclusion cites nothing, it takes the citations of the last sub-question where that has the same answer.
-    """
+    """Read, then conclude from the answered sub-questions (appendix B: two iterations), citing the last if it agrees."""
     first = meter.perform(Read(question, units))
     findings = tuple(Finding(step.question, step.question, step.answer) for step in first.steps)
     last = meter.perform(Integrate(question, findings, units, meter.abstain))

@@ -191,9 +191,7 @@ class Sunar(Hopwise):
         return integrate_packed(question, hops, evidence, self.settings.evidence_tokens, meter)
 
     def search(self, asked: str, first: Ranking, meter: Meter) -> Ranking:
-        """NAR: rerank the first stage's hits and their neighbours for the sub-question; at most `k`.
-        Raises: TaskFailed: sampling for the feedback failed.
-        """
+        """NAR: rerank the first stage's hits and their neighbours, at most `k`. Raises: TaskFailed: sampling failed."""
         chosen = self.settings
         reranked = rerank_adaptively(
             {hit.unit.id: hit.score for hit in first},

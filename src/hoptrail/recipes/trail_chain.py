@@ -22,7 +22,6 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from hoptrail.errors import TaskFailed
-from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Integrate, Reading, Verify
 from hoptrail.recipes.answering import CitedHop, findings_of, report_hops
 from hoptrail.recipes.hopwise import QuestionBudget, conclusion, failed_hop, next_questions, read_packed
@@ -153,7 +152,7 @@ class Chain:
             return
         hops = next_questions(
             question,
-            self._meter,
+            self.budget.meter,
             self.settings.most_hops,
             lambda following, asked, _: self._hop(following, asked),
             self._may_continue,
@@ -174,10 +173,6 @@ class Chain:
         """Whether one more hop fits the budget and is of use: after a hop without an answer it is not."""
         answered = all(cited.hop.answer is not None for cited in hops)
         return answered and self.budget.affords(TASKS_A_HOP + TASKS_BESIDES)
-
-    @property
-    def _meter(self) -> Meter:
-        return self.budget.meter
 
     def _hop(self, question: str, asked: str) -> CitedHop:
         """A first try, and a second if the first gave no supported answer."""
@@ -203,7 +198,7 @@ class Chain:
         return tuple(hit for hit in found if hit.unit.id not in seen)[:most]
 
     def _try(self, question: str, asked: str, hits: Ranking) -> Attempt:
-        reading, cited = read_packed(question, asked, hits, self.tokens, self._meter)
+        reading, cited = read_packed(question, asked, hits, self.tokens, self.budget.meter)
         try:
             holds = self._holds(asked, reading, hits)
         except TaskFailed:
@@ -219,16 +214,18 @@ class Chain:
         if not self.budget.affords(1 + TASKS_BESIDES):
             return True
         units = tuple(hit.unit for hit in pack(hits, self.tokens))
-        return self._meter.perform(Verify(asked, units, reading.answer)) >= self.settings.doubt
+        return self.budget.meter.perform(Verify(asked, units, reading.answer)) >= self.settings.doubt
 
     def _conclude(self, question: str, hops: list[CitedHop], sure: float, packed: Ranking) -> Opinion:
         task = Integrate(question, findings_of(hops), tuple(hit.unit for hit in packed))
         try:
-            reading, concluding = conclusion(task, hops, packed, self._meter)
+            reading, concluding = conclusion(task, hops, packed, self.budget.meter)
         except TaskFailed:
-            return Opinion(None, 0.0, [*hops, *report_hops([failed_hop(question, question, packed)], self._meter)])
+            return Opinion(
+                None, 0.0, [*hops, *report_hops([failed_hop(question, question, packed)], self.budget.meter)]
+            )
         confidence = min(sure, reading.confidence) if reading.answer is not None else 0.0
-        shown = [*hops, *report_hops(concluding, self._meter)]
+        shown = [*hops, *report_hops(concluding, self.budget.meter)]
         return Opinion(reading.answer, confidence, shown, leads=self.attempts[-1].leads)
 
 

@@ -23,10 +23,8 @@ from hoptrail.types import Kind, Span, Unit
 
 @dataclass(frozen=True, slots=True)
 class VotingSettings(Limited):
-    """`replies` vote, the reading among them: 1 is the reading alone, each further one costs a generation.
-
-    `equivalence`: two answers mean the same if they differ only in case and articles (`string`), or also if the language says
-    so (`meaning`, one call a pair).
+    """`replies` vote, the reading among them; each further one costs a generation. Two answers mean the same if they differ only
+    in case and articles (`string`), or also if the language says so (`meaning`, one call a pair).
     """
 
     replies: AtLeast1 = 1
@@ -41,9 +39,7 @@ class VotingSettings(Limited):
 def vote(
     reading: Reading, question: str, evidence: Sequence[Unit], corpus: Corpus, settings: VotingSettings, meter: Meter
 ) -> Reading:
-    """The reading, if its answer or abstention has the majority; else a reading of the majority's answer or abstention.
-    Raises: TaskFailed: from the language.
-    """
+    """The reading if it has the majority, else a reading of the majority's answer. Raises: TaskFailed: from the language."""
     if settings.replies == 1:
         return reading
     drawn = meter.perform(Sample(question, tuple(evidence), settings.replies - 1)).answers

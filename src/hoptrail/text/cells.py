@@ -16,10 +16,8 @@ _KEYED = re.compile(r"^(?:[-*+•]\s+)?(?P<key>[^\W_][^:=|\n]{0,50}?)\s*(?::|\|)
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value with the stems that describe it.
-
-    `attribute` comes from the column header or key, `key` from the first cell of the row, `subject` from all other cells, `above`
-    from title, headings and lead. `support` is the whole row or line, `date` its ISO date or empty.
+    """A value with the stems of its column header or key (`attribute`), the first cell of the row (`key`), all other cells
+    (`subject`), and title, headings and lead (`above`). `support` is the whole row or line, `date` its ISO date or empty.
     """
 
     value: str

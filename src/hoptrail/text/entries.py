@@ -24,9 +24,8 @@ _PARAMETER = re.compile(r"[=\[(<].*")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A statement with its terms (several spellings of one thing) and, if it is a row, its headers.
-
-    It stands at characters `start` to `end` of its unit, the description at `described` to `end`.
+    """A statement with its terms (several spellings of one thing), its offsets in the unit (the description begins at
+    `described`) and, if it is a row, its headers.
     """
 
     said: UnitStatement

@@ -31,10 +31,8 @@ class Wanted(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """An analysed question.
-
-    `noun` is the word for the answer's class (`river` in `which river`) or empty. `anchors` are the names it mentions,
-    `relations` the stems of its other content words.
+    """An analysed question. `noun` is the word for the answer's class (`river` in `which river`) or empty; `anchors` are the
+    names it mentions, `relations` the stems of its other content words.
     """
 
     text: str
@@ -53,10 +51,9 @@ _SIZES = lexicon.word_set("many much large big often few")
 
 def is_person_noun(word: str) -> bool:
     """Whether `word` names people by kinship, office or trade (`mother`, `king`, `designer`)."""
-    lower = word.lower()
-    if lower in lexicon.PERSON_NOUNS or lower.removesuffix("s") in lexicon.PERSON_NOUNS:
+    lower, singular = word.lower(), word.lower().removesuffix("s")
+    if lower in lexicon.PERSON_NOUNS or singular in lexicon.PERSON_NOUNS:
         return True
-    singular = lower.removesuffix("s")
     return len(singular) > 4 and singular.endswith(lexicon.PERSON_ENDINGS) and singular not in lexicon.NOT_PERSONS
 
 

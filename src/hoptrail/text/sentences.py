@@ -70,18 +70,14 @@ _OPENERS = word_set(
 
 
 def sentence_ends(text: str, longest: int = LONGEST_SENTENCE) -> tuple[int, ...]:
-    """The end offsets of the sentences of `text`, which tile it. White space belongs to the sentence before it.
-
-    Sentences longer than `longest` characters, not counting white space around them, are cut, at white space if possible.
-    A text of white space alone is one sentence; an empty text has none.
+    """The end offsets of the sentences of `text`, which tile it; white space belongs to the sentence before it. Sentences longer
+    than `longest` characters, not counting white space around them, are cut, at white space if possible.
     """
     return shortened_ends(text, _natural_ends(text), longest)
 
 
 def shortened_ends(text: str, ends: Iterable[int], longest: int = LONGEST_SENTENCE) -> tuple[int, ...]:
-    """`ends` with further ends added so that no sentence is longer than `longest` characters.
-    Raises: UsageError: `longest` is below 1.
-    """
+    """`ends` and more, so that no sentence has over `longest` characters. Raises: UsageError: `longest` is below 1."""
     if longest < 1:
         raise UsageError(f"a sentence needs room for at least 1 character, not {longest}")
     shortened: list[int] = []

@@ -148,10 +148,8 @@ def _sentences(unit: Unit, start: int, end: int, block: Block | None) -> Iterato
 
 
 def support_of(unit: Unit, start: int, end: int) -> tuple[Span, ...]:
-    """The document spans behind characters `start` to `end` of a unit's text.
-
-    Exact for passages and sentences, whose text is their source. For a derived unit, the source of the line if there is one
-    line per source, else all its sources.
+    """The document spans behind characters `start` to `end` of a unit's text. Exact for passages and sentences; else the source
+    of the line if there is one line per source, or all sources.
     """
     first = unit.sources[0]
     if unit.kind in {Kind.PASSAGE, Kind.SENTENCE} and first.end - first.start == len(unit.text):

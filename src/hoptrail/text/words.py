@@ -153,9 +153,7 @@ _COUNTED = re.compile(
 
 
 def words_in(text: str) -> int:
-    """The number of words in `text`: runs without white space, of at most 24 characters each.
-
-    In scripts without spaces, a Chinese or Japanese character counts as one word, and so do up to four characters of Thai, Lao,
-    Khmer or Burmese.
+    """The number of words in `text`: runs without white space, of at most 24 characters each. In scripts without spaces, a
+    Chinese or Japanese character is a word, and so are up to four characters of Thai, Lao, Khmer or Burmese.
     """
     return sum(1 for _ in _COUNTED.finditer(text))

@@ -46,9 +46,7 @@ class Drafting:
         return drafted
 
     def with_units(self, prompt: str, slot: str, units: Sequence[Unit], **values: str) -> Drafted:
-        """A draft with as many of `units` as fit, best first, in `slot`; omissions are reported.
-        Raises: TaskFailed: there is no room for evidence (when drafted).
-        """
+        """A draft with the best `units` that fit in `slot`; logs omissions. Raises: TaskFailed: no room (when drafted)."""
 
         def draft(room: Room) -> Draft:
             filled = self._prompt(prompt)
@@ -65,9 +63,7 @@ class Drafting:
         return draft
 
     def with_some(self, prompt: str, slot: str, units: Sequence[Unit], **values: str) -> Drafted:
-        """A draft with as many whole `units` as fit in `slot`; the caller drafts the others.
-        Raises: TaskFailed: not even the first fits (when drafted).
-        """
+        """A draft with the whole `units` that fit in `slot`. Raises: TaskFailed: not even the first fits (when drafted)."""
 
         def draft(room: Room) -> Draft:
             left = self.tokens_for(prompt, slot, room, **values)
@@ -84,9 +80,7 @@ class Drafting:
         return _evidence_tokens(prompt, room, self._prompt(prompt).fill({**values, slot: ""}, short=room.small))
 
     def with_sentences(self, prompt: str, unit: Unit, before: Unit | None = None) -> Drafted:
-        """A draft with as many sentences of a unit as fit, and the end of the preceding passage.
-        Raises: TaskFailed: there is no room for sentences (when drafted).
-        """
+        """A draft with the sentences that fit, and the end of the passage before. Raises: TaskFailed: no room (when drafted)."""
         title = one_line(unit.title) or "(none)"
 
         def draft(room: Room) -> Draft:

@@ -103,20 +103,15 @@ class Ladder:
 
     def climb(self, task: str, draft: Callable[[Room], Draft], reply: type[R], draw: Draw | None = None) -> Climbed[R]:
         """A reply to the draft that `draft` makes for a room; with `draw`, a sampled one.
-
-        Raises:
-            TaskFailed: no usable reply; has the reason and the cost.
-            EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: see `Chat.ask`.
+        Raises: TaskFailed: no usable reply; has the reason and the cost. EndpointRefused, EndpointBusy, BudgetExhausted,
+        RecordingError: see `Chat.ask`.
         """
         return _Climb(self._chat, self._settings, self._refusals, task, reply, draw).run(draft)
 
     def fetch(self, task: str, draft: Callable[[Room], Draft], reply: type[R], draws: Sequence[Draw]) -> Usage | None:
         """Fetch the replies to these draws for later `climb` calls, in one request if the endpoint can. Returns the cost, or None
         if the working rung is not known yet.
-
-        Raises:
-            TaskFailed: the prompt does not fit.
-            EndpointRefused, EndpointBusy, BudgetExhausted: see `Chat.fetch`.
+        Raises: TaskFailed: the prompt does not fit. EndpointRefused, EndpointBusy, BudgetExhausted: see `Chat.fetch`.
         """
         climbs = [_Climb(self._chat, self._settings, self._refusals, task, reply, draw) for draw in draws]
         requests = [request for climb in climbs if (request := climb.first_request(draft)) is not None]

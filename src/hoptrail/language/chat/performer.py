@@ -48,9 +48,7 @@ _log = logging.getLogger(__name__)
 
 
 class ChatLanguage:
-    """Performs all tasks through `chat`. Thread-safe.
-    Raises: UsageError: a file in the user's folder of prompts cannot be used.
-    """
+    """Performs all tasks through `chat`. Thread-safe. Raises: UsageError: a file in the folder of prompts cannot be used."""
 
     def __init__(self, chat: Chat, settings: ChatSettings) -> None:
         check_prompts(settings.prompts)
@@ -66,10 +64,8 @@ class ChatLanguage:
 
     def perform(self, task: Task[T]) -> Reply[T]:
         """Perform one task; its usage covers only what was paid now, no remembered replies.
-
-        Raises:
-            TaskFailed: no usable reply.
-            EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: no task can be performed at present.
+        Raises: TaskFailed: no usable reply. EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: no task can be
+        performed at present.
         """
         started = time.perf_counter()
         asked = _TaskRun(self._ladder, self._drafting, self._origins.of(_task_texts(task)))
@@ -207,8 +203,7 @@ class _TaskRun:
 
     def _sample(self, task: tasks.Sample) -> Samples:
         """Answers of the successful draws in the order of their seeds: drawn in one call if the endpoint supports `n`, else in
-        calls of their own, several at a time. Draws are remembered like any other reply: the seed is part of the key.
-        Raises: TaskFailed: no draw succeeded; has the first one's reason.
+        several at a time, and remembered with their seeds. Raises: TaskFailed: no draw succeeded; has the first one's reason.
         """
         if not task.evidence:
             return Samples((None,))

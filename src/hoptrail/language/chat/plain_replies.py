@@ -61,7 +61,11 @@ def read_plain(said: ChatReply, reply: type[R]) -> R:
         before, marked = _parse_unmarked(text, reply, needed)
     values = {name: _value(reply, name, marked.get(_mark(name), [])) for name in needed}
     if "facts" in values:
-        values["facts"] = [_fact(text, values["entities"]) for text in values["facts"]]
+        names = values["entities"]
+        values["facts"] = [
+            {"text": fact, "entities": [name for name in names if stands_in(name.casefold(), fact.casefold())]}
+            for fact in values["facts"]
+        ]
     try:
         return reply.model_validate({**_reasons(reply, before, values), **values})
     except ValidationError as error:
@@ -84,9 +88,7 @@ def _split_at_marks(text: str, marks: list[str]) -> tuple[str, dict[str, list[st
 
 
 def _parse_unmarked(text: str, reply: type[BaseModel], needed: list[str]) -> tuple[str, dict[str, list[str]]]:
-    """The reason, if it can be separated, and the value of the only required field, from a text without marks.
-    Raises: InvalidReply: there are several required fields, or the text is no list or too long.
-    """
+    """The reason, if it can be separated, and the value of the only required field, from a text without marks."""
     if text.lstrip().startswith(("{", "[", "```", "<")):
         raise InvalidReply("it holds neither a mark nor a reply in JSON")
     if len(needed) != 1:
@@ -125,10 +127,6 @@ def _value(reply: type[BaseModel], name: str, said: list[str]) -> Any:
     if name not in WITHOUT_LIMIT:
         words = words.partition("\n")[0]
     return words.strip(' *_<>"“”') or None
-
-
-def _fact(text: str, names: list[str]) -> JsonObject:
-    return {"text": text, "entities": [name for name in names if stands_in(name.casefold(), text.casefold())]}
 
 
 def _items(words: str) -> Iterator[str]:

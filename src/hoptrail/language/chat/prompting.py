@@ -92,9 +92,7 @@ def known_prompts() -> tuple[str, ...]:
 
 
 def check_prompts(folder: str) -> None:
-    """Check that every file of the user's `folder` (may be empty) can replace the prompt of its name.
-    Raises: UsageError: lists all faults: files with unknown names, or with different `$names`, reply or phrases.
-    """
+    """Check that files of `folder` (may be empty) can replace prompts of their names. Raises: UsageError: lists all faults."""
     if not folder:
         return
     try:
@@ -140,9 +138,7 @@ def _faults_against(shipped: Prompt, own: Prompt) -> list[str]:
 
 
 def parse_prompt(name: str, text: str) -> Prompt:
-    """Parse the text of a prompt file.
-    Raises: UsageError: a part is missing, or the names used differ from those declared; all are listed.
-    """
+    """Parse a prompt file. Raises: UsageError: a part is missing, or names differ from those declared; all are listed."""
     opening, *rest = _SECTION.split(text)
     sections = {title: body.strip() for title, body in zip(rest[::2], rest[1::2], strict=True)}
     if not {"instructions", "given"} <= set(sections):

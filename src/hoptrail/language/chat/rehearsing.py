@@ -57,9 +57,7 @@ class RehearsalLanguage:
         return self._drafting.name
 
     def perform(self, task: Task[T]) -> Reply[T]:
-        """Perform one task; its usage is what the model would cost.
-        Raises: TaskFailed: the prompt does not fit the model's context.
-        """
+        """Perform one task; its usage is what the model would cost. Raises: TaskFailed: the prompt does not fit."""
         by_rules = self._rules.perform(task)
         text = _as_reply(task, by_rules.value)
         if text is None:

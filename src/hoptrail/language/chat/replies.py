@@ -45,10 +45,8 @@ class Silent(OutOfRoom):
 
 def read_reply(reply: ChatReply, request: ChatRequest, form: type[R]) -> R | None:
     """The content of the reply to a request; None if the model declined.
-
-    Raises:
-        OutOfRoom: the prompt did not fit, or the reply was cut off or is empty.
-        InvalidReply: the reply does not have the required form.
+    Raises: OutOfRoom: the prompt did not fit, or the reply was cut off or is empty. InvalidReply: the reply does not have the
+    required form.
     """
     found = _content(reply, request.rung, form)
     return None if found is None else apply_logprobs(_without_examples(found, request), reply.logprobs)
@@ -90,9 +88,7 @@ def _cut_off(text: str, rung: Rung, form: type[R], fault: InvalidReply) -> R:
 
 
 def _without_examples(reply: R, request: ChatRequest) -> R:
-    """The reply without list items that repeat the prompt's examples.
-    Raises: Repeated: nothing else is in the required fields.
-    """
+    """The reply without list items that repeat the prompt's examples. Raises: Repeated: no required field has anything else."""
     names = [name for name, field in type(reply).model_fields.items() if field.is_required()]
     said = {name: getattr(reply, name) for name in names}
     shown = [

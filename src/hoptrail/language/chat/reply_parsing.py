@@ -37,9 +37,7 @@ class InvalidReply(Exception):
 
 
 def parse_reply(text: str, reply: type[R]) -> R:
-    """The first object in `text` that is a valid reply.
-    Raises: InvalidReply: there is none; has the reason for the most promising object.
-    """
+    """The first valid reply in `text`. Raises: InvalidReply: there is none; has the reason for the most promising object."""
     own = own_channel(text)[:LONGEST]
     if (listed := _parse_bare_list(own, reply)) is not None:
         return listed

@@ -10,7 +10,7 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.chat.context import MOST_SENTENCES, cost_of, cut_to
 from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.text.sentences import unit_sentences
-from hoptrail.types import Kind, Span, Unit, content_id
+from hoptrail.types import Kind, Unit, content_id
 
 WORD_TOKENS = 3
 """Generous number of tokens per word."""
@@ -32,7 +32,9 @@ def summarise_all(units: Sequence[Unit], words: int, tokens: int, summarised: Su
             text, read = summarised(remaining, words if at_once else min(words, max(1, tokens // (2 * WORD_TOKENS))))
             if len(read) == len(pieces):
                 return text
-            parts.append(_part(text, read))
+            sources = tuple(dict.fromkeys(span for unit in read for span in unit.sources))
+            name = content_id("s", text, *(unit.id for unit in read))
+            parts.append(Unit(name, Kind.SUMMARY, "", text, sources))
             covered = {unit.id for unit in read}
             remaining = [unit for unit in remaining if unit.id not in covered]
         if sum(map(cost_of, parts)) >= sum(map(cost_of, pieces)):
@@ -71,8 +73,3 @@ def _stops(unit: Unit, tokens: int) -> Iterator[int]:
 
 def _piece(unit: Unit, start: int, end: int) -> Unit:
     return replace(unit, id=f"{unit.id}:{start}", text=unit.text[start:end], sentence_ends=())
-
-
-def _part(text: str, read: Sequence[Unit]) -> Unit:
-    sources: tuple[Span, ...] = tuple(dict.fromkeys(span for unit in read for span in unit.sources))
-    return Unit(content_id("s", text, *(unit.id for unit in read)), Kind.SUMMARY, "", text, sources)

@@ -118,7 +118,6 @@ def _has_other_measure(asked: frozenset[str], cell: Cell) -> bool:
 
 
 def _is_wanted(wanted: Wanted, value: str) -> bool:
-    """Whether a value may be of the wanted type."""
     if wanted in {Wanted.DATE, Wanted.YEAR}:
         return _DATED.search(value) is not None
     if wanted is Wanted.NUMBER:

@@ -41,10 +41,8 @@ YES_OR_NO = frozenset({Rule.SAME, Rule.BOTH})
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two sides and what to ask of each.
-
-    `questions` are a side's questions in order, with `{side}` for its name and `{found}` for the answer to its first question;
-    its values are the answers from `values_from` on.
+    """Two sides, and the questions for each in order, with `{side}` for its name and `{found}` for the answer to its first
+    question. Its values are the answers from `values_from` on.
     """
 
     sides: tuple[str, str]

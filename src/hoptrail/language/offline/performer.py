@@ -100,10 +100,7 @@ class OfflineLanguage:
 
     def perform(self, task: Task[T]) -> Reply[T]:
         """Perform one task; its usage is seconds only.
-
-        Raises:
-            TaskFailed: `task` is not a language task.
-            UsageError: the entity finder of the settings cannot be opened.
+        Raises: TaskFailed: `task` is not a language task. UsageError: the entity finder of the settings cannot be opened.
         """
         started = time.perf_counter()
         value = self._output(task)
@@ -144,7 +141,6 @@ class OfflineLanguage:
         return tasks.Decomposition(questions[at : at + 1] if answered else ())
 
     def _least(self, abstain: tasks.Abstain) -> float:
-        """The least confidence of an answer."""
         shares = {tasks.Abstain.ALWAYS: 1.0, tasks.Abstain.ALLOWED: _ALLOWED_SHARE, tasks.Abstain.NEVER: 0.0}
         return self._settings.least_confidence * shares[abstain]
 

@@ -151,10 +151,8 @@ def _subject(text: str) -> frozenset[str]:
 
 
 def claim_by_list(question: str, units: Sequence[Unit], similarity: Similarity | None) -> Reading:
-    """Yes or no by a list, citing it: `Is Lucy a first aider?`, `Was Callum at the budget meeting?`
-
-    Yes if the name is among the items, rows or values of the kind asked for, no if it is among the apologies. A name that is
-    missing from a list gives no answer, because the list may be incomplete.
+    """Yes or no by a list, citing it: yes if the name is among those of the kind asked for, no if it is among the apologies. A
+    name that is missing gives no answer, because the list may be incomplete.
     """
     line = " ".join(question.split())
     if match := _IS_A.fullmatch(line):

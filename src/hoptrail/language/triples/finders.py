@@ -93,7 +93,8 @@ def triples_in_parse(tokens: Iterable[Parsed], about: str) -> tuple[Triple, ...]
     found: dict[Triple, None] = {}
     for verb in tokens:
         if verb.pos_ in {"VERB", "AUX"} and verb.dep_ not in _BEFORE_VERB:
-            subjects = [name for subject in _subjects(verb) if (name := _name_of(subject, about))]
+            names = (about if subject.pos_ == "PRON" else _phrase(subject) for subject in _subjects(verb))
+            subjects = [name for name in names if name]
             for relation, target in _objects(verb):
                 phrase = _phrase(target)
                 found |= dict.fromkeys(Triple(name, relation, phrase) for name in subjects if name != phrase)
@@ -131,7 +132,6 @@ def _prepositional_objects(head: Parsed, said: str) -> Iterator[tuple[str, Parse
 
 
 def _coordinated(token: Parsed) -> Iterator[Parsed]:
-    """A token and the tokens coordinated with it."""
     yield token
     for child in token.children:
         if child.dep_ == "conj" and child.pos_ not in {"VERB", "AUX"}:
@@ -148,7 +148,3 @@ def _parts(head: Parsed) -> Iterator[Parsed]:
     for child in head.children:
         if child.dep_ in _PHRASE:
             yield from _parts(child)
-
-
-def _name_of(subject: Parsed, about: str) -> str:
-    return about if subject.pos_ == "PRON" else _phrase(subject)

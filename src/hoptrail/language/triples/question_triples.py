@@ -61,7 +61,7 @@ def question_triples(question: str, *, noun_phrases: bool = False) -> QuestionTr
     for number, place in enumerate(names):
         before = tokens[names[number - 1] + 1 if number else 0 : place]
         after = tokens[place + 1 : names[number + 1] if number + 1 < len(names) else len(tokens)]
-        name = _bare(tokens[place].text)
+        name = without_article(tokens[place].text.strip('"“”*'))
         apart = bool(before) and tokens[place].start - before[-1].end > 1
         patterns = list(_patterns_of(name, before, after, apart=apart))
         if not patterns and [token.lower for token in before] in (["or"], ["and"]):
@@ -159,8 +159,3 @@ def _noun_phrases(tokens: Sequence[Token]) -> Iterator[str]:
         if len(run) > 1:
             yield " ".join(run)
         run = []
-
-
-def _bare(name: str) -> str:
-    """A name without article and quotation marks."""
-    return without_article(name.strip('"“”*'))
