@@ -2,8 +2,7 @@
 
 A sub-question points back by a placeholder (`#1`), a demonstrative (`this author`), a pronoun before any name, or, in a question
 without names, a definite description of what an earlier sub-question asked for (`the author`, after asking who wrote something).
-Only whole words count: `Where did Martin die?` has neither `he` nor `her`, and `When was the city founded?` points back only if
-an earlier sub-question asked for a city or a place. English only; a filler pronoun (`is it true that`) is not recognised here.
+Only whole words count: `Martin` has no `he`. English only; a filler pronoun (`is it true that`) is not recognised here.
 """
 
 from __future__ import annotations

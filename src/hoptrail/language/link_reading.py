@@ -1,10 +1,8 @@
 """Answer a question from two statements that a rare name or code links, reading the second after the first.
 
 `14 January: needle bar of M10 bent` and `M10: section sewer, built 1982` together say in what year the machine with the bent
-needle bar was built. Nothing in the question tells that the two belong together; the code does. The rarer a name, the more it
-says. The reader was trained to read a text for a question after another one (`ToRead.before`). The answer of such a reading is
-right in about half of the cases. So it is not given: it confirms another answer, and its statement is shown
-(docs/decisions/reading.md).
+needle bar was built. The reader was trained to read a text for a question after another one (`ToRead.before`). Such a reading is
+right in about half of the cases, so it only confirms another answer, and its statement is shown (docs/decisions/reading.md).
 """
 
 from __future__ import annotations

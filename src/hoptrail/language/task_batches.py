@@ -1,11 +1,8 @@
 """Perform many tasks of one kind concurrently; replies come in the order of the tasks.
 
 Threads wait for a model; rules gain nothing from them, so `workers` is 1 there. A remote-safe language (rules: they cost nothing
-and have no state) is sent to the executor with its tasks. Any other language is used only in this process, which has the one
-ledger for limits on spending, the paid replies and the key; its tasks only wait.
-
-A failed task is returned in its place, because the others can go on; an error that stops all tasks (no more money, no endpoint)
-is raised.
+and have no state) is sent to the executor with its tasks. Any other language stays in this process, which has the one ledger for
+limits on spending, the paid replies and the key. A failed task is returned in its place; an error that stops all tasks is raised.
 """
 
 from __future__ import annotations

@@ -88,9 +88,7 @@ def reported_name(wanted: str, used: Recipe) -> str:
 
 
 def check_built_for(names: Iterable[str], settings: RecipeSettings, triples: TripleSettings) -> None:
-    """Check that recipes can search what these settings build.
-    Raises: UsageError: a name is not a recipe, or a recipe compares a part of triples that these settings do not build.
-    """
+    """Check that recipes can search what these settings build. Raises: UsageError: one is unknown, or compares other triples."""
     from hoptrail.recipes.comprag import CompragSettings
     from hoptrail.retrieval.triples.space import how_to_add
 

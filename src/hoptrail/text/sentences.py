@@ -208,10 +208,7 @@ def sentence_spans(text: str, limit: int) -> Iterator[tuple[int, int]]:
 
 
 def unit_sentences(unit: Unit, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
-    """Start and end of the sentences in a unit's text, or in a part of it, without the white space around them.
-
-    A passage has the sentence ends of its document. The text of a derived unit, which is in no document, is split here.
-    """
+    """Sentences (start and end) of a unit or a part of it, without white space; those of derived units are split here."""
     end = len(unit.text) if end is None else end
     if unit.sentence_ends:
         first, last = bisect_right(unit.sentence_ends, start), bisect_left(unit.sentence_ends, end)

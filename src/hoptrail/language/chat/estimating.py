@@ -1,8 +1,7 @@
 """Estimate the cost of asking a chat model before spending anything: an interval for the mean of many questions.
 
 At the low end the model answers briefly at the first try from few passages. At the high end it fills every evidence budget, goes
-half the way from the fewest hops to the most, and repairs a tenth of the replies. The cost of indexing is rehearsed instead
-(`rehearsing.py`).
+half the way from the fewest hops to the most, and repairs a tenth of the replies. Indexing is rehearsed (`rehearsing.py`).
 """
 
 from __future__ import annotations

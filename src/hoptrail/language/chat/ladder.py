@@ -7,8 +7,7 @@ The next rung is tried if the endpoint refuses one, or if a rung that never work
 remembered per model. A lower one replaces it only after many refusals in a row, because a server may refuse a single prompt for
 what its model made of it. Remembered replies are looked up on every rung before anything is sent, so that a second run takes the
 same path and pays nothing. A prompt that does not fit is drafted once more with less evidence, and a reply that lacked room is
-requested once more with more. If there still is no JSON, the model is asked for a few words in plain text; that alone does not
-change the remembered rung.
+requested once more with more. Without any JSON, a few words in plain text are asked for; the remembered rung does not change.
 """
 
 from __future__ import annotations

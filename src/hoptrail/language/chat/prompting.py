@@ -73,9 +73,7 @@ class Prompt:
 
 @cache
 def load_prompt(name: str, folder: str = "") -> Prompt:
-    """The prompt of that name from `folder`, if it has one, else the shipped one. Cached.
-    Raises: UsageError: there is none, it cannot be read, or its text does not match its declaration.
-    """
+    """The prompt from `folder`, else the shipped one. Cached. Raises: UsageError: there is none, or its file is faulty."""
     own = Path(folder) / f"{name}{SUFFIX}" if folder else None
     place = own if own is not None and own.is_file() else _SHIPPED / f"{name}{SUFFIX}"
     try:
@@ -92,7 +90,7 @@ def known_prompts() -> tuple[str, ...]:
 
 
 def check_prompts(folder: str) -> None:
-    """Check that files of `folder` (may be empty) can replace prompts of their names. Raises: UsageError: lists all faults."""
+    """Check that the files of `folder` (may be empty) can replace prompts. Raises: UsageError: lists all faults."""
     if not folder:
         return
     try:

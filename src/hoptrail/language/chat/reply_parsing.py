@@ -57,10 +57,8 @@ def parse_reply(text: str, reply: type[R]) -> R:
 
 
 def parse_cut_off(text: str, reply: type[R], *, open_lists: bool) -> R:
-    """The complete part of a reply whose end is missing, without fields and items that were cut off.
-
-    With `open_lists` a list that was cut off between its items counts as complete.
-    Raises: InvalidReply: a required field is not complete.
+    """The complete part of a reply whose end is missing, without fields and items that were cut off. With `open_lists` a list
+    that was cut off between its items counts as complete. Raises: InvalidReply: a required field is not complete.
     """
     own = own_channel(text)[:LONGEST]
     start = own.find("{")

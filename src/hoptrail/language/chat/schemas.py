@@ -1,8 +1,7 @@
 """The replies of a model, one class for each task, and the JSON schemas that are sent.
 
 Fields are in the order in which a model should write them, reasons first: strict decoders keep to it. Fields with a default may
-be missing in a reply, but the schema requires them. Their types are lenient: a number as text, a single item for a list, `[2]`
-for 2. Nothing is guessed.
+be missing in a reply, but the schema requires them. Types are lenient: a number as text, a single item for a list, `[2]` for 2.
 """
 
 from __future__ import annotations

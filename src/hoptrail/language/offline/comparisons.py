@@ -1,9 +1,8 @@
 """Comparison questions: what to ask of each side, and the verdict on the values.
 
 Understands `Which/Who ..., A or B?` with an ordering word (earlier, older, longer ...), yes/no questions about such an order
-(`Was A born before B?`, `Is A longer than B?`) and about `A and B` (the same place, the same person, both of a kind). The
-compared thing may be a relation of the sides, which is resolved first (`Which film has the director who was born later, A or
-B?`). The verdict is None if the values do not decide.
+(`Was A born before B?`, `Is A longer than B?`) and about `A and B` (the same place, the same person, both of a kind). A relation
+of the sides may be compared, and is resolved first: `Which film has the director who was born later, A or B?`.
 """
 
 from __future__ import annotations

@@ -4,8 +4,7 @@ Rules settle comparisons, and leave questions unanswered whose figures would hav
 concluded by the plan too, and a new reading of the evidence checks them.
 
 The reader ranks answers within one question; a logistic model over features of how an answer was found compares them between
-questions and between ways of reading. Its weights are in `weights/judge.json`, fitted by `benchmarks/train_judge.py` on questions
-with known answers.
+questions and between ways of reading. `benchmarks/train_judge.py` fits its weights (`weights/judge.json`) to known answers.
 """
 
 from __future__ import annotations

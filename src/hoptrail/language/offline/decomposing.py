@@ -2,8 +2,7 @@
 
 Three kinds of description are resolved, innermost first (as in ChainRAG and HiRAG): a possessive (`Marie's father`), a noun with
 `of` and a name (`the designer of the Candlerock Lighthouse`), and a noun with a clause (`the town where #1 was born`). Each
-becomes `Who is ...?` or `What is ...?` and leaves its number, `#1`, in the rest. Anything else stays one question. `comparisons`
-splits comparisons.
+becomes `Who is ...?` or `What is ...?` and leaves its number, `#1`, in the rest. Anything else stays one question.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Questions that offer two sides, and the answer to those that ask which is more or less, as in `Which takes longer, the quiz or
-the workshop?`
+"""Questions that offer two sides, and which of them is more or less: `Which takes longer, the quiz or the workshop?`.
 
 Each side's value is read from a statement that names it: from its table row, or directly after its name in a sentence. Both
 values must be dates or numbers of the same unit. Sides need no capital letters.
