@@ -47,11 +47,14 @@ _CLEAR, _NARROW = 0.1, 0.04  # leads over the next best different value: clear, 
 
 @dataclass(frozen=True, slots=True)
 class CellAnswer:
-    """The answering value, its row's spans and its fit (0 to 1). `contested`: another document gives another value."""
+    """The answering value, its row's spans, its fit (0 to 1) and its ISO date or empty. `contested`: another document gives
+    another value.
+    """
 
     value: str
     support: tuple[Span, ...]
     fit: float
+    date: str = ""
     contested: bool = False
 
 
@@ -81,11 +84,13 @@ def best_cell(question: Question, units: Sequence[Unit], avoid: frozenset[str]) 
     if settled.others:
         holding = near[settled.place]
         spans = tuple(dict.fromkeys((*holding.support, *settled.others)))
-        return CellAnswer(_shorten(question, asked, holding.value), spans, best, settled.contested)
+        return CellAnswer(_shorten(question, asked, holding.value), spans, best, holding.date, settled.contested)
     lead = min((best - fit for fit, other in fits if other.value.casefold() != cell.value.casefold()), default=1.0)
     if lead < _NARROW:
         return None
-    return CellAnswer(_shorten(question, asked, cell.value), cell.support, best if lead > _CLEAR else best - 0.15)
+    return CellAnswer(
+        _shorten(question, asked, cell.value), cell.support, best if lead > _CLEAR else best - 0.15, cell.date
+    )
 
 
 def _fit(question: Question, asked: frozenset[str], known: frozenset[str], cell: Cell) -> float:
