@@ -9,11 +9,14 @@ from pathlib import Path
 import pytest
 
 from hoptrail import Index
+from hoptrail.documents.blocks import Piece
+from hoptrail.documents.splitting import passages
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Read, Reading
 from hoptrail.types import Block, BlockKind, Unit
 from language.offline.scripted_reader import ScriptedReader
+from pieces import document_of
 
 MakeUnit = Callable[[str, str], Unit]
 DEPOSIT = "What is the deposit for the rowing boat?"
@@ -66,6 +69,25 @@ def test_what_holds_now_is_said_by_the_later_one_in_other_words(passage: MakeUni
     script = {one: {"20 euros": 5.0, "35 euros": 0.0} for one in (asked, DEPOSIT)}
     assert read(asked, old, new, script=script).answer == "35 euros"
     assert read(DEPOSIT, old, new, script=script).answer == "20 euros", "nothing tells that both say the same"
+
+
+@pytest.mark.parametrize(
+    ("asked", "decided", "answer"),
+    [
+        ("What is the deposit for the rowing boat now?", "2024-09-09", "35 euros"),
+        ("What is the deposit for the rowing boat now?", "2023-09-09", "20 euros"),
+        ("What was the deposit for the rowing boat?", "2024-09-09", "20 euros"),
+    ],
+)
+def test_what_holds_now_is_said_by_a_text_that_is_later_than_the_table(
+    asked: str, decided: str, answer: str, passage: MakeUnit
+) -> None:
+    rows = [(("", "Boat"), ("", "Deposit")), (("Boat", "rowing boat"), ("Deposit", "20 euros"))]
+    pieces = [Piece(BlockKind.ROW, level=int(not at), cells=cells) for at, cells in enumerate(rows)]
+    (table,) = passages(document_of("Prices from 2024-04-01", pieces))
+    minutes = dated(passage("Board", "The rowing boat: deposit up to 35 euros; three were against."), decided)
+    script = {asked: {"35 euros": 5.0}}
+    assert read(asked, table, minutes, script=script).answer == answer
 
 
 def test_documents_that_agree_are_no_contradiction(passage: MakeUnit) -> None:

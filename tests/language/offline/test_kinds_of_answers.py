@@ -153,6 +153,7 @@ def test_an_answer_is_of_the_kind_that_is_asked_for(question: str, kind: AnswerK
         "Is the ferry made of steel?",
         "List all lighthouses",
         "How do I bake bread?",
+        "When is the birthday of our engineer?",
         "What is the price of the Winch WX-3?",
         "How much does the harbour office of Lindeth cost in May?",
     ],

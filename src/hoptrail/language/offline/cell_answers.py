@@ -37,6 +37,8 @@ _DATED = re.compile(
 )
 _BARE = content_stems("date")
 """A column that is only called `date` is about the whole row: for a letter, when it was written."""
+_ATTRIBUTE_OF = re.compile(r"\b(?:is|was|are|were) the ([a-z]+) of\b", re.IGNORECASE)
+"""What is asked of something: the `birthday` of somebody is not the date since when."""
 _FAMILY = 6  # number of first letters that words of one family share
 _LEAST = 0.62
 _ELSEWHERE = 0.88
@@ -47,11 +49,14 @@ _CLEAR, _NARROW = 0.1, 0.04  # leads over the next best different value: clear, 
 
 @dataclass(frozen=True, slots=True)
 class CellAnswer:
-    """The answering value, its row's spans and its fit (0 to 1). `contested`: another document gives another value."""
+    """The answering value, its row's spans, its fit (0 to 1) and its ISO date or empty. `contested`: another document gives
+    another value.
+    """
 
     value: str
     support: tuple[Span, ...]
     fit: float
+    date: str = ""
     contested: bool = False
 
 
@@ -81,11 +86,13 @@ def best_cell(question: Question, units: Sequence[Unit], avoid: frozenset[str]) 
     if settled.others:
         holding = near[settled.place]
         spans = tuple(dict.fromkeys((*holding.support, *settled.others)))
-        return CellAnswer(_shorten(question, asked, holding.value), spans, best, settled.contested)
+        return CellAnswer(_shorten(question, asked, holding.value), spans, best, holding.date, settled.contested)
     lead = min((best - fit for fit, other in fits if other.value.casefold() != cell.value.casefold()), default=1.0)
     if lead < _NARROW:
         return None
-    return CellAnswer(_shorten(question, asked, cell.value), cell.support, best if lead > _CLEAR else best - 0.15)
+    return CellAnswer(
+        _shorten(question, asked, cell.value), cell.support, best if lead > _CLEAR else best - 0.15, cell.date
+    )
 
 
 def _fit(question: Question, asked: frozenset[str], known: frozenset[str], cell: Cell) -> float:
@@ -104,7 +111,9 @@ def _fit(question: Question, asked: frozenset[str], known: frozenset[str], cell:
     families = {other[:_FAMILY] for other in named}  # of other forms of a word: `calibrated`, `calibration`
     known_form = [stem for stem in asked if len(stem) >= _FAMILY and stem[:_FAMILY] in families]
     missing = [stem for stem in asked if not is_covered(stem, named) and stem not in known_form]
-    spared = 1.0 if meant and not by_attribute and not bare else 0.0
+    attribute_asked = _ATTRIBUTE_OF.search(question.text)
+    is_other = attribute_asked is not None and not content_stems(attribute_asked[1]).isdisjoint(missing)
+    spared = 1.0 if meant and not by_attribute and not bare and not is_other else 0.0
     against = sum(1.5 if stem in known or bare else 1.0 for stem in missing) - spared
     share = max(0.0, 1 - max(0.0, against) / max(1, len(asked)))
     elsewhere = bool(asked & cell.subject) and not asked & cell.key

@@ -144,11 +144,13 @@ class Reader:
         units = [self._sheets[rank].unit for rank in self._ranks_with_names(text)]
         cell = best_cell(question, units, frozenset[str]().union(*avoided))
         spans = sorted(self._spans(text, question, avoided), key=lambda one: -one.odds)
-        found = _latest_first(spans, present=_PRESENT.search(text) is not None)
+        present = _PRESENT.search(text) is not None
+        found = _latest_first(spans, present=present)
         named = frozenset[str]().union(*(_stems(anchor.text) for anchor in question.anchors))
         if (cell and cell.contested) or any(_contradicts(one, found[0], named) for one in found[1:]):
             return []
-        if cell:  # tables come before text
+        is_past = present and cell and cell.date and any(one.date > cell.date and one.odds > 0 for one in found[:1])
+        if cell and not is_past:  # tables come before text, unless what holds now is asked and the text is later
             odds = max([_CELL * cell.fit, *(one.odds + 1 for one in found[:1])])
             found = [ReadAnswer(cell.value, cell.support, odds, is_cell=True), *found]
         return _with_leads(_distinct(found))
