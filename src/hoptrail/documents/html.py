@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
@@ -92,7 +93,7 @@ def html_tree(markup: str, *, lines: bool = False) -> LexborHTMLParser:
 
 
 def _pieces(tree: LexborHTMLParser) -> list[Piece]:
-    return bold_headings(_Reader().read(tree.body)) if tree.body else []
+    return bold_headings(_Reader(tree.body).read()) if tree.body else []
 
 
 def _title(tree: LexborHTMLParser) -> str:
@@ -130,12 +131,12 @@ class _Reader:
     lines are marked. `_bold` counts the open elements with bold text; `_is_plain`: the next piece has text outside them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, root: LexborNode) -> None:
+        self._root = root
         self._pieces: list[Piece] = []
         self._text: list[str] = []
         self._place = ""
         self._bold, self._is_plain = 0, False
-        self._targets: frozenset[str] = frozenset()
         self._holder = ""
         self._nested = 0
         self._quotes = 0
@@ -144,11 +145,9 @@ class _Reader:
         self._rows: list[_Row] = []
         self._cells: list[int] = []
 
-    def read(self, root: LexborNode) -> list[Piece]:
+    def read(self) -> list[Piece]:
         """Iterative, because pages nest deeper than Python's stack."""
-        names = (element.attributes.get(name) for name in ("id", "name") for element in root.css(f"[{name}]"))
-        self._targets = frozenset(filter(None, names))
-        node, depth = root, 0
+        node, depth = self._root, 0
         while True:
             is_whole = self._enter(node)
             child = None if is_whole else node.child
@@ -195,6 +194,12 @@ class _Reader:
             self._bold -= 1
         if _BLOCKS.fullmatch(tag):
             self._close(node, tag)
+
+    @cached_property
+    def _targets(self) -> frozenset[str]:
+        """The names of places of the page to which links can lead."""
+        names = (element.attributes.get(name) for name in ("id", "name") for element in self._root.css(f"[{name}]"))
+        return frozenset(filter(None, names))
 
     def _is_contents(self, node: LexborNode) -> bool:
         """Whether all text of a list is links to places of the page."""

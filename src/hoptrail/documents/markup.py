@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from hoptrail.documents.blocks import Piece
+from hoptrail.documents.blocks import Piece, lead_in
 from hoptrail.text.sentences import FULL_LINE, is_labelled_pair
 from hoptrail.types import BlockKind
 
@@ -190,7 +190,7 @@ def _is_bold_line(piece: Piece) -> bool:
 
 
 def _introduces(piece: Piece | None) -> bool:
-    return piece is not None and piece.kind is BlockKind.PARAGRAPH and piece.text.rstrip().endswith((":", "："))
+    return piece is not None and piece.kind is BlockKind.PARAGRAPH and bool(lead_in(piece.text))
 
 
 def _is_text(piece: Piece | None) -> bool:
