@@ -28,6 +28,18 @@ class Source(BaseModel):
     licences: tuple[str, ...]
 
 
+class Ranker(BaseModel):
+    """The origin of the ranker's weights: the mean of runs that began with the reader's. `questions` are the numbers of questions
+    that each has seen, `held_out` the folders of `training/written` that it did not learn from.
+    """
+
+    model_config = ConfigDict(frozen=True)
+    weights_sha256: str
+    commit: str
+    held_out: tuple[str, ...]
+    questions: tuple[int, ...]
+
+
 class Manifest(BaseModel):
     """The origin of weights. `commit` is that of the exporting code; `pieces` counts the word pieces seen.
 
@@ -51,6 +63,7 @@ class Manifest(BaseModel):
     shares: dict[str, float]
     licence: str
     sources: tuple[Source, ...]
+    ranker: Ranker | None = None
 
 
 def digest_of_file(path: Path) -> str:

@@ -24,7 +24,8 @@ SOURCE = "written"
 NEIGHBOURS = 2
 _FOUND = 10
 _LONGEST = 20_000  # characters of a sheet
-_LEAST_SHARE = 0.6  # of the words of a quote or of its statement, whichever has fewer, that the other contains
+LEAST_SHARE = 0.6
+"""Of the words of a quote or of its statement, whichever has fewer, that the other contains."""
 _VERDICTS = {"yes": Verdict.YES, "no": Verdict.NO}
 
 
@@ -81,7 +82,7 @@ def _placed(asked: Question, units: list[Unit]) -> tuple[Sheet, Part] | None:
         for part in sheet.parts:
             stems = content_stems(part.said.alone)
             shared = len(quoted & stems)
-            is_quoted = shared > most and shared >= _LEAST_SHARE * min(len(quoted), len(stems))
+            is_quoted = shared > most and shared >= LEAST_SHARE * min(len(quoted), len(stems))
             if is_quoted and asked.answer in sheet.text[part.start : part.end]:
                 best, most = (sheet, part), shared
     return best

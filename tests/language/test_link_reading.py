@@ -15,7 +15,7 @@ from hoptrail.language.meter import Meter
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.scripted import ScriptedLanguage
-from hoptrail.language.tasks import Language, Reading
+from hoptrail.language.tasks import Language, Reading, settling
 from hoptrail.models.reader import Reading as ModelReading
 from hoptrail.models.reader import ToRead
 from hoptrail.text.statements import statements_of
@@ -96,6 +96,8 @@ def test_the_trained_reader_follows_the_code() -> None:
 
 def test_without_a_reader_no_link_is_followed() -> None:
     assert OfflineLanguage(settings=OfflineSettings(reader=False)).read_links(QUESTION, UNITS) is None
+    assert not settling(OfflineLanguage(settings=OfflineSettings(reader=False)), QUESTION, TEXTS)
+    assert not settling(ScriptedLanguage([]), QUESTION, TEXTS)
     assert Meter(ScriptedLanguage([])).read_links(QUESTION, UNITS) is None
 
 
@@ -106,14 +108,20 @@ class Follower(ScriptedLanguage):
         assert question == QUESTION
         return Reading("1982", leads=passages[1].sources)
 
+    def settling(self, question: str, statements: Sequence[str]) -> list[float]:
+        assert question == QUESTION
+        return [float(len(statement)) for statement in statements]
+
 
 @pytest.mark.parametrize(
     "wrapped",
     [lambda one: LazyLanguage(lambda: one), lambda one: ObservedLanguage(one, Listener()), QuestionMeter],
     ids=["lazy", "observed", "metered"],
 )
-def test_links_are_read_through_whatever_holds_the_language(wrapped: Callable[[Language], Language]) -> None:
-    meter = Meter(wrapped(Follower([])))
+def test_evidence_is_judged_through_whatever_holds_the_language(wrapped: Callable[[Language], Language]) -> None:
+    language = wrapped(Follower([]))
+    assert settling(language, QUESTION, ["ab", "a"]) == [2.0, 1.0]
+    meter = Meter(language)
     assert meter.read_links(QUESTION, UNITS) == Reading("1982", leads=UNITS[1].sources)
     assert meter.tasks == 0
 

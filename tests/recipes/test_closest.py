@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import cast
 
 from hoptrail.documents.blocks import Piece, assemble, ends_within
 from hoptrail.documents.splitting import passages
+from hoptrail.language.scripted import ScriptedLanguage
 from hoptrail.recipes.closest import closest
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.text.statements import LONGEST, statements_of
 from hoptrail.types import BlockKind, Document, Hit, Kind, Span, Statement, Unit, content_id
 from world import HashingEncoder
+
+NO_LANGUAGE = ScriptedLanguage([])
+"""It judges no statement."""
 
 PIECES = [
     Piece(BlockKind.HEADING, "The quay", 1),
@@ -38,7 +43,9 @@ def units(pieces: list[Piece]) -> tuple[Unit, ...]:
 
 def shown(question: str, pieces: list[Piece] = PIECES) -> tuple[Statement, ...]:
     found = tuple(Hit(unit, 1.0, "test") for unit in units(pieces))
-    return closest(question, found, cast("Corpus", SimpleNamespace(encoder=HashingEncoder(), sources=lambda _ids: {})))
+    return closest(
+        question, found, cast("Corpus", SimpleNamespace(encoder=HashingEncoder(), sources=lambda _ids: {})), NO_LANGUAGE
+    )
 
 
 def test_a_date_is_the_same_however_it_is_written() -> None:
@@ -65,7 +72,7 @@ def test_where_a_reader_looked_is_shown_second() -> None:
     found = tuple(Hit(unit, 1.0, "test") for unit in units(PIECES))
     sails = next(said for hit in found for said in statements_of(hit.unit) if "tan" in said.text)
     corpus = cast("Corpus", SimpleNamespace(encoder=HashingEncoder(), sources=lambda _ids: {}))
-    told = closest(question, found, corpus, leads=sails.support)
+    told = closest(question, found, corpus, NO_LANGUAGE, leads=sails.support)
     assert "outer quay" in told[0].said
     assert told[1].said == "All sails are tan."
     assert shown(question)[1].said != "All sails are tan."
@@ -128,7 +135,7 @@ def test_where_only_summaries_were_found_what_they_were_made_from_is_shown() -> 
     spans = (Span("d1", 0, 27), Span("d1", 28, 62), Span("d1", 63, len(text)))
     summary = Unit("s1", Kind.SUMMARY, "", "A harbour with a quay and ropes.", spans)
     corpus = SimpleNamespace(encoder=HashingEncoder(), sources=lambda _ids: {}, documents=lambda _ids: {"d1": document})
-    statements = closest("Where do nylon ropes lie?", (Hit(summary, 1.0, "test"),), cast("Corpus", corpus))
+    statements = closest("Where do nylon ropes lie?", (Hit(summary, 1.0, "test"),), cast("Corpus", corpus), NO_LANGUAGE)
     assert len(statements) == 3
     assert statements[0].said == "Nylon ropes lie in the long shed."
     assert all(text[one.start : one.end] == one.text and one.unit == "s1" for one in statements)
@@ -142,7 +149,7 @@ def test_no_two_statements_show_the_same_words_of_a_document() -> None:
     sentence = Unit("s1", Kind.SENTENCE, passage.title, "stern lamp", (inside,))
     found = tuple(Hit(unit, 1.0, "test") for unit in (sentence, passage))
     corpus = cast("Corpus", SimpleNamespace(encoder=HashingEncoder(), sources=lambda _ids: {}))
-    statements = closest("lamp on the stern, lamp on the bow, lamp on the mast", found, corpus)
+    statements = closest("lamp on the stern, lamp on the bow, lamp on the mast", found, corpus, NO_LANGUAGE)
     places = sorted((one.start, one.end) for one in statements)
     assert len(places) == 3
     assert all(end <= start for (_, end), (start, _) in pairwise(places))
@@ -153,5 +160,28 @@ def test_what_a_reading_found_in_a_later_passage_is_shown() -> None:
     hits = tuple(Hit(unit, 1.0, "test") for text in texts for unit in units([Piece(BlockKind.PARAGRAPH, text)]))
     corpus = cast("Corpus", SimpleNamespace(encoder=HashingEncoder(), sources=lambda _ids: {}))
     lead = statements_of(hits[-1].unit)[0].support[0]
-    assert "Ida oils the winch." in [one.said for one in closest("Who painted the crane?", hits, corpus, [lead])]
-    assert "Ida oils the winch." not in [one.said for one in closest("Who painted the crane?", hits, corpus)]
+    assert "Ida oils the winch." in [
+        one.said for one in closest("Who painted the crane?", hits, corpus, NO_LANGUAGE, [lead])
+    ]
+    assert "Ida oils the winch." not in [
+        one.said for one in closest("Who painted the crane?", hits, corpus, NO_LANGUAGE)
+    ]
+
+
+class Judge(ScriptedLanguage):
+    """Finds that what names the crane settles every question."""
+
+    def settling(self, _question: str, statements: Sequence[str]) -> list[float]:
+        assert all(statement.startswith("Notes\n") for statement in statements)
+        return [5.0 if "crane" in statement else -5.0 for statement in statements]
+
+    def read_links(self, _question: str, _passages: tuple[Unit, ...]) -> None:
+        """No links."""
+
+
+def test_what_the_language_judges_to_settle_the_question_comes_first() -> None:
+    question = "What colour are the sails?"
+    found = tuple(Hit(unit, 1.0, "test") for unit in units(PIECES))
+    corpus = cast("Corpus", SimpleNamespace(encoder=HashingEncoder(), sources=lambda _ids: {}))
+    assert closest(question, found, corpus, NO_LANGUAGE)[0].said == "All sails are tan."
+    assert "crane" in closest(question, found, corpus, Judge([]))[0].said

@@ -69,8 +69,13 @@ class QuestionMeter:
         return reply
 
     def read_links(self, question: str, passages: tuple[Unit, ...]) -> tasks.Reading | None:
-        """See `LinkReader`."""
+        """See `EvidenceReader`."""
         return tasks.read_links(self._language, question, passages)
+
+    def settling(self, question: str, statements: Sequence[str]) -> Sequence[float]:
+        """See `EvidenceReader`."""
+        found: Sequence[float] = tasks.settling(self._language, question, statements)
+        return found
 
     def readings(self, passages_of: PassagesOf) -> tuple[ReadingRecord, ...]:
         """The tasks that read evidence, in order. `passages_of` gives the passages that a unit shows."""
@@ -122,8 +127,13 @@ class PerQuestion:
         return self._current.get().perform(task)
 
     def read_links(self, question: str, passages: tuple[Unit, ...]) -> tasks.Reading | None:
-        """See `LinkReader`."""
+        """See `EvidenceReader`."""
         return tasks.read_links(self._current.get(), question, passages)
+
+    def settling(self, question: str, statements: Sequence[str]) -> Sequence[float]:
+        """See `EvidenceReader`."""
+        found: Sequence[float] = tasks.settling(self._current.get(), question, statements)
+        return found
 
 
 def _answer_of(value: object) -> str | None:

@@ -10,7 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hoptrail.models.encoder import Encoder
 from hoptrail.text.dates import dates_asked, dates_said
@@ -18,6 +18,8 @@ from hoptrail.text.statements import LONGEST, UnitStatement, statements_of
 from hoptrail.text.words import RELATED, content_stems, words
 from hoptrail.types import Kind, Unit
 
+Judge = Callable[[str, Sequence[str]], Sequence[float]]
+"""The log odds that each of some statements, with title and headings, settles a question; none: not judged."""
 Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 """Cosines of a question with sentences, between -1 and 1."""
 
@@ -29,6 +31,11 @@ _ENCODED = 20
 """Number of statements, best by words, that are encoded."""
 _ABOVE = 0.6
 """Weight of a word in title or headings, relative to one in the statement."""
+_JUDGED = 12
+"""Number of closest statements that may be put in another order by what is judged to settle the question."""
+_SETTLES, _CERTAIN = 0.12, 8.0
+"""Weight of the log odds that a statement settles the question, relative to the share of words; and where they are cut."""
+_LONGEST = 1_200  # characters of a statement with its title and headings
 _MEANING, _RANK = 0.9, 0.15
 """Weights of the encoder's cosine and of 1 / rank of the unit, relative to the share of words (0 to 1)."""
 
@@ -67,6 +74,24 @@ def close_statements(
         for (said, share, bonus), cosine in zip(scored, cosines, strict=False)
     ]
     return tuple(sorted(close, key=lambda statement: -statement.closeness))
+
+
+def judged(question: str, close: Sequence[Close], judge: Judge) -> tuple[Close, ...]:
+    """The statements with the first `_JUDGED` in the order of their closeness and the odds that each settles the question."""
+    first, rest = close[:_JUDGED], close[_JUDGED:]
+    odds = judge(question, [under_headings(one.said) for one in first]) if len(first) > 1 else ()
+    if not odds:
+        return tuple(close)
+    weighed = [
+        replace(one, closeness=one.closeness + _SETTLES * min(_CERTAIN, max(-_CERTAIN, settles)))
+        for one, settles in zip(first, odds, strict=True)
+    ]
+    return (*sorted(weighed, key=lambda one: -one.closeness), *rest)
+
+
+def under_headings(said: UnitStatement) -> str:
+    """A statement below its title and headings, as the reader reads it by itself."""
+    return "\n".join(part for part in (said.unit.title, " > ".join(said.path), said.alone) if part)[:_LONGEST]
 
 
 def distinct_statements(units: Sequence[Unit]) -> list[tuple[int, UnitStatement]]:

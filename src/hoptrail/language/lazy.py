@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TypeVar
 
-from hoptrail.language.tasks import Language, Reading, Reply, Task, read_links
+from hoptrail.language.tasks import Language, Reading, Reply, Task, read_links, settling
 from hoptrail.types import Unit
 
 OFFLINE = "offline"
@@ -35,5 +35,9 @@ class LazyLanguage:
         return self._language.perform(task)
 
     def read_links(self, question: str, passages: tuple[Unit, ...]) -> Reading | None:
-        """See `LinkReader`."""
+        """See `EvidenceReader`."""
         return read_links(self._language, question, passages)
+
+    def settling(self, question: str, statements: Sequence[str]) -> Sequence[float]:
+        """See `EvidenceReader`."""
+        return settling(self._language, question, statements)

@@ -13,7 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hoptrail.language import tasks
-from hoptrail.language.closeness import Close, Wording, close_statements, distinct_statements, place_of
+from hoptrail.language.closeness import (
+    Close,
+    Wording,
+    close_statements,
+    distinct_statements,
+    place_of,
+    under_headings,
+)
 from hoptrail.models.reader import Reading, TextReader, ToRead
 from hoptrail.text.mentions import Shape, find_mentions
 from hoptrail.text.statements import UnitStatement
@@ -42,7 +49,6 @@ _STATED = 7.0  # log odds for the share of the question's words that the two sta
 _LEAST, _LEAST_GAIN = 4.0, 0.05
 """Log odds from which a link is shown, and the least share of the question's words that it has beyond each of its statements."""
 _WHOLE = 0.9  # share of the question's words from which one statement needs no second one
-_LONGEST = 1_200  # characters of a statement with its title and headings
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +109,16 @@ def names_of(said: UnitStatement) -> frozenset[str]:
 
 
 def read_links(question: str, passages: Sequence[Unit], reader: TextReader) -> tasks.Reading | None:
-    """The answer of the link whose second statement answers the question best after its first. See `LinkReader`."""
+    """The answer of the link whose second statement answers the question best after its first. See `EvidenceReader`."""
     close = close_statements(question, passages, None)
     if not close or max(one.share for one in close) >= _WHOLE:
         return None
     links = find_links(question, passages, close, _LINKS)
     links = [link for link in links if link.gain >= _LEAST_GAIN]
-    after = reader.read([ToRead(question, _text(link.second), _text(link.first)) for link in links])
+    after = reader.read([ToRead(question, under_headings(link.second), under_headings(link.first)) for link in links])
     odds = [_margin(reading) + _STATED * link.share for link, reading in zip(links, after, strict=True)]
     order = sorted(range(len(links)), key=lambda at: -odds[at])[:_BY_THEMSELVES]
-    alone = reader.read([ToRead(question, _text(links[at].second)) for at in order])
+    alone = reader.read([ToRead(question, under_headings(links[at].second)) for at in order])
     judged = [
         (_AFTER * _margin(after[at]) + _ALONE * _margin(reading) + _STATED * links[at].share, at)
         for at, reading in zip(order, alone, strict=True)
@@ -121,15 +127,10 @@ def read_links(question: str, passages: Sequence[Unit], reader: TextReader) -> t
         return tasks.Reading(None)
     likeliest, best = max(judged)
     second = links[best].second
-    answer = next((_text(second)[words.start : words.end] for words in after[best].answers[:1]), None)
+    answer = next((under_headings(second)[words.start : words.end] for words in after[best].answers[:1]), None)
     return tasks.Reading(answer, leads=second.support[:1] if likeliest >= _LEAST else ())
 
 
 def _margin(reading: Reading) -> float:
     """The log odds of an answer, against none."""
     return reading.answers[0].margin if reading.answers else -20.0
-
-
-def _text(said: UnitStatement) -> str:
-    """A statement with title and headings, one below the other."""
-    return "\n".join(part for part in (said.unit.title, " > ".join(said.path), said.alone) if part)[:_LONGEST]

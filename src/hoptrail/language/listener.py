@@ -6,12 +6,12 @@ receive hops, wrap the language before passing it to a recipe.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from hoptrail.errors import Interrupted
-from hoptrail.language.tasks import Language, Reading, Reply, Task, read_links
+from hoptrail.language.tasks import Language, Reading, Reply, Task, read_links, settling
 from hoptrail.types import Hop, Span, Unit
 
 T = TypeVar("T")
@@ -51,5 +51,9 @@ class ObservedLanguage:
         return self.language.perform(task)
 
     def read_links(self, question: str, passages: tuple[Unit, ...]) -> Reading | None:
-        """See `LinkReader`."""
+        """See `EvidenceReader`."""
         return read_links(self.language, question, passages)
+
+    def settling(self, question: str, statements: Sequence[str]) -> Sequence[float]:
+        """See `EvidenceReader`."""
+        return settling(self.language, question, statements)

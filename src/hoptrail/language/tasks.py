@@ -6,6 +6,7 @@ languages are `offline`, `chat`, `scripted` and (in evaluation) the oracle.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, Protocol, TypeVar, runtime_checkable
@@ -243,7 +244,7 @@ class Reply(Generic[T_co]):
 
 
 class Language(Protocol):
-    """Performs the tasks. May also be a `LinkReader`."""
+    """Performs the tasks. May also be an `EvidenceReader`."""
 
     @property
     def name(self) -> str:
@@ -255,8 +256,10 @@ class Language(Protocol):
 
 
 @runtime_checkable
-class LinkReader(Protocol):
-    """A language that reads, at no cost, two statements together that share a rare name."""
+class EvidenceReader(Protocol):
+    """A language that judges single statements at no cost: it reads two together that share a rare name, and says which settle a
+    question.
+    """
 
     def read_links(self, question: str, passages: tuple[Unit, ...]) -> Reading | None:
         """The answer of the best two statements; no answer if none belong together. `leads` has the second statement if it is
@@ -264,7 +267,16 @@ class LinkReader(Protocol):
         """
         ...
 
+    def settling(self, question: str, statements: Sequence[str]) -> Sequence[float]:
+        """For each statement (with its title and headings) the log odds that it settles the question; empty: not judged."""
+        ...
+
 
 def read_links(language: Language, question: str, passages: tuple[Unit, ...]) -> Reading | None:
-    """The reading by `language`; None if it is no `LinkReader`."""
-    return language.read_links(question, passages) if isinstance(language, LinkReader) else None
+    """The reading by `language`; None if it is no `EvidenceReader`."""
+    return language.read_links(question, passages) if isinstance(language, EvidenceReader) else None
+
+
+def settling(language: Language, question: str, statements: Sequence[str]) -> Sequence[float]:
+    """The log odds by `language`; empty if it is no `EvidenceReader`."""
+    return language.settling(question, statements) if isinstance(language, EvidenceReader) else ()

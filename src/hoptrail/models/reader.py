@@ -36,6 +36,8 @@ from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.weights import Weights, read_weights
 
 _PACKAGE = "hoptrail_reader"
+READER_WEIGHTS, RANKER_WEIGHTS = "weights.npz", "ranker.npz"
+"""Files of the package: the weights of the reader, and those of `models.statement_ranker`, which judges single statements."""
 _WORDS = "embeddings.word_embeddings.weight"
 _SCALE = ".scale"
 _LONGEST = 512  # word pieces, as many as the trunk has positions
@@ -109,16 +111,17 @@ class Reader:
     Raises: ModelUnavailable: the weights are missing, unusable, or for another encoder.
     """
 
-    def __init__(self, folder: Path | None = None, threads: int = 1) -> None:
+    def __init__(self, folder: Path | None = None, weights: str = READER_WEIGHTS, threads: int = 1) -> None:
         from tokenizers import Tokenizer
 
         model = read_folder(packaged_folder())
-        weights = {**read_reader_weights(folder or reader_folder()), _WORDS: read_weights(model.weights)[_WORDS]}
+        own = read_reader_weights(folder or reader_folder(), weights)
+        every = {**own, _WORDS: read_weights(model.weights)[_WORDS]}
         self._tokenizer = Tokenizer.from_file(str(model.tokenizer))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         try:
-            self._graph = _Graph(weights, model.sizes, threads)
+            self._graph = _Graph(every, model.sizes, threads)
         except (KeyError, ValueError) as error:
             raise ModelUnavailable(f"the reader's weights do not fit the encoder: {error}") from error
 
@@ -241,11 +244,11 @@ def refuse_training_questions(ids: Iterable[str]) -> None:
     read_trained(reader_folder() / TRAINED).refuse(ids)
 
 
-def read_reader_weights(folder: Path) -> dict[str, NDArray[np.float32]]:
-    """The tensors of `weights.npz` in `folder`, stored as eight-bit integers with a scale per row.
+def read_reader_weights(folder: Path, weights: str = READER_WEIGHTS) -> dict[str, NDArray[np.float32]]:
+    """The tensors of a file of weights in `folder`, stored as eight-bit integers with a scale per row.
     Raises: ModelUnavailable: the file cannot be read.
     """
-    path = folder / "weights.npz"
+    path = folder / weights
     try:
         with np.load(path, allow_pickle=False) as file:
             stored: dict[str, NDArray[Any]] = dict(file)

@@ -6,9 +6,11 @@ import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
-from hoptrail.language.closeness import UNITS, asked_words, close_statements, encoder_similarity
+from hoptrail.language.closeness import UNITS, asked_words, close_statements, encoder_similarity, judged
 from hoptrail.language.spelling import corrected
+from hoptrail.language.tasks import Language, settling
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.text.statements import LONGEST, UnitStatement, statements_of
 from hoptrail.text.words import content_stems, terms
@@ -29,17 +31,24 @@ _JOINABLE = 16
 
 
 def closest(
-    question: str, found: Ranking, corpus: Corpus, leads: Sequence[Span] = (), linked: Sequence[Span] = ()
+    question: str,
+    found: Ranking,
+    corpus: Corpus,
+    language: Language,
+    leads: Sequence[Span] = (),
+    linked: Sequence[Span] = (),
 ) -> tuple[Statement, ...]:
     """The three statements among the hits that are closest to the question, best first; none only if there are no hits.
 
-    The statement with most words and meaning of the question comes first. After it those at `linked`, where a link leads, and at
-    the `leads` of a reading alternate with the next closest. Adjacent statements are joined if they are short enough.
+    Closeness counts words, meaning, and whether `language` judges that a statement settles the question. After the first
+    statement, those at `linked`, where a link leads, and at the `leads` of a reading alternate with the next closest. Adjacent
+    statements are joined if they are short enough.
     """
     units = _citable([hit.unit for hit in found], corpus)
     question = corrected(question, units)
     near = [*units[:UNITS], *(unit for unit in units[UNITS:] if _holds_any(unit, leads))]
     close = close_statements(question, near, encoder_similarity(corpus.encoder) if units else None, len(near))
+    close = judged(question, close, partial(settling, language))
     asked = asked_words(question)
     runs = _runs(_with_leads([one.said for one in close], leads, _statements_at(linked, units)))
     sources = corpus.sources({run.unit.document for run in runs})

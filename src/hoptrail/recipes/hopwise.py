@@ -66,7 +66,7 @@ class Hopwise(ABC):
         usage = replace(meter.usage, seconds=time.perf_counter() - started)
         return Answer(
             *(question, text, self.name, self.language.name, evidence, trail, usage, found),
-            closest=closest(question, found, self.corpus),
+            closest=closest(question, found, self.corpus, self.language),
         )
 
 

@@ -76,5 +76,5 @@ class SinglePass(ABC):
             *(question, reading.answer, name, language, evidence, trail, usage, ranking, reading.confidence),
             kind=reading.kind,
             items=reading.items,
-            closest=closest(question, ranking, self.corpus, reading.leads),
+            closest=closest(question, ranking, self.corpus, self.language, reading.leads),
         )

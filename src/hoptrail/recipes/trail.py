@@ -131,7 +131,10 @@ class TrailRecipe:
             *(question, text, self.name, self.language.name, evidence, trail, usage, found, belief),
             kind=best.kind,
             items=best.items if text is not None else (),
-            closest=closest(question, without_repeats((*found, *read)), self.corpus, _leads_of(opinions), linked_spans),
+            closest=closest(
+                *(question, without_repeats((*found, *read)), self.corpus, self.language),
+                *(_leads_of(opinions), linked_spans),
+            ),
         )
 
     def _opinions(

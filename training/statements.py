@@ -1,0 +1,148 @@
+"""Statements to choose among: for each question the one that settles it, and those of other statements that are closest to it.
+
+Two kinds of questions: those about the documents of `training/written`, among all statements of a folder, and those about the
+paragraphs of `reading_train`, among the sentences of a few hundred paragraphs. A statement that has the answer, or nearly all
+words of the one that settles the question, may settle it too and is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from hoptrail import Index, Kind
+from hoptrail.language.closeness import distinct_statements, under_headings
+from hoptrail.models.encoder import Encoder, FloatMatrix
+from hoptrail.text.sentences import sentence_spans
+from hoptrail.text.statements import UnitStatement
+from hoptrail.text.words import content_stems
+from training.sources import DATA, read_lines
+from training.written import FOLDER, LEAST_SHARE, Question
+
+CLOSEST = 20
+"""The most other statements of a question."""
+_PARAGRAPHS = 300  # whose sentences are ranked together
+_LONGEST_SENTENCE, _ENCODED_CHARACTERS, _AT_ONCE = 400, 600, 64
+_MEANING = 0.9  # weight of the cosine beside the share of words, as in `hoptrail.language.closeness`
+_NEARLY = 0.8  # share of a statement's words that another one has, which then may settle the question too
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A question, the statement that settles it (None: there is none), and others, the closest first."""
+
+    question: str
+    settling: str | None
+    others: tuple[str, ...]
+
+
+class Closeness:
+    """Orders `texts` by their closeness to questions: the share of the question's words, and the encoder's cosine."""
+
+    def __init__(self, texts: Sequence[str], encoder: Encoder) -> None:
+        self.stems = [content_stems(text) for text in texts]
+        self._said = Counter(stem for stems in self.stems for stem in stems)
+        self._encoder = encoder
+        self._vectors = _encoded([text[:_ENCODED_CHARACTERS] for text in texts], encoder)
+
+    def orders(self, questions: Sequence[str]) -> Iterator[list[int]]:
+        """For each question, the places of the texts, the closest first."""
+        for question, vector in zip(questions, _encoded(questions, self._encoder), strict=True):
+            count = len(self.stems)
+            weights = {
+                stem: math.log(1 + (count + 1) / (1 + self._said[stem])) for stem in sorted(content_stems(question))
+            }
+            total = sum(weights.values()) or 1.0
+            shares = [sum(weights[stem] for stem in weights.keys() & stems) / total for stems in self.stems]
+            yield np.argsort(-(np.array(shares) + _MEANING * (self._vectors @ vector)), kind="stable").tolist()
+
+
+def _encoded(texts: Sequence[str], encoder: Encoder) -> FloatMatrix:
+    return np.concatenate([encoder.encode(texts[at : at + _AT_ONCE]) for at in range(0, len(texts), _AT_ONCE)])
+
+
+def choices_of(world: Path) -> Iterator[Choice]:
+    """The choices of one folder of `training/written`. Questions whose quote is in no statement are left out."""
+    lines = (world / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    questions = [Question(**json.loads(line)) for line in filter(None, lines)]
+    with tempfile.TemporaryDirectory() as work:
+        index = Index(Path(work) / "index")
+        index.add(world / "documents", "bm25")
+        files = {Path(source).name: item.id for item in index.contents().documents for source in item.sources}
+        with index.reading() as snapshot:
+            units = snapshot.texts.units(snapshot.texts.origins(Kind.PASSAGE).numbers)
+        statements = [said for _, said in distinct_statements(units)]
+        closeness = Closeness([said.seen for said in statements], index.encoder)
+    alone = [content_stems(said.alone) for said in statements]
+    shown = [under_headings(said) for said in statements]
+    for asked, order in zip(questions, closeness.orders([one.question for one in questions]), strict=True):
+        settling = None if asked.kind == "none" else _settling(asked, statements, files.get(asked.file))
+        if settling is None and asked.kind != "none":
+            continue
+        answer = asked.answer.lower() if asked.kind == "span" else ""
+        others = [
+            shown[place]
+            for place in order[: 2 * CLOSEST]
+            if not (answer and answer in shown[place].lower())
+            and not (settling is not None and _is_alike(alone[settling], alone[place]))
+        ]
+        yield Choice(asked.question, None if settling is None else shown[settling], tuple(others[:CLOSEST]))
+
+
+def _settling(asked: Question, statements: Sequence[UnitStatement], document: str | None) -> int | None:
+    """The place of the statement of the document that shares the most words with the quote, and has the answer."""
+    quoted, best, most = content_stems(asked.quote), None, 0
+    for place, said in enumerate(statements):
+        if said.unit.document == document and asked.answer in under_headings(said):
+            stems = content_stems(said.alone)
+            shared = len(quoted & stems)
+            if shared > most and shared >= LEAST_SHARE * min(len(quoted), len(stems)):
+                best, most = place, shared
+    return best
+
+
+def _is_alike(settling: frozenset[str], other: frozenset[str]) -> bool:
+    return len(settling & other) >= _NEARLY * max(1, len(settling))
+
+
+def choices_in_paragraphs(encoder: Encoder, seed: int, data: Path = DATA) -> Iterator[Choice]:
+    """The choices of `reading_train`, among the sentences of `_PARAGRAPHS` paragraphs at a time."""
+    rows = read_lines(data / "reading_train" / "spans.jsonl.gz")
+    by_text: dict[str, list[tuple[str, str, int]]] = {}
+    for row in rows:
+        if not row["source"].startswith(("qamr", "qasrl")):
+            by_text.setdefault(row["text"], []).append((row["question"], row["answer"].lower(), row["start"]))
+    texts = list(by_text)
+    random.Random(seed).shuffle(texts)
+    for at in range(0, len(texts), _PARAGRAPHS):
+        yield from _among({text: by_text[text] for text in texts[at : at + _PARAGRAPHS]}, encoder)
+
+
+def _among(asked: dict[str, list[tuple[str, str, int]]], encoder: Encoder) -> Iterator[Choice]:
+    """The choices of some paragraphs: their questions, each with its answer in small letters and where that begins."""
+    spans = [(text, start, end) for text in asked for start, end in sentence_spans(text, _LONGEST_SENTENCE)]
+    sentences = [text[start:end].strip() for text, start, end in spans]
+    places = {span: place for place, span in enumerate(spans)}
+    of_text: dict[str, list[tuple[str, int, int]]] = {}
+    for span in spans:
+        of_text.setdefault(span[0], []).append(span)
+    questions = [(text, *row) for text, rows in asked.items() for row in rows]
+    orders = Closeness(sentences, encoder).orders([question for _, question, _, _ in questions])
+    for (text, question, answer, begins), order in zip(questions, orders, strict=True):
+        settling = next((span for span in of_text[text] if span[1] <= begins < span[2]), None)
+        if settling is not None:
+            others = [sentences[place] for place in order[: 2 * CLOSEST] if answer not in sentences[place].lower()]
+            yield Choice(question, sentences[places[settling]], tuple(others[:CLOSEST]))
+
+
+def worlds() -> list[Path]:
+    """The folders of `training/written`, in order."""
+    return sorted(path for path in FOLDER.iterdir() if (path / "questions.jsonl").is_file())
