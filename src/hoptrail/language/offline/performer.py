@@ -129,7 +129,7 @@ class OfflineLanguage:
                 lines = [_standing_alone(line.alone, page.title) for page in pages for line in page.lines]
                 return summarise(lines, words)
             case tasks.Decompose():
-                return self._decompose(task)
+                return _decompose(task, self._settings)
             case tasks.Read(question, evidence, abstain):
                 return self._answer(question, evidence, self._least(abstain))
             case tasks.Assess() | tasks.Verify():
@@ -139,14 +139,6 @@ class OfflineLanguage:
             case tasks.Sample():
                 return _sample(task, self._reader, self._settings)
         return _without_evidence(task)
-
-    def _decompose(self, task: tasks.Decompose) -> tasks.Decomposition:
-        questions = make_plan(task.question, self._settings).questions
-        if not task.one_at_a_time:
-            return tasks.Decomposition(questions)
-        answered = all(finding.answer is not None for finding in task.findings)
-        at = len(task.findings)
-        return tasks.Decomposition(questions[at : at + 1] if answered else ())
 
     def _least(self, abstain: tasks.Abstain) -> float:
         shares = {tasks.Abstain.ALWAYS: 1.0, tasks.Abstain.ALLOWED: _ALLOWED_SHARE, tasks.Abstain.NEVER: 0.0}
@@ -220,6 +212,15 @@ def _without_evidence(task: object) -> Output:
         case tasks.Recall():
             return Reading(None)
     raise TaskFailed(f"offline cannot perform {type(task).__name__}: it is not a language task")
+
+
+def _decompose(task: tasks.Decompose, settings: OfflineSettings) -> tasks.Decomposition:
+    questions = make_plan(task.question, settings).questions
+    if not task.one_at_a_time:
+        return tasks.Decomposition(questions)
+    answered = all(finding.answer is not None for finding in task.findings)
+    at = len(task.findings)
+    return tasks.Decomposition(questions[at : at + 1] if answered else ())
 
 
 def _sample(task: tasks.Sample, model: TextReader, settings: OfflineSettings) -> tasks.Samples:
