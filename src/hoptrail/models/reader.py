@@ -226,12 +226,12 @@ def reader_folder() -> Path:
 
 
 def reader_version() -> str:
-    """The first twelve digits of the SHA-256 of the installed weights; empty where none are installed."""
+    """The first twelve digits of the SHA-256 of the reader's and of the ranker's weights; empty where none are installed."""
     try:
         manifest = json.loads((reader_folder() / "manifest.json").read_text(encoding="utf-8"))
     except (ModelUnavailable, OSError, ValueError):
         return ""
-    return str(manifest["weights_sha256"])[:12]
+    return "+".join(str(part["weights_sha256"])[:12] for part in (manifest, manifest["ranker"]))
 
 
 def refuse_training_questions(ids: Iterable[str]) -> None:
