@@ -175,9 +175,6 @@ class Judge(ScriptedLanguage):
         assert all(statement.startswith("Notes\n") for statement in statements)
         return [5.0 if "crane" in statement else -5.0 for statement in statements]
 
-    def read_links(self, _question: str, _passages: tuple[Unit, ...]) -> None:
-        """No links."""
-
 
 def test_what_the_language_judges_to_settle_the_question_comes_first() -> None:
     question = "What colour are the sails?"

@@ -69,11 +69,11 @@ class QuestionMeter:
         return reply
 
     def read_links(self, question: str, passages: tuple[Unit, ...]) -> tasks.Reading | None:
-        """See `EvidenceReader`."""
+        """See `LinkReader`."""
         return tasks.read_links(self._language, question, passages)
 
     def settling(self, question: str, statements: Sequence[str]) -> Sequence[float]:
-        """See `EvidenceReader`."""
+        """See `StatementJudge`."""
         found: Sequence[float] = tasks.settling(self._language, question, statements)
         return found
 
@@ -127,11 +127,11 @@ class PerQuestion:
         return self._current.get().perform(task)
 
     def read_links(self, question: str, passages: tuple[Unit, ...]) -> tasks.Reading | None:
-        """See `EvidenceReader`."""
+        """See `LinkReader`."""
         return tasks.read_links(self._current.get(), question, passages)
 
     def settling(self, question: str, statements: Sequence[str]) -> Sequence[float]:
-        """See `EvidenceReader`."""
+        """See `StatementJudge`."""
         found: Sequence[float] = tasks.settling(self._current.get(), question, statements)
         return found
 

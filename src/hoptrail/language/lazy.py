@@ -35,9 +35,9 @@ class LazyLanguage:
         return self._language.perform(task)
 
     def read_links(self, question: str, passages: tuple[Unit, ...]) -> Reading | None:
-        """See `EvidenceReader`."""
+        """See `LinkReader`."""
         return read_links(self._language, question, passages)
 
     def settling(self, question: str, statements: Sequence[str]) -> Sequence[float]:
-        """See `EvidenceReader`."""
+        """See `StatementJudge`."""
         return settling(self._language, question, statements)

@@ -109,7 +109,7 @@ def names_of(said: UnitStatement) -> frozenset[str]:
 
 
 def read_links(question: str, passages: Sequence[Unit], reader: TextReader) -> tasks.Reading | None:
-    """The answer of the link whose second statement answers the question best after its first. See `EvidenceReader`."""
+    """The answer of the link whose second statement answers the question best after its first. See `LinkReader`."""
     close = close_statements(question, passages, None)
     if not close or max(one.share for one in close) >= _WHOLE:
         return None

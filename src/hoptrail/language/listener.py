@@ -51,9 +51,9 @@ class ObservedLanguage:
         return self.language.perform(task)
 
     def read_links(self, question: str, passages: tuple[Unit, ...]) -> Reading | None:
-        """See `EvidenceReader`."""
+        """See `LinkReader`."""
         return read_links(self.language, question, passages)
 
     def settling(self, question: str, statements: Sequence[str]) -> Sequence[float]:
-        """See `EvidenceReader`."""
+        """See `StatementJudge`."""
         return settling(self.language, question, statements)

@@ -43,7 +43,7 @@ class Meter:
         self._listener.found(hop, support)
 
     def read_links(self, question: str, passages: tuple[Unit, ...]) -> Reading | None:
-        """See `EvidenceReader`."""
+        """See `LinkReader`."""
         return read_links(self._language, question, passages)
 
     def perform(self, task: Task[T]) -> T:

@@ -244,7 +244,7 @@ class Reply(Generic[T_co]):
 
 
 class Language(Protocol):
-    """Performs the tasks. May also be an `EvidenceReader`."""
+    """Performs the tasks. May also be a `LinkReader` and a `StatementJudge`."""
 
     @property
     def name(self) -> str:
@@ -256,10 +256,8 @@ class Language(Protocol):
 
 
 @runtime_checkable
-class EvidenceReader(Protocol):
-    """A language that judges single statements at no cost: it reads two together that share a rare name, and says which settle a
-    question.
-    """
+class LinkReader(Protocol):
+    """A language that reads, at no cost, two statements together that share a rare name."""
 
     def read_links(self, question: str, passages: tuple[Unit, ...]) -> Reading | None:
         """The answer of the best two statements; no answer if none belong together. `leads` has the second statement if it is
@@ -267,16 +265,21 @@ class EvidenceReader(Protocol):
         """
         ...
 
+
+@runtime_checkable
+class StatementJudge(Protocol):
+    """A language that judges, at no cost, which statements settle a question."""
+
     def settling(self, question: str, statements: Sequence[str]) -> Sequence[float]:
         """For each statement (with its title and headings) the log odds that it settles the question; empty: not judged."""
         ...
 
 
 def read_links(language: Language, question: str, passages: tuple[Unit, ...]) -> Reading | None:
-    """The reading by `language`; None if it is no `EvidenceReader`."""
-    return language.read_links(question, passages) if isinstance(language, EvidenceReader) else None
+    """The reading by `language`; None if it is no `LinkReader`."""
+    return language.read_links(question, passages) if isinstance(language, LinkReader) else None
 
 
 def settling(language: Language, question: str, statements: Sequence[str]) -> Sequence[float]:
-    """The log odds by `language`; empty if it is no `EvidenceReader`."""
-    return language.settling(question, statements) if isinstance(language, EvidenceReader) else ()
+    """The log odds by `language`; empty if it is no `StatementJudge`."""
+    return language.settling(question, statements) if isinstance(language, StatementJudge) else ()

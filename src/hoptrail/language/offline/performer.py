@@ -37,7 +37,7 @@ from hoptrail.language.spelling import corrected
 from hoptrail.language.tasks import Extraction, Fact, Reading, Reply, Task
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.reader import Remembered, TextReader, installed_reader
-from hoptrail.models.statement_ranker import StatementRanker, installed_ranker
+from hoptrail.models.statement_ranker import installed_ranker
 from hoptrail.text.lexicon import DEMONYMS
 from hoptrail.text.mentions import Mention, Shape
 from hoptrail.text.normal_forms import same_words, squeeze
@@ -108,17 +108,16 @@ class OfflineLanguage:
         return Reply(cast("T", value), Usage(seconds=time.perf_counter() - started))
 
     def read_links(self, question: str, passages: tuple[Unit, ...]) -> Reading | None:
-        """See `EvidenceReader`."""
+        """See `LinkReader`."""
         if isinstance(self._reader, NoReader):
             return None
         return read_links(corrected(question[: self._settings.question_characters], passages), passages, self._reader)
 
     def settling(self, question: str, statements: Sequence[str]) -> Sequence[float]:
-        """See `EvidenceReader`."""
+        """See `StatementJudge`."""
         if isinstance(self._reader, NoReader):
             return ()
-        ranker = StatementRanker(self._given_reader) if self._given_reader else installed_ranker()
-        return ranker.settling(question[: self._settings.question_characters], statements)
+        return installed_ranker().settling(question[: self._settings.question_characters], statements)
 
     def _output(self, task: object) -> Output:
         match task:
