@@ -26,12 +26,15 @@ from torch.nn import functional
 from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.models.learned import TRAINED, Trained, fingerprint, read_trained
 from hoptrail.models.reader import RANKER_WEIGHTS, read_reader_weights
+from training.batches import Pieces, encode, pad
+from training.examples import Example
 from training.export import average, commit
 from training.manifest import MANIFEST, PACKAGE, Manifest, Ranker, digest_of_file, in_eight_bits
-from training.model import WORDS, Reader
+from training.model import WORDS, Reader, on_device
 from training.reader import new_reader, tokenizer
 from training.sources import DATA
 from training.statements import Choice, choices_in_paragraphs, choices_of, worlds
+from training.written import FOLDER
 
 HELD_OUT = ("letters-and-law", "tools-and-standards")
 """Folders of `training/written` that show how well the ranker chooses, and from which it does not learn."""
@@ -39,12 +42,10 @@ _QUESTIONS, _OTHERS = 8, 5
 """Of a step, and of a question."""
 _WRITTEN = 0.68  # share of the questions about `training/written`
 _CLOSER = 1.7  # power of the place among the closest: at 1 all are as likely
-_LONGEST_QUESTION, _LONGEST = 32, 72  # word pieces
+_LONGEST = 72  # word pieces of a statement
 _WARM_UP, _DECAY, _LARGEST_GRADIENT = 100, 0.01, 1.0
 _REPORTED_EVERY = 100  # steps
-_CLS, _SEP = 101, 102
-Pair = tuple[list[int], int]
-"""The word pieces of a question and a statement, and the place of the statement among them."""
+_SOURCE = "ranker"
 
 
 def drawn(choice: Choice, draw: random.Random) -> list[str]:
@@ -69,34 +70,24 @@ def typed(question: str, draw: random.Random) -> str:
     return question
 
 
-def pairs(question: str, statements: Sequence[str], pieces: Tokenizer) -> list[Pair]:
+def pairs(question: str, statements: Sequence[str], pieces: Tokenizer) -> list[Pieces]:
     """Question and statement as word pieces, for each statement."""
-    asked = pieces.encode(question, add_special_tokens=False).ids[:_LONGEST_QUESTION]
-    said = pieces.encode_batch(list(statements), add_special_tokens=False)
-    return [([_CLS, *asked, _SEP, *one.ids[:_LONGEST], _SEP], len(asked) + 2) for one in said]
+    examples = [Example(_SOURCE, question, statement) for statement in statements]
+    return encode(examples, pieces, _LONGEST, random.Random(0))  # nothing is drawn: only answers move a crop
 
 
-def scores(model: Reader, batch: Sequence[Pair]) -> torch.Tensor:
+def scores(model: Reader, batch: Sequence[Pieces]) -> torch.Tensor:
     """The logit of each pair. Short and long pairs are padded apart."""
-    order = sorted(range(len(batch)), key=lambda place: len(batch[place][0]))
+    order = sorted(range(len(batch)), key=lambda place: len(batch[place].ids))
     half = len(order) // 2
-    halves = [part for part in (order[:half], order[half:]) if part]
-    found = torch.cat([model(*_padded([batch[place] for place in part]))[2] for part in halves])
-    return found[torch.tensor(np.argsort(order))]
+    found = []
+    for part in filter(None, (order[:half], order[half:])):
+        padded = on_device(pad([batch[place] for place in part]), torch.device("cpu"))
+        found.append(model(padded["ids"], padded["segments"], padded["mask"])[2])
+    return torch.cat(found)[torch.tensor(np.argsort(order))]
 
 
-def _padded(batch: Sequence[Pair]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    longest = max(len(ids) for ids, _ in batch)
-    ids, segments = (torch.zeros((len(batch), longest), dtype=torch.long) for _ in range(2))
-    mask = torch.zeros((len(batch), longest), dtype=torch.bool)
-    for row, (pieces, statement_at) in enumerate(batch):
-        ids[row, : len(pieces)] = torch.tensor(pieces)
-        segments[row, statement_at : len(pieces)] = 1
-        mask[row, : len(pieces)] = True
-    return ids, segments, mask
-
-
-def loss_of(model: Reader, groups: Sequence[tuple[list[Pair], bool]]) -> torch.Tensor:
+def loss_of(model: Reader, groups: Sequence[tuple[list[Pieces], bool]]) -> torch.Tensor:
     """The mean loss of questions: of each its pairs, and whether the first of them settles it."""
     found = scores(model, [pair for group, _ in groups for pair in group])
     parts = found.split([len(group) for group, _ in groups])
@@ -107,7 +98,7 @@ def loss_of(model: Reader, groups: Sequence[tuple[list[Pair], bool]]) -> torch.T
     return torch.stack(losses).mean()
 
 
-def supply(data: Path, pieces: Tokenizer, seed: int) -> Iterator[tuple[list[Pair], bool]]:
+def supply(data: Path, pieces: Tokenizer, seed: int) -> Iterator[tuple[list[Pieces], bool]]:
     """Endless questions of both kinds."""
     draw = random.Random(seed)
     written = [one for world in worlds() if world.name not in HELD_OUT for one in choices_of(world)]
@@ -123,7 +114,7 @@ def supply(data: Path, pieces: Tokenizer, seed: int) -> Iterator[tuple[list[Pair
 
 def chosen_first(model: Reader, pieces: Tokenizer) -> float:
     """The share of the questions of the held-out folders whose settling statement is scored above all others."""
-    choices = [one for name in HELD_OUT for one in choices_of(PACKAGE.parents[3] / "training" / "written" / name)]
+    choices = [one for name in HELD_OUT for one in choices_of(FOLDER / name)]
     settled = [one for one in choices if one.settling is not None]
     right = 0
     with torch.no_grad():
@@ -133,7 +124,7 @@ def chosen_first(model: Reader, pieces: Tokenizer) -> float:
     return right / len(settled)
 
 
-def train(model: Reader, groups: Iterator[tuple[list[Pair], bool]], minutes: float, rate: float) -> int:
+def train(model: Reader, groups: Iterator[tuple[list[Pieces], bool]], minutes: float, rate: float) -> int:
     """Train for the given time. Returns the number of questions seen."""
     learned = [
         values

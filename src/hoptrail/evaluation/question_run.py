@@ -74,8 +74,7 @@ class QuestionMeter:
 
     def settling(self, question: str, statements: Sequence[str]) -> Sequence[float]:
         """See `StatementJudge`."""
-        found: Sequence[float] = tasks.settling(self._language, question, statements)
-        return found
+        return tasks.settling(self._language, question, statements)
 
     def readings(self, passages_of: PassagesOf) -> tuple[ReadingRecord, ...]:
         """The tasks that read evidence, in order. `passages_of` gives the passages that a unit shows."""
@@ -132,8 +131,7 @@ class PerQuestion:
 
     def settling(self, question: str, statements: Sequence[str]) -> Sequence[float]:
         """See `StatementJudge`."""
-        found: Sequence[float] = tasks.settling(self._current.get(), question, statements)
-        return found
+        return tasks.settling(self._current.get(), question, statements)
 
 
 def _answer_of(value: object) -> str | None:
