@@ -130,7 +130,7 @@ def whole_questions(data: MultiHop) -> Iterator[Example]:
         if len(text) > _WHOLE:
             continue
         answer = line["answers"][0]
-        if verdict := _verdict(answer):
+        if (verdict := _verdict(answer)) is not None:
             yield Example(f"{data.name}.whole", line["question"], text, verdict=verdict, helps=True)
         elif found := find_answer(text, answer):
             yield answered_at(f"{data.name}.whole", line["question"], text, *found)
@@ -169,7 +169,7 @@ def after_others(data: MultiHop) -> Iterator[Example]:
     """Whole questions with a passage that names the answer and one that does not, after the other gold statements."""
     for line in data.questions:
         answer, parts = line["answers"][0], list(_gold_parts(line, data))
-        if _verdict(answer) or len(parts) < 2:
+        if _verdict(answer) is not None or len(parts) < 2:
             continue
         answers = [step["answer"] or "" for step in line["decomposition"]]
         parts = [_naming(part, answers) if len(part) > _STATEMENT else part for part in parts]

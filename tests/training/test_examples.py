@@ -75,6 +75,15 @@ def test_passages_are_judged_after_those_read_before(multi_hop: Path) -> None:
     assert whole.answer == "Bodø"
 
 
+def test_yes_and_no_to_whole_questions_are_verdicts(multi_hop: Path) -> None:
+    path = multi_hop / "questions.jsonl"
+    asked = json.loads(path.read_text("utf-8").splitlines()[0])
+    write_lines(path, [asked | {"id": answer, "answers": [answer]} for answer in ("yes", "no")])
+    data = sources.read_multi_hop(multi_hop)
+    assert [one.verdict for one in sources.whole_questions(data)] == [Verdict.YES, Verdict.NO]
+    assert list(sources.after_others(data)) == []
+
+
 def test_spans_and_judgements_are_read(tmp_path: Path) -> None:
     span = {"source": "qamr_dev", "question": "Who keeps it? ", "text": BERG, "answer": "Ida Berg", "start": 0}
     claim = {"source": "fever", "claim": "Ida left.", "text": BERG, "supported": False}

@@ -91,7 +91,12 @@ def judged(question: str, close: Sequence[Close], judge: Judge) -> tuple[Close, 
 
 def under_headings(said: UnitStatement) -> str:
     """A statement below its title and headings, as the reader reads it by itself."""
-    return "\n".join(part for part in (said.unit.title, " > ".join(said.path), said.alone) if part)[:_LONGEST]
+    return below_headings(said.unit.title, said.path, said.alone)
+
+
+def below_headings(title: str, path: Sequence[str], text: str) -> str:
+    """A text below a title and headings."""
+    return "\n".join(part for part in (title, " > ".join(path), text) if part)[:_LONGEST]
 
 
 def distinct_statements(units: Sequence[Unit]) -> list[tuple[int, UnitStatement]]:

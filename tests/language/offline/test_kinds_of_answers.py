@@ -277,15 +277,29 @@ def test_what_a_colon_introduces_belongs_to_the_answer(introduced: list[Piece]) 
     assert "It is old" not in found.answer
 
 
-def test_what_no_words_settle_is_explained_by_what_the_reader_finds(passage: Callable[[str, str], Unit]) -> None:
-    letter = passage("Offer", "With great regret we must withdraw. Our three gangs have gone to a competitor.")
-    asked = "Why did the roofers pull out?"
-    reader = ScriptedReader({asked: {"gone to a competitor": 6.0}})
-    found = OfflineLanguage(None, OfflineSettings(), reader).perform(Read(asked, (letter,), Abstain.NEVER)).value
-    assert found.answer == letter.text
+def test_a_reason_in_other_words_is_quoted_where_it_is_judged_to_settle_the_question(
+    passage: Callable[[str, str], Unit],
+) -> None:
+    outing = passage("Outing", "Bring a hat. We cancelled the trip because of the storm. Lunch is at noon.")
+    found = read_passages(outing, "Why was the excursion called off?")
+    assert found.answer is not None
+    assert "We cancelled the trip because of the storm." in found.answer
     assert found.kind is AnswerKind.PASSAGE
-    silent = OfflineLanguage(None, OfflineSettings(), ScriptedReader({asked: {}}))
-    assert silent.perform(Read(asked, (letter,), Abstain.NEVER)).value.answer is None
+    assert found.confidence > 0.5
+    assert (
+        read_passages(passage("Hall", "We meet on Tuesdays in the hall."), "Why did the roofers pull out?").answer
+        is None
+    )
+
+
+def read_passages(unit: Unit, question: str) -> Reading:
+    return OfflineLanguage().perform(Read(question, (unit,), Abstain.ALWAYS)).value
+
+
+def test_without_a_judge_no_reason_is_quoted(passage: Callable[[str, str], Unit]) -> None:
+    outing = passage("Outing", "We cancelled the trip because of the storm.")
+    language = OfflineLanguage(settings=OfflineSettings(reader=False))
+    assert language.perform(Read("Why was the trip cancelled?", (outing,), Abstain.NEVER)).value.answer is None
 
 
 def test_a_list_that_no_words_settle_is_the_enumeration_with_what_the_reader_finds(

@@ -1,17 +1,18 @@
 """Long answers quoted from the evidence: the steps of a procedure, the sentences that give a reason.
 
-The statement closest to the question (`language.closeness`) selects the block; its share of the question's words gives the
-confidence.
+Each statement near the question (`language.closeness`) is a candidate with the block around it. A judge reads that text and
+estimates whether it settles the question; this selects the text and gives the confidence.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from hoptrail.language.closeness import Close, Similarity, close_statements, place_of
+from hoptrail.language.closeness import Close, Judge, Similarity, below_headings, close_statements, place_of
 from hoptrail.language.offline.contradicting import ALIKE, replaced
 from hoptrail.language.offline.listing import confidence_of, item_of, list_reading
 from hoptrail.language.tasks import Reading, Step
@@ -26,10 +27,6 @@ _WHOLE_BLOCK = 700
 _REASON = re.compile(
     r"\b(?:because|caused?|reason|due to|since|so that|in order to|therefore|to avoid|led to)\b", re.IGNORECASE
 )
-_REASON_BONUS = 0.25
-_ASKS_REASON = re.compile(r"^\s*why\b|\b(?:reason|cause)\b", re.IGNORECASE)
-_LEAST_SHARE, _LEAST_CLOSENESS = 0.45, 0.9
-"""Least share of the question's words, and least closeness, of a statement that is an answer."""
 _SAME_QUESTION = 0.6
 """Least share of words in common for a heading to ask the question."""
 _ASKS = re.compile(
@@ -37,36 +34,44 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 """A heading that is a question."""
-_LEAST_STEPS = 2
-_CLOSE = 8  # number of closest statements that are considered
+_LEAST_STEPS, _LEAST_SHARE = 2, 0.45
+"""Least number of steps of a procedure, and least share of the question's words in a list of steps."""
+_CLOSE = 12  # number of closest statements that are considered
+_SETTLES = 0.2  # weight of the log odds that a text settles the question, relative to the closeness of its statement
+_SLOPE, _EVEN = 0.6, 3.0
+"""The probability that a quoted text is right is a logistic function of the log odds that it settles the question; one half at
+`_EVEN`, because the judge learned to choose among statements, not how often one of them settles a question.
+"""
 _REFERENCE = re.compile(r"\s*\W?(?:see|refer to|cf\.)\s", re.IGNORECASE)
 _AS_CLOSE = 0.1  # how much less close a later statement may be to replace an earlier one
 
 
-def explain(question: str, units: Sequence[Unit], similarity: Similarity | None) -> Reading:
-    """The block or sentences that explain; an abstention if none is close enough."""
+def explain(question: str, units: Sequence[Unit], similarity: Similarity | None, judge: Judge) -> Reading:
+    """The block or sentences that explain: under a heading that asks the question, else those that `judge` prefers.
+
+    An abstention if no statement explains anything, or if the judge does not judge.
+    """
     near = (replace(one, said=_answer_to(one.said)) for one in close_statements(question, units, similarity)[:_CLOSE])
     close = [one for one in near if _is_explanation(one.said)]
-    wants_reason = _ASKS_REASON.search(question) is not None
-
-    def rank(one: Close) -> float:
-        return one.closeness + (_REASON_BONUS if wants_reason and _REASON.search(_quoted_text(one.said)[0]) else 0.0)
-
-    if same := [
-        replace(one, said=said, share=1.0) for one in close if (said := _under_same_question(question, one.said, units))
-    ]:
-        return _quote_latest(question, same)
-    best = max(close, key=rank, default=None)
-    if best is None or best.share < _LEAST_SHARE or best.closeness < _LEAST_CLOSENESS:
+    if same := [replace(one, said=said) for one in close if (said := _under_same_question(question, one.said, units))]:
+        return _quote_latest(question, same, confidence_of(1.0))
+    odds = judge(question, [_as_judged(one.said) for one in close]) if close else ()
+    if not odds:
         return Reading(None, kind=AnswerKind.PASSAGE)
-    return _quote_latest(question, [best, *(one for one in close if _says_as_much(one, best))])
+    best, settles = max(zip(close, odds, strict=True), key=lambda pair: pair[0].closeness + _SETTLES * pair[1])
+    confidence = round(1 / (1 + math.exp(_SLOPE * (_EVEN - settles))), 4)
+    return _quote_latest(question, [best, *(one for one in close if _says_as_much(one, best))], confidence)
 
 
-def _quote_latest(question: str, same: Sequence[Close]) -> Reading:
+def _as_judged(said: UnitStatement) -> str:
+    return below_headings(said.unit.title, said.path, _quoted_text(said)[0])
+
+
+def _quote_latest(question: str, same: Sequence[Close], confidence: float) -> Reading:
     """A reading that quotes the latest of statements about the same thing; the earlier ones are cited as replaced."""
     latest = max(same, key=lambda one: one.said.date)
     earlier = [one.said for one in same if one.said.date < latest.said.date]
-    return _quote(question, latest.said, confidence_of(latest.share), earlier)
+    return _quote(question, latest.said, confidence, earlier)
 
 
 def _under_same_question(question: str, said: UnitStatement, units: Sequence[Unit]) -> UnitStatement | None:
@@ -87,16 +92,6 @@ def _quote(question: str, said: UnitStatement, confidence: float, earlier: Seque
     before = (span for one in earlier for span in replaced(one.support))
     step = Step(question, text, (*support_of(said.unit, start, end), *before))
     return Reading(text, (step,), confidence, AnswerKind.PASSAGE)
-
-
-def explain_by_reading(question: str, units: Sequence[Unit], reading: Reading) -> Reading:
-    """The block or sentences around what a reader takes for the explanation; an abstention if it has found nothing."""
-    support = reading.steps[-1].support if reading.answer is not None and reading.steps else ()
-    found = (said for unit in units for said in statements_of(unit) if support and said.support[:1] == support[:1])
-    said = next(found, None)
-    if said is None or not _is_explanation(said):
-        return Reading(None, kind=AnswerKind.PASSAGE, leads=reading.leads)
-    return _quote(question, said, reading.confidence)
 
 
 def _answer_to(said: UnitStatement) -> UnitStatement:
@@ -164,7 +159,7 @@ def _has_no_steps(group: Group) -> bool:
     return (not group.ordered and 2 * entries > len(group.members)) or 2 * questions > len(group.members)
 
 
-def steps(question: str, units: Sequence[Unit], similarity: Similarity | None) -> Reading:
+def steps(question: str, units: Sequence[Unit], similarity: Similarity | None, judge: Judge) -> Reading:
     """The items of the list that describes the procedure, in order; without one, the closest block."""
     asked = content_stems(question)
     scored: list[tuple[float, Group]] = []
@@ -178,6 +173,6 @@ def steps(question: str, units: Sequence[Unit], similarity: Similarity | None) -
         if share >= _LEAST_SHARE:
             scored.append((score, group))
     if not scored:
-        return explain(question, units, similarity)
+        return explain(question, units, similarity, judge)
     score, group = max(scored, key=lambda pair: pair[0])
     return list_reading(question, group.members, tuple(map(item_of, group.members)), AnswerKind.STEPS, min(1.0, score))

@@ -24,7 +24,7 @@ from hoptrail.language.link_reading import read_links
 from hoptrail.language.offline.concluding import conclude, read_by_hops
 from hoptrail.language.offline.definitions import define, named_by_description
 from hoptrail.language.offline.evidence import EvidencePages, Page, open_evidence
-from hoptrail.language.offline.explanations import explain, explain_by_reading, steps
+from hoptrail.language.offline.explanations import explain, steps
 from hoptrail.language.offline.hops import make_plan
 from hoptrail.language.offline.joint_questions import answer_together, asked_together
 from hoptrail.language.offline.listing import list_by_reading, listing
@@ -55,9 +55,9 @@ _OPEN_REFERENCE = re.compile(r"#\d+\b")
 """A sub-question with an unresolved reference cannot be answered."""
 
 _LEADING_PRONOUN = re.compile(r"(?:(?P<owner>his|her|its|their)|he|she|it|they)\b(?=\s+[a-z])", re.IGNORECASE)
-_QUOTING = {AnswerKind.PASSAGE: explain, AnswerKind.STEPS: steps, AnswerKind.LIST: listing}
+_QUOTING = {AnswerKind.PASSAGE: explain, AnswerKind.STEPS: steps}
 _SIDES = 2
-_SURE = 0.5  # below this confidence, an entry whose description says what is asked replaces what was read
+_SURE = 0.5  # below this confidence, other ways to answer are tried, and statements to show are looked for
 _ALLOWED_SHARE = 0.25  # factor on the least confidence when abstaining is only allowed if nothing helps
 _UNANSWERED_SHARE = 0.3  # the highest assessment without an answer, if the evidence covers all words of the question
 
@@ -153,14 +153,14 @@ class OfflineLanguage:
             return defined
         kind, similarity = kind_asked(asked), encoder_similarity(self._encoder) if self._encoder else None
         evidence = open_evidence(units, self._settings)
+        if kind is AnswerKind.LIST:
+            return list_by_reading(asked, units, listing(asked, units, similarity), self._read(asked, evidence, least))
         if kind in _QUOTING:
-            quoted = _QUOTING[kind](asked, units, similarity)
-            if quoted.kind is AnswerKind.STEPS:
+            quoted = _QUOTING[kind](asked, units, similarity, self.settling)
+            if quoted.kind is AnswerKind.STEPS or quoted.confidence >= _SURE:
                 return quoted
-            read = self._read(asked, evidence, least)
-            if kind is AnswerKind.LIST:
-                return list_by_reading(asked, units, quoted, read)
-            return max(explain_by_reading(asked, units, read), quoted, key=lambda reading: reading.confidence)
+            leads = self._read(asked, evidence, least).leads
+            return replace(quoted if quoted.confidence >= least else Reading(None, kind=quoted.kind), leads=leads)
         reading = _of_kind(self._read(asked, evidence, least), kind)
         if kind is AnswerKind.YES_NO:
             claims = (reading, claim(asked, units, similarity), claim_by_list(asked, units, similarity))
