@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from hoptrail import Index, Unit
 from hoptrail.evaluation.answer_scores import Rule, score_answer
-from hoptrail.evaluation.datasets import ANSWER_RULES, Question, load_data
+from hoptrail.evaluation.datasets import ANSWER_RULES, Question, load_dataset
 from hoptrail.evaluation.outcomes import is_right, settles
 from hoptrail.language.offline import concluding
 from hoptrail.language.offline.concluding import NAMES, Judge, Option, options, study, write_judge
@@ -60,7 +60,7 @@ def examples(folder: Path, work: Path, model: TextReader, most: int | None = Non
     settings = OfflineSettings()
     rule = ANSWER_RULES.get(folder.name, Rule.HOTPOTQA)
     index = Index(work / "index" / folder.name)
-    for question in load_data(folder, limit=most).questions:
+    for question in load_dataset(folder, limit=most).questions:
         kind = kind_asked(question.question)
         if kind not in _READ_KINDS:
             continue

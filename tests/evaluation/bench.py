@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hoptrail import Index, Settings
-from hoptrail.evaluation.datasets import load_data
+from hoptrail.evaluation.datasets import load_dataset
 from hoptrail.evaluation.reports import EvaluationReport
 from hoptrail.evaluation.runner import evaluate
 from hoptrail.indexing import Watcher
@@ -64,7 +64,7 @@ class Bench:
         language = unscripted if replies is None else f"scripted:{self.write('script.jsonl', replies)}"
         index = Index(self.work / "index", self.settings)
         index.encoder = self.encoder
-        dataset = load_data(self.data, more.pop("questions", None), more.pop("limit", None))
+        dataset = load_dataset(self.data, more.pop("questions", None), more.pop("limit", None))
         watcher = more.pop("watcher", Watcher())
         return evaluate(dataset, recipes or ("bm25",), index, self.work, language, watcher, **more)
 

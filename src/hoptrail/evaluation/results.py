@@ -7,15 +7,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Self
 
 from filelock import FileLock, Timeout
 
 from hoptrail.errors import DataError, HoptrailError, StorageError
 from hoptrail.evaluation.answer_scores import AnswerScore
-from hoptrail.evaluation.lines import GrowingFile
+from hoptrail.evaluation.lines import GrowingFile, line_of
 from hoptrail.evaluation.outcomes import Outcome
-from hoptrail.json_object import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,29 +71,6 @@ class QuestionResult:
     def to_line(self, fingerprint: str) -> str:
         """One line of JSON with the fingerprint, without the line break."""
         return json.dumps({"fingerprint": fingerprint, **asdict(self)}, sort_keys=True)
-
-    @classmethod
-    def from_line(cls, line: str) -> tuple[str, Self]:
-        """The fingerprint and the record in a line of `to_line`. Raises: ValueError: the line is not one."""
-        try:
-            fields: JsonObject = json.loads(line)
-            fingerprint: str = fields.pop("fingerprint")
-        except (KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise ValueError(f"not a question's result: {error}") from error
-        return fingerprint, cls.from_fields(fields)
-
-    @classmethod
-    def from_fields(cls, fields: Mapping[str, Any]) -> Self:
-        """The record in a JSON object with its fields. Raises: ValueError: the object is not one."""
-        rest = dict(fields)
-        try:
-            score, outcome = rest.pop("score"), rest.pop("outcome", None)
-            passages, packed = tuple(rest.pop("passages")), tuple(rest.pop("packed", ()))
-            score = None if score is None else AnswerScore(**score)
-            outcome = None if outcome is None else Outcome(outcome)
-            return cls(score=score, outcome=outcome, passages=passages, packed=packed, **rest)
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"not a question's result: {error}") from error
 
 
 class ResultsFile:
@@ -170,11 +146,12 @@ class ResultsFile:
         except OSError as error:
             raise StorageError(f"{self._path} cannot be read: {error.strerror or error}") from error
 
-    def _take(self, line: bytes, number: int) -> None:
+    def _take(self, text: bytes, number: int) -> None:
         try:
-            fingerprint, result = QuestionResult.from_line(line.decode())
-        except ValueError as error:
-            place = f"{self._path}, line {number}"
-            raise DataError(f"{place}: {error}; remove the line (its question is asked again) or the file") from error
+            line = line_of(text.decode(errors="replace"), f"{self._path}, line {number}")
+            fingerprint = line.content.pop("fingerprint", None)
+            result = line.read_as(QuestionResult)
+        except DataError as error:
+            raise DataError(f"{error}; remove the line (its question is asked again) or the file") from error
         if fingerprint == self._fingerprint:
             self._finished[result.question] = result
