@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import json
 import random
 import sys
 import tempfile
@@ -107,7 +106,7 @@ def training_examples(work: Path, seed: int) -> list[Example]:
     for name in TRAINING:
         dataset = load_dataset(work / POOL, first_file(data_folder(name), QUESTION_FILES))
         found += examples(name, dataset, work / POOL / INDEX_FOLDER, seed)
-    for folder in sorted(path for path in written_folders.FOLDER.iterdir() if path.is_dir()):
+    for folder in written_folders.worlds():
         corpus = opened_corpus(folder / "documents", work / written_folders.FOLDER.name / folder.name)
         asked = asked_about(folder, seed)
         found += folder_examples(SINGLE, corpus, [(one.question, (one.quote,)) for one in asked], seed)
@@ -139,9 +138,7 @@ Asked = tuple[str, tuple[str, ...]]
 
 def asked_about(folder: Path, seed: int) -> list[written_folders.Question]:
     """The questions that a written folder answers, in random order."""
-    lines = (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()
-    asked = [written_folders.Question(**json.loads(line)) for line in lines]
-    asked = [one for one in asked if one.kind != "none"]
+    asked = [one for one in written_folders.questions_of(folder) if one.kind != "none"]
     random.Random(seed).shuffle(asked)
     return asked
 

@@ -7,10 +7,8 @@ words of the one that settles the question, may settle it too and is left out.
 
 from __future__ import annotations
 
-import json
 import math
 import random
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,14 +16,14 @@ from pathlib import Path
 
 import numpy as np
 
-from hoptrail import Index, Kind
+from hoptrail import Kind
 from hoptrail.language.closeness import distinct_statements, under_headings
 from hoptrail.models.encoder import Encoder, FloatMatrix
 from hoptrail.text.sentences import sentence_spans
 from hoptrail.text.statements import UnitStatement
 from hoptrail.text.words import content_stems
 from training.sources import DATA, read_lines
-from training.written import FOLDER, LEAST_SHARE, Question
+from training.written import LEAST_SHARE, Question, indexed, questions_of
 
 CLOSEST = 20
 """The most other statements of a question."""
@@ -71,12 +69,8 @@ def _encoded(texts: Sequence[str], encoder: Encoder) -> FloatMatrix:
 
 def choices_of(world: Path) -> Iterator[Choice]:
     """The choices of one folder of `training/written`. Questions whose quote is in no statement are left out."""
-    lines = (world / "questions.jsonl").read_text(encoding="utf-8").splitlines()
-    questions = [Question(**json.loads(line)) for line in filter(None, lines)]
-    with tempfile.TemporaryDirectory() as work:
-        index = Index(Path(work) / "index")
-        index.add(world / "documents", "bm25")
-        files = {Path(source).name: item.id for item in index.contents().documents for source in item.sources}
+    questions = questions_of(world)
+    with indexed(world) as (index, files):
         with index.reading() as snapshot:
             units = snapshot.texts.units(snapshot.texts.origins(Kind.PASSAGE).numbers)
         statements = [said for _, said in distinct_statements(units)]
@@ -141,8 +135,3 @@ def _among(asked: dict[str, list[tuple[str, str, int]]], encoder: Encoder) -> It
         if settling is not None:
             others = [sentences[place] for place in order[: 2 * CLOSEST] if answer not in sentences[place].lower()]
             yield Choice(question, sentences[places[settling]], tuple(others[:CLOSEST]))
-
-
-def worlds() -> list[Path]:
-    """The folders of `training/written`, in order."""
-    return sorted(path for path in FOLDER.iterdir() if (path / "questions.jsonl").is_file())
