@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +22,8 @@ from hoptrail.models.encoder import Encoder, FloatMatrix
 from hoptrail.text.sentences import sentence_spans
 from hoptrail.text.statements import UnitStatement
 from hoptrail.text.words import content_stems
-from training.sources import DATA, read_lines
+from training.examples import Example
+from training.sources import DATA, spans
 from training.written import LEAST_SHARE, Question, indexed, questions_of
 
 CLOSEST = 20
@@ -109,29 +110,28 @@ def _is_alike(settling: frozenset[str], other: frozenset[str]) -> bool:
 
 def choices_in_paragraphs(encoder: Encoder, seed: int, data: Path = DATA) -> Iterator[Choice]:
     """The choices of `reading_train`, among the sentences of `_PARAGRAPHS` paragraphs at a time."""
-    rows = read_lines(data / "reading_train" / "spans.jsonl.gz")
-    by_text: dict[str, list[tuple[str, str, int]]] = {}
-    for row in rows:
-        if not row["source"].startswith(("qamr", "qasrl")):
-            by_text.setdefault(row["text"], []).append((row["question"], row["answer"].lower(), row["start"]))
+    by_text: dict[str, list[Example]] = {}
+    for pool, example in spans(data / "reading_train"):
+        if pool == "reading":
+            by_text.setdefault(example.text, []).append(example)
     texts = list(by_text)
     random.Random(seed).shuffle(texts)
     for at in range(0, len(texts), _PARAGRAPHS):
         yield from _among({text: by_text[text] for text in texts[at : at + _PARAGRAPHS]}, encoder)
 
 
-def _among(asked: dict[str, list[tuple[str, str, int]]], encoder: Encoder) -> Iterator[Choice]:
-    """The choices of some paragraphs: their questions, each with its answer in small letters and where that begins."""
-    spans = [(text, start, end) for text in asked for start, end in sentence_spans(text, _LONGEST_SENTENCE)]
-    sentences = [text[start:end].strip() for text, start, end in spans]
-    places = {span: place for place, span in enumerate(spans)}
-    of_text: dict[str, list[tuple[str, int, int]]] = {}
-    for span in spans:
-        of_text.setdefault(span[0], []).append(span)
-    questions = [(text, *row) for text, rows in asked.items() for row in rows]
-    orders = Closeness(sentences, encoder).orders([question for _, question, _, _ in questions])
-    for (text, question, answer, begins), order in zip(questions, orders, strict=True):
-        settling = next((span for span in of_text[text] if span[1] <= begins < span[2]), None)
-        if settling is not None:
-            others = [sentences[place] for place in order[: 2 * CLOSEST] if answer not in sentences[place].lower()]
-            yield Choice(question, sentences[places[settling]], tuple(others[:CLOSEST]))
+def _among(asked: Mapping[str, Sequence[Example]], encoder: Encoder) -> Iterator[Choice]:
+    """The choices of some paragraphs, by text."""
+    sentences: list[str] = []
+    ends: dict[str, list[tuple[int, int]]] = {text: [] for text in asked}  # where a sentence ends, and its place
+    for text in asked:
+        for start, end in sentence_spans(text, _LONGEST_SENTENCE):
+            ends[text].append((end, len(sentences)))
+            sentences.append(text[start:end].strip())
+    examples = [example for found in asked.values() for example in found]
+    orders = Closeness(sentences, encoder).orders([example.question for example in examples])
+    for example, order in zip(examples, orders, strict=True):
+        settling = next(place for end, place in ends[example.text] if example.start < end)
+        answer = example.answer.lower()
+        others = [sentences[place] for place in order[: 2 * CLOSEST] if answer not in sentences[place].lower()]
+        yield Choice(example.question, sentences[settling], tuple(others[:CLOSEST]))

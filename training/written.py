@@ -17,7 +17,7 @@ from pathlib import Path
 from hoptrail import Index, Unit
 from hoptrail.language.offline.reader_input import Part, Sheet, sheet_of
 from hoptrail.text.words import content_stems
-from training.examples import Example, Verdict, answered_at
+from training.examples import VERDICTS, Example, answered_at
 from training.sources import read_lines
 
 FOLDER = Path(__file__).parent / "written"
@@ -27,7 +27,6 @@ _FOUND = 10
 _LONGEST = 20_000  # characters of a sheet
 LEAST_SHARE = 0.6
 """Of the words of a quote or of its statement, whichever has fewer, that the other contains."""
-_VERDICTS = {"yes": Verdict.YES, "no": Verdict.NO}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ def _examples(asked: Question, index: Index, files: Mapping[str, str]) -> Iterat
     others = [
         unit for unit in near if unit.id != sheet.unit.id and not (spelling and spelling in unit.searchable.lower())
     ]
-    empty = Example(SOURCE, asked.question, "", verdict=_VERDICTS.get(asked.kind))
+    empty = Example(SOURCE, asked.question, "", verdict=VERDICTS.get(asked.kind))
     for unit in others[:NEIGHBOURS]:
         yield empty.unanswered_by(sheet_of(unit, _LONGEST).text, SOURCE)
 
@@ -103,8 +102,8 @@ def _placed(asked: Question, units: list[Unit]) -> tuple[Sheet, Part] | None:
 
 
 def _with_quote(asked: Question, sheet: Sheet, part: Part) -> Example:
-    if asked.kind in _VERDICTS:
-        return Example(SOURCE, asked.question, sheet.text, verdict=_VERDICTS[asked.kind], helps=True)
+    if asked.kind in VERDICTS:
+        return Example(SOURCE, asked.question, sheet.text, verdict=VERDICTS[asked.kind], helps=True)
     if asked.kind == "none":
         return Example(SOURCE, asked.question, sheet.text, answered=False)
     start = _start_of(asked.answer, sheet, part)
