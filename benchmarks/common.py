@@ -34,20 +34,6 @@ COMMAND = str(Path(sys.executable).with_name("hoptrail"))
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
-    """One line of a corpus."""
-
-    id: str
-    title: str
-    text: str
-
-    @property
-    def searchable(self) -> str:
-        """The text that every search sees: the title line, then the text."""
-        return f"{self.title}\n{self.text}" if self.title else self.text
-
-
-@dataclass(frozen=True, slots=True)
 class Measured:
     """A finished process: wall clock time, CPU time of all its threads, peak resident memory, output.
 
@@ -77,15 +63,6 @@ def data_folder(name: str) -> Path:
             f"there is no data at {folder}: this benchmark reads evaluation data from a folder beside the repository"
         )
     return folder
-
-
-def read_passages(name: str) -> list[Passage]:
-    """The corpus of a data set, in order."""
-    from hoptrail.evaluation.datasets import load_dataset
-    from hoptrail.evaluation.lines import read_lines
-
-    lines = (line.content for line in read_lines(load_dataset(data_folder(name)).corpus))
-    return [Passage(line["id"], line["title"], line["text"]) for line in lines]
 
 
 def part_of(whole: Dataset, questions: Iterable[Question], passages: Set[str], folder: Path) -> Dataset:
