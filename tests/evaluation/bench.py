@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,14 @@ from typing import Any
 from hoptrail import Index, Settings
 from hoptrail.evaluation.datasets import load_dataset
 from hoptrail.evaluation.reports import EvaluationReport
+from hoptrail.evaluation.run_folder import Run, open_run
 from hoptrail.evaluation.runner import evaluate
 from hoptrail.indexing import Watcher
 from hoptrail.recipes.registry import RECIPES
 from world import Counting
+
+WriteLines = Callable[[str, Iterable[object]], Path]
+"""Writes objects to a file of this name."""
 
 CORPUS = [
     {"id": "a", "title": "Orla Finch", "text": "Orla Finch was born in Wrenmouth."},
@@ -73,6 +77,11 @@ class Bench:
         (result,) = self.run(*recipes, **more).to_json()["recipes"].values()
         assert isinstance(result, dict)
         return result
+
+    def only_run(self) -> Run:
+        """The run, if there has been one."""
+        (folder,) = (self.work / "runs").iterdir()
+        return open_run(folder)
 
     def stored_results(self, recipe: str = "bm25") -> list[dict[str, Any]]:
         """Every result ever stored for a recipe."""

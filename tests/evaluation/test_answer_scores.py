@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import string
-from collections.abc import Callable, Iterable
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evaluation.bench import WriteLines
 from hoptrail.errors import DataError, UsageError
 from hoptrail.evaluation.answer_scores import (
     MISSED,
@@ -288,9 +287,6 @@ def test_a_share_of_none_or_all_is_not_certain(count: int, low: float, high: flo
     assert (found.low, found.high) == pytest.approx((low, high), abs=1e-4)
     with pytest.raises(UsageError, match="at least one"):
         _ = Share(0, 0).interval
-
-
-WriteLines = Callable[[str, Iterable[object]], Path]
 
 
 def test_lines_are_scored_in_order_and_other_keys_ignored(write_lines: WriteLines) -> None:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from evaluation.bench import WriteLines
 from hoptrail.errors import DataError, UsageError
 from hoptrail.evaluation.answer_scores import MISSED, AnswerScore, Rule
 from hoptrail.evaluation.datasets import GoldStep, Question, load_dataset, score_question
-
-WriteLines = Callable[[str, Iterable[object]], Path]
 
 CORPUS = [
     {"id": "p1", "title": "Harbour", "text": "The harbour was built by Maja Lindqvist."},

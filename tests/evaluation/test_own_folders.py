@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from evaluation.bench import WriteLines
 from hoptrail.errors import DataError
 from hoptrail.evaluation.datasets import Question, load_dataset
-
-WriteLines = Callable[[str, Iterable[object]], Path]
 
 COST = {
     "id": "n1",

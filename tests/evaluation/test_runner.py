@@ -218,12 +218,6 @@ def test_two_runs_at_once_are_refused(bench: Bench) -> None:
 # --- the command
 
 
-@pytest.fixture
-def command(bench: Bench, hoptrail: Hoptrail, monkeypatch: pytest.MonkeyPatch) -> Hoptrail:
-    monkeypatch.setattr("hoptrail.models.encoder_factory.open_encoder", lambda _: bench.encoder)
-    return hoptrail
-
-
 def test_evaluate_follows_the_contract(bench: Bench, command: Hoptrail, tmp_path: Path) -> None:
     out = tmp_path / "deep" / "out.json"
     script = bench.write("script.jsonl", REPLIES)
