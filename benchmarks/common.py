@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hoptrail.evaluation.datasets import Dataset, Question
-    from hoptrail.evaluation.retrieval_measures import RetrievalMeans, RetrievalSummary
+    from hoptrail.evaluation.retrieval_measures import RetrievalMeans
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data"
@@ -190,14 +190,10 @@ def markdown(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     return "\n".join(["| " + " | ".join(header) + " |", rule, *("| " + " | ".join(line) + " |" for line in lines)])
 
 
-def summary_in_hundredths(summary: RetrievalSummary) -> tuple[dict[str, float], dict[int, dict[str, float]]]:
+def in_hundredths(means: Mapping[int, RetrievalMeans]) -> tuple[dict[str, float], dict[int, dict[str, float]]]:
     """The scores as percentages: over all questions with gold passages, which there must be, and by number of hops."""
-
-    def in_hundredths(means: RetrievalMeans) -> dict[str, float]:
-        return {name: 100 * value for name, value in means.scores.items()}
-
-    assert summary.overall is not None
-    return in_hundredths(summary.overall), {hops: in_hundredths(one) for hops, one in summary.by_hops}
+    by_hops = {hops: {name: 100 * value for name, value in one.scores.items()} for hops, one in means.items()}
+    return by_hops.pop(0), by_hops
 
 
 def shown(value: object) -> str:
