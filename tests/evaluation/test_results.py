@@ -19,7 +19,7 @@ from hoptrail.evaluation.answer_scores import MISSED, AnswerScore
 from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.lines import line_of
 from hoptrail.evaluation.reports import EvaluationReport, summarise_recipe
-from hoptrail.evaluation.results import QuestionResult, ResultsFile
+from hoptrail.evaluation.results import QuestionResult, open_results
 
 PERFECT = AnswerScore(1.0, 1.0, 1.0, 1.0)
 ANSWERED = QuestionResult(
@@ -76,59 +76,59 @@ def test_a_record_goes_through_its_line_unchanged(result: QuestionResult) -> Non
 
 def test_a_reopened_file_continues(tmp_path: Path) -> None:
     path = tmp_path / "new" / "results.jsonl"
-    with ResultsFile(path, "f") as results:
+    with open_results(path, "f") as results:
         assert results.finished == {}
         assert not path.exists()
         results.append(ANSWERED)
-    with ResultsFile(path, "f") as results:
+    with open_results(path, "f") as results:
         assert results.finished == {"q1": ANSWERED}
         results.append(ABSTAINED)
         results.append(FAILED)
         assert results.finished == {"q1": ANSWERED, "q2": ABSTAINED, "q3": FAILED}
-    with ResultsFile(path, "f") as results:
+    with open_results(path, "f") as results:
         assert results.finished == {"q1": ANSWERED, "q2": ABSTAINED, "q3": FAILED}
 
 
 def test_a_question_asked_again_replaces_its_record(tmp_path: Path) -> None:
     again = replace(FAILED, error=None, prediction="Visby", score=PERFECT)
-    with ResultsFile(tmp_path / "results.jsonl", "f") as results:
+    with open_results(tmp_path / "results.jsonl", "f") as results:
         results.append(FAILED)
         results.append(again)
-    with ResultsFile(tmp_path / "results.jsonl", "f") as results:
+    with open_results(tmp_path / "results.jsonl", "f") as results:
         assert results.finished == {"q3": again}
 
 
 def test_records_of_other_settings_are_kept_but_invisible(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
-    with ResultsFile(path, "before") as results:
+    with open_results(path, "before") as results:
         results.append(ANSWERED)
-    with ResultsFile(path, "after") as results:
+    with open_results(path, "after") as results:
         assert results.finished == {}
         results.append(replace(ANSWERED, prediction="Oslo"))
-    with ResultsFile(path, "before") as results:
+    with open_results(path, "before") as results:
         assert results.finished == {"q1": ANSWERED}
 
 
 def test_a_torn_last_line_is_dropped_and_asked_again(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
-    with ResultsFile(path, "f") as results:
+    with open_results(path, "f") as results:
         results.append(ANSWERED)
         results.append(ABSTAINED)
     whole = path.read_bytes()
     first = whole.index(b"\n") + 1
     for length in range(first, len(whole), 7):
         path.write_bytes(whole[:length])
-        with ResultsFile(path, "f") as results:
+        with open_results(path, "f") as results:
             assert results.finished == {"q1": ANSWERED}, length
             results.append(FAILED)
-        with ResultsFile(path, "f") as results:
+        with open_results(path, "f") as results:
             assert results.finished == {"q1": ANSWERED, "q3": FAILED}, length
 
 
 def test_a_tail_of_zeros_is_dropped(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     path.write_bytes(ANSWERED.to_line("f").encode() + b"\n" + bytes(4096))
-    with ResultsFile(path, "f") as results:
+    with open_results(path, "f") as results:
         results.append(ABSTAINED)
     assert path.read_text().splitlines() == [ANSWERED.to_line("f"), ABSTAINED.to_line("f")]
 
@@ -138,48 +138,40 @@ def test_an_altered_line_is_named_and_nothing_is_lost(tmp_path: Path, line: byte
     path = tmp_path / "results.jsonl"
     altered = ANSWERED.to_line("f").encode() + b"\n" + line + ABSTAINED.to_line("f").encode() + b"\n"
     path.write_bytes(altered)
-    caught = []  # keeps what failed alive, so that only letting go of the lock lets the second try get so far
-    for _ in range(2):
-        with pytest.raises(DataError, match=r"results\.jsonl, line 2: .*remove the line") as error:
-            ResultsFile(path, "f")
-        caught.append(error)
+    with pytest.raises(DataError, match=r"results\.jsonl, line 2: .*remove the line"), open_results(path, "f"):
+        pass
     assert path.read_bytes() == altered
 
 
 def test_only_one_process_may_open_the_file(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
-    opened = ResultsFile(path, "f")
-    try:
-        with pytest.raises(StorageError, match="in use by another evaluation"):
-            ResultsFile(path, "f")
-    finally:
-        opened.close()
-    ResultsFile(path, "f").close()
-
-
-def test_another_thread_may_close_the_file(tmp_path: Path) -> None:
-    opened = ResultsFile(tmp_path / "results.jsonl", "f")
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(opened.close).result()
-    ResultsFile(tmp_path / "results.jsonl", "f").close()
+    with (
+        open_results(path, "f"),
+        pytest.raises(StorageError, match="in use by another evaluation"),
+        open_results(path, "f"),
+    ):
+        pass
+    with open_results(path, "f"):
+        pass
 
 
 def test_an_unusable_path_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match="cannot be kept in"):
-        ResultsFile(tmp_path / "file" / "results.jsonl", "f")
     (tmp_path / "folder").mkdir()
-    for _ in range(2):
-        with pytest.raises(StorageError, match=r"folder cannot be read: Is a directory"):
-            ResultsFile(tmp_path / "folder", "f")
+    for path, message in (
+        ("file/results.jsonl", "cannot be kept in"),
+        ("folder", "folder cannot be read: Is a directory"),
+    ):
+        with pytest.raises(StorageError, match=message), open_results(tmp_path / path, "f"):
+            pass
 
 
 def test_append_is_thread_safe(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     many = [replace(ANSWERED, question=f"q{number}") for number in range(60)]
-    with ResultsFile(path, "f") as results, ThreadPoolExecutor(8) as pool:
+    with open_results(path, "f") as results, ThreadPoolExecutor(8) as pool:
         list(pool.map(results.append, many))
-    with ResultsFile(path, "f") as results:
+    with open_results(path, "f") as results:
         assert results.finished == {result.question: result for result in many}
 
 
@@ -208,7 +200,7 @@ def test_a_kill_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
             process.send_signal(signal.SIGKILL)
             numbers = process.stdout.read().split()
         acknowledged += 20 + round_number + len(numbers)
-        with ResultsFile(path, "f") as results:
+        with open_results(path, "f") as results:
             # Written but not yet acknowledged when the kill came: at most one more a round.
             assert acknowledged <= len(results.finished) <= acknowledged + 1
             acknowledged = len(results.finished)
@@ -243,7 +235,7 @@ def test_a_full_disk_is_reported_and_leaves_the_file_whole(tmp_path: Path) -> No
     message, finished = done.stdout.splitlines()
     assert message.startswith(f"the result of question refused could not be written to {path}: File too large")
     assert finished == "['before', 'after']"
-    with ResultsFile(path, "f") as results:
+    with open_results(path, "f") as results:
         assert list(results.finished) == ["before", "after"]
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import MappingProxyType
-from typing import Self
 
 from filelock import FileLock, Timeout
 
-from hoptrail.errors import DataError, HoptrailError, StorageError
+from hoptrail.errors import DataError, StorageError
 from hoptrail.evaluation.answer_scores import AnswerScore
 from hoptrail.evaluation.lines import GrowingFile, line_of
 from hoptrail.evaluation.outcomes import Outcome
@@ -74,36 +73,21 @@ class QuestionResult:
 
 
 class ResultsFile:
-    """An append-only JSON-lines file of question results, which survives closing and crashes.
+    """An append-only JSON-lines file of question results, which survives crashes: `open_results`.
 
     Only records of `fingerprint` are visible: it must cover everything that changes a result (recipe settings, language, index,
     retrieval only or not). Other records stay in the file, so that going back to earlier settings finds them again. A record
-    counts once its line break is on disk; the next append overwrites a torn line. One process at a time may open the file;
-    `append` is thread-safe.
-
-    Raises (on opening):
-        StorageError: another process has the file open, or it cannot be read or written.
-        DataError: a complete line is not a result: the file was altered.
+    counts once its line break is on disk; the next append overwrites a torn line. `finished` has the results by question id; of a
+    question asked again, the last one. `append` is thread-safe.
     """
 
     def __init__(self, path: Path, fingerprint: str) -> None:
         self._path = path
         self._fingerprint = fingerprint
-        self._finished: dict[str, QuestionResult] = {}
         self._file = GrowingFile(path)
-        # Any thread may end the run and close the file, so the lock must not belong to one thread.
-        self._owner = FileLock(f"{path}.lock", thread_local=False)
-        self._claim()
-        try:
+        self.finished: dict[str, QuestionResult] = {}
+        if path.exists():
             self._load()
-        except HoptrailError:
-            self.close()
-            raise
-
-    @property
-    def finished(self) -> Mapping[str, QuestionResult]:
-        """The results under this fingerprint by question id; of a question asked again, the last one."""
-        return MappingProxyType(self._finished)
 
     def append(self, result: QuestionResult) -> None:
         """Append a record and flush it to disk.
@@ -111,31 +95,9 @@ class ResultsFile:
         """
         line = (result.to_line(self._fingerprint) + "\n").encode()
         self._file.append(line, f"the result of question {result.question}")
-        self._finished[result.question] = result
-
-    def close(self) -> None:
-        """Release the file for other processes."""
-        self._owner.release()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _claim(self) -> None:
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._owner.acquire(blocking=False)
-        except Timeout as error:
-            message = f"{self._path} is in use by another evaluation; wait for it, or choose another --work"
-            raise StorageError(message) from error
-        except OSError as error:
-            raise StorageError(f"results cannot be kept in {self._path}: {error.strerror or error}") from error
+        self.finished[result.question] = result
 
     def _load(self) -> None:
-        if not self._path.exists():
-            return
         try:
             with self._path.open("rb") as file:
                 for number, line in enumerate(file, start=1):
@@ -154,4 +116,26 @@ class ResultsFile:
         except DataError as error:
             raise DataError(f"{error}; remove the line (its question is asked again) or the file") from error
         if fingerprint == self._fingerprint:
-            self._finished[result.question] = result
+            self.finished[result.question] = result
+
+
+@contextmanager
+def open_results(path: Path, fingerprint: str) -> Iterator[ResultsFile]:
+    """Open a file of results; no other process may open it meanwhile.
+
+    Raises:
+        StorageError: another process has the file open, or it cannot be read or written.
+        DataError: a complete line is not a result: the file was altered.
+    """
+    owner = FileLock(f"{path}.lock")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        owner.acquire(blocking=False)
+    except Timeout as error:
+        raise StorageError(f"{path} is in use by another evaluation; wait for it, or choose another --work") from error
+    except OSError as error:
+        raise StorageError(f"results cannot be kept in {path}: {error.strerror or error}") from error
+    try:
+        yield ResultsFile(path, fingerprint)
+    finally:
+        owner.release()
