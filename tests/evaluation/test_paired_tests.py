@@ -17,7 +17,7 @@ from hoptrail.evaluation.paired_tests import MOST_EXACT, holm, paired_difference
 def p_of_all_signs(differences: Sequence[float]) -> float:
     """The p of the definition: the share of all changes of sign under which the sum is as extreme."""
     least = abs(sum(differences)) - 1e-9
-    sums = [sum(map(mul, signs, differences)) for signs in product((1, -1), repeat=len(differences))]
+    sums: list[float] = [sum(map(mul, signs, differences)) for signs in product((1, -1), repeat=len(differences))]
     return sum(abs(one) >= least for one in sums) / len(sums)
 
 
