@@ -6,7 +6,7 @@ Runs every row whose recipe does not depend on a particular model, with the lang
 over the first N development questions that come with passages. These passages form one corpus, or one per question where the
 paper does that; MultiHop-RAG, which has none, is searched whole. So small a corpus is easier to search than the papers': compare
 only rows of one table. SiReRAG's rows need the extra `raptor`. Results in DIR are not measured again; `--no-run` enters them and
-measures nothing. Values of data sets that were not measured stay.
+measures nothing. A row is entered once all its data sets are measured.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from typing import Any
 from benchmarks import common
 from benchmarks.common import ROOT, data_folder, evaluated, parser, part_of
 
+from hoptrail.evaluation.answer_scores import mean
 from hoptrail.evaluation.datasets import Dataset, load_dataset
-from hoptrail.evaluation.published_tables import AVERAGE, SHARES, Cell, Row, Table, cells_of, tables_named
+from hoptrail.evaluation.published_tables import AVERAGE, SHARES, Cell, Table, cells_of, tables_named
 from hoptrail.evaluation.reproducing import value_of
 from hoptrail.recipes.papers import PREFIX
 
@@ -33,8 +34,6 @@ TABLES = (
 WITH_PASSAGES = {"2wiki": "2wiki_context"}
 """The folder where the questions of a set come with their passages, if it is not the set's own."""
 BY_RULES = "offline rules and the local encoder; "
-BEFORE = " before: "
-"""Separates the note from that on earlier values."""
 FLAGS = ("--own-context", "--single-hops")
 PUBLISHED = ROOT / "src" / "hoptrail" / "evaluation" / "published.toml"
 
@@ -101,42 +100,25 @@ def measured(run: Run, work: Path) -> dict[str, Any]:
     return found
 
 
-def rules_of(table: Table, row: Row, cells: Sequence[Cell], work: Path, limit: int) -> tuple[dict[str, float], str]:
-    """The values of a row's cells by column, and a note on how they were made; empty if nothing was measured. Values of data sets
-    that were not measured stay; values of two origins are not averaged.
-    """
+def rules_of(table: Table, cells: Sequence[Cell], work: Path, limit: int) -> tuple[dict[str, float], str]:
+    """The values of a row's cells by column, and a note on how they were made; empty unless all runs of the row were measured."""
     found: dict[str, float] = {}
-    over: dict[str, str] = {}
+    over: dict[str, None] = {}
     for cell in cells:
         report = measured(run_of(cell), work).get(cell.recipe)
-        value = None if report is None else value_of(cell, report)
-        if report is not None and value is not None:
+        if report is None:
+            return {}, ""
+        value = value_of(cell, report)
+        if value is not None:
             found[cell.column] = round(value, 2)
-            over[cell.data] = _told(run_of(cell), report["n"], work, limit)
-    if not found:
-        return {}, ""
-    command = f"; `python -m benchmarks.by_rules --tables {table.id} --limit {limit}`"
-    same = _parts(row.rules_by, command)
-    unchanged = [cell for cell in cells if cell.data not in over and cell.column in row.rules]
-    found |= {cell.column: row.rules[cell.column] for cell in unchanged}
-    over |= {cell.data: same[run_of(cell).data] for cell in unchanged if run_of(cell).data in same}
-    older = dict.fromkeys(cell.data for cell in unchanged if cell.data not in over)
-    for measure in () if older else SHARES:
-        column, parts = f"{AVERAGE} {measure}", [one for one in table.columns if one.endswith(f" {measure}")]
-        if column in parts and all(one in found for one in parts if one != column):
-            values = [found[one] for one in parts if one != column]
-            found[column] = round(sum(values) / len(values), 2)
-    note = f"{BY_RULES}{'; '.join(dict.fromkeys(over.values()))}{command}"
-    if older:
-        note += f"; {', '.join(older)}{BEFORE}{row.rules_by.rpartition(BEFORE)[2]}"
-    return dict(sorted(found.items(), key=lambda one: table.columns.index(one[0]))), note
-
-
-def _parts(rules_by: str, command: str) -> dict[str, str]:
-    """The notes in `rules_by` on data sets that were measured earlier."""
-    own, known, _ = rules_by.partition(command)
-    parts = own.removeprefix(BY_RULES).split("; ") if known else []
-    return {part.partition(": ")[0]: part for part in parts}
+            over[_told(run_of(cell), report["n"], work, limit)] = None
+    for measure in SHARES:
+        average = f"{AVERAGE} {measure}"
+        parts = [column for column in table.columns if column.endswith(f" {measure}") and column != average]
+        if average in table.columns and all(column in found for column in parts):
+            found[average] = round(mean([found[column] for column in parts]), 2)
+    note = f"{BY_RULES}{'; '.join(over)}; `python -m benchmarks.by_rules --tables {table.id} --limit {limit}`"
+    return {column: found[column] for column in table.columns if column in found}, note
 
 
 def _told(run: Run, asked: int, work: Path, limit: int) -> str:
@@ -180,7 +162,7 @@ def main() -> None:
     for table in tables:
         for row in table.row:
             own = [cell for cell in cells[table.id] if cell.row == row.name]
-            values, told = rules_of(table, row, own, options.work, options.limit)
+            values, told = rules_of(table, own, options.work, options.limit)
             if values:
                 text = entered(text, table.id, row.name, values, told)
     PUBLISHED.write_text(text, encoding="utf-8")

@@ -26,25 +26,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hoptrail.evaluation.datasets import Dataset, Question
-    from hoptrail.evaluation.retrieval_measures import RetrievalMeans, RetrievalSummary
+    from hoptrail.evaluation.retrieval_measures import RetrievalMeans
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data"
 COMMAND = str(Path(sys.executable).with_name("hoptrail"))
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """One line of a corpus."""
-
-    id: str
-    title: str
-    text: str
-
-    @property
-    def searchable(self) -> str:
-        """The text that every search sees: the title line, then the text."""
-        return f"{self.title}\n{self.text}" if self.title else self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +63,6 @@ def data_folder(name: str) -> Path:
             f"there is no data at {folder}: this benchmark reads evaluation data from a folder beside the repository"
         )
     return folder
-
-
-def read_passages(name: str) -> list[Passage]:
-    """The corpus of a data set, in order."""
-    from hoptrail.evaluation.datasets import load_dataset
-    from hoptrail.evaluation.lines import read_lines
-
-    lines = (line.content for line in read_lines(load_dataset(data_folder(name)).corpus))
-    return [Passage(line["id"], line["title"], line["text"]) for line in lines]
 
 
 def part_of(whole: Dataset, questions: Iterable[Question], passages: Set[str], folder: Path) -> Dataset:
@@ -213,14 +190,10 @@ def markdown(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     return "\n".join(["| " + " | ".join(header) + " |", rule, *("| " + " | ".join(line) + " |" for line in lines)])
 
 
-def summary_in_hundredths(summary: RetrievalSummary) -> tuple[dict[str, float], dict[int, dict[str, float]]]:
+def in_hundredths(means: Mapping[int, RetrievalMeans]) -> tuple[dict[str, float], dict[int, dict[str, float]]]:
     """The scores as percentages: over all questions with gold passages, which there must be, and by number of hops."""
-
-    def in_hundredths(means: RetrievalMeans) -> dict[str, float]:
-        return {name: 100 * value for name, value in means.scores.items()}
-
-    assert summary.overall is not None
-    return in_hundredths(summary.overall), {hops: in_hundredths(one) for hops, one in summary.by_hops}
+    by_hops = {hops: {name: 100 * value for name, value in one.scores.items()} for hops, one in means.items()}
+    return by_hops.pop(0), by_hops
 
 
 def shown(value: object) -> str:

@@ -17,9 +17,14 @@ import json
 import sys
 import tempfile
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from benchmarks import common
+
+from hoptrail.evaluation.datasets import load_dataset
+from hoptrail.evaluation.lines import read_lines
+from hoptrail.json_object import JsonObject
 
 ENCODE = """
 import json, sys, time
@@ -65,17 +70,11 @@ def row(what: str, measured: common.Measured, index: Path | None = None) -> Row:
     return Row(what, measured.seconds, measured.cpu_seconds, measured.peak_megabytes, encoding, disk)
 
 
-def write_corpus(passages: list[common.Passage], path: Path) -> None:
-    """Write passages as a JSONL corpus."""
-    lines = (json.dumps({"id": one.id, "title": one.title, "text": one.text}) for one in passages)
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-
-
-def measure_building(passages: list[common.Passage], folder: Path, recipe: str | None) -> list[Row]:
+def measure_building(passages: list[JsonObject], folder: Path, recipe: str | None) -> list[Row]:
     """Measure encoding alone, and the first index run."""
     corpus, index, texts = folder / "corpus.jsonl", folder / "index", folder / "ours.json"
-    write_corpus(passages, corpus)
-    texts.write_text(json.dumps([passage.searchable for passage in passages]), encoding="utf-8")
+    corpus.write_text("".join(f"{json.dumps(one)}\n" for one in passages), encoding="utf-8")
+    texts.write_text(json.dumps(["\n".join(filter(None, (one["title"], one["text"]))) for one in passages]), "utf-8")
     command: list[str | Path] = [sys.executable, "-c", INDEX, "index", corpus, "--index", index]
     rows = [
         row("our encoder alone", common.run_measured([sys.executable, "-c", ENCODE, texts])),
@@ -129,7 +128,8 @@ def main() -> None:
     arguments.add_argument("--passages", type=int, metavar="N")
     arguments.add_argument("--for", dest="recipe", metavar="RECIPE")
     options = arguments.parse_args()
-    passages = common.read_passages(options.data)[: options.passages]
+    corpus = load_dataset(common.data_folder(options.data)).corpus
+    passages = [line.content for line in islice(read_lines(corpus), options.passages)]
     with tempfile.TemporaryDirectory() as folder:
         rows = measure_building(passages, Path(folder), options.recipe) + measure_changes(Path(folder))
     show(rows, len(passages))

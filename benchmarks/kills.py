@@ -117,34 +117,34 @@ def _kept(ground: Ground, ended: Ended) -> str:
     if ground.before is None or ground.step.name.startswith("repair"):
         return ""
     view = small_world.look(ground.folder / "index")
-    texts, now, then = set(view.documents.values()), ground.before.documents, ground.after.documents
-    if not texts <= {*now.values(), *then.values()}:
-        return "a text that was never written"
-    for title, text in now.items():
-        if title in then and not texts & {text, then[title]}:
-            return f"{title} is lost"
-    if ended.code == 0 and texts != set(then.values()):
+    if ended.code == 0 and set(view.documents.values()) != set(ground.after.documents.values()):
         return "the command ended with 0 and its work is not done"
-    return ""
+    return small_world.lost(ground.before.documents, ground.after.documents, view)
 
 
 def _again(ground: Ground, ended: Ended) -> str:
     """Whether running the same command again leaves the expected state."""
     index = ground.folder / "index"
-    if ground.step.gone and ended.code == 0 and small_world.files_with(ground.folder, small_world.REMOVED):
-        return f"the command ended with 0 and removed text is in {small_world.files_with(ground.folder, small_world.REMOVED)}"
+    if ended.code == 0 and (removed := _removed_text(ground)):
+        return f"the command ended with 0 and {removed}"
     again = run(ground.step.command(ground.world, index), ground.folder)
     if again.code and not (ground.step.name == "remove" and ended.code == 0):
         return f"the same command again ended with {again.code}: {again.said[-300:]}"
-    found = damage(index)
-    if found:
+    if found := damage(index):
         return found[0]
     if small_world.look(index) != ground.after:
         return "not the state that an undisturbed run leaves"
-    if ground.step.gone and small_world.files_with(ground.folder, small_world.REMOVED):
-        return f"removed text is in {small_world.files_with(ground.folder, small_world.REMOVED)}"
-    strange = {Path(one).parent for one in _files(ground.folder) ^ ground.files} - {Path("index/arrays")}
-    return f"files that do not belong: {sorted(map(str, _files(ground.folder) ^ ground.files))}" if strange else ""
+    if removed := _removed_text(ground):
+        return removed
+    changed = _files(ground.folder) ^ ground.files
+    strange = {Path(one).parent for one in changed} - {Path("index/arrays")}
+    return f"files that do not belong: {sorted(changed)}" if strange else ""
+
+
+def _removed_text(ground: Ground) -> str:
+    """The files that hold the text of a removed document; empty if none do."""
+    found = small_world.files_with(ground.folder, small_world.REMOVED) if ground.step.gone else []
+    return f"removed text is in {found}" if found else ""
 
 
 if __name__ == "__main__":

@@ -72,7 +72,7 @@ def measure(dataset: Dataset, name: str, pool: str, index: Index, recipes: list[
             recipe_name,
             pool,
             dataset.passages,
-            *common.summary_in_hundredths(summarise_retrieval(judged)),
+            *common.in_hundredths(summarise_retrieval(judged)),
             median(milliseconds),
             common.origin_of_data(name),
         )
@@ -81,13 +81,14 @@ def measure(dataset: Dataset, name: str, pool: str, index: Index, recipes: list[
 def _search(dataset: Dataset, recipe: Recipe) -> tuple[list[JudgedRanking], list[float]]:
     ids = corpus_ids_by_document(recipe.corpus.snapshot, dataset)
     recipe.retrieve(dataset.questions[0].question)
-    judged, milliseconds = [], []
+    judged: list[JudgedRanking] = []
+    milliseconds = []
     for question in dataset.questions:
         started = time.process_time()
         ranking = recipe.retrieve(question.question)
         milliseconds.append(1000 * (time.process_time() - started))
         ranked = tuple(dict.fromkeys(name for hit in ranking for name in corpus_ids(hit.unit, ids)))
-        judged.append(JudgedRanking(ranked[:DEEPEST_CUTOFF], frozenset(question.supporting), question.hops))
+        judged.append((ranked[:DEEPEST_CUTOFF], question.supporting))
     return judged, milliseconds
 
 

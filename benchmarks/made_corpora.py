@@ -16,13 +16,12 @@ import json
 import random
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property
 from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
-from benchmarks.common import Passage
 from numpy.typing import NDArray
 
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix, Progress
@@ -49,6 +48,15 @@ RELATIONS = {
     "patron": "{v} paid for {s}.",
 }
 """Relations that a sentence states between two things."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One line of a corpus."""
+
+    id: str
+    title: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +181,7 @@ FEATURES = 4
 def write_corpus(corpus: MadeCorpus, path: Path) -> None:
     with path.open("w", encoding="utf-8") as file:
         for one in corpus.passages():
-            file.write(json.dumps({"id": one.id, "title": one.title, "text": one.text}) + "\n")
+            file.write(json.dumps(asdict(one)) + "\n")
 
 
 def _id(number: int) -> str:

@@ -36,7 +36,18 @@ from benchmarks.common import parser
 from benchmarks.disk import KINDS, Disk
 from benchmarks.operations import Operation, preload, read_log, run
 from benchmarks.served_world import ACKNOWLEDGED, TOLD, fault
-from benchmarks.small_world import REMOVED, STEPS, Failure, Findings, Seen, Step, files_with, look, use_hashed_words
+from benchmarks.small_world import (
+    REMOVED,
+    STEPS,
+    Failure,
+    Findings,
+    Seen,
+    Step,
+    files_with,
+    look,
+    lost,
+    use_hashed_words,
+)
 
 from hoptrail.corpus.repairing import damage
 from hoptrail.errors import HoptrailError, IndexUnavailable
@@ -54,14 +65,7 @@ class Expected:
         """The problems in what a reader sees; empty if there are none. `ended`: the command was acknowledged."""
         if ended:
             return "" if seen == self.after else "not the state that was acknowledged"
-        now, then, found = self.before, self.after.documents, set(seen.documents.values())
-        if not found <= {*now.values(), *then.values()}:
-            return "a text that was never written"
-        for title, text in now.items():
-            expected = {text, then[title]} if title in then else None
-            if expected and not (found & expected and expected & set(seen.passages.values())):
-                return f"{title} is lost"
-        return ""
+        return lost(self.before, self.after.documents, seen)
 
 
 Check = Callable[[Path, Findings, bool], str]
@@ -173,35 +177,25 @@ def _mark(state: dict[str, bytes | None], *, ended: bool) -> bytes:
 
 def _look(step: Step, expected: Expected, folder: Path, findings: Findings, ended: bool) -> str:
     """The problems of a state; empty if there are none."""
-    if (ended and step.gone) or step.starts_with_removed:
-        found = files_with(folder, REMOVED)
-        if found:
-            return f"removed text is in {', '.join(found)}"
-    index = folder / "index"
+    if ((ended and step.gone) or step.starts_with_removed) and (removed := files_with(folder, REMOVED)):
+        return f"removed text is in {', '.join(removed)}"
+    index, repairing = folder / "index", step.name.startswith("repair")
     try:
-        if not step.name.startswith("repair") or ended:
-            lost = expected.fault(look(index), ended=ended)
-            if lost:
-                return lost
+        fault_seen = expected.fault(look(index), ended=ended) if ended or not repairing else ""
+        if fault_seen:
+            return fault_seen
         found = damage(index)
         altered = [one for one in found if not one.endswith("does not belong to the index")]
-        if altered and not step.name.startswith("repair"):
+        if altered and not repairing:
             return altered[0]
         if found:
             findings.well[step.name] += 1
             Index(index).repair()
-            remaining = damage(index)
-            repairing = step.name.startswith("repair")  # its outcome is that of the command
-            if remaining:
+            if remaining := damage(index):
                 return f"repair leaves: {remaining[0]}"
-            return expected.fault(look(index), ended=ended or repairing)
+            return expected.fault(look(index), ended=ended or repairing)  # the outcome is that of the repair command
     except HoptrailError as error:
-        if (
-            isinstance(error, IndexUnavailable)
-            and not expected.before
-            and not ended
-            and "there is no index" in str(error)
-        ):
+        if isinstance(error, IndexUnavailable) and not (expected.before or ended) and "there is no index" in str(error):
             return ""
         return f"{type(error).__name__}: {error}".replace(str(folder), "")
     return ""

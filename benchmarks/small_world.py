@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
@@ -167,6 +167,18 @@ def look(folder: Path) -> Seen:
             tuple((id_, round(score, 5)) for id_, score in snapshot.search.nearest(Kind.PASSAGE, query, 20)[0]),
             snapshot.head.whole,
         )
+
+
+def lost(before: Mapping[str, str], after: Mapping[str, str], seen: Seen) -> str:
+    """The document of before and after that a reader sees in neither state, or what else it sees; empty if there is none."""
+    found, passages = set(seen.documents.values()), set(seen.passages.values())
+    if not found <= {*before.values(), *after.values()}:
+        return "a text that was never written"
+    for title in (title for title in before if title in after):
+        either = {before[title], after[title]}
+        if not (found & either and passages & either):
+            return f"{title} is lost"
+    return ""
 
 
 def files_with(folder: Path, text: str) -> list[str]:

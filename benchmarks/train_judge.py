@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from hoptrail import Index, Unit
 from hoptrail.evaluation.answer_scores import Rule, score_answer
-from hoptrail.evaluation.datasets import ANSWER_RULES, Question, load_data
+from hoptrail.evaluation.datasets import ANSWER_RULES, Question, load_dataset
 from hoptrail.evaluation.outcomes import is_right, settles
 from hoptrail.language.offline import concluding
 from hoptrail.language.offline.concluding import NAMES, Judge, Option, options, study, write_judge
@@ -60,7 +60,7 @@ def examples(folder: Path, work: Path, model: TextReader, most: int | None = Non
     settings = OfflineSettings()
     rule = ANSWER_RULES.get(folder.name, Rule.HOTPOTQA)
     index = Index(work / "index" / folder.name)
-    for question in load_data(folder, limit=most).questions:
+    for question in load_dataset(folder, limit=most).questions:
         kind = kind_asked(question.question)
         if kind not in _READ_KINDS:
             continue
@@ -142,22 +142,15 @@ def likeliest(one: Example, judge: Judge) -> Judged:
 
 
 def report(judged: Sequence[Judged]) -> None:
-    folders = sorted({one.folder for one in judged})
     rows = []
-    for folder in folders:
-        own = [one for one in judged if one.folder == folder and one.answerable]
-        sure = [one for one in judged if one.folder == folder and one.probability >= 0.5]
-        share = [one for one in own if one.probability >= 0.5]
+    for folder in sorted({one.folder for one in judged}):
+        here = [one for one in judged if one.folder == folder]
+        own, sure = [one for one in here if one.answerable], [one for one in here if one.probability >= 0.5]
+        given = [one for one in sure if one.answerable]
         rows.append(
             (
-                *(
-                    folder,
-                    len(own),
-                    float(np.mean([one.f1 for one in own])),
-                    float(np.mean([one.right for one in own])),
-                ),
-                *(len(share) / max(1, len(own)), float(np.mean([one.right for one in share])) if share else 0.0),
-                float(np.mean([one.right for one in sure])) if sure else 0.0,
+                *(folder, len(own), float(np.mean([one.f1 for one in own])), _right(own)),
+                *(len(given) / max(1, len(own)), _right(given), _right(sure)),
             )
         )
     print_table(("folder", "answerable", "F1 anyhow", "right anyhow", "sure", "sure: right", "with unanswerable"), rows)
@@ -166,8 +159,12 @@ def report(judged: Sequence[Judged]) -> None:
         within = [one for one in judged if least <= one.probability < most]
         if within:
             mean = float(np.mean([one.probability for one in within]))
-            table.append((f"{least:.1f}", len(within), mean, float(np.mean([one.right for one in within]))))
+            table.append((f"{least:.1f}", len(within), mean, _right(within)))
     print_table(("from", "answers", "mean probability", "right"), table)
+
+
+def _right(judged: Sequence[Judged]) -> float:
+    return float(np.mean([one.right for one in judged])) if judged else 0.0
 
 
 def main() -> None:

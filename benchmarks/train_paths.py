@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import json
 import random
 import sys
 import tempfile
@@ -42,7 +41,7 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.evaluation.datasets import CORPUS_FILES, QUESTION_FILES, Dataset, Question, first_file, load_dataset
 from hoptrail.evaluation.outcomes import settles
 from hoptrail.evaluation.question_run import corpus_ids
-from hoptrail.evaluation.retrieval_measures import JudgedRanking, summarise_retrieval
+from hoptrail.evaluation.retrieval_measures import summarise_retrieval
 from hoptrail.evaluation.runner import INDEX_FOLDER, corpus_ids_by_document
 from hoptrail.indexing import Performer, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
@@ -96,7 +95,6 @@ class Example:
     fold: int
     passages: tuple[tuple[str, ...], ...]
     supporting: frozenset[str]
-    hops: int
 
 
 def training_examples(work: Path, seed: int) -> list[Example]:
@@ -107,7 +105,7 @@ def training_examples(work: Path, seed: int) -> list[Example]:
     for name in TRAINING:
         dataset = load_dataset(work / POOL, first_file(data_folder(name), QUESTION_FILES))
         found += examples(name, dataset, work / POOL / INDEX_FOLDER, seed)
-    for folder in sorted(path for path in written_folders.FOLDER.iterdir() if path.is_dir()):
+    for folder in written_folders.worlds():
         corpus = opened_corpus(folder / "documents", work / written_folders.FOLDER.name / folder.name)
         asked = asked_about(folder, seed)
         found += folder_examples(SINGLE, corpus, [(one.question, (one.quote,)) for one in asked], seed)
@@ -129,7 +127,7 @@ def examples(name: str, dataset: Dataset, folder: Path, seed: int) -> list[Examp
         passages = tuple(tuple(corpus_ids(unit, ids)) for unit in units.values())
         supporting = frozenset(question.supporting)
         gold = np.array([not supporting.isdisjoint(names) for names in passages])
-        found.append(Example(name, described, gold, int(fold), passages, supporting, question.hops))
+        found.append(Example(name, described, gold, int(fold), passages, supporting))
     return found
 
 
@@ -139,9 +137,7 @@ Asked = tuple[str, tuple[str, ...]]
 
 def asked_about(folder: Path, seed: int) -> list[written_folders.Question]:
     """The questions that a written folder answers, in random order."""
-    lines = (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()
-    asked = [written_folders.Question(**json.loads(line)) for line in lines]
-    asked = [one for one in asked if one.kind != "none"]
+    asked = [one for one in written_folders.questions_of(folder) if one.kind != "none"]
     random.Random(seed).shuffle(asked)
     return asked
 
@@ -171,12 +167,8 @@ def folder_examples(name: str, corpus: Corpus, asked: Iterable[Asked], seed: int
             names = tuple(
                 tuple(map(str, np.flatnonzero(states))) or (f"other {place}",) for place, states in enumerate(stated.T)
             )
-            supporting = frozenset(map(str, range(len(quotes))))
-            found.append(
-                Example(
-                    name, described, np.logical_or.reduce(stated), draw.randrange(FOLDS), names, supporting, len(quotes)
-                )
-            )
+            gold, supporting = np.logical_or.reduce(stated), frozenset(map(str, range(len(quotes))))
+            found.append(Example(name, described, gold, draw.randrange(FOLDS), names, supporting))
         if len(found) == PER_FOLDER:
             break
     return found
@@ -327,21 +319,14 @@ def _linked(
 def measured(data: str, judged: Sequence[Example], orders: Sequence[Sequence[int]]) -> Iterator[list[object]]:
     """Rows of the table: the measures of one data set, over all questions and by hops, from the candidates' ranks."""
     rankings = [
-        JudgedRanking(
-            tuple(dict.fromkeys(name for place in order for name in example.passages[place])),
-            example.supporting,
-            example.hops,
-        )
+        (tuple(dict.fromkeys(name for place in order for name in example.passages[place])), example.supporting)
         for example, order in zip(judged, orders, strict=True)
         if example.data == data
     ]
-    summary = summarise_retrieval(rankings)
-    assert summary.overall is not None
-    for hops, means in ((0, summary.overall), *summary.by_hops):
-        among = [example for example in judged if example.data == data and hops in (0, example.hops)]
+    for hops, means in summarise_retrieval(rankings).items():
+        among = [example for example in judged if example.data == data and hops in (0, len(example.supporting))]
         found = [example.supporting <= {name for names in example.passages for name in names} for example in among]
-        named = means.scores
-        cells = [f"{named[name]:.3f}" for name in MEASURES]
+        cells = [f"{means.scores[name]:.3f}" for name in MEASURES]
         yield [data, str(hops or "all"), means.questions, f"{np.mean(found):.3f}", *cells]
 
 

@@ -24,7 +24,7 @@ from hoptrail.evaluation.answer_scores import Rule, score_answer
 from hoptrail.models.learned import TRAINED, read_trained
 from hoptrail.models.reader import Reader, Reading, ToRead
 from training import made, sources
-from training.examples import Example, Verdict
+from training.examples import VERDICTS, Example, Verdict
 from training.made import Distractors
 from training.manifest import PACKAGE
 from training.mixture import Pools, read_pools
@@ -44,22 +44,18 @@ class Figure:
 def sub_questions(folder: Path) -> list[tuple[Example, tuple[str, ...]]]:
     """The answered sub-questions of a set with their gold passages and answers."""
     data = sources.read_multi_hop(folder)
-    found: list[tuple[Example, tuple[str, ...]]] = []
-    for line in data.questions:
-        answers: list[str] = []
-        for step in line["decomposition"]:
-            question = sources.fill_in(step["question"], answers)
-            answers.append(step["answer"] or "")
-            if step["answer"] and step["supporting"] in data.passages:
-                found.append((Example("musique", question, data.shown(step["supporting"])), (step["answer"],)))
-    return found
+    return [
+        (Example("musique", question, data.shown(step["supporting"])), (step["answer"],))
+        for line in data.questions
+        for question, step in sources.asked_steps(line)
+        if step["answer"] and step["supporting"] in data.passages
+    ]
 
 
 def strategy_questions(folder: Path) -> list[Example]:
     """The questions of StrategyQA with the facts that settle them."""
-    verdicts = {"yes": Verdict.YES, "no": Verdict.NO}
     return [
-        Example("strategyqa", line["question"], " ".join(line["facts"]), verdict=verdicts[line["answers"][0]])
+        Example("strategyqa", line["question"], " ".join(line["facts"]), verdict=VERDICTS[line["answers"][0]])
         for line in sources.read_lines(folder / "questions.jsonl")
     ]
 

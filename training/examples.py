@@ -20,6 +20,10 @@ class Verdict(IntEnum):
     NEITHER = 2
 
 
+VERDICTS = {"yes": Verdict.YES, "no": Verdict.NO}
+"""By the answer to a yes/no question."""
+
+
 @dataclass(frozen=True, slots=True)
 class Example:
     """One question and one text. `None` marks an unknown judgement, from which nothing is learned.

@@ -33,8 +33,8 @@ from training.manifest import MANIFEST, PACKAGE, Manifest, Ranker, digest_of_fil
 from training.model import WORDS, Reader, on_device
 from training.reader import new_reader, tokenizer
 from training.sources import DATA
-from training.statements import Choice, choices_in_paragraphs, choices_of, worlds
-from training.written import FOLDER
+from training.statements import Choice, choices_in_paragraphs, choices_of
+from training.written import FOLDER, worlds
 
 HELD_OUT = ("letters-and-law", "tools-and-standards")
 """Folders of `training/written` that show how well the ranker chooses, and from which it does not learn."""

@@ -14,22 +14,21 @@ slightly wrong; passages that do not name it are left out.
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from hoptrail.evaluation import lines
+from hoptrail.evaluation.datasets import CORPUS_FILES, QUESTION_FILES, first_file
 from hoptrail.models.learned import fingerprint
-from training.examples import Example, Verdict, answered_at, under_title
+from training.examples import VERDICTS, Example, Verdict, answered_at, under_title
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 """The folder of the data sets, beside the repository."""
 
 _ONE_SENTENCE = ("qamr", "qasrl")
-_CLOSED = {"yes": Verdict.YES, "no": Verdict.NO}
 _WHOLE = 1200  # characters of passages read together
 _STATEMENT = 300  # characters of what was read before
 
@@ -49,21 +48,20 @@ class MultiHop:
 
 def read_multi_hop(folder: Path, held_out: Set[int] = frozenset()) -> MultiHop:
     """The set in `folder`, without passages whose text is in `held_out` and without questions that depend on one of them."""
-    name = "questions.dev.jsonl" if (folder / "questions.dev.jsonl").exists() else "questions.jsonl"
     passages = {line["id"]: line for line in corpus_of(folder) if fingerprint(line["text"]) not in held_out}
-    questions = (line for line in read_lines(folder / name) if passages.keys() >= set(line["supporting"]))
+    asked = read_lines(first_file(folder, QUESTION_FILES))
+    questions = (line for line in asked if passages.keys() >= set(line["supporting"]))
     return MultiHop(folder.name, tuple(questions), passages)
 
 
 def corpus_of(folder: Path) -> Iterator[Any]:
-    """The passages of a set, compressed or not."""
-    return read_lines(next(path for path in (folder / "corpus.jsonl", folder / "corpus.jsonl.gz") if path.exists()))
+    """The passages of a set."""
+    return read_lines(first_file(folder, CORPUS_FILES))
 
 
 def read_lines(path: Path) -> Iterator[Any]:
-    """The values of a JSONL file, compressed or not."""
-    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
-        yield from map(json.loads, file)
+    """The objects of a JSONL file, compressed or not."""
+    return (line.content for line in lines.read_lines(path))
 
 
 def spans(folder: Path) -> Iterator[tuple[str, Example]]:
@@ -82,25 +80,25 @@ def judgements(folder: Path) -> Iterator[Example]:
             verdict = Verdict.YES if line["supported"] else Verdict.NO
             yield Example(line["source"], line["claim"], line["text"], verdict=verdict, helps=True)
         else:
-            yield Example(line["source"], line["question"], line["text"], verdict=_CLOSED[line["answer"]], helps=True)
+            yield Example(line["source"], line["question"], line["text"], verdict=VERDICTS[line["answer"]], helps=True)
 
 
 def steps(data: MultiHop) -> Iterator[Example]:
-    """Answered sub-questions with earlier answers filled in, each with a passage that names the answer."""
+    """Answered sub-questions, each with a passage that names the answer."""
     for line in data.questions:
-        answers: list[str] = []
-        for step in line["decomposition"]:
-            question = fill_in(step["question"], answers)
-            answers.append(step["answer"] or "")
-            if answers[-1].lower() in _CLOSED or not answers[-1]:
-                continue
-            named = [step["supporting"]] if step["supporting"] else _named_in(question, line["supporting"], data)
-            yield from _first_found(data, question, answers[-1], named)
+        for question, step in asked_steps(line):
+            answer = step["answer"] or ""
+            if answer and answer.lower() not in VERDICTS:
+                named = [step["supporting"]] if step["supporting"] else _named_in(question, line["supporting"], data)
+                yield from _first_found(data, question, answer, named)
 
 
-def fill_in(question: str, answers: list[str]) -> str:
-    """A sub-question with `#1`, `#2` … replaced by the earlier answers."""
-    return re.sub(r"#(\d)", lambda found: (answers[int(found[1]) - 1 :] or [found[0]])[0], question)
+def asked_steps(line: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The steps of a question, each after its wording with `#1`, `#2` … replaced by the earlier answers."""
+    answers: list[str] = []
+    for step in line["decomposition"]:
+        yield re.sub(r"#(\d)", lambda found: (answers[int(found[1]) - 1 :] or [found[0]])[0], step["question"]), step
+        answers.append(step["answer"] or "")
 
 
 def _named_in(question: str, passages: list[str], data: MultiHop) -> list[str]:
@@ -137,7 +135,7 @@ def whole_questions(data: MultiHop) -> Iterator[Example]:
 
 
 def _verdict(answer: str) -> Verdict | None:
-    return _CLOSED.get(answer.lower())
+    return VERDICTS.get(answer.lower())
 
 
 def _gold_parts(line: Mapping[str, Any], data: MultiHop) -> Iterator[str]:

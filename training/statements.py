@@ -7,25 +7,24 @@ words of the one that settles the question, may settle it too and is left out.
 
 from __future__ import annotations
 
-import json
 import math
 import random
-import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from hoptrail import Index, Kind
+from hoptrail import Kind
 from hoptrail.language.closeness import distinct_statements, under_headings
 from hoptrail.models.encoder import Encoder, FloatMatrix
 from hoptrail.text.sentences import sentence_spans
 from hoptrail.text.statements import UnitStatement
 from hoptrail.text.words import content_stems
-from training.sources import DATA, read_lines
-from training.written import FOLDER, LEAST_SHARE, Question
+from training.examples import Example
+from training.sources import DATA, spans
+from training.written import LEAST_SHARE, Question, indexed, questions_of
 
 CLOSEST = 20
 """The most other statements of a question."""
@@ -71,12 +70,8 @@ def _encoded(texts: Sequence[str], encoder: Encoder) -> FloatMatrix:
 
 def choices_of(world: Path) -> Iterator[Choice]:
     """The choices of one folder of `training/written`. Questions whose quote is in no statement are left out."""
-    lines = (world / "questions.jsonl").read_text(encoding="utf-8").splitlines()
-    questions = [Question(**json.loads(line)) for line in filter(None, lines)]
-    with tempfile.TemporaryDirectory() as work:
-        index = Index(Path(work) / "index")
-        index.add(world / "documents", "bm25")
-        files = {Path(source).name: item.id for item in index.contents().documents for source in item.sources}
+    questions = questions_of(world)
+    with indexed(world) as (index, files):
         with index.reading() as snapshot:
             units = snapshot.texts.units(snapshot.texts.origins(Kind.PASSAGE).numbers)
         statements = [said for _, said in distinct_statements(units)]
@@ -115,34 +110,28 @@ def _is_alike(settling: frozenset[str], other: frozenset[str]) -> bool:
 
 def choices_in_paragraphs(encoder: Encoder, seed: int, data: Path = DATA) -> Iterator[Choice]:
     """The choices of `reading_train`, among the sentences of `_PARAGRAPHS` paragraphs at a time."""
-    rows = read_lines(data / "reading_train" / "spans.jsonl.gz")
-    by_text: dict[str, list[tuple[str, str, int]]] = {}
-    for row in rows:
-        if not row["source"].startswith(("qamr", "qasrl")):
-            by_text.setdefault(row["text"], []).append((row["question"], row["answer"].lower(), row["start"]))
+    by_text: dict[str, list[Example]] = {}
+    for pool, example in spans(data / "reading_train"):
+        if pool == "reading":
+            by_text.setdefault(example.text, []).append(example)
     texts = list(by_text)
     random.Random(seed).shuffle(texts)
     for at in range(0, len(texts), _PARAGRAPHS):
         yield from _among({text: by_text[text] for text in texts[at : at + _PARAGRAPHS]}, encoder)
 
 
-def _among(asked: dict[str, list[tuple[str, str, int]]], encoder: Encoder) -> Iterator[Choice]:
-    """The choices of some paragraphs: their questions, each with its answer in small letters and where that begins."""
-    spans = [(text, start, end) for text in asked for start, end in sentence_spans(text, _LONGEST_SENTENCE)]
-    sentences = [text[start:end].strip() for text, start, end in spans]
-    places = {span: place for place, span in enumerate(spans)}
-    of_text: dict[str, list[tuple[str, int, int]]] = {}
-    for span in spans:
-        of_text.setdefault(span[0], []).append(span)
-    questions = [(text, *row) for text, rows in asked.items() for row in rows]
-    orders = Closeness(sentences, encoder).orders([question for _, question, _, _ in questions])
-    for (text, question, answer, begins), order in zip(questions, orders, strict=True):
-        settling = next((span for span in of_text[text] if span[1] <= begins < span[2]), None)
-        if settling is not None:
-            others = [sentences[place] for place in order[: 2 * CLOSEST] if answer not in sentences[place].lower()]
-            yield Choice(question, sentences[places[settling]], tuple(others[:CLOSEST]))
-
-
-def worlds() -> list[Path]:
-    """The folders of `training/written`, in order."""
-    return sorted(path for path in FOLDER.iterdir() if (path / "questions.jsonl").is_file())
+def _among(asked: Mapping[str, Sequence[Example]], encoder: Encoder) -> Iterator[Choice]:
+    """The choices of some paragraphs, by text."""
+    sentences: list[str] = []
+    ends: dict[str, list[tuple[int, int]]] = {text: [] for text in asked}  # where a sentence ends, and its place
+    for text in asked:
+        for start, end in sentence_spans(text, _LONGEST_SENTENCE):
+            ends[text].append((end, len(sentences)))
+            sentences.append(text[start:end].strip())
+    examples = [example for found in asked.values() for example in found]
+    orders = Closeness(sentences, encoder).orders([example.question for example in examples])
+    for example, order in zip(examples, orders, strict=True):
+        settling = next(place for end, place in ends[example.text] if example.start < end)
+        answer = example.answer.lower()
+        others = [sentences[place] for place in order[: 2 * CLOSEST] if answer not in sentences[place].lower()]
+        yield Choice(example.question, sentences[settling], tuple(others[:CLOSEST]))

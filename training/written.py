@@ -8,16 +8,17 @@ with the text of its quote, and up to `NEIGHBOURS` with texts that are found for
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from hoptrail import Index, Unit
 from hoptrail.language.offline.reader_input import Part, Sheet, sheet_of
 from hoptrail.text.words import content_stems
-from training.examples import Example, Verdict, answered_at
+from training.examples import VERDICTS, Example, answered_at
+from training.sources import read_lines
 
 FOLDER = Path(__file__).parent / "written"
 SOURCE = "written"
@@ -26,7 +27,6 @@ _FOUND = 10
 _LONGEST = 20_000  # characters of a sheet
 LEAST_SHARE = 0.6
 """Of the words of a quote or of its statement, whichever has fewer, that the other contains."""
-_VERDICTS = {"yes": Verdict.YES, "no": Verdict.NO}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +40,31 @@ class Question:
     quote: str
 
 
+def worlds(folder: Path = FOLDER) -> list[Path]:
+    """The folders with documents and questions in `folder`, in order."""
+    return sorted(path for path in folder.iterdir() if (path / "questions.jsonl").is_file())
+
+
+def questions_of(world: Path) -> list[Question]:
+    """The questions about one folder of documents."""
+    return [Question(**row) for row in read_lines(world / "questions.jsonl")]
+
+
+@contextmanager
+def indexed(world: Path) -> Iterator[tuple[Index, Mapping[str, str]]]:
+    """An index of a folder's documents, and the ids of these by the name of their file."""
+    with tempfile.TemporaryDirectory() as work:
+        index = Index(Path(work) / "index")
+        index.add(world / "documents", "bm25")
+        yield index, {Path(source).name: item.id for item in index.contents().documents for source in item.sources}
+
+
 def written(folder: Path = FOLDER) -> Iterator[Example]:
     """The examples of all folders in `folder`, in their order."""
-    for world in sorted(path for path in folder.iterdir() if (path / "questions.jsonl").is_file()):
-        lines = (world / "questions.jsonl").read_text(encoding="utf-8").splitlines()
-        with tempfile.TemporaryDirectory() as work:
-            index = Index(Path(work) / "index")
-            index.add(world / "documents", "bm25")
-            files = {
-                Path(source).name: document.id for document in index.contents().documents for source in document.sources
-            }
-            for line in filter(None, lines):
-                yield from _examples(Question(**json.loads(line)), index, files)
+    for world in worlds(folder):
+        with indexed(world) as (index, files):
+            for asked in questions_of(world):
+                yield from _examples(asked, index, files)
 
 
 def _examples(asked: Question, index: Index, files: Mapping[str, str]) -> Iterator[Example]:
@@ -68,7 +81,7 @@ def _examples(asked: Question, index: Index, files: Mapping[str, str]) -> Iterat
     others = [
         unit for unit in near if unit.id != sheet.unit.id and not (spelling and spelling in unit.searchable.lower())
     ]
-    empty = Example(SOURCE, asked.question, "", verdict=_VERDICTS.get(asked.kind))
+    empty = Example(SOURCE, asked.question, "", verdict=VERDICTS.get(asked.kind))
     for unit in others[:NEIGHBOURS]:
         yield empty.unanswered_by(sheet_of(unit, _LONGEST).text, SOURCE)
 
@@ -89,8 +102,8 @@ def _placed(asked: Question, units: list[Unit]) -> tuple[Sheet, Part] | None:
 
 
 def _with_quote(asked: Question, sheet: Sheet, part: Part) -> Example:
-    if asked.kind in _VERDICTS:
-        return Example(SOURCE, asked.question, sheet.text, verdict=_VERDICTS[asked.kind], helps=True)
+    if asked.kind in VERDICTS:
+        return Example(SOURCE, asked.question, sheet.text, verdict=VERDICTS[asked.kind], helps=True)
     if asked.kind == "none":
         return Example(SOURCE, asked.question, sheet.text, answered=False)
     start = _start_of(asked.answer, sheet, part)

@@ -29,7 +29,7 @@ from benchmarks.peers.searched import Search, Searched, SearchJob, read_searched
 from hoptrail import Index, Watcher
 from hoptrail.evaluation.datasets import Dataset, load_dataset
 from hoptrail.evaluation.question_run import corpus_ids
-from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, JudgedRanking, summarise_retrieval
+from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, summarise_retrieval
 from hoptrail.evaluation.runner import INDEX_FOLDER, corpus_ids_by_document, index_corpus
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Kind, Unit
@@ -91,13 +91,13 @@ class Pieces:
         judged = []
         for question, positions in zip(self.dataset.questions, searched.found, strict=True):
             ranked = tuple(dict.fromkeys(name for position in positions for name in self.ids[position]))
-            judged.append(JudgedRanking(ranked, frozenset(question.supporting), question.hops))
+            judged.append((ranked, question.supporting))
         return Row(
             self.dataset.name,
             searched.system,
             searched.version,
             None if searched.system.startswith(OURS) else searched.build_seconds,
-            *common.summary_in_hundredths(summarise_retrieval(judged)),
+            *common.in_hundredths(summarise_retrieval(judged)),
             median(searched.milliseconds),
             common.percentile(searched.milliseconds, 0.95),
             median(searched.cpu_milliseconds),

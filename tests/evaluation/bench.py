@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from hoptrail import Index, Settings
-from hoptrail.evaluation.datasets import load_data
+from hoptrail.evaluation.datasets import load_dataset
 from hoptrail.evaluation.reports import EvaluationReport
+from hoptrail.evaluation.run_folder import Run, open_run
 from hoptrail.evaluation.runner import evaluate
 from hoptrail.indexing import Watcher
 from hoptrail.recipes.registry import RECIPES
 from world import Counting
+
+WriteLines = Callable[[str, Iterable[object]], Path]
+"""Writes objects to a file of this name."""
 
 CORPUS = [
     {"id": "a", "title": "Orla Finch", "text": "Orla Finch was born in Wrenmouth."},
@@ -64,7 +68,7 @@ class Bench:
         language = unscripted if replies is None else f"scripted:{self.write('script.jsonl', replies)}"
         index = Index(self.work / "index", self.settings)
         index.encoder = self.encoder
-        dataset = load_data(self.data, more.pop("questions", None), more.pop("limit", None))
+        dataset = load_dataset(self.data, more.pop("questions", None), more.pop("limit", None))
         watcher = more.pop("watcher", Watcher())
         return evaluate(dataset, recipes or ("bm25",), index, self.work, language, watcher, **more)
 
@@ -73,6 +77,11 @@ class Bench:
         (result,) = self.run(*recipes, **more).to_json()["recipes"].values()
         assert isinstance(result, dict)
         return result
+
+    def only_run(self) -> Run:
+        """The run, if there has been one."""
+        (folder,) = (self.work / "runs").iterdir()
+        return open_run(folder)
 
     def stored_results(self, recipe: str = "bm25") -> list[dict[str, Any]]:
         """Every result ever stored for a recipe."""

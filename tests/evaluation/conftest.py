@@ -1,16 +1,15 @@
-"""Fixtures of the evaluation tests: a writer of small files, and a bench."""
+"""Fixtures of the evaluation tests: a writer of small files, a bench, and the command with its encoder."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
-from evaluation.bench import CORPUS, QUESTIONS, Bench
-
-WriteLines = Callable[[str, Iterable[object]], Path]
+from command import Hoptrail
+from evaluation.bench import CORPUS, QUESTIONS, Bench, WriteLines
 
 
 @pytest.fixture
@@ -33,3 +32,9 @@ def bench(tmp_path: Path) -> Bench:
     bench.write("corpus.jsonl", CORPUS)
     bench.write("questions.jsonl", QUESTIONS)
     return bench
+
+
+@pytest.fixture
+def command(bench: Bench, hoptrail: Hoptrail, monkeypatch: pytest.MonkeyPatch) -> Hoptrail:
+    monkeypatch.setattr("hoptrail.models.encoder_factory.open_encoder", lambda _: bench.encoder)
+    return hoptrail

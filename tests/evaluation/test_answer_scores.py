@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import string
-from collections.abc import Callable, Iterable
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evaluation.bench import WriteLines
 from hoptrail.errors import DataError, UsageError
 from hoptrail.evaluation.answer_scores import (
     MISSED,
@@ -149,15 +148,10 @@ def test_each_rule(prediction: str, answers: list[str], rule: Rule, expected: An
 
 
 @pytest.mark.parametrize("rule", ALL_RULES)
-def test_an_abstention_scores_zero_even_if_the_gold_answer_is_empty(rule: Rule) -> None:
-    assert score_answer(None, ["the"], rule) == MISSED
-
-
-@pytest.mark.parametrize("rule", ALL_RULES)
-@pytest.mark.parametrize("prediction", ["Oslo", None])
-def test_without_a_gold_answer_nothing_is_scored(prediction: str | None, rule: Rule) -> None:
+def test_an_abstention_scores_zero_and_nothing_is_scored_without_a_gold_answer(rule: Rule) -> None:
+    assert score_answer(None, ["the"], rule) == MISSED, "even if the gold answer is empty"
     with pytest.raises(UsageError, match="gold answer"):
-        score_answer(prediction, [], rule)
+        score_answer(None, [], rule)
 
 
 @pytest.mark.parametrize(
@@ -224,9 +218,7 @@ WORDS = st.sampled_from([
     "yes", "no", "noanswer", "not", "Norway", "the", "A", "an", "The-", "red", "Red", "green", "green!", "6", "a.m.",
     "–", "", " ",
 ])  # fmt: skip
-ANSWERS = st.one_of(
-    st.lists(WORDS, max_size=5).map(" ".join), st.text(max_size=12), st.text("aAnthe -'yno", max_size=10)
-)
+ANSWERS = st.lists(WORDS, max_size=5).map(" ".join) | st.text("aAnthe -'yno.6é–“\u0301İ\u00a0", max_size=12)
 
 
 @pytest.mark.parametrize("rule", ALL_RULES)
@@ -235,27 +227,16 @@ def test_equal_to_a_second_implementation_of_the_rules(rule: Rule, prediction: s
     assert score_answer(prediction, answers, rule) == reference_score(prediction, answers, rule)
 
 
-@pytest.mark.parametrize("rule", ALL_RULES)
-@given(answers=st.lists(ANSWERS, min_size=1, max_size=3))
-def test_the_gold_answer_itself_matches(rule: Rule, answers: list[str]) -> None:
-    assert score_answer(answers[0], answers, rule).em == 1
-
-
 def test_means_are_unrounded_and_count_missing_answers() -> None:
     scores = [PERFECT, MISSED, AnswerScore(0.0, 1 / 3, 1.0, 0.2)]
 
     assert mean_score(scores) == AnswerScore(1 / 3, (1 + 1 / 3) / 3, 2 / 3, 1.2 / 3)
 
 
-def test_the_mean_of_nothing_is_zero() -> None:
+def test_a_mean_does_not_depend_on_the_order() -> None:
+    values = [0.1, 1e-17, 0.7, 1 / 3, 0.1]
+    assert {mean(order) for order in itertools.permutations(values)} == {mean(values)}
     assert mean_score([]) == MISSED
-
-
-@given(data=st.data(), values=st.lists(st.floats(0, 1), min_size=2, max_size=30))
-def test_a_mean_does_not_depend_on_the_order(data: st.DataObject, values: list[float]) -> None:
-    shuffled = data.draw(st.permutations(values))
-
-    assert mean(shuffled) == mean(values)
 
 
 def test_an_interval_is_the_same_for_the_same_seed() -> None:
@@ -283,13 +264,10 @@ def test_an_interval_covers_the_true_mean_at_its_level() -> None:
     assert covered >= 51
 
 
-def test_an_interval_of_equal_values_is_a_point() -> None:
+def test_an_interval_of_equal_values_is_a_point_and_of_nothing_is_refused() -> None:
     interval = mean_interval([0.5, 0.5, 0.5], seed=0)
 
     assert (interval.low, interval.high) == (0.5, 0.5)
-
-
-def test_an_interval_of_nothing_is_refused() -> None:
     with pytest.raises(UsageError, match="at least one value"):
         mean_interval([], seed=0)
 
@@ -309,9 +287,6 @@ def test_a_share_of_none_or_all_is_not_certain(count: int, low: float, high: flo
     assert (found.low, found.high) == pytest.approx((low, high), abs=1e-4)
     with pytest.raises(UsageError, match="at least one"):
         _ = Share(0, 0).interval
-
-
-WriteLines = Callable[[str, Iterable[object]], Path]
 
 
 def test_lines_are_scored_in_order_and_other_keys_ignored(write_lines: WriteLines) -> None:
@@ -348,16 +323,12 @@ def test_the_given_rule_is_used(write_lines: WriteLines) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ({"answers": ["a"]}, 'no "prediction"'),
-        ({"prediction": 7, "answers": ["a"]}, '"prediction" must be a text or null, not 7'),
-        ({"prediction": ["a"], "answers": ["a"]}, '"prediction" must be a text or null'),
-        ({"prediction": "a", "answer": "a"}, 'give "answers", not "answer": a list of texts'),
-        ({"prediction": "a"}, 'give "answers": a list of texts'),
-        ({"prediction": "a", "answers": "a"}, '"answers" must be a list of at least one text'),
-        ({"prediction": "a", "answers": []}, '"answers" must be a list of at least one text'),
-        ({"prediction": None, "answers": []}, '"answers" must be a list of at least one text'),
-        ({"prediction": "a", "answers": ["a", 3]}, '"answers" must be a list of at least one text'),
-        ({"prediction": "a", "answers": None}, '"answers" must be a list of at least one text'),
+        ({"answers": ["a"]}, "prediction: Field required"),
+        ({"prediction": 7, "answers": ["a"]}, "prediction: Input should be a valid string"),
+        ({"prediction": "a", "answer": "a"}, "answers: Field required"),
+        ({"prediction": "a", "answers": "a"}, "answers: Input should be a valid tuple"),
+        ({"prediction": None, "answers": []}, "answers: give at least one text"),
+        ({"prediction": "a", "answers": ["a", 3]}, "answers.1: Input should be a valid string"),
         ('{"prediction": "a", ', "not JSON"),
     ],
 )

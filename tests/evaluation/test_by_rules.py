@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tomllib
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -64,46 +63,8 @@ def test_cells_are_run_in_the_way_of_their_paper(data: Path) -> None:
     assert not models, "rules are none of the models that are compared"
 
 
-def values_of(
-    table: Table, name: str, work: Path, rules: dict[str, float] | None = None, rules_by: str = "made long ago"
-) -> tuple[dict[str, float], str]:
-    """The values of a table row that already has the values `rules`."""
-    [row] = [row for row in table.row if row.name == name]
-    cells = [cell for cell in cells_by_rules(table) if cell.row == name]
-    return rules_of(table, replace(row, rules=rules or {}, rules_by=rules_by), cells, work, 2)
-
-
-def test_unmeasured_data_sets_keep_their_values(data: Path) -> None:
-    (table,) = tables_named(["sirerag-8"])
-    work = data / "work"
-    work.mkdir()
-    (work / "musique-sirerag.json").write_text(json.dumps({"sirerag:paper": {"n": 2, "em": 0.1, "f1": 0.2}}))
-    before = {"musique em": 1.0, "2wiki em": 2.0, "2wiki f1": 3.0, "average em": 1.5}
-    values, notes = values_of(table, "SiReRAG", work, before)
-    assert values == {"musique em": 10.0, "musique f1": 20.0, "2wiki em": 2.0, "2wiki f1": 3.0}
-    assert notes.endswith("; 2wiki before: made long ago")
-
-
-def test_earlier_measurements_of_the_same_command_count(data: Path) -> None:
-    (table,) = tables_named(["sirerag-8"])
-    report = {"sirerag:paper": {"n": 2, "em": 0.1, "f1": 0.2}}
-    files = [
-        data / name / f"{run}-sirerag.json"
-        for name, run in (("a", "musique"), ("b", "hotpotqa"), ("c", "2wiki_context"))
-    ]
-    notes, values = "", dict[str, float]()
-    for file in files:
-        file.parent.mkdir()
-        file.write_text(json.dumps(report))
-        values, notes = values_of(table, "SiReRAG", file.parent, values, notes)
-    assert list(values) == list(table.columns), "with the averages"
-    assert notes.count("development questions") == 3
-    assert notes.count("benchmarks.by_rules") == 1
-    assert by_rules.BEFORE not in notes
-    assert (
-        by_rules.BEFORE
-        in values_of(table, "SiReRAG", files[0].parent, values, notes.replace("--limit 2", "--limit 3"))[1]
-    )
+def values_of(table: Table, name: str, work: Path) -> tuple[dict[str, float], str]:
+    return rules_of(table, [cell for cell in cells_by_rules(table) if cell.row == name], work, 2)
 
 
 def test_a_row_gets_the_values_of_its_runs_and_their_means(data: Path) -> None:
@@ -111,6 +72,7 @@ def test_a_row_gets_the_values_of_its_runs_and_their_means(data: Path) -> None:
     work = data / "work"
     work.mkdir()
     for name, em in (("musique", 0.1), ("2wiki_context", 0.3), ("hotpotqa", 0.2)):
+        assert values_of(table, "SiReRAG", work) == ({}, ""), "not all its data sets are measured"
         report = {"sirerag:paper": {"n": 2, "em": em, "f1": em + 0.012345}}
         (work / f"{name}-sirerag.json").write_text(json.dumps(report))
     values, notes = values_of(table, "SiReRAG", work)
@@ -127,7 +89,8 @@ def test_turns_without_a_question_have_no_value(data: Path) -> None:
     work = data / "work"
     work.mkdir()
     report = {"n": 2, "em": 0.5, "answers_by_turns": {"2": {"n": 2, "em": 0.5}}}
-    (work / "musique-hirag.json").write_text(json.dumps({"hirag:paper": report}))
+    for name in ("musique", "hotpotqa", "2wiki_context"):
+        (work / f"{name}-hirag.json").write_text(json.dumps({"hirag:paper": report}))
     assert values_of(table, "MuSiQue", work)[0] == {"2": 50.0}
 
 

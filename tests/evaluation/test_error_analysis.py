@@ -16,7 +16,6 @@ from evaluation.oracle_world import CHAIN, LONGER, STEPS
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.datasets import GoldStep, Question
 from hoptrail.evaluation.error_analysis import Cause, Diagnosis, analyse_errors
-from hoptrail.evaluation.run_folder import open_run
 from hoptrail.evaluation.trail_records import HopRecord, ReadingRecord, TrailRecord
 
 BRIDGE = hop("Who designed the Tallow Bridge?", ["bridge", "song"], "Orla Finch")
@@ -197,32 +196,20 @@ def test_right_and_failed_answers_have_no_cause() -> None:
 # --- real runs
 
 
-def test_causes_in_a_real_run(bench: Bench) -> None:
-    """Keyword search misses q1's second passage, q2 is partly right, q3 finds nothing, and q4 fails."""
-    bench.run()
-    (folder,) = (bench.work / "runs").iterdir()
-    analysis = analyse_errors(open_run(folder))
-    assert (analysis.right, analysis.failed) == (1, 1)
-    assert [(one.question, one.abstained, one.cause) for one in analysis.diagnoses] == [
-        ("q2", False, Cause.PARTLY_RIGHT),
-        ("q3", True, Cause.NOT_RANKED),
-    ]
-
-
 def test_a_gold_passage_that_no_unit_was_made_from(bench: Bench) -> None:
     """An empty text has no passage."""
     bench.write("corpus.jsonl", [{"id": "a", "title": "A", "text": "Isk."}, {"id": "empty", "title": "", "text": ""}])
     bench.write("questions.jsonl", [{"id": "q1", "question": "Isk?", "answers": ["x"], "supporting": ["a", "empty"]}])
     bench.run(replies=None)
-    (folder,) = (bench.work / "runs").iterdir()
-    run = open_run(folder)
+    run = bench.only_run()
     assert run.header.outside_pool == ("empty",)
     assert [one.cause for one in analyse_errors(run).diagnoses] == [Cause.NOT_IN_POOL]
 
 
 def test_the_command(bench: Bench, hoptrail: Hoptrail) -> None:
+    """Keyword search misses q1's second passage, q2 is partly right, q3 finds nothing, and q4 fails."""
     bench.run()
-    (folder,) = (bench.work / "runs").iterdir()
+    folder = bench.only_run().path
     ended = hoptrail("errors", folder)
     assert ended.code == 0, ended.err
     rows = dict(re.split(r" {2,}", line, maxsplit=1) for line in ended.out.splitlines() if "  " in line)

@@ -11,7 +11,7 @@ from command import Hoptrail
 from evaluation.bench import CORPUS, QUESTIONS, Bench
 from hoptrail import Index
 from hoptrail.errors import DataError, Interrupted
-from hoptrail.evaluation.datasets import load_data, single_hops_of
+from hoptrail.evaluation.datasets import load_dataset, single_hops_of
 from hoptrail.evaluation.own_context import evaluate_own_contexts
 from hoptrail.indexing import Watcher
 
@@ -33,7 +33,7 @@ def bench(tmp_path: Path) -> Bench:
 def run(bench: Bench, *recipes: str, watcher: Watcher | None = None, **more: Any) -> dict[str, Any]:
     index = Index(bench.work / "index", bench.settings)
     index.encoder = bench.encoder
-    dataset = load_data(bench.data)
+    dataset = load_dataset(bench.data)
     names = recipes or ("dense",)
     report = evaluate_own_contexts(dataset, names, index, bench.work, "offline", watcher or Watcher(), **more)
     return report.to_json()
@@ -83,12 +83,12 @@ def test_stand_alone_sub_questions_become_questions(bench: Bench) -> None:
         {"question": "Who is she?", "answer": None},
     ]
     bench.write("questions.jsonl", [QUESTIONS[0] | {"decomposition": steps}, QUESTIONS[1] | {"decomposition": steps}])
-    (single,) = single_hops_of(load_data(bench.data)).questions
+    (single,) = single_hops_of(load_dataset(bench.data)).questions
     assert (single.id, single.question) == ("q1#1", "What is the place of birth of Orla Finch?")
     assert (single.answers, single.supporting) == (("Wrenmouth",), ("a",))
     bench.write("questions.jsonl", QUESTIONS)
     with pytest.raises(DataError, match="stand alone"):
-        single_hops_of(load_data(bench.data))
+        single_hops_of(load_dataset(bench.data))
 
 
 def test_scores_by_turns(bench: Bench) -> None:

@@ -19,7 +19,7 @@ from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.error_analysis import analyse_errors
 from hoptrail.evaluation.outcomes import Outcome
 from hoptrail.evaluation.run_comparison import compare
-from hoptrail.evaluation.run_folder import Run, open_run
+from hoptrail.evaluation.run_folder import Run
 from hoptrail.evaluation.run_tables import tables_of
 
 FILES = {
@@ -58,7 +58,7 @@ REPLIES = [
 
 
 @pytest.fixture
-def own(tmp_path: Path) -> Bench:
+def bench(tmp_path: Path) -> Bench:
     bench = Bench(tmp_path)
     for name, text in FILES.items():
         path = bench.data / "documents" / name
@@ -68,9 +68,9 @@ def own(tmp_path: Path) -> Bench:
     return bench
 
 
-def test_outcomes_by_hand(own: Bench) -> None:
+def test_outcomes_by_hand(bench: Bench) -> None:
     """Right, wrong, missed, rightly unanswered, failed. The first two are sure; no hit settles the last."""
-    found = own.result(replies=REPLIES)
+    found = bench.result(replies=REPLIES)
     assert found["outcomes"] == {"right": 2 / 5, "shown": 1 / 5, "missed": 1 / 5, "wrong": 1 / 5}
     third = pytest.approx(1 / 3)
     assert found["by_type"] == {
@@ -93,10 +93,9 @@ def test_outcomes_by_hand(own: Bench) -> None:
     assert "em" not in found
 
 
-def test_outcomes_survive_writing_and_reading(own: Bench) -> None:
-    own.run(replies=REPLIES)
-    (folder,) = (own.work / "runs").iterdir()
-    run = open_run(folder)
+def test_outcomes_survive_writing_and_reading(bench: Bench) -> None:
+    bench.run(replies=REPLIES)
+    run = bench.only_run()
     assert run.header.rule is None
     assert [run.results[name].outcome for name in ("n1", "n2", "n3", "n4", "n5")] == [
         Outcome.RIGHT,
@@ -111,49 +110,45 @@ def test_outcomes_survive_writing_and_reading(own: Bench) -> None:
         analyse_errors(run)
 
 
-def test_retrieval_alone_has_no_outcomes(own: Bench) -> None:
-    found = own.result(replies=None, retrieval_only=True)
+def test_retrieval_alone_has_no_outcomes(bench: Bench) -> None:
+    found = bench.result(replies=None, retrieval_only=True)
     assert found["shows@5"] == 3 / 4
     assert not {"outcomes", "by_type", "sure", "em"} & set(found)
 
 
-def test_a_reused_index_drops_deleted_documents(own: Bench) -> None:
-    own.run(replies=None, retrieval_only=True)
-    (own.data / "documents" / "pump.md").unlink()
-    own.write("questions.jsonl", QUESTIONS[2:4])
-    found = own.result(replies=None, retrieval_only=True)
+def test_a_reused_index_drops_deleted_documents(bench: Bench) -> None:
+    bench.run(replies=None, retrieval_only=True)
+    (bench.data / "documents" / "pump.md").unlink()
+    bench.write("questions.jsonl", QUESTIONS[2:4])
+    found = bench.result(replies=None, retrieval_only=True)
     assert (found["pool_size"], found["shows@5"]) == (2, 1.0)
 
 
-def test_unreadable_documents_are_reported_and_the_others_evaluated(own: Bench) -> None:
-    (own.data / "documents" / "broken.jsonl").write_text("{\n", encoding="utf-8")
-    report = own.run(replies=None, retrieval_only=True)
+def test_unreadable_documents_are_reported_and_the_others_evaluated(bench: Bench) -> None:
+    (bench.data / "documents" / "broken.jsonl").write_text("{\n", encoding="utf-8")
+    report = bench.run(replies=None, retrieval_only=True)
     assert [failure.source.rpartition("/")[2] for failure in report.unread] == ["broken.jsonl, line 1"]
     for name in FILES:
-        (own.data / "documents" / name).unlink()
-    own.write("questions.jsonl", QUESTIONS[3:4])
+        (bench.data / "documents" / name).unlink()
+    bench.write("questions.jsonl", QUESTIONS[3:4])
     with pytest.raises(DataError, match="could not be read"):
-        own.run(replies=None, retrieval_only=True)
+        bench.run(replies=None, retrieval_only=True)
 
 
-def test_the_oracle_is_refused(own: Bench) -> None:
+def test_the_oracle_is_refused(bench: Bench) -> None:
     with pytest.raises(UsageError, match="own documents"):
-        own.run(replies=None, language="oracle")
+        bench.run(replies=None, language="oracle")
 
 
 # --- the command
 
 
-@pytest.fixture
-def command(own: Bench, hoptrail: Hoptrail, monkeypatch: pytest.MonkeyPatch) -> Hoptrail:
-    monkeypatch.setattr("hoptrail.models.encoder_factory.open_encoder", lambda _: own.encoder)
-    return hoptrail
-
-
-def test_the_command_prints_outcomes_and_types_and_compares_runs(own: Bench, command: Hoptrail, tmp_path: Path) -> None:
-    (own.data / "documents" / "broken.jsonl").write_text("{\n", encoding="utf-8")
-    script, out = own.write("script.jsonl", REPLIES), tmp_path / "out.json"
-    given = ("evaluate", own.data, "--work", own.work, "--recipes")
+def test_the_command_prints_outcomes_and_types_and_compares_runs(
+    bench: Bench, command: Hoptrail, tmp_path: Path
+) -> None:
+    (bench.data / "documents" / "broken.jsonl").write_text("{\n", encoding="utf-8")
+    script, out = bench.write("script.jsonl", REPLIES), tmp_path / "out.json"
+    given = ("evaluate", bench.data, "--work", bench.work, "--recipes")
     scripted = command(*given, "bm25", "--language", f"scripted:{script}", "--out", out)
     assert scripted.code == 4
     assert "broken.jsonl" in scripted.err

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hoptrail.errors import DataError, UsageError
-from hoptrail.evaluation.datasets import Question, load_data
-
-WriteLines = Callable[[str, Iterable[object]], Path]
+from evaluation.bench import WriteLines
+from hoptrail.errors import DataError
+from hoptrail.evaluation.datasets import Question, load_dataset
 
 COST = {
     "id": "n1",
@@ -37,7 +35,7 @@ def notes(tmp_path: Path, write_lines: WriteLines) -> Path:
 
 
 def test_questions_of_every_kind(notes: Path) -> None:
-    data = load_data(notes)
+    data = load_dataset(notes)
     assert data.questions == (
         Question(
             "n1",
@@ -58,7 +56,7 @@ def test_further_passages_settle_too(notes: Path, write_lines: WriteLines) -> No
     several = {"id": "n1", "document": "stock.csv", "shows": ["pump,3", "3"]}
     single = {"id": "n1", "document": "stock.csv", "shows": "part,stock"}
     write_lines("notes/also.jsonl", [several, single])
-    assert load_data(notes).questions[0].shows == ("Unit cost: 212 GBP", "pump,3", "3", "part,stock")
+    assert load_dataset(notes).questions[0].shows == ("Unit cost: 212 GBP", "pump,3", "3", "part,stock")
 
 
 def test_another_questions_file_may_leave_out_questions_of_further_passages(
@@ -66,29 +64,19 @@ def test_another_questions_file_may_leave_out_questions_of_further_passages(
 ) -> None:
     write_lines("notes/also.jsonl", [{"id": "n1", "document": "stock.csv", "shows": ["pump,3"]}])
     other = write_lines("other.jsonl", [LIST])
-    assert [question.id for question in load_data(notes, other).questions] == ["n2"]
-
-
-def test_a_limit_keeps_the_first_and_checks_all(notes: Path, write_lines: WriteLines) -> None:
-    assert [question.id for question in load_data(notes, limit=1).questions] == ["n1"]
-    with pytest.raises(UsageError, match="at least 1"):
-        load_data(notes, limit=0)
-    write_lines("notes/questions.jsonl", [COST, COST])
-    with pytest.raises(DataError, match="line 2: question id n1 occurs twice"):
-        load_data(notes, limit=1)
+    assert [question.id for question in load_dataset(notes, other).questions] == ["n2"]
 
 
 def test_a_folder_with_a_corpus_is_a_data_set(notes: Path, write_lines: WriteLines) -> None:
     write_lines("notes/corpus.jsonl", [{"id": "p", "title": "Pump", "text": "Pumps pump."}])
     write_lines("notes/questions.jsonl", [{"id": "q", "question": "What pumps?", "answers": ["pumps"]}])
-    assert load_data(notes).rule is not None
+    assert load_dataset(notes).rule is not None
 
 
 @pytest.mark.parametrize(
     ("row", "message"),
     [
         (COST | {"id": ""}, "id and question must not be empty"),
-        (COST | {"question": " "}, "id and question must not be empty"),
         (COST | {"type": None}, "type: Input should be a valid string"),
         (COST | {"answers": []}, "question n1 has neither answers nor items"),
         (COST | {"answers": [" "]}, "question n1 has an empty answer"),
@@ -104,7 +92,7 @@ def test_a_question_not_as_documented_is_named(
 ) -> None:
     path = write_lines("notes/questions.jsonl", [LIST, row])
     with pytest.raises(DataError) as caught:
-        load_data(notes)
+        load_dataset(notes)
     assert str(caught.value).startswith(f"{path}, line 2: {message}")
 
 
@@ -121,20 +109,18 @@ def test_a_further_passage_not_as_documented_is_named(
 ) -> None:
     path = write_lines("notes/also.jsonl", [row])
     with pytest.raises(DataError, match=f"{path}, line 1: {message}"):
-        load_data(notes)
+        load_dataset(notes)
 
 
 def test_missing_files_are_reported(tmp_path: Path, write_lines: WriteLines) -> None:
-    with pytest.raises(DataError, match="none is not a folder"):
-        load_data(tmp_path / "none")
     with pytest.raises(DataError, match=r"has neither corpus\.jsonl of a data set nor a folder documents/"):
-        load_data(tmp_path)
+        load_dataset(tmp_path)
     (tmp_path / "documents").mkdir()
     with pytest.raises(DataError, match="documents holds no files"):
-        load_data(tmp_path)
+        load_dataset(tmp_path)
     (tmp_path / "documents" / "a.md").write_text("A.", encoding="utf-8")
     with pytest.raises(DataError, match=r"has none of questions\.dev\.jsonl"):
-        load_data(tmp_path)
+        load_dataset(tmp_path)
     write_lines("questions.jsonl", [])
     with pytest.raises(DataError, match="holds no questions"):
-        load_data(tmp_path)
+        load_dataset(tmp_path)

@@ -44,25 +44,6 @@ def test_finished_questions_are_not_asked_again_but_failed_ones_are(bench: Bench
     assert (bench.work / "results" / "tiny-bm25.jsonl").read_bytes() == before
 
 
-def test_a_crashed_run_keeps_finished_results(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An unexpected exception ends the run as a kill would."""
-    from hoptrail.language.scripted import ScriptedLanguage
-
-    perform = ScriptedLanguage.perform
-
-    def breaking(self: ScriptedLanguage, task: Any) -> Any:
-        if self.remaining == 2:
-            raise MemoryError
-        return perform(self, task)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(ScriptedLanguage, "perform", breaking)
-        with pytest.raises(MemoryError):
-            bench.run()
-    assert [row["question"] for row in bench.stored_results()] == ["q1", "q2"]
-    assert bench.result()["calls"] == 4
-
-
 def test_an_index_without_a_needed_structure_ends_the_run_at_its_first_question(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,17 +54,22 @@ def test_an_index_without_a_needed_structure_ends_the_run_at_its_first_question(
     assert list((bench.work / "results").glob("*.jsonl")) == []
 
 
-def test_a_failing_index_keeps_finished_results(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "error", [IndexDamaged("a file went away"), MemoryError("full")], ids=["foreseen", "unforeseen"]
+)
+def test_a_run_that_ends_with_an_error_keeps_finished_results(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
     answer = Bm25.answer
 
     def breaking(self: Bm25, question: str) -> Answer:
         if question == "Zeppelin?":
-            raise IndexDamaged("a file went away")
+            raise error
         return answer(self, question)
 
     with monkeypatch.context() as patched:
         patched.setattr(Bm25, "answer", breaking)
-        with pytest.raises(IndexDamaged, match="went away"):
+        with pytest.raises(type(error), match=str(error)):
             bench.run()
     assert [row["question"] for row in bench.stored_results()] == ["q1", "q2"]
     assert bench.result()["failed"] == 0
@@ -112,23 +98,17 @@ def finished(bench: Bench) -> Bench:
     return bench
 
 
-def test_another_setting_of_the_recipe(finished: Bench) -> None:
-    finished.settings = Settings(recipes=replace(RecipeSettings(), bm25=PassageSettings(k=1)))
-    assert repeated_questions(finished) == ["q1", "q2", "q3", "q4"]
-    finished.settings = Settings()
-    assert repeated_questions(finished) == []
-
-
-def test_another_setting_of_another_recipe_changes_nothing(finished: Bench) -> None:
-    finished.settings = Settings(
-        recipe="dense", recipes=replace(RecipeSettings(), selfask=replace(RecipeSettings().selfask, k=1))
-    )
-    assert repeated_questions(finished) == []
-
-
-def test_other_passage_limits(finished: Bench) -> None:
-    finished.settings = Settings(passages=replace(Settings().passages, words=3, short_document_words=0))
-    assert repeated_questions(finished) == ["q1", "q2", "q3", "q4"]
+def test_other_settings(finished: Bench) -> None:
+    """Those of the recipe and of passages change results; those of another recipe do not."""
+    recipes, everything = RecipeSettings(), ["q1", "q2", "q3", "q4"]
+    for settings, asked in (
+        (Settings(recipes=replace(recipes, bm25=PassageSettings(k=1))), everything),
+        (Settings(), []),
+        (Settings(recipe="dense", recipes=replace(recipes, selfask=replace(recipes.selfask, k=1))), []),
+        (Settings(passages=replace(Settings().passages, words=3, short_document_words=0)), everything),
+    ):
+        finished.settings = settings
+        assert repeated_questions(finished) == asked
 
 
 def test_another_language_and_retrieval_only(finished: Bench) -> None:

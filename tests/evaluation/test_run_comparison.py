@@ -244,12 +244,6 @@ def test_a_page_without_the_extra_says_what_to_install() -> None:
 # --- the command
 
 
-@pytest.fixture
-def command(bench: Bench, hoptrail: Hoptrail, monkeypatch: pytest.MonkeyPatch) -> Hoptrail:
-    monkeypatch.setattr("hoptrail.models.encoder_factory.open_encoder", lambda _: bench.encoder)
-    return hoptrail
-
-
 def test_from_evaluate_to_compare(bench: Bench, command: Hoptrail, tmp_path: Path) -> None:
     ended = command("evaluate", bench.data, "--recipes", "bm25,selfask", "--work", bench.work, "--threads", 2)
     assert ended.code == 0

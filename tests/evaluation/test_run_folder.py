@@ -15,7 +15,7 @@ import pytest
 from evaluation.bench import QUESTIONS, Bench, stopping_after
 from hoptrail import Settings
 from hoptrail.errors import DataError, EndpointRefused, Interrupted, UsageError
-from hoptrail.evaluation.run_folder import Run, open_run
+from hoptrail.evaluation.run_folder import open_run
 from hoptrail.evaluation.trail_records import TrailRecord, TrailsFile, read_trails
 from hoptrail.indexing import Watcher
 from hoptrail.recipes.bm25 import Bm25
@@ -38,14 +38,9 @@ def runs(bench: Bench) -> list[Path]:
     return sorted((bench.work / "runs").iterdir())
 
 
-def only_run(bench: Bench) -> Run:
-    (folder,) = runs(bench)
-    return open_run(folder)
-
-
 def test_the_header_of_a_run(bench: Bench) -> None:
     ((_, report),) = bench.run(replies=None).recipes
-    run = only_run(bench)
+    run = bench.only_run()
     assert run.name == report.run
     assert run.name.startswith("tiny-bm25-offline-")
     header = run.header
@@ -63,7 +58,7 @@ def test_the_header_of_a_run(bench: Bench) -> None:
 def test_results_and_trails_of_every_question(bench: Bench) -> None:
     """q1 is answered from [a]; the duplicate passages b and b2 both count for one unit."""
     bench.run()
-    run = only_run(bench)
+    run = bench.only_run()
     assert list(run.results) == ["q1", "q2", "q3", "q4"]
     stored = [{key: value for key, value in row.items() if key != "fingerprint"} for row in bench.stored_results()]
     assert [json.loads(json.dumps(asdict(result))) for result in run.results.values()] == stored
@@ -80,7 +75,7 @@ def test_results_and_trails_of_every_question(bench: Bench) -> None:
 
 def test_a_trail_over_several_hops(bench: Bench) -> None:
     bench.run("selfask", replies=SELFASK, limit=1)
-    trail = only_run(bench).trails["q1"]
+    trail = bench.only_run().trails["q1"]
     assert [(hop.question, hop.asked, hop.answer) for hop in trail.hops] == [
         ("Where was Orla Finch born?", "Where was Orla Finch born?", "Wrenmouth"),
         ("Which river flows through it?", "Which river flows through Wrenmouth?", "Isk"),
@@ -95,7 +90,7 @@ def test_a_trail_over_several_hops(bench: Bench) -> None:
 
 def test_retrieval_alone_leaves_the_ranking(bench: Bench) -> None:
     bench.run(replies=None, retrieval_only=True)
-    run = only_run(bench)
+    run = bench.only_run()
     assert run.name.startswith("tiny-bm25-retrieval-")
     assert (run.trails["q2"].hops, run.trails["q2"].readings) == ((), ())
     assert [hit.passages for hit in run.trails["q2"].ranking] == [("b", "b2")]
@@ -126,10 +121,10 @@ def test_a_run_folder_is_self_contained(bench: Bench, tmp_path: Path) -> None:
 def test_a_run_with_fewer_questions_loses_no_results(bench: Bench) -> None:
     bench.run(replies=None)
     bench.run(replies=None, limit=2)
-    run = only_run(bench)
+    run = bench.only_run()
     assert len(run.questions) == len(run.results) == len(run.trails) == 2
     bench.run(replies=None)
-    assert len(only_run(bench).trails) == 4
+    assert len(bench.only_run().trails) == 4
     assert len(bench.stored_results()) == 4
 
 
@@ -158,27 +153,27 @@ def test_a_stopped_run_is_unfinished_and_resumes(bench: Bench) -> None:
     torn = folder / "trails.jsonl.gz"
     torn.write_bytes(torn.read_bytes() + b"\x1f\x8b\x08torn")
     bench.run(replies=None)
-    assert list(only_run(bench).trails) == ["q1", "q2", "q3", "q4"]
+    assert list(bench.only_run().trails) == ["q1", "q2", "q3", "q4"]
 
 
 def test_a_finished_run_stopped_over_other_questions_is_unfinished(bench: Bench) -> None:
     """Old results beside new questions would count the questions not asked as wrong."""
     bench.run(replies=None, limit=1)
-    assert list(only_run(bench).results) == ["q1"]
+    assert list(bench.only_run().results) == ["q1"]
     with pytest.raises(Interrupted):
         bench.run(replies=None, watcher=stopping_after(1))
     (folder,) = runs(bench)
     with pytest.raises(UsageError, match="not finished"):
         open_run(folder)
     bench.run(replies=None)
-    assert list(only_run(bench).results) == list(only_run(bench).trails) == ["q1", "q2", "q3", "q4"]
+    assert list(bench.only_run().results) == list(bench.only_run().trails) == ["q1", "q2", "q3", "q4"]
 
 
 def test_a_finished_run_stays_finished_while_it_is_repeated(bench: Bench) -> None:
     bench.run()
     with pytest.raises(Interrupted):
         bench.run(watcher=Watcher(stopped=lambda: True))
-    assert list(only_run(bench).results) == ["q1", "q2", "q3", "q4"]
+    assert list(bench.only_run().results) == ["q1", "q2", "q3", "q4"]
 
 
 def test_the_old_trail_of_a_corrected_question_is_ignored(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,7 +182,7 @@ def test_the_old_trail_of_a_corrected_question_is_ignored(bench: Bench, monkeypa
     with monkeypatch.context() as patched:
         patched.setattr(TrailsFile, "append", lambda *_: None)
         bench.run(replies=None)
-    assert list(only_run(bench).trails) == ["q2", "q3", "q4"]
+    assert list(bench.only_run().trails) == ["q2", "q3", "q4"]
 
 
 def test_files_that_were_altered_are_named(bench: Bench, tmp_path: Path) -> None:
@@ -198,7 +193,7 @@ def test_files_that_were_altered_are_named(bench: Bench, tmp_path: Path) -> None
         ("run.json", json.dumps({**header, "format": 99}), "format 99"),
         ("run.json", "{", r"run\.json was altered"),
         ("run.json", json.dumps({**header, "pool_size": "many"}), r"run\.json was altered"),
-        ("results.jsonl", '{"question": "q1"}\n', "line 1: not a question's result"),
+        ("results.jsonl", '{"question": "q1"}\n', "line 1: prediction: Field required"),
     ):
         copy = Path(shutil.copytree(folder, tmp_path / "copy", dirs_exist_ok=True))
         (copy / name).write_text(content)
@@ -260,7 +255,7 @@ def test_a_trail_larger_than_the_unpacking_buffer(tmp_path: Path) -> None:
 
 def comparable(bench: Bench) -> tuple[Any, ...]:
     """Everything that a run stores, apart from seconds and the order of questions."""
-    run = only_run(bench)
+    run = bench.only_run()
     timeless = {
         name: replace(result, seconds_retrieval=0.0, seconds_language=0.0) for name, result in run.results.items()
     }
@@ -269,11 +264,11 @@ def comparable(bench: Bench) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize(("recipe", "language"), [("selfask", "offline"), ("chainrag", "oracle"), ("trail", "offline")])
 def test_threads_change_nothing(recipe: str, language: str, bench: Bench, tmp_path: Path) -> None:
-    questions = [{**one, "id": f"{one['id']}-{copy}"} for copy in range(5) for one in QUESTIONS]
+    questions = [{**one, "id": f"{one['id']}-{copy}"} for copy in range(2) for one in QUESTIONS]
     bench.write("questions.jsonl", questions)
     other = Bench(tmp_path / "other", encoder=bench.encoder)
     shutil.copytree(bench.data, other.data)
-    reports = [one.run(recipe, replies=None, language=language, threads=n) for one, n in ((bench, 1), (other, 7))]
+    reports = [one.run(recipe, replies=None, language=language, threads=n) for one, n in ((bench, 1), (other, 5))]
     one, two = ({**report.to_json()["recipes"][recipe], "seconds_per_question": None} for report in reports)
     assert one == two
     assert comparable(bench) == comparable(other)
@@ -290,8 +285,8 @@ def test_threads_work_concurrently_with_separate_meters(bench: Bench, monkeypatc
 
     monkeypatch.setattr(Bm25, "answer", meeting_first)
     bench.run(replies=None, threads=2)
-    assert {result.tasks for result in only_run(bench).results.values()} == {1}
-    assert all(len(trail.readings) == 1 for trail in only_run(bench).trails.values())
+    assert {result.tasks for result in bench.only_run().results.values()} == {1}
+    assert all(len(trail.readings) == 1 for trail in bench.only_run().trails.values())
 
 
 def test_a_fatal_error_stops_the_run_and_keeps_other_results(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -168,15 +168,15 @@ def test_several_recipes_are_reported_in_order_with_separate_results(bench: Benc
     assert len({result["fingerprint"] for result in report["recipes"].values()}) == 3
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
-def test_retrieval_only_gives_the_same_retrieval_and_no_answers(bench: Bench, recipe: str) -> None:
-    alone = bench.result(recipe, replies=None, retrieval_only=True)
-    assert list(alone) == COUNTS + RETRIEVAL + COSTS
-    assert [alone[key] for key in COUNTS] == [4, 0, 0]
-    assert (alone["calls"], alone["tokens"]) == (0, 0)
-    assert alone["retrieval"] is not None
-    answered = bench.result(recipe, replies=None)
-    assert {key: alone[key] for key in RETRIEVAL} == {key: answered[key] for key in RETRIEVAL}
+def test_retrieval_only_gives_the_same_retrieval_and_no_answers(bench: Bench) -> None:
+    retrieved = bench.run(*RECIPES, replies=None, retrieval_only=True).to_json()["recipes"]
+    answered = bench.run(*RECIPES, replies=None).to_json()["recipes"]
+    for recipe, alone in retrieved.items():
+        assert list(alone) == COUNTS + RETRIEVAL + COSTS
+        assert [alone[key] for key in COUNTS] == [4, 0, 0]
+        assert (alone["calls"], alone["tokens"]) == (0, 0)
+        assert alone["retrieval"] is not None
+        assert {key: alone[key] for key in RETRIEVAL} == {key: answered[recipe][key] for key in RETRIEVAL}
 
 
 def test_seconds_of_language_and_retrieval_are_separate(bench: Bench) -> None:
@@ -216,12 +216,6 @@ def test_two_runs_at_once_are_refused(bench: Bench) -> None:
 
 
 # --- the command
-
-
-@pytest.fixture
-def command(bench: Bench, hoptrail: Hoptrail, monkeypatch: pytest.MonkeyPatch) -> Hoptrail:
-    monkeypatch.setattr("hoptrail.models.encoder_factory.open_encoder", lambda _: bench.encoder)
-    return hoptrail
 
 
 def test_evaluate_follows_the_contract(bench: Bench, command: Hoptrail, tmp_path: Path) -> None:

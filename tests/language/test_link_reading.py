@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
-from hoptrail.evaluation.question_run import PerQuestion, QuestionMeter
+from hoptrail.evaluation.question_run import PerQuestion
 from hoptrail.language.closeness import close_statements
 from hoptrail.language.lazy import LazyLanguage
 from hoptrail.language.link_reading import Link, find_links, names_of, read_links
@@ -115,8 +115,8 @@ class Follower(ScriptedLanguage):
 
 @pytest.mark.parametrize(
     "wrapped",
-    [lambda one: LazyLanguage(lambda: one), lambda one: ObservedLanguage(one, Listener()), QuestionMeter],
-    ids=["lazy", "observed", "metered"],
+    [lambda one: LazyLanguage(lambda: one), lambda one: ObservedLanguage(one, Listener())],
+    ids=["lazy", "observed"],
 )
 def test_evidence_is_judged_through_whatever_holds_the_language(wrapped: Callable[[Language], Language]) -> None:
     language = wrapped(Follower([]))

@@ -25,7 +25,7 @@ from pathlib import Path
 from statistics import NormalDist
 
 from hoptrail.errors import DataError, UsageError
-from hoptrail.evaluation.lines import Line, read_lines
+from hoptrail.evaluation.lines import read_lines
 
 RESAMPLES = 2000
 """Bootstrap resamples. The ends of a 95 % interval then vary between seeds by some 1.5 % of its width (standard error)."""
@@ -220,30 +220,24 @@ def contains(predicted: list[str], expected: list[str]) -> bool:
     return any(predicted[start : start + len(expected)] == expected for start in starts)
 
 
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """A line of a file of predictions."""
+
+    prediction: str | None
+    answers: tuple[str, ...]
+
+
 def score_predictions(path: Path, rule: Rule) -> list[AnswerScore]:
     """One score per non-blank line, in the file's order.
     Raises: DataError: the file is missing or empty, or a line is malformed; the message names file and line.
     """
-    scores = [score_answer(_prediction(line), _answers(line), rule) for line in read_lines(path)]
+    scores = []
+    for line in read_lines(path):
+        given = line.read_as(Prediction)
+        if not given.answers:
+            raise DataError(f"{line.place}: answers: give at least one text, the gold answer first, then its aliases")
+        scores.append(score_answer(given.prediction, given.answers, rule))
     if not scores:
         raise DataError(f"{path} holds no predictions")
     return scores
-
-
-def _prediction(line: Line) -> str | None:
-    if "prediction" not in line.content:
-        raise DataError(f'{line.place}: no "prediction"; give a text, or null for an abstention')
-    prediction = line.content["prediction"]
-    if prediction is None or isinstance(prediction, str):
-        return prediction
-    raise DataError(f'{line.place}: "prediction" must be a text or null, not {prediction!r}')
-
-
-def _answers(line: Line) -> list[str]:
-    if "answers" not in line.content:
-        hint = ', not "answer"' if "answer" in line.content else ""
-        raise DataError(f'{line.place}: give "answers"{hint}: a list of texts, the gold answer first, then its aliases')
-    answers = line.content["answers"]
-    if not isinstance(answers, list) or not answers or not all(isinstance(answer, str) for answer in answers):
-        raise DataError(f'{line.place}: "answers" must be a list of at least one text, not {answers!r}')
-    return answers

@@ -22,7 +22,7 @@ A question of the type `unanswerable` has neither answers nor items. `shows` may
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -119,32 +119,33 @@ class Dataset:
 
 
 def load_dataset(folder: Path, questions: Path | None = None, limit: int | None = None) -> Dataset:
-    """Read and check an evaluation folder.
+    """Read and check a folder of either kind; a folder with a corpus file is a data set.
 
     `questions` replaces the folder's own questions file. `limit` keeps the first questions only, but all are checked: ids must be
-    unique, and the corpus must have every passage that an annotation names.
+    unique, and the corpus must have every passage or file that an annotation names.
 
     Raises:
         UsageError: `limit` is below 1.
         DataError: a file is missing or malformed; the message names file and line.
     """
-    check_limit(limit)
-    if not folder.is_dir():
-        raise DataError(f"{folder} is not a folder; evaluation data is a folder with corpus.jsonl and questions.jsonl")
-    corpus = first_file(folder, CORPUS_FILES)
-    questions_file = questions or first_file(folder, QUESTION_FILES)
-    passages = _passage_ids(corpus)
-    loaded = tuple(_read_questions(questions_file, corpus, passages))
-    if not loaded:
-        raise DataError(f"{questions_file} holds no questions")
-    name = folder.resolve().name
-    return Dataset(name, corpus, len(passages), loaded[:limit], ANSWER_RULES.get(name, Rule.HOTPOTQA))
-
-
-def check_limit(limit: int | None) -> None:
-    """Check the number of questions to keep. Raises: UsageError: it is below 1."""
     if limit is not None and limit < 1:
         raise UsageError(f"--limit must be at least 1, not {limit}")
+    if not folder.is_dir():
+        raise DataError(f"{folder} is not a folder; evaluation data is a folder with corpus.jsonl and questions.jsonl")
+    name = folder.resolve().name
+    if any((folder / file).is_file() for file in CORPUS_FILES):
+        corpus, rule = first_file(folder, CORPUS_FILES), ANSWER_RULES.get(name, Rule.HOTPOTQA)
+        present = _passage_ids(corpus)
+        path = questions or first_file(folder, QUESTION_FILES)
+        loaded = tuple(_read_questions(path, corpus, present))
+    else:
+        corpus, rule = folder / DOCUMENTS, None
+        present = _own_documents(corpus)
+        path = questions or first_file(folder, QUESTION_FILES)
+        loaded = tuple(_own_questions(path, corpus, present, also_all=questions is None))
+    if not loaded:
+        raise DataError(f"{path} holds no questions")
+    return Dataset(name, corpus, len(present), loaded[:limit], rule)
 
 
 def single_hops_of(dataset: Dataset) -> Dataset:
@@ -172,21 +173,8 @@ def _verbalise(question: str) -> str:
     return f"What is the {relation} of {subject}?" if arrows else question
 
 
-def placed_questions(path: Path) -> Iterator[tuple[str, Question]]:
-    """Yield the questions of a file in order, each with its place (file and line).
-    Raises: DataError: a line is malformed, or repeats an id.
-    """
-    seen: set[str] = set()
-    for line in read_lines(path):
-        question = line.read_as(Question)
-        check_question(question, line.place, seen)
-        yield line.place, question
-
-
-def check_question(question: Question, place: str, seen: set[str]) -> None:
-    """Check id and wording, and add the id to the `seen` ones.
-    Raises: DataError: one of them is empty, or the id was seen before.
-    """
+def _check_question(question: Question, place: str, seen: set[str]) -> None:
+    """Check id and wording, and add the id to the `seen` ones."""
     if not question.id or not question.question.strip():
         raise DataError(f"{place}: id and question must not be empty")
     if question.id in seen:
@@ -213,7 +201,7 @@ def first_file(folder: Path, names: Iterable[str]) -> Path:
     raise DataError(f"{folder} has none of {', '.join(names)}; an evaluation folder needs one of them")
 
 
-def _passage_ids(corpus: Path) -> set[str]:
+def _passage_ids(corpus: Path) -> Set[str]:
     passages: set[str] = set()
     for line in read_lines(corpus):
         identifier = line.content.get("id")
@@ -227,12 +215,16 @@ def _passage_ids(corpus: Path) -> set[str]:
     return passages
 
 
-def _read_questions(path: Path, corpus: Path, passages: set[str]) -> Iterable[Question]:
-    for place, question in placed_questions(path):
+def _read_questions(path: Path, corpus: Path, passages: Set[str]) -> Iterator[Question]:
+    seen: set[str] = set()
+    for line in read_lines(path):
+        question = line.read_as(Question)
+        _check_question(question, line.place, seen)
+        named = f"{line.place}: question {question.id}"
         if not question.answers:
-            raise DataError(f"{place}: question {question.id} has no answers; give the gold answer, then its aliases")
+            raise DataError(f"{named} has no answers; give the gold answer, then its aliases")
         if unknown := sorted(question.passages - passages):
-            raise DataError(f"{place}: question {question.id} names passage {unknown[0]}, which {corpus} does not hold")
+            raise DataError(f"{named} names passage {unknown[0]}, which {corpus} does not hold")
         yield question
 
 
@@ -258,50 +250,41 @@ class FurtherPassage:
     shows: tuple[str, ...] | str
 
 
-def load_data(folder: Path, questions: Path | None = None, limit: int | None = None) -> Dataset:
-    """Read and check a folder of either kind; a folder with a corpus file is a data set.
-
-    `questions` replaces the folder's own questions file; `limit` keeps the first questions only.
-
-    Raises:
-        UsageError: `limit` is below 1.
-        DataError: a file is missing or malformed; the message names file and line.
-    """
-    documents = folder / DOCUMENTS
-    has_corpus = any((folder / name).is_file() for name in CORPUS_FILES)
-    if has_corpus or not folder.is_dir():
-        return load_dataset(folder, questions, limit)
-    if not documents.is_dir():
-        raise DataError(
-            f"{folder} has neither {CORPUS_FILES[0]} of a data set nor a folder {DOCUMENTS}/ with own documents; an evaluation "
-            "folder needs one of them"
-        )
-    check_limit(limit)
-    files = files_below(documents)
-    if not files:
-        raise DataError(f"{documents} holds no files")
-    path = questions or first_file(folder, QUESTION_FILES)
-    loaded = list(_questions(path, documents, files))
-    if not loaded:
-        raise DataError(f"{path} holds no questions")
-    # Another questions file may have only some of the questions, so further passages of unknown questions are ignored.
-    further = _further_passages(folder / ALSO, None if questions else {question.id for question in loaded}, files)
-    complete = tuple(replace(question, shows=(*question.shows, *further.get(question.id, ()))) for question in loaded)
-    return Dataset(folder.resolve().name, documents, len(files), complete[:limit], None)
-
-
 def files_below(documents: Path) -> frozenset[str]:
     """The relative paths of all files below a folder, as they occur in document sources."""
     return frozenset(shown(path.relative_to(documents)) for path in documents.rglob("*") if path.is_file())
 
 
-def _questions(path: Path, documents: Path, files: frozenset[str]) -> Iterator[Question]:
+def _own_documents(documents: Path) -> Set[str]:
+    if not documents.is_dir():
+        raise DataError(
+            f"{documents.parent} has neither {CORPUS_FILES[0]} of a data set nor a folder {DOCUMENTS}/ with own documents; an "
+            "evaluation folder needs one of them"
+        )
+    files = files_below(documents)
+    if not files:
+        raise DataError(f"{documents} holds no files")
+    return files
+
+
+def _own_questions(path: Path, documents: Path, files: Set[str], *, also_all: bool) -> Iterator[Question]:
+    """The questions about own documents with all strings that settle them.
+
+    `also_all`: whether further passages must be of these questions; another questions file may have only some of them.
+    """
+    loaded = list(_questions(path, documents, files))
+    ids = {question.id for question in loaded} if also_all else None
+    further = _further_passages(documents.with_name(ALSO), ids, files)
+    return (replace(question, shows=(*question.shows, *further.get(question.id, ()))) for question in loaded)
+
+
+def _questions(path: Path, documents: Path, files: Set[str]) -> Iterator[Question]:
     seen: set[str] = set()
     for line in read_lines(path):
         row = line.read_as(OwnQuestion)
         gold, shows = row.documents, _as_tuple(row.shows)
         question = Question(row.id, row.question, row.answers, row.type, gold, items=row.items, shows=shows)
-        check_question(question, line.place, seen)
+        _check_question(question, line.place, seen)
         _check_gold(question, line.place)
         if unknown := sorted(set(row.documents) - files):
             raise DataError(f"{line.place}: question {row.id} names {unknown[0]}, which {documents} does not hold")
@@ -319,7 +302,7 @@ def _check_gold(question: Question, place: str) -> None:
         raise DataError(f"{place}: question {question.id} has an empty answer, item or string that settles it")
 
 
-def _further_passages(path: Path, ids: set[str] | None, files: frozenset[str]) -> Mapping[str, tuple[str, ...]]:
+def _further_passages(path: Path, ids: Set[str] | None, files: Set[str]) -> Mapping[str, tuple[str, ...]]:
     """The further settling strings by question id. `ids`: all question ids, None if unknown."""
     strings: dict[str, tuple[str, ...]] = {}
     for line in read_lines(path) if path.is_file() else ():

@@ -63,8 +63,7 @@ def read_lines(path: Path) -> Iterator[Line]:
         with _open(path) as file:
             for number, text in enumerate(file, start=1):
                 if text.strip():
-                    place = f"{path}, line {number}"
-                    yield Line(place, _parse(text, place))
+                    yield line_of(text, f"{path}, line {number}")
     except UnicodeDecodeError as error:
         # Decoding runs ahead of the lines, so the exact line is unknown.
         raise DataError(f"{path}, after line {number}: not UTF-8 ({error.reason}); save the file as UTF-8") from error
@@ -107,11 +106,12 @@ def _open(path: Path) -> IO[str]:
     return path.open(encoding="utf-8-sig")
 
 
-def _parse(text: str, place: str) -> JsonObject:
+def line_of(text: str, place: str) -> Line:
+    """The object in a line of text. Raises: DataError: there is none."""
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise DataError(f"{place}: not JSON ({error}); each line must be one JSON object") from error
     if not isinstance(content, dict):
         raise DataError(f"{place}: a JSON object is expected, not {type(content).__name__}")
-    return content
+    return Line(place, content)

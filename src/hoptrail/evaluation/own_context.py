@@ -21,7 +21,7 @@ from hoptrail.evaluation.lines import read_lines
 from hoptrail.evaluation.oracle import OracleLanguage
 from hoptrail.evaluation.question_run import Asking, PerQuestion
 from hoptrail.evaluation.reports import EvaluationReport, RecipeReport, summarise_recipe
-from hoptrail.evaluation.results import ResultsFile
+from hoptrail.evaluation.results import open_results
 from hoptrail.evaluation.retrieval_measures import Showing
 from hoptrail.fingerprints import digest_of_code, fingerprint
 from hoptrail.index import Index
@@ -110,7 +110,7 @@ def _report(recipe: str, contexts: Contexts, performers: PerQuestion, *, retriev
     dataset, watcher = contexts.dataset, contexts.watcher
     path = contexts.work / runner.RESULTS_FOLDER / f"{dataset.name}-{OWN}-{recipe.replace(':', '.')}.jsonl"
     identity = contexts.identity(recipe, performers.identity, retrieval_only=retrieval_only)
-    with ResultsFile(path, identity) as results:
+    with open_results(path, identity) as results:
         for done, (question, alone, index) in enumerate(contexts.open_each(), 1):
             if watcher.stopped():
                 raise Interrupted(runner.STOPPED)

@@ -3,7 +3,7 @@
 A failed question becomes a result; errors that the next question would meet as well are raised. Reads and writes no files.
 
 A recipe has one language for all questions, and several threads may ask questions at once. So the recipe gets a `PerQuestion`,
-which passes tasks on to the meter of the question in its thread. The meters share only the language underneath.
+which passes tasks on to the meter of the question in its thread.
 """
 
 from __future__ import annotations
@@ -34,28 +34,23 @@ T = TypeVar("T")
 
 
 class QuestionMeter:
-    """Passes tasks on to `language` and meters them, for one question and one thread."""
+    """Meters the tasks that `performer` performs, for one question and one thread."""
 
-    def __init__(self, language: tasks.Language) -> None:
-        self._language = language
+    def __init__(self, performer: tasks.Language) -> None:
+        self.performer = performer
         self._read: list[tuple[str, str, Sequence[Unit], str | None]] = []
         self.seconds = 0.0
         self.tasks = 0
         self.usage = Usage()
         self.failure: str | None = None
 
-    @property
-    def name(self) -> str:
-        """The language's name."""
-        return self._language.name
-
     def perform(self, task: tasks.Task[T]) -> tasks.Reply[T]:
-        """Perform a task with the language. Raises: TaskFailed: the language failed."""
+        """Perform a task. Raises: TaskFailed: the performer failed."""
         started = time.perf_counter()
         self.tasks += 1
         answer: str | None = None
         try:
-            reply = self._language.perform(task)
+            reply = self.performer.perform(task)
             self.usage += reply.usage
             answer = _answer_of(reply.value)
         except TaskFailed as failure:
@@ -67,14 +62,6 @@ class QuestionMeter:
             if isinstance(task, tasks.Read | tasks.Integrate | tasks.Sample):
                 self._read.append((tasks.TASK_NAMES[type(task)], task.question, task.evidence, answer))
         return reply
-
-    def read_links(self, question: str, passages: tuple[Unit, ...]) -> tasks.Reading | None:
-        """See `LinkReader`."""
-        return tasks.read_links(self._language, question, passages)
-
-    def settling(self, question: str, statements: Sequence[str]) -> Sequence[float]:
-        """See `StatementJudge`."""
-        return tasks.settling(self._language, question, statements)
 
     def readings(self, passages_of: PassagesOf) -> tuple[ReadingRecord, ...]:
         """The tasks that read evidence, in order. `passages_of` gives the passages that a unit shows."""
@@ -127,11 +114,11 @@ class PerQuestion:
 
     def read_links(self, question: str, passages: tuple[Unit, ...]) -> tasks.Reading | None:
         """See `LinkReader`."""
-        return tasks.read_links(self._current.get(), question, passages)
+        return tasks.read_links(self._current.get().performer, question, passages)
 
     def settling(self, question: str, statements: Sequence[str]) -> Sequence[float]:
         """See `StatementJudge`."""
-        return tasks.settling(self._current.get(), question, statements)
+        return tasks.settling(self._current.get().performer, question, statements)
 
 
 def _answer_of(value: object) -> str | None:

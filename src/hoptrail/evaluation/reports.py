@@ -15,7 +15,7 @@ from hoptrail.evaluation.answer_scores import MISSED, AnswerScore, Share, mean, 
 from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.outcomes import HITS, Outcome
 from hoptrail.evaluation.results import QuestionResult
-from hoptrail.evaluation.retrieval_measures import TOKEN_BUDGETS, JudgedRanking, summarise_retrieval
+from hoptrail.evaluation.retrieval_measures import TOKEN_BUDGETS, summarise_retrieval
 from hoptrail.evaluation.risk_coverage import SURE, Judged, sure_answers
 from hoptrail.json_object import JsonObject
 
@@ -160,18 +160,18 @@ def _retrieval(questions: Sequence[Question], results: Results) -> JsonObject:
     that none was found. Failed questions count as zeros.
     """
     pairs = list(zip(questions, results, strict=True))
-    found = summarise_retrieval(
-        JudgedRanking(result.counted_passages if result else (), frozenset(question.supporting), question.hops)
-        for question, result in pairs
+    means = summarise_retrieval(
+        (result.counted_passages if result else (), question.supporting) for question, result in pairs
     )
+    overall = means.pop(0, None)
     nothing = (0.0,) * len(TOKEN_BUDGETS)
     packed = [(result.counted_packed if result else ()) or nothing for question, result in pairs if question.supporting]
     columns = zip(TOKEN_BUDGETS, zip(*packed, strict=True), strict=False)
     return {
-        "retrieval": found.overall and found.overall.scores,
-        "by_hops": {str(hops): means.scores for hops, means in found.by_hops},
-        "questions_by_hops": {str(hops): means.questions for hops, means in found.by_hops},
-        "without_gold": found.without_gold,
+        "retrieval": overall and overall.scores,
+        "by_hops": {str(hops): one.scores for hops, one in means.items()},
+        "questions_by_hops": {str(hops): one.questions for hops, one in means.items()},
+        "without_gold": sum(not question.supporting for question in questions),
         "packed": {f"recall@{budget}": mean(column) for budget, column in columns} or None,
     }
 

@@ -56,8 +56,7 @@ def planned_runs(table: Table, data: Path, work: Path, model: str = "", settings
 
     Runs that need another model, or data that is not in `data`, are left out. `settings` is the digest of the user's settings.
     """
-    cells = [cell for cell in cells_of(table) if cell.status in _RUNNABLE and _is_evaluation(cell)]
-    cells = [cell for cell in cells if (data / cell.data).is_dir() and _accepts_model(cell, model)]
+    cells = [cell for cell in _runnable(table) if not _reason_left_out(cell, data, model)]
     outs = [_out(cell, work, _stem(cell, model, settings), data) for cell in cells]
     planned = {out: _plan(cell, data, work, out) for cell, out in zip(cells, outs, strict=True)}
     return tuple(planned.values())
@@ -65,13 +64,14 @@ def planned_runs(table: Table, data: Path, work: Path, model: str = "", settings
 
 def runs_left_out(table: Table, data: Path, model: str = "") -> dict[str, str]:
     """The runs of a table that would fill cells but are not planned, with their reasons."""
-    cells = [cell for cell in cells_of(table) if cell.status in _RUNNABLE and cell.data != AVERAGE]
-    return {cell.run: reason for cell in cells if (reason := _reason_left_out(cell, data, model))}
+    return {cell.run: reason for cell in _runnable(table) if (reason := _reason_left_out(cell, data, model))}
+
+
+def _runnable(table: Table) -> list[Cell]:
+    return [cell for cell in cells_of(table) if cell.status in _RUNNABLE and cell.run and cell.data != AVERAGE]
 
 
 def _reason_left_out(cell: Cell, data: Path, model: str) -> str:
-    if not cell.run:
-        return ""
     if OWN_SETTINGS in cell.run:
         return "run it by hand, with these settings in a file"
     if not _is_evaluation(cell):

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, Self
 
 from filelock import FileLock, Timeout
 
-from hoptrail.errors import DataError, HoptrailError, StorageError
+from hoptrail.errors import DataError, StorageError
 from hoptrail.evaluation.answer_scores import AnswerScore
-from hoptrail.evaluation.lines import GrowingFile
+from hoptrail.evaluation.lines import GrowingFile, line_of
 from hoptrail.evaluation.outcomes import Outcome
-from hoptrail.json_object import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,61 +71,23 @@ class QuestionResult:
         """One line of JSON with the fingerprint, without the line break."""
         return json.dumps({"fingerprint": fingerprint, **asdict(self)}, sort_keys=True)
 
-    @classmethod
-    def from_line(cls, line: str) -> tuple[str, Self]:
-        """The fingerprint and the record in a line of `to_line`. Raises: ValueError: the line is not one."""
-        try:
-            fields: JsonObject = json.loads(line)
-            fingerprint: str = fields.pop("fingerprint")
-        except (KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise ValueError(f"not a question's result: {error}") from error
-        return fingerprint, cls.from_fields(fields)
-
-    @classmethod
-    def from_fields(cls, fields: Mapping[str, Any]) -> Self:
-        """The record in a JSON object with its fields. Raises: ValueError: the object is not one."""
-        rest = dict(fields)
-        try:
-            score, outcome = rest.pop("score"), rest.pop("outcome", None)
-            passages, packed = tuple(rest.pop("passages")), tuple(rest.pop("packed", ()))
-            score = None if score is None else AnswerScore(**score)
-            outcome = None if outcome is None else Outcome(outcome)
-            return cls(score=score, outcome=outcome, passages=passages, packed=packed, **rest)
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"not a question's result: {error}") from error
-
 
 class ResultsFile:
-    """An append-only JSON-lines file of question results, which survives closing and crashes.
+    """An append-only JSON-lines file of question results, which survives crashes: `open_results`.
 
     Only records of `fingerprint` are visible: it must cover everything that changes a result (recipe settings, language, index,
     retrieval only or not). Other records stay in the file, so that going back to earlier settings finds them again. A record
-    counts once its line break is on disk; the next append overwrites a torn line. One process at a time may open the file;
-    `append` is thread-safe.
-
-    Raises (on opening):
-        StorageError: another process has the file open, or it cannot be read or written.
-        DataError: a complete line is not a result: the file was altered.
+    counts once its line break is on disk; the next append overwrites a torn line. `finished` has the results by question id; of a
+    question asked again, the last one. `append` is thread-safe.
     """
 
     def __init__(self, path: Path, fingerprint: str) -> None:
         self._path = path
         self._fingerprint = fingerprint
-        self._finished: dict[str, QuestionResult] = {}
         self._file = GrowingFile(path)
-        # Any thread may end the run and close the file, so the lock must not belong to one thread.
-        self._owner = FileLock(f"{path}.lock", thread_local=False)
-        self._claim()
-        try:
+        self.finished: dict[str, QuestionResult] = {}
+        if path.exists():
             self._load()
-        except HoptrailError:
-            self.close()
-            raise
-
-    @property
-    def finished(self) -> Mapping[str, QuestionResult]:
-        """The results under this fingerprint by question id; of a question asked again, the last one."""
-        return MappingProxyType(self._finished)
 
     def append(self, result: QuestionResult) -> None:
         """Append a record and flush it to disk.
@@ -135,31 +95,9 @@ class ResultsFile:
         """
         line = (result.to_line(self._fingerprint) + "\n").encode()
         self._file.append(line, f"the result of question {result.question}")
-        self._finished[result.question] = result
-
-    def close(self) -> None:
-        """Release the file for other processes."""
-        self._owner.release()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _claim(self) -> None:
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._owner.acquire(blocking=False)
-        except Timeout as error:
-            message = f"{self._path} is in use by another evaluation; wait for it, or choose another --work"
-            raise StorageError(message) from error
-        except OSError as error:
-            raise StorageError(f"results cannot be kept in {self._path}: {error.strerror or error}") from error
+        self.finished[result.question] = result
 
     def _load(self) -> None:
-        if not self._path.exists():
-            return
         try:
             with self._path.open("rb") as file:
                 for number, line in enumerate(file, start=1):
@@ -170,11 +108,34 @@ class ResultsFile:
         except OSError as error:
             raise StorageError(f"{self._path} cannot be read: {error.strerror or error}") from error
 
-    def _take(self, line: bytes, number: int) -> None:
+    def _take(self, text: bytes, number: int) -> None:
         try:
-            fingerprint, result = QuestionResult.from_line(line.decode())
-        except ValueError as error:
-            place = f"{self._path}, line {number}"
-            raise DataError(f"{place}: {error}; remove the line (its question is asked again) or the file") from error
+            line = line_of(text.decode(errors="replace"), f"{self._path}, line {number}")
+            fingerprint = line.content.pop("fingerprint", None)
+            result = line.read_as(QuestionResult)
+        except DataError as error:
+            raise DataError(f"{error}; remove the line (its question is asked again) or the file") from error
         if fingerprint == self._fingerprint:
-            self._finished[result.question] = result
+            self.finished[result.question] = result
+
+
+@contextmanager
+def open_results(path: Path, fingerprint: str) -> Iterator[ResultsFile]:
+    """Open a file of results; no other process may open it meanwhile.
+
+    Raises:
+        StorageError: another process has the file open, or it cannot be read or written.
+        DataError: a complete line is not a result: the file was altered.
+    """
+    owner = FileLock(f"{path}.lock")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        owner.acquire(blocking=False)
+    except Timeout as error:
+        raise StorageError(f"{path} is in use by another evaluation; wait for it, or choose another --work") from error
+    except OSError as error:
+        raise StorageError(f"results cannot be kept in {path}: {error.strerror or error}") from error
+    try:
+        yield ResultsFile(path, fingerprint)
+    finally:
+        owner.release()

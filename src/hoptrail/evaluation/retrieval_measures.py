@@ -12,6 +12,7 @@ the sentence counts.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -36,15 +37,6 @@ DEEPEST_CUTOFF = max(*RECALL_CUTOFFS, *FULL_CUTOFFS)
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedRanking:
-    """The passage ids found for one question (best first, without repeats), its gold passages and its number of hops."""
-
-    found: tuple[str, ...]
-    gold: frozenset[str]
-    hops: int
-
-
-@dataclass(frozen=True, slots=True)
 class RetrievalMeans:
     """The means of `score_retrieval` over `questions` questions."""
 
@@ -52,16 +44,8 @@ class RetrievalMeans:
     scores: Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class RetrievalSummary:
-    """Means over all questions with gold passages, and by number of hops (rising).
-
-    `without_gold` counts the questions without gold passages, which are in no mean; `overall` is None if all are.
-    """
-
-    overall: RetrievalMeans | None
-    by_hops: tuple[tuple[int, RetrievalMeans], ...]
-    without_gold: int
+JudgedRanking = tuple[Sequence[str], Collection[str]]
+"""The passage ids found for one question (best first, without repeats), and its gold passages."""
 
 
 def project_to_passages(ranking: Ranking, passages_of: Callable[[Unit], Sequence[str]]) -> list[str]:
@@ -133,28 +117,27 @@ MEASURES_AT: Mapping[str, tuple[RankingMeasure, tuple[int, ...]]] = {
 
 
 def score_retrieval(found: Sequence[str], gold: Collection[str]) -> dict[str, float]:
-    """Recall at each of RECALL_CUTOFFS and full at each of FULL_CUTOFFS, by name: `recall@2`, ..., `full@10`.
+    """Recall and full at each of their cutoffs, by name: `recall@2`, ..., `full@10`.
     Raises: UsageError: there are no gold passages.
     """
     recall = {f"recall@{k}": recall_at(k, found, gold) for k in RECALL_CUTOFFS}
     return recall | {f"full@{k}": full_at(k, found, gold) for k in FULL_CUTOFFS}
 
 
-def summarise_retrieval(rankings: Iterable[JudgedRanking]) -> RetrievalSummary:
-    """Means overall and by number of hops. Pass failed questions with nothing found."""
-    rankings = list(rankings)
-    judged = [ranking for ranking in rankings if ranking.gold]
-    hops = sorted({ranking.hops for ranking in judged})
-    return RetrievalSummary(
-        overall=_means(judged) if judged else None,
-        by_hops=tuple((count, _means([ranking for ranking in judged if ranking.hops == count])) for count in hops),
-        without_gold=len(rankings) - len(judged),
-    )
+def summarise_retrieval(rankings: Iterable[JudgedRanking]) -> dict[int, RetrievalMeans]:
+    """Means by number of gold passages (the hops), rising, and first, under 0, over all questions that have any.
 
-
-def _means(judged: Sequence[JudgedRanking]) -> RetrievalMeans:
-    scores = [score_retrieval(ranking.found, ranking.gold) for ranking in judged]
-    return RetrievalMeans(len(judged), {name: mean([one[name] for one in scores]) for name in scores[0]})
+    Empty if none has. Pass failed questions with nothing found.
+    """
+    scores: defaultdict[int, list[dict[str, float]]] = defaultdict(list)
+    for found, gold in rankings:
+        if gold:
+            for hops in (0, len(set(gold))):
+                scores[hops].append(score_retrieval(found, gold))
+    return {
+        hops: RetrievalMeans(len(rows), {name: mean([row[name] for row in rows]) for name in rows[0]})
+        for hops, rows in sorted(scores.items())
+    }
 
 
 TOKEN_BUDGETS = (2000, 4000)

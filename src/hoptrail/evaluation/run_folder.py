@@ -23,7 +23,7 @@ from pathlib import Path
 from hoptrail.atomic_write import replace_file
 from hoptrail.errors import DataError, StorageError, UsageError
 from hoptrail.evaluation.answer_scores import Rule
-from hoptrail.evaluation.datasets import Question, placed_questions
+from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.lines import read_lines, reader_of
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.trail_records import TrailRecord, TrailsFile, read_trails
@@ -154,8 +154,9 @@ def open_run(place: Path) -> Run:
     if not (folder / RESULTS).is_file():
         raise UsageError(f"{folder} is not finished; run the same `hoptrail evaluate` with the same --work to its end.")
     header = _read_header(folder / HEADER)
-    questions = tuple(question for _, question in placed_questions(folder / QUESTIONS))
-    return Run(folder, header, questions, _read_results(folder / RESULTS))
+    questions = tuple(line.read_as(Question) for line in read_lines(folder / QUESTIONS))
+    results = [line.read_as(QuestionResult) for line in read_lines(folder / RESULTS)]
+    return Run(folder, header, questions, {result.question: result for result in results})
 
 
 def _find(place: Path) -> Path:
@@ -183,17 +184,6 @@ def _read_header(path: Path) -> RunHeader:
     except ValueError as error:
         raise DataError(f"{path} was altered: {str(error).splitlines()[0]}; make the run again") from error
     return header
-
-
-def _read_results(path: Path) -> dict[str, QuestionResult]:
-    results: dict[str, QuestionResult] = {}
-    for line in read_lines(path):
-        try:
-            result = QuestionResult.from_fields(line.content)
-        except ValueError as error:
-            raise DataError(f"{line.place}: {error}; make the run again") from error
-        results[result.question] = result
-    return results
 
 
 def _lines(rows: Iterable[JsonObject]) -> bytes:

@@ -28,7 +28,7 @@ from hoptrail.evaluation.lines import read_lines
 from hoptrail.evaluation.oracle import OracleLanguage
 from hoptrail.evaluation.question_run import Asking, PerQuestion, corpus_ids
 from hoptrail.evaluation.reports import EvaluationReport, RecipeReport, summarise_recipe
-from hoptrail.evaluation.results import QuestionResult, ResultsFile
+from hoptrail.evaluation.results import QuestionResult, ResultsFile, open_results
 from hoptrail.evaluation.retrieval_measures import Showing
 from hoptrail.evaluation.run_folder import RunFolder, RunHeader
 from hoptrail.fingerprints import digest_of_code, fingerprint
@@ -143,7 +143,7 @@ class RecipeRun:
         asking = Asking(self.recipe, self.language, self.dataset, Showing(self.recipe.corpus, names), retrieval_only)
         header = self._header(names, retrieval_only)
         path = self.work / RESULTS_FOLDER / f"{self.dataset.name}-{self.recipe.name}.jsonl"
-        with ResultsFile(path, header.fingerprint) as results:
+        with open_results(path, header.fingerprint) as results:
             settings = to_toml(self.recipe.settings, f"recipes.{self.recipe.name}.").lstrip()
             folder = RunFolder(self.work, header, settings, self.dataset.questions)
             self._ask(asking, results, folder, watcher, threads)

@@ -58,7 +58,7 @@ def evaluate(
     settings: options.SettingsFile = None,
 ) -> None:
     """Measure recipes on a data set or on your own documents: answers, retrieval, seconds, cost."""
-    from hoptrail.evaluation.datasets import load_data, single_hops_of
+    from hoptrail.evaluation.datasets import load_dataset, single_hops_of
     from hoptrail.evaluation.oracle import OracleLanguage
     from hoptrail.evaluation.own_context import evaluate_own_contexts
     from hoptrail.evaluation.run_folder import RUNS_FOLDER
@@ -69,7 +69,7 @@ def evaluate(
     options.check_writable(out)
     if own_context and threads > 1:
         raise UsageError("--own-context asks one question at a time: leave --threads out.")
-    dataset = load_data(data, questions, limit)
+    dataset = load_dataset(data, questions, limit)
     dataset = single_hops_of(dataset) if single_hops else dataset
     with tempfile.TemporaryDirectory() as temporary, options.watching() as watcher:
         folder = work or Path(temporary)
