@@ -347,8 +347,3 @@ def test_no_mixture_at_all_is_an_error() -> None:
 def test_impossible_settings_are_refused(wrong: dict[str, object], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         replace(LEIDEN, **wrong)  # type: ignore[arg-type]
-
-
-def test_every_row_needs_its_number_of_words() -> None:
-    with pytest.raises(UsageError, match="number of words of each row: 3, not 2"):
-        open_clusterer(LEIDEN)(scattered(3), [1, 2])
