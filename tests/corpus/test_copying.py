@@ -115,7 +115,7 @@ def test_copies_beside_a_busy_writer_are_whole(tmp_path: Path) -> None:
 
     def write() -> None:
         try:
-            for number in range(12):
+            for number in range(6):
                 states.append({f"Title {number + 5} {row}" for row in range(10)} | names(OLD))
                 commit(folder, made(10, seed=number + 5), remove=made(10, seed=number + 4) if number else ())
         finally:

@@ -156,17 +156,6 @@ def test_work_after_the_last_checkpoint_is_undone_by_the_next_writer(
     assert Snapshot.open(place).count(Kind.PASSAGE) == 2
 
 
-def test_links_that_were_never_committed_are_gone(
-    place: Path, encoder: HashingEncoder, documents: list[Document]
-) -> None:
-    write(place, encoder, documents)
-    with writing_to(place, encoder.identity) as writer:
-        writer.links.put([Link("a", "b", "SS", 0.5)])
-    with writing_to(place, encoder.identity) as writer:
-        writer.publish(Usage())
-    assert list(Snapshot.open(place).links()) == []
-
-
 def test_writing_the_same_again_changes_nothing(
     place: Path, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
@@ -199,18 +188,6 @@ def test_removing_a_document_takes_what_stands_on_it_and_leaves_the_rest(
     assert snapshot.count(Kind.PASSAGE) == len(documents) - 1
     kept = {(passages[1], passages[2], "SS", 1.0), (passages[1], passages[2], "SA", 0.25)}
     assert {(link.source, link.target, link.kind, link.weight) for link in snapshot.links()} == kept
-
-
-def test_no_file_keeps_the_words_of_a_removed_document(tmp_path: Path, encoder: HashingEncoder) -> None:
-    secret = make_document("Secret", "The zanzibaric xylograph of Quoxleth was never catalogued.")
-    others = [make_document(f"Other {number}", f"Plain words about subject {number}.") for number in range(300)]
-    write(tmp_path, encoder, [secret, *others])
-    assert any(b"uoxleth" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
-    with writing_to(tmp_path, encoder.identity) as writer:
-        writer.remove_documents([secret.id])
-        writer.publish(Usage())
-    for word in (b"uoxleth", b"xylograph", b"zanzibaric"):
-        assert [path for path in tmp_path.rglob("*") if path.is_file() and word in path.read_bytes()] == []
 
 
 def test_an_index_of_another_encoder_is_refused_and_both_are_named(

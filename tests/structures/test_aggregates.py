@@ -194,13 +194,6 @@ def test_every_line_of_a_stored_aggregate_has_its_sentence_as_source(site: Site,
     assert {texts[span.document].title for span in finch.sources} == {"Orla Finch", "Tallow Bridge"}
 
 
-def test_a_second_run_writes_and_encodes_nothing(site: Site, documents: list[Document]) -> None:
-    build(site, add=documents)
-    before, encoded = site.snapshot.commit, len(site.encoder.texts)
-    build(site)
-    assert (site.snapshot.commit, len(site.encoder.texts)) == (before, encoded)
-
-
 @pytest.mark.parametrize("settings", [EVERYTHING, AggregateSettings()])
 def test_growing_and_shrinking_end_where_building_at_once_does(
     tmp_path: Path, documents: list[Document], settings: AggregateSettings
@@ -277,15 +270,6 @@ def test_a_stopped_build_goes_on_after_its_last_batch(
     build(site)
     made = site.encoder.texts[encoded:]
     assert len(made) == len(set(made)) == len(site.units(Kind.AGGREGATE)) > 4
-
-
-def test_discarding_takes_every_aggregate(site: Site, documents: list[Document]) -> None:
-    build(site, add=documents)
-    with writing_to(site.folder, site.encoder.identity) as writer:
-        Aggregates().discard(writer)
-        writer.publish(Usage())
-    assert site.units(Kind.AGGREGATE) == {}
-    assert set(site.snapshot.table.extracted())
 
 
 def test_settings_change_the_fingerprint_and_none_needs_a_language() -> None:

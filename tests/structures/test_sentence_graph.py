@@ -280,16 +280,6 @@ def test_adjacent_sentences_that_lost_their_links_get_them_again(tmp_path: Path)
     assert {link.kind for link in before} == {SA, SS, EC}
 
 
-def test_discarding_takes_all_kinds_of_link_and_no_others(tmp_path: Path) -> None:
-    update(tmp_path, WORLD)
-    other = Link("a", "b", "joint-tree", 1.0)
-    with writing_to(tmp_path, ENCODER.identity) as writer:
-        writer.links.put([other])
-        SentenceLinks().discard(writer)
-        writer.publish(Usage())
-    assert links(tmp_path) == {other}
-
-
 def test_settings_are_checked_and_make_the_fingerprint() -> None:
     for wrong in (
         {"neighbours": 0},

@@ -8,7 +8,6 @@ from unicodedata import normalize
 
 import pytest
 
-from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.sentences import Sentences
 from hoptrail.structures.title_mentions import NAMES, TitleMentions
 from hoptrail.structures.title_scanning import (
@@ -108,14 +107,3 @@ def test_building_again_or_all_at_once_gives_the_same(tmp_path: Path, documents:
     head = grown.snapshot.commit
     grown.build(*structures)
     assert grown.snapshot.commit == head
-
-
-def test_discarding_takes_all_names(tmp_path: Path, documents: list[Document]) -> None:
-    class Discarding(TitleMentions):
-        def update(self, context: BuildContext) -> None:
-            self.discard(context.writer)
-
-    site = Site(tmp_path)
-    site.build(Sentences(), TitleMentions(), add=documents)
-    site.build(Discarding())
-    assert named(site) == set()

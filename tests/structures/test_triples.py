@@ -162,13 +162,6 @@ def test_a_triple_is_written_so_that_it_can_be_read_back() -> None:
         assert text_of(odd) == ""
 
 
-def test_discarding_takes_every_triple_and_slot(site: Site) -> None:
-    with writing_to(site.folder, site.encoder.identity) as writer:
-        Triples().discard(writer)
-        writer.publish(Usage())
-    assert site.units(Kind.TRIPLE) == site.units(Kind.SLOT) == {}
-
-
 @pytest.mark.parametrize("name", ["", "spacy", "spacy:", "openie"])
 def test_an_extractor_that_there_is_not_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match="available: rules, stated, spacy:MODEL"):

@@ -35,7 +35,7 @@ def test_every_row_is_in_one_cell_and_no_cell_is_overfull_or_empty(monkeypatch: 
 def test_what_is_near_is_in_the_cells_that_are_near(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CELL", 20)
     monkeypatch.setattr(module, "CENTRES_BLOCK", block)
-    vectors = around_centres(4000, 4000, dimension=12)  # clouds of one: nothing says where to cut
+    vectors = around_centres(1500, 1500, dimension=12)  # clouds of one: nothing says where to cut
     cells = Cells.of(vectors, seed=0)
     assert found_near(vectors, cells, 24) > 0.9
     again = Cells.of(vectors, seed=0)
