@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hoptrail.corpus.writer import writing_to
-from hoptrail.errors import Interrupted, UsageError
+from hoptrail.errors import Interrupted
 from hoptrail.language.tasks import Extraction, Fact
 from hoptrail.structures import declaring
 from hoptrail.structures.aggregates import Aggregates, AggregateSettings, units_of
@@ -172,11 +172,6 @@ def test_a_long_aggregate_is_cut_into_parts_of_whole_facts() -> None:
     assert [part.id for part in parts] == [content_id("a", "a", str(number)) for number in range(4)]
     assert all(words_in(part.text) <= 10 or "\n" not in part.text for part in parts)
     assert [span for part in parts for span in part.sources] == [Span("d1", at, at + 10) for at in range(0, 50, 10)]
-
-
-def test_a_part_has_room_for_a_word() -> None:
-    with pytest.raises(UsageError, match="part_words is at least 0"):
-        AggregateSettings(part_words=-1)
 
 
 def test_every_line_of_a_stored_aggregate_has_its_sentence_as_source(site: Site, documents: list[Document]) -> None:

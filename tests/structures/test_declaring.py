@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import Field, dataclass, field, fields, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.errors import Interrupted
+from hoptrail.errors import Interrupted, UsageError
+from hoptrail.setting_limits import _limits_of
 from hoptrail.structures import catalogue, declaring
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.catalogue import structures_by_name, with_foundations
+from hoptrail.structures.catalogue import StructureSettings, structures_by_name, with_foundations
 from hoptrail.structures.course import ignore
 from hoptrail.structures.declaring import Derived, Name, Row
 from hoptrail.structures.structure_names import EXTRACTIONS, PASSAGES
@@ -137,6 +139,14 @@ def test_every_structure_writes_nothing_twice_and_discards_what_is_its_own(
             assert (not set(left.table.extracted())) == (structure.name in {PASSAGES, EXTRACTIONS})
             expected = {kind: count for kind, count in before.items() if kind not in structure.units}
             assert {**left.texts.count(), Kind.SUMMARY: 0} == {**expected, Kind.SUMMARY: 0}, structure.name
+
+
+@pytest.mark.parametrize("setting", fields(StructureSettings), ids=lambda setting: setting.name)
+def test_every_limit_of_a_setting_is_heeded(setting: Field[Any]) -> None:
+    for name, limit in _limits_of(type(setting.default)):
+        for beyond in (value for value in (-1, 0, 0.0, 1.0, 1.5) if not limit.holds(value)):
+            with pytest.raises(UsageError, match=f"{name} {limit.said}, not {beyond}"):
+                replace(setting.default, **{name: beyond})
 
 
 def test_one_line_in_the_catalogue_is_all_that_a_new_structure_needs(monkeypatch: pytest.MonkeyPatch) -> None:

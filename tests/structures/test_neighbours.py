@@ -13,7 +13,7 @@ import pytest
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.errors import Interrupted, UsageError
+from hoptrail.errors import Interrupted
 from hoptrail.retrieval.passages.adaptive import stored_neighbours
 from hoptrail.structures import nearest, neighbours
 from hoptrail.structures.build_context import BuildContext
@@ -321,18 +321,3 @@ def test_they_are_in_the_catalogue_with_their_settings(tmp_path: Path) -> None:
         writer.publish(Usage())
     assert list(Snapshot.open(tmp_path).links()) == []
     assert site.units(Kind.PASSAGE)
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: DenseNeighbourSettings(neighbours=0),
-        lambda: DenseNeighbourSettings(probes=0),
-        lambda: DenseNeighbourSettings(exact_up_to=-1),
-        lambda: Bm25NeighbourSettings(neighbours=0),
-        lambda: Bm25NeighbourSettings(words=-1),
-    ],
-)
-def test_impossible_settings_are_refused(make: Callable[[], object]) -> None:
-    with pytest.raises(UsageError, match="at least"):
-        make()

@@ -164,11 +164,6 @@ def test_a_profile_is_capped_at_whole_lines(characters: int, kept: int, site: Si
     assert len(lines) == kept
 
 
-def test_no_room_is_refused() -> None:
-    with pytest.raises(UsageError, match="at least 1"):
-        ProfileSettings(characters=0)
-
-
 def test_facts_about_the_title_make_a_profile(site: Site, documents: list[Document]) -> None:
     """`Its harbour freezes` is about Dunmere, `The river Isk flows through Wrenmouth` is not about Wrenmouth."""
     site.build(Extractions(), Profiles(), add=documents, language=Rules())

@@ -8,6 +8,7 @@ from unicodedata import normalize
 
 import pytest
 
+from hoptrail.documents.splitting import PassageLimits
 from hoptrail.structures.sentences import Sentences
 from hoptrail.structures.title_mentions import NAMES, TitleMentions
 from hoptrail.structures.title_scanning import (
@@ -17,6 +18,7 @@ from hoptrail.structures.title_scanning import (
     name_key,
     names_in,
     place_of,
+    title_index,
     without_headings,
 )
 from hoptrail.types import Document, Kind, Unit
@@ -107,3 +109,17 @@ def test_building_again_or_all_at_once_gives_the_same(tmp_path: Path, documents:
     head = grown.snapshot.commit
     grown.build(*structures)
     assert grown.snapshot.commit == head
+
+
+def test_titles_of_an_index_call_the_first_passage_of_each_document(tmp_path: Path, documents: list[Document]) -> None:
+    more = [make_document("Isk (river)", "One. " * 40), make_document("1984", "A year."), make_document("", "None.")]
+    many = [make_document("History", f"Page {number}. " * 30) for number in range(MOST_NAMESAKES + 1)]
+    site = Site(tmp_path, limits=PassageLimits(words=20, short_document_words=0))
+    site.build(add=[*documents, *more, *many])
+    snapshot = site.snapshot
+    names = title_index(snapshot)
+    passages = list(snapshot.units(Kind.PASSAGE))
+    assert len(passages) > len(snapshot.register)
+    assert names == first_passages(map(place_of, passages))
+    assert "history" in names
+    assert names.keys() - without_headings(names).keys() == {"history"}

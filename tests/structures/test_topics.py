@@ -11,7 +11,7 @@ import pytest
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
-from hoptrail.errors import BudgetExhausted, UsageError
+from hoptrail.errors import BudgetExhausted
 from hoptrail.language.tasks import Extraction, Fact, Reply, Summarise, Task
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures import passage_tasks
@@ -174,5 +174,3 @@ def test_without_topics_there_are_no_groups(site: Site, documents: list[Document
 def test_settings_of_topics() -> None:
     assert Topics().needs_language
     assert Topics(TopicSettings(3)).fingerprint != Topics().fingerprint
-    with pytest.raises(UsageError, match="words is at least 1"):
-        TopicSettings(0)
