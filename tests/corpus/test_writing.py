@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from corpus.worlds import add, files_with, indexed, made, sentence_of, vectors_of
+from hoptrail.corpus import row_writer
 from hoptrail.corpus import segments as segments_module
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.durable import make_folder
@@ -60,7 +61,9 @@ def other(request: pytest.FixtureRequest, tmp_path: Path) -> object:
         process.kill()
 
 
-def test_who_writes_and_who_reads_is_named(tmp_path: Path, other: tuple[str, int]) -> None:
+def test_who_writes_and_who_reads_is_named(
+    tmp_path: Path, other: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     what, process = other
     if what == "writer":
         with pytest.raises(IndexBusy, match=f"process {process} "), writing_rows(tmp_path):
@@ -69,7 +72,8 @@ def test_who_writes_and_who_reads_is_named(tmp_path: Path, other: tuple[str, int
             assert len(snapshot.register) == 6
         return
     secret = make_document("Secret", "The quetzalcoatlus sleeps.").id
-    with writing_rows(tmp_path, wait=0.05) as writer:
+    monkeypatch.setattr(row_writer, "WAIT", 0.05)
+    with writing_rows(tmp_path) as writer:
         writer.remove_documents([secret])
         with pytest.raises(StillRead, match=f"process {process} "):
             writer.commit()
