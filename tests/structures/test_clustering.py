@@ -223,12 +223,12 @@ def test_nearest_are_those_of_a_full_sort(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_neighbours_of_many_rows_are_not_held_with_all_similarities() -> None:
-    vectors = scattered(3000)
+    vectors = scattered(5000)
     tracemalloc.start()
     neighbour_graph(vectors, 5, 0)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < 3000 * 3000 * 4
+    assert peak < 5000 * 5000 * 4
 
 
 def test_above_a_number_of_rows_neighbours_are_sought_in_cells(monkeypatch: pytest.MonkeyPatch) -> None:
