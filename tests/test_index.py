@@ -192,12 +192,13 @@ def test_the_reader_is_loaded_once_for_all_questions(shared: Index) -> None:
     assert shared.language("offline") is shared.language("offline")
 
 
-def test_asking_keeps_no_writer_waiting(shared: Index) -> None:
+def test_asking_keeps_no_writer_waiting(shared: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing that is made of a commit holds on to the snapshot that it was made with."""
     for name in RECIPES:
         shared.ask(QUESTION, name)
     gc.collect()
-    with writing_rows(shared.folder, wait=0.0) as writer:
+    monkeypatch.setattr("hoptrail.corpus.row_writer.WAIT", 0.0)
+    with writing_rows(shared.folder) as writer:
         writer.roll_back()
         writer._database.roll_back()
         assert writer._database.empty_log(), "nobody reads"

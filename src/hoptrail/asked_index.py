@@ -96,9 +96,9 @@ class AskedIndex:
         Raises:
             IndexUnavailable: there is no index here.
         """
-        lease = self._shared.seen(view).lease()
+        snapshot, give_back = self._shared.seen(view).lease()
         structures = self._given.structures if self._given else None
-        return Corpus(lease.snapshot, lambda: self.encoder, structures, lease)
+        return Corpus(snapshot, lambda: self.encoder, structures, give_back)
 
     def reading(self, view: View = EVERYTHING) -> AbstractContextManager[Snapshot]:
         """The last commit as far as `view` shows it, held open until the end of `with`.

@@ -76,9 +76,8 @@ def _all_of_a_small_world_may_be_followed(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(title_mentions, "SHARE", 1.0)
 
 
-def test_what_came_changed_and_went_is_followed(
-    place: Path, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_came_changed_and_went_is_followed(world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "index"
     index(place, world)
     gone = max(world.glob("*.txt"))
     rows = TitleMentions.rows

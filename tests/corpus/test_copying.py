@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from corpus.worlds import add, files_with, indexed, made
-from hoptrail.corpus import copying, durable
+from hoptrail.corpus import copying, durable, row_writer
 from hoptrail.corpus import segments as segments_module
 from hoptrail.corpus.copying import copy_index, open_commit
 from hoptrail.corpus.database import Database
@@ -95,13 +95,14 @@ def test_a_commit_that_removes_files_meanwhile_does_not_reach_the_copy(
     def write(path: Path, parts: Iterable[bytes]) -> None:
         if not removed:
             removed.append(path)
-            with writing_rows(folder, wait=0.01) as writer:
+            with writing_rows(folder) as writer:
                 writer.remove_documents([document.id for document in OLD[:20]])
                 with pytest.raises(StillRead):
                     writer.commit()
         write_file(path, parts)
 
     monkeypatch.setattr(copying, "write_file", write)
+    monkeypatch.setattr(row_writer, "WAIT", 0.01)
     copy_index(folder, tmp_path / "copy")
     assert removed
     assert titles(tmp_path / "copy") == names(OLD)
@@ -115,7 +116,7 @@ def test_copies_beside_a_busy_writer_are_whole(tmp_path: Path) -> None:
 
     def write() -> None:
         try:
-            for number in range(12):
+            for number in range(6):
                 states.append({f"Title {number + 5} {row}" for row in range(10)} | names(OLD))
                 commit(folder, made(10, seed=number + 5), remove=made(10, seed=number + 4) if number else ())
         finally:

@@ -56,7 +56,7 @@ def test_a_power_cut_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None
 @recorder
 def test_a_power_cut_loses_nothing_that_a_server_has_acknowledged(tmp_path: Path) -> None:
     pytest.importorskip("fastapi")
-    found = found_by("power_cuts", tmp_path / "out.json", "--of", "server", "--seeds", "1", "--states", "16")
+    found = found_by("power_cuts", tmp_path / "out.json", "--of", "server", "--seeds", "1", "--states", "8")
     assert found["failures"] == []
     assert isinstance(found["total"], int)
     assert found["total"] >= 4

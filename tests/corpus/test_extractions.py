@@ -156,31 +156,3 @@ def test_only_what_is_made_again_keeps_its_links_when_a_document_goes(writer: Wr
     assert set(snapshot.table.extracted()) == {passages[1].id}
     kept = {("up", "both", "tree"), ("both", "other", "tree")} if kind in REMADE else set()
     assert links(writer) == kept | {("up", passages[1].id, "tree")}
-
-
-def test_no_file_keeps_the_entities_of_a_removed_document(tmp_path: Path, encoder: HashingEncoder) -> None:
-    secret = make_document("Secret", "The zanzibaric xylograph.")
-    others = [make_document(f"Other {number}", f"Plain words about {number}.") for number in range(200)]
-    with writing_to(tmp_path, encoder.identity) as writer:
-        writer.put_documents([secret, *others])
-        put(writer, [make_passage(document) for document in (secret, *others)])
-        writer.put_extractions({make_passage(each).id: extraction_of(each) for each in (secret, *others)})
-        writer.put_extractions({make_passage(secret).id: Extraction(("quoxleth",), ())})
-        writer.publish(Usage())
-    assert any(b"quoxleth" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
-    with writing_to(tmp_path, encoder.identity) as writer:
-        writer.remove_documents([secret.id])
-        writer.publish(Usage())
-    assert [path for path in tmp_path.rglob("*") if path.is_file() and b"quoxleth" in path.read_bytes()] == []
-
-
-def test_extractions_after_the_last_checkpoint_are_undone(
-    tmp_path: Path, encoder: HashingEncoder, documents: list[Document]
-) -> None:
-    with writing_to(tmp_path, encoder.identity) as writer:
-        put_passages(writer, documents, "p1", "p2")
-        writer.put_extractions({"p1": Extraction(("a",), ())})
-        writer.checkpoint()
-        writer.put_extractions({"p2": Extraction(("b",), ())})
-    with writing_to(tmp_path, encoder.identity) as writer:
-        assert set(writer.snapshot().table.extracted()) == {"p1"}

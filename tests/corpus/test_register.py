@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hoptrail.corpus import register
 from hoptrail.corpus.register import Register, _places, remove_unsourced, withdraw
 from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.documents.walking import shown
@@ -73,31 +72,6 @@ def test_what_a_stopped_run_left_without_a_source_goes_with_the_next(tmp_path: P
         assert stored(writer) == {OLD.text: (), NEW.text: NEW.sources}
         remove_unsourced(writer)
         assert stored(writer) == {NEW.text: NEW.sources}
-
-
-@pytest.mark.parametrize(
-    ("limit", "most", "expected"), [("BATCH_DOCUMENTS", 3, [3, 3, 1]), ("BATCH_CHARACTERS", 30, [2, 2, 2, 1])]
-)
-def test_moved_documents_are_written_in_batches(
-    limit: str, most: int, expected: list[int], writer: Writer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    documents = [make_document("", f"The text number {number}.") for number in range(7)]
-    enter(writer, *(at(document, f"/a/{number}") for number, document in enumerate(documents)))
-    writer.publish(Usage())
-    sizes: list[int] = []
-    put = writer.put_documents
-
-    def noting(some: Sequence[Document]) -> None:
-        sizes.append(len(some))
-        put(some)
-
-    monkeypatch.setattr(writer, "put_documents", noting)
-    monkeypatch.setattr(register, limit, most)
-    assert enter(writer, *(at(document, f"/b/{number}") for number, document in enumerate(documents))) == (0, 0)
-    assert [size for size in sizes if size] == expected
-    assert stored(writer) == {
-        document.text: (f"/a/{number}", f"/b/{number}") for number, document in enumerate(documents)
-    }
 
 
 def test_the_old_text_stays_where_it_still_stands(writer: Writer) -> None:

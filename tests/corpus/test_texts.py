@@ -11,10 +11,9 @@ from corpus.worlds import add, indexed, made, sentence_of, vectors_of
 from hoptrail.corpus.head import Head
 from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.errors import IndexUnavailable
 from hoptrail.language.tasks import Extraction, Fact, Triple
 from hoptrail.models.encoder import EncoderIdentity
-from hoptrail.types import Block, BlockKind, Cell, Document, Kind, Span, Unit, Usage, content_id
+from hoptrail.types import Block, BlockKind, Cell, Document, Kind, Span, Unit, Usage
 from world import make_passage
 
 
@@ -133,13 +132,3 @@ def test_what_an_index_says_of_itself(tmp_path: Path) -> None:
     with Snapshot.open(tmp_path) as snapshot:
         assert snapshot.head == head
         assert snapshot.commit == 2
-
-
-def test_there_is_no_index(tmp_path: Path) -> None:
-    assert not (tmp_path / "index.sqlite").is_file()
-    with pytest.raises(IndexUnavailable, match="no index"):
-        Snapshot.open(tmp_path)
-
-
-def test_ids_come_from_content() -> None:
-    assert sentence_of(made(1)[0]).id == content_id("s", made(1)[0].id)

@@ -55,16 +55,6 @@ def test_the_nearest_are_those_of_the_highest_cosines(folder: Path) -> None:
         assert [score for _, score in found] == pytest.approx([scores[int(id_[1:])] for id_, _ in found], abs=1e-6)
 
 
-def test_the_nearest_of_some_are_exact(folder: Path) -> None:
-    snapshot = Snapshot.open(folder)
-    some = [f"p{at:05}" for at in range(0, MANY, 7)] + ["gone"]
-    asked = drawn(3, 2)
-    scores = drawn(MANY, 1)[::7] @ asked.T
-    for column, found in enumerate(snapshot.search.nearest(Kind.PASSAGE, asked, 9, among=some)):
-        assert [some.index(id_) for id_, _ in found] == np.argsort(-scores[:, column])[:9].tolist()
-    assert snapshot.search.nearest(Kind.PASSAGE, asked[:1], 9, among=[]) == [[]]
-
-
 def test_equal_vectors_come_by_rising_id(tmp_path: Path) -> None:
     same = np.repeat(drawn(1, 3), MANY, axis=0)
     same[100:] = drawn(MANY - 100, 4)
@@ -73,19 +63,6 @@ def test_equal_vectors_come_by_rising_id(tmp_path: Path) -> None:
         writer.publish(Usage())
     ids = [id_ for id_, _ in Snapshot.open(tmp_path).search.nearest(Kind.PASSAGE, same[:1], 100)[0]]
     assert ids == sorted(ids)
-
-
-def test_what_has_come_is_found_and_what_has_gone_is_not(tmp_path: Path) -> None:
-    with writing_to(tmp_path, IDENTITY) as writer:
-        put(writer, 0, MANY, drawn(MANY, 1))
-        writer.publish(Usage())
-        added = -drawn(1, 1)
-        put(writer, MANY, MANY + 1, added)
-        writer.remove_units(Kind.PASSAGE, {"p00003"})
-        writer.publish(Usage())
-    with Snapshot.open(tmp_path) as snapshot:
-        assert snapshot.search.nearest(Kind.PASSAGE, added, 1)[0][0][0] == f"p{MANY:05}"
-        assert "p00003" not in dict(snapshot.search.nearest(Kind.PASSAGE, drawn(MANY, 1)[3:4], 50)[0])
 
 
 def test_what_has_been_written_and_not_published_is_found_too(tmp_path: Path) -> None:
@@ -99,7 +76,3 @@ def test_what_has_been_written_and_not_published_is_found_too(tmp_path: Path) ->
 @pytest.mark.parametrize("limit", [0, -1])
 def test_no_hit_asked_for_is_no_hit(folder: Path, limit: int) -> None:
     assert Snapshot.open(folder).search.nearest(Kind.PASSAGE, drawn(1, 2), limit) == [[]]
-
-
-def test_a_kind_that_is_not_there_has_no_nearest(folder: Path) -> None:
-    assert Snapshot.open(folder).search.nearest(Kind.SUMMARY, drawn(2, 2), 5) == [[], []]

@@ -35,10 +35,10 @@ def titles(place: Path) -> set[str]:
 
 
 def test_what_is_published_is_read_back_as_it_was(
-    place: Path, encoder: HashingEncoder, documents: list[Document]
+    tmp_path: Path, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
-    write(place, encoder, documents, Usage(calls=2, prompt_tokens=7, seconds=1.5))
-    snapshot = Snapshot.open(place)
+    write(tmp_path, encoder, documents, Usage(calls=2, prompt_tokens=7, seconds=1.5))
+    snapshot = Snapshot.open(tmp_path)
     assert {document.id: document for document in snapshot.documents()} == {
         document.id: document for document in documents
     }
@@ -83,144 +83,121 @@ def test_reading_documents_one_by_one_holds_few(tmp_path: Path, encoder: Hashing
 
 
 def test_units_go_in_portions_while_they_are_read(
-    place: Path, encoder: HashingEncoder, documents: list[Document], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, encoder: HashingEncoder, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hoptrail.corpus.writer._BATCH", 2)
-    write(place, encoder, documents)
+    write(tmp_path, encoder, documents)
     kept = make_passage(documents[2]).id
-    with writing_to(place, encoder.identity) as writer:
+    with writing_to(tmp_path, encoder.identity) as writer:
         there = writer.snapshot().table.ids(Kind.PASSAGE)
         writer.remove_units(Kind.PASSAGE, (id_ for id_ in there if id_ != kept))
         writer.publish(Usage())
     assert len(documents) > 4
-    assert list(Snapshot.open(place).table.ids(Kind.PASSAGE)) == [kept]
+    assert list(Snapshot.open(tmp_path).table.ids(Kind.PASSAGE)) == [kept]
 
 
-def test_spending_adds_up_over_runs(place: Path, encoder: HashingEncoder, documents: list[Document]) -> None:
-    write(place, encoder, documents[:3], Usage(calls=2))
-    write(place, encoder, documents[3:], Usage(calls=3, completion_tokens=1))
-    assert Snapshot.open(place).head.spent == Usage(calls=5, completion_tokens=1)
+def test_spending_adds_up_over_runs(tmp_path: Path, encoder: HashingEncoder, documents: list[Document]) -> None:
+    write(tmp_path, encoder, documents[:3], Usage(calls=2))
+    write(tmp_path, encoder, documents[3:], Usage(calls=3, completion_tokens=1))
+    assert Snapshot.open(tmp_path).head.spent == Usage(calls=5, completion_tokens=1)
 
 
 def test_readers_see_what_is_committed_and_their_snapshot_never_changes(
-    place: Path, encoder: HashingEncoder, documents: list[Document]
+    tmp_path: Path, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
-    write(place, encoder, documents[:2])
-    before = Snapshot.open(place)
-    with writing_to(place, encoder.identity) as writer:
+    write(tmp_path, encoder, documents[:2])
+    before = Snapshot.open(tmp_path)
+    with writing_to(tmp_path, encoder.identity) as writer:
         put(writer, encoder, documents[2:4])
-        assert len(Snapshot.open(place).register.entries) == 2
+        assert len(Snapshot.open(tmp_path).register.entries) == 2
         writer.checkpoint()
-        assert len(Snapshot.open(place).register.entries) == 4
-        assert not Snapshot.open(place).head.whole
+        assert len(Snapshot.open(tmp_path).register.entries) == 4
+        assert not Snapshot.open(tmp_path).head.whole
         put(writer, encoder, documents[4:])
         writer.publish(Usage())
-        assert len(Snapshot.open(place).register.entries) == len(documents)
-        assert Snapshot.open(place).head.whole
+        assert len(Snapshot.open(tmp_path).register.entries) == len(documents)
+        assert Snapshot.open(tmp_path).head.whole
     assert before.search.keywords("harbour", 9) == []
     assert len(list(before.documents())) == 2
 
 
 def test_an_old_snapshot_still_answers_after_later_commits_and_removals(
-    place: Path, encoder: HashingEncoder, documents: list[Document], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, encoder: HashingEncoder, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hoptrail.corpus.row_writer.WAIT", 0.05)
-    write(place, encoder, documents)
-    before = Snapshot.open(place)
-    with writing_to(place, encoder.identity) as writer:
+    write(tmp_path, encoder, documents)
+    before = Snapshot.open(tmp_path)
+    with writing_to(tmp_path, encoder.identity) as writer:
         writer.remove_documents([document.id for document in documents[:4]])
         with pytest.raises(StillRead, match="an earlier state is being read"):
             writer.publish(Usage())
-    assert len(titles(place)) == len(documents) - 4
+    assert len(titles(tmp_path)) == len(documents) - 4
     assert len(list(before.documents())) == len(documents)
     assert len(before.search.vectors(Kind.PASSAGE).ids) == len(documents)
     assert [unit.title for unit, _ in before.search.keywords("born", 3)] == ["Orla Finch"]
     before.close()
-    with writing_to(place, encoder.identity) as writer:
+    with writing_to(tmp_path, encoder.identity) as writer:
         assert writer.erase_removed()
-    assert not any(b"was born in" in path.read_bytes() for path in place.rglob("*") if path.is_file())
+    assert not any(b"was born in" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
 def test_work_after_the_last_checkpoint_is_undone_by_the_next_writer(
-    place: Path, encoder: HashingEncoder, documents: list[Document]
+    tmp_path: Path, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
-    write(place, encoder, documents[:1])
-    with writing_to(place, encoder.identity) as writer:
+    write(tmp_path, encoder, documents[:1])
+    with writing_to(tmp_path, encoder.identity) as writer:
         put(writer, encoder, documents[1:2])
         writer.checkpoint()
         put(writer, encoder, documents[2:3])
         writer.remove_documents([documents[0].id])
-    with writing_to(place, encoder.identity) as writer:
+    with writing_to(tmp_path, encoder.identity) as writer:
         writer.publish(Usage())
-    assert titles(place) == {documents[0].title, documents[1].title}
-    assert Snapshot.open(place).count(Kind.PASSAGE) == 2
-
-
-def test_links_that_were_never_committed_are_gone(
-    place: Path, encoder: HashingEncoder, documents: list[Document]
-) -> None:
-    write(place, encoder, documents)
-    with writing_to(place, encoder.identity) as writer:
-        writer.links.put([Link("a", "b", "SS", 0.5)])
-    with writing_to(place, encoder.identity) as writer:
-        writer.publish(Usage())
-    assert list(Snapshot.open(place).links()) == []
+    assert titles(tmp_path) == {documents[0].title, documents[1].title}
+    assert Snapshot.open(tmp_path).count(Kind.PASSAGE) == 2
 
 
 def test_writing_the_same_again_changes_nothing(
-    place: Path, encoder: HashingEncoder, documents: list[Document]
+    tmp_path: Path, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
     for _ in range(3):
-        write(place, encoder, documents)
-    snapshot = Snapshot.open(place)
+        write(tmp_path, encoder, documents)
+    snapshot = Snapshot.open(tmp_path)
     assert snapshot.count(Kind.PASSAGE) == len(documents) == len(snapshot.register.entries)
 
 
 def test_removing_a_document_takes_what_stands_on_it_and_leaves_the_rest(
-    place: Path, encoder: HashingEncoder, documents: list[Document]
+    tmp_path: Path, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
     first, second, third = documents[:3]
     spans = (Span(first.id, 0, 5), Span(second.id, 0, 5))
     both = Unit("a1", Kind.PROFILE, "Both", "said of both", spans)
     alone = Unit("a2", Kind.PROFILE, "Third", "said of the third", (Span(third.id, 0, 5),))
     passages = [make_passage(document).id for document in (first, second, third)]
-    with writing_to(place, encoder.identity) as writer:
+    with writing_to(tmp_path, encoder.identity) as writer:
         put(writer, encoder, documents)
         writer.put_units([both, alone], encoder.encode([both.text, alone.text]))
         writer.links.put([Link(passages[0], passages[1], "SS", 1.0), Link(passages[1], passages[2], "SS", 1.0)])
         writer.links.put([Link(passages[1], passages[2], "SA", 0.25), Link("a1", passages[2], "from", 1.0)])
         writer.publish(Usage())
-    with writing_to(place, encoder.identity) as writer:
+    with writing_to(tmp_path, encoder.identity) as writer:
         writer.remove_documents([first.id])
         writer.publish(Usage())
-    snapshot = Snapshot.open(place)
-    assert first.title not in titles(place)
+    snapshot = Snapshot.open(tmp_path)
+    assert first.title not in titles(tmp_path)
     assert [unit.id for unit in snapshot.units(Kind.PROFILE)] == ["a2"]
     assert snapshot.count(Kind.PASSAGE) == len(documents) - 1
     kept = {(passages[1], passages[2], "SS", 1.0), (passages[1], passages[2], "SA", 0.25)}
     assert {(link.source, link.target, link.kind, link.weight) for link in snapshot.links()} == kept
 
 
-def test_no_file_keeps_the_words_of_a_removed_document(tmp_path: Path, encoder: HashingEncoder) -> None:
-    secret = make_document("Secret", "The zanzibaric xylograph of Quoxleth was never catalogued.")
-    others = [make_document(f"Other {number}", f"Plain words about subject {number}.") for number in range(300)]
-    write(tmp_path, encoder, [secret, *others])
-    assert any(b"uoxleth" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
-    with writing_to(tmp_path, encoder.identity) as writer:
-        writer.remove_documents([secret.id])
-        writer.publish(Usage())
-    for word in (b"uoxleth", b"xylograph", b"zanzibaric"):
-        assert [path for path in tmp_path.rglob("*") if path.is_file() and word in path.read_bytes()] == []
-
-
 def test_an_index_of_another_encoder_is_refused_and_both_are_named(
-    place: Path, encoder: HashingEncoder, documents: list[Document]
+    tmp_path: Path, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
-    write(place, encoder, documents)
+    write(tmp_path, encoder, documents)
     other = HashingEncoder("other", 32)
     with pytest.raises(IndexMismatch, match=r"encoder hashing \(64 dimensions.*not with other \(32 dimensions"):
-        write(place, other, documents)
-    assert len(titles(place)) == len(documents)
+        write(tmp_path, other, documents)
+    assert len(titles(tmp_path)) == len(documents)
 
 
 def test_a_folder_without_an_index_is_named_with_what_to_do(tmp_path: Path) -> None:
@@ -229,23 +206,26 @@ def test_a_folder_without_an_index_is_named_with_what_to_do(tmp_path: Path) -> N
 
 
 def test_structures_are_those_of_the_rows_written(
-    place: Path, encoder: HashingEncoder, documents: list[Document]
+    tmp_path: Path, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
-    with writing_to(place, encoder.identity) as writer:
+    with writing_to(tmp_path, encoder.identity) as writer:
         writer.structures["passages"] = "one"
         writer.unfinished["sentences"] = "two"
         put(writer, encoder, documents)
         writer.checkpoint()
-        with Snapshot.open(place) as snapshot:
+        with Snapshot.open(tmp_path) as snapshot:
             assert (snapshot.head.structures, snapshot.head.whole) == ({"passages": "one"}, False)
         writer.publish(Usage())
-    head = Snapshot.open(place).head
+    head = Snapshot.open(tmp_path).head
     assert (head.structures, head.unfinished, head.whole) == ({"passages": "one"}, {"sentences": "two"}, True)
 
 
-def test_units_of_documents_that_are_not_stored_are_refused(place: Path, encoder: HashingEncoder) -> None:
+def test_units_of_documents_that_are_not_stored_are_refused(tmp_path: Path, encoder: HashingEncoder) -> None:
     unit = make_passage(make_document("Absent", "It is not there."))
-    with writing_to(place, encoder.identity) as writer, pytest.raises(KeyError, match="documents that are not stored"):
+    with (
+        writing_to(tmp_path, encoder.identity) as writer,
+        pytest.raises(KeyError, match="documents that are not stored"),
+    ):
         writer.put_units([unit], encoder.encode([unit.searchable]))
 
 
@@ -257,82 +237,82 @@ def remade(writer: Writer, encoder: HashingEncoder, *documents: Document) -> Non
 
 
 def test_while_units_wait_to_be_made_again_readers_see_the_state_before(
-    place: Path, encoder: HashingEncoder, documents: list[Document]
+    tmp_path: Path, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
-    with writing_to(place, encoder.identity) as writer:
+    with writing_to(tmp_path, encoder.identity) as writer:
         put(writer, encoder, documents)
         remade(writer, encoder, *documents)
         writer.links.put([Link("s2", "s1", "tree", 1.0)])
         writer.publish(Usage())
-    with writing_to(place, encoder.identity) as writer:
+    with writing_to(tmp_path, encoder.identity) as writer:
         writer.remove_documents([documents[0].id])
         writer.checkpoint()
-        assert len(titles(place)) == len(documents)
-    with writing_to(place, encoder.identity) as writer:
+        assert len(titles(tmp_path)) == len(documents)
+    with writing_to(tmp_path, encoder.identity) as writer:
         writer.remove_documents([documents[0].id])
         remade(writer, encoder, *documents[1:])
         writer.publish(Usage())
-    with Snapshot.open(place) as snapshot:
+    with Snapshot.open(tmp_path) as snapshot:
         assert len(snapshot.register.entries) == len(documents) - 1
         assert [(link.source, link.target) for link in snapshot.links("tree")] == [("s2", "s1")]
 
 
 def test_a_stopped_run_notes_what_it_spent_and_forgets_what_it_had_not_kept(
-    place: Path, encoder: HashingEncoder, documents: list[Document]
+    tmp_path: Path, encoder: HashingEncoder, documents: list[Document]
 ) -> None:
-    write(place, encoder, documents[:2], Usage(calls=2))
-    with writing_to(place, encoder.identity) as writer:
+    write(tmp_path, encoder, documents[:2], Usage(calls=2))
+    with writing_to(tmp_path, encoder.identity) as writer:
         writer.remove_documents([documents[0].id])
         put(writer, encoder, documents[2:3])
         writer.checkpoint()
         put(writer, encoder, documents[3:4])
         writer.note_spent(Usage(calls=3))
-    with Snapshot.open(place) as snapshot:
+    with Snapshot.open(tmp_path) as snapshot:
         assert {entry.title for entry in snapshot.register.entries} == {document.title for document in documents[1:3]}
         assert (snapshot.head.spent, snapshot.head.whole) == (Usage(calls=5), False)
 
 
 def test_what_a_removal_left_for_a_reader_is_cleaned_by_the_next_run(
-    place: Path, encoder: HashingEncoder, documents: list[Document], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, encoder: HashingEncoder, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hoptrail.corpus.row_writer.WAIT", 0.05)
-    with writing_to(place, encoder.identity) as writer:
+    with writing_to(tmp_path, encoder.identity) as writer:
         writer.structures["passages"] = "one"
         put(writer, encoder, documents)
         writer.publish(Usage())
-    with Snapshot.open(place), writing_to(place, encoder.identity) as writer:
+    with Snapshot.open(tmp_path), writing_to(tmp_path, encoder.identity) as writer:
         writer.remove_documents([documents[0].id])
         with pytest.raises(StillRead):
             writer.publish(Usage())
-    with writing_to(place, encoder.identity) as writer:
+    with writing_to(tmp_path, encoder.identity) as writer:
         writer.settle({"passages": "as it is"})
-    assert Snapshot.open(place).head.settled == {"passages": "as it is"}
+    assert Snapshot.open(tmp_path).head.settled == {"passages": "as it is"}
     text = documents[0].text.encode()
-    assert not any(text in path.read_bytes() for path in place.rglob("*") if path.is_file())
+    assert not any(text in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
 def test_the_log_is_emptied_between_commits_once_the_earlier_state_is_released(
-    place: Path, encoder: HashingEncoder, documents: list[Document], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, encoder: HashingEncoder, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write(place, encoder, documents)
+    write(tmp_path, encoder, documents)
     monkeypatch.setattr(row_writer, "LOG", 0)
     sizes = []
-    with writing_to(place, encoder.identity) as writer:
+    with writing_to(tmp_path, encoder.identity) as writer:
         writer.release_before()
         for number in range(5):
             unit = Unit(f"s{number}", Kind.SUMMARY, "", "A summary. " * 500, (Span(documents[0].id, 0, 1),))
             writer.put_units([unit], encoder.encode([unit.searchable]))
             writer.checkpoint()
-            sizes.append((place / f"{DATABASE}-wal").stat().st_size)
+            sizes.append((tmp_path / f"{DATABASE}-wal").stat().st_size)
         assert writer.change() is not None
         writer.remove_documents([documents[0].id])
         assert writer.change() is None, "the earlier state was released"
     assert sizes == [0] * 5
 
 
-def test_an_empty_index_can_be_published_and_searched(place: Path, encoder: HashingEncoder) -> None:
-    write(place, encoder, [])
-    snapshot = Snapshot.open(place)
+def test_an_empty_index_can_be_published_and_searched(tmp_path: Path, encoder: HashingEncoder) -> None:
+    write(tmp_path, encoder, [])
+    snapshot = Snapshot.open(tmp_path)
     assert snapshot.register.entries == ()
     assert snapshot.search.keywords("anything", 5) == []
     assert snapshot.search.vectors(Kind.PASSAGE).matrix.shape == (0, 64)

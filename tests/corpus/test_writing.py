@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from corpus.worlds import add, files_with, indexed, made, sentence_of, vectors_of
+from hoptrail.corpus import row_writer
 from hoptrail.corpus import segments as segments_module
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.durable import make_folder
@@ -27,7 +28,7 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import IndexBusy, IndexDamaged, IndexMismatch, StillRead, StorageError
 from hoptrail.language.tasks import Extraction
 from hoptrail.types import Kind
-from world import make_document, make_passage
+from world import make_document
 
 HOLD = """
 import sys, pathlib
@@ -60,7 +61,9 @@ def other(request: pytest.FixtureRequest, tmp_path: Path) -> object:
         process.kill()
 
 
-def test_who_writes_and_who_reads_is_named(tmp_path: Path, other: tuple[str, int]) -> None:
+def test_who_writes_and_who_reads_is_named(
+    tmp_path: Path, other: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     what, process = other
     if what == "writer":
         with pytest.raises(IndexBusy, match=f"process {process} "), writing_rows(tmp_path):
@@ -69,7 +72,8 @@ def test_who_writes_and_who_reads_is_named(tmp_path: Path, other: tuple[str, int
             assert len(snapshot.register) == 6
         return
     secret = make_document("Secret", "The quetzalcoatlus sleeps.").id
-    with writing_rows(tmp_path, wait=0.05) as writer:
+    monkeypatch.setattr(row_writer, "WAIT", 0.05)
+    with writing_rows(tmp_path) as writer:
         writer.remove_documents([secret])
         with pytest.raises(StillRead, match=f"process {process} "):
             writer.commit()
@@ -230,6 +234,8 @@ def test_other_formats_and_other_files_are_refused(tmp_path: Path) -> None:
         writer._database.begin()
     with pytest.raises(IndexMismatch, match=f"format {FORMAT + 1}"):
         Snapshot.open(tmp_path)
+    with pytest.raises(IndexMismatch, match="Update hoptrail"), writing_rows(tmp_path):
+        pass
     make_folder(tmp_path / "deep" / "other")
     (tmp_path / "deep" / "other" / DATABASE).write_text("no database at all" * 1000)
     with pytest.raises(IndexDamaged, match="not a database"):
@@ -246,14 +252,3 @@ def test_every_connection_has_the_promised_settings(tmp_path: Path) -> None:
             ]
             assert found == [("wal",), (2,), (1,), (2,)]
             assert database.one("PRAGMA wal_autocheckpoint") == (0,)
-
-
-def test_passages_alone_are_searched_by_keywords(tmp_path: Path) -> None:
-    with writing_rows(tmp_path) as writer:
-        document = made(1)[0]
-        add(writer, [document])
-        writer.put_units([sentence_of(document)], vectors_of([sentence_of(document)]))
-        found = writer.snapshot()
-        assert len(found.keywords.search(Kind.PASSAGE, document.text, 9)) == 1
-        assert len(found.keywords.search(Kind.SENTENCE, document.text, 9)) == 0
-        assert found.texts.units(found.texts.origins(Kind.PASSAGE).numbers) == [make_passage(document)]

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from corpus.worlds import add, vectors_of
+from hoptrail.corpus import row_writer
 from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.publishing.address import Address
@@ -17,7 +20,8 @@ from hoptrail.types import Document, Kind
 
 def commit(folder: Path, documents: Sequence[Document], remove: Sequence[Document] = ()) -> None:
     """One more commit, of documents with a passage each; it waits for readers as long as slow disks make them take."""
-    with writing_rows(folder, wait=60) as writer:
+    with pytest.MonkeyPatch.context() as patch, writing_rows(folder) as writer:
+        patch.setattr(row_writer, "WAIT", 60.0)
         writer.remove_documents([document.id for document in remove])
         if documents:
             add(writer, documents)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hoptrail.corpus.writer import writing_to
-from hoptrail.errors import Interrupted, UsageError
+from hoptrail.errors import Interrupted
 from hoptrail.language.tasks import Extraction, Fact
 from hoptrail.structures import declaring
 from hoptrail.structures.aggregates import Aggregates, AggregateSettings, units_of
@@ -174,11 +174,6 @@ def test_a_long_aggregate_is_cut_into_parts_of_whole_facts() -> None:
     assert [span for part in parts for span in part.sources] == [Span("d1", at, at + 10) for at in range(0, 50, 10)]
 
 
-def test_a_part_has_room_for_a_word() -> None:
-    with pytest.raises(UsageError, match="part_words is at least 0"):
-        AggregateSettings(part_words=-1)
-
-
 def test_every_line_of_a_stored_aggregate_has_its_sentence_as_source(site: Site, documents: list[Document]) -> None:
     build(site, add=documents)
     texts = {document.id: document for document in documents}
@@ -192,13 +187,6 @@ def test_every_line_of_a_stored_aggregate_has_its_sentence_as_source(site: Site,
             start += len(line) + 1
     finch = next(unit for unit in aggregates if unit.title == "Orla Finch")
     assert {texts[span.document].title for span in finch.sources} == {"Orla Finch", "Tallow Bridge"}
-
-
-def test_a_second_run_writes_and_encodes_nothing(site: Site, documents: list[Document]) -> None:
-    build(site, add=documents)
-    before, encoded = site.snapshot.commit, len(site.encoder.texts)
-    build(site)
-    assert (site.snapshot.commit, len(site.encoder.texts)) == (before, encoded)
 
 
 @pytest.mark.parametrize("settings", [EVERYTHING, AggregateSettings()])
@@ -277,15 +265,6 @@ def test_a_stopped_build_goes_on_after_its_last_batch(
     build(site)
     made = site.encoder.texts[encoded:]
     assert len(made) == len(set(made)) == len(site.units(Kind.AGGREGATE)) > 4
-
-
-def test_discarding_takes_every_aggregate(site: Site, documents: list[Document]) -> None:
-    build(site, add=documents)
-    with writing_to(site.folder, site.encoder.identity) as writer:
-        Aggregates().discard(writer)
-        writer.publish(Usage())
-    assert site.units(Kind.AGGREGATE) == {}
-    assert set(site.snapshot.table.extracted())
 
 
 def test_settings_change_the_fingerprint_and_none_needs_a_language() -> None:

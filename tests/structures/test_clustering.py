@@ -151,7 +151,7 @@ def test_every_process_gives_the_same_groups_however_many_threads_it_has(method:
 # --- the default
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(data=st.data(), count=st.integers(0, 70), seed=st.integers(0, 1000))
 def test_any_rows_any_words_any_settings(data: st.DataObject, count: int, seed: int) -> None:
     """With repeats and far too long rows among them."""
@@ -223,12 +223,12 @@ def test_nearest_are_those_of_a_full_sort(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_neighbours_of_many_rows_are_not_held_with_all_similarities() -> None:
-    vectors = scattered(6000)
+    vectors = scattered(5000)
     tracemalloc.start()
     neighbour_graph(vectors, 5, 0)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < 6000 * 6000 * 4
+    assert peak < 5000 * 5000 * 4
 
 
 def test_above_a_number_of_rows_neighbours_are_sought_in_cells(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -347,8 +347,3 @@ def test_no_mixture_at_all_is_an_error() -> None:
 def test_impossible_settings_are_refused(wrong: dict[str, object], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         replace(LEIDEN, **wrong)  # type: ignore[arg-type]
-
-
-def test_every_row_needs_its_number_of_words() -> None:
-    with pytest.raises(UsageError, match="number of words of each row: 3, not 2"):
-        open_clusterer(LEIDEN)(scattered(3), [1, 2])

@@ -32,12 +32,12 @@ class Clock:
 
 @dataclass(frozen=True)
 class Slow(HashingEncoder):
-    """Takes a tenth of a millisecond a character."""
+    """Takes four milliseconds a character."""
 
     clock: Clock = field(default_factory=Clock)
 
     def encode(self, texts: Sequence[str], progress: encoder.Progress | None = None) -> FloatMatrix:
-        self.clock.now += sum(len(text) + course.TEXT for text in texts) / 1000
+        self.clock.now += sum(len(text) + course.TEXT for text in texts) / 250
         return super().encode(texts, progress)
 
 
@@ -58,6 +58,7 @@ def followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: int, notes: i
             "\n\n".join(f"The {source.stem} say that Isk rose {at} metres." for at in range(number)), encoding="utf-8"
         )
     clock, found = Clock(), Followed()
+    monkeypatch.setattr(course, "MANY", 100)
     watcher = Watcher(say=found.lines.append, progress=lambda news: found.news.append((clock.now, news)))
     monkeypatch.setattr(Watcher, "course", lambda self: Course(self._report_progress, self.say, clock))
     known = structures_by_name(PassageLimits(words=9))
@@ -68,20 +69,20 @@ def followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: int, notes: i
 
 
 def test_what_there_is_to_do_is_said_before_it_is_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = followed(tmp_path, monkeypatch, 1200, 200, "passages", "sentences")
-    mostly = f"1,200 of them of {tmp_path / 'build.log'}"
+    found = followed(tmp_path, monkeypatch, 300, 60, "passages", "sentences")
+    mostly = f"300 of them of {tmp_path / 'build.log'}"
     assert found.lines == [
-        f"to do: passages (1,400 passages to encode, {mostly}, 51 %), sentences (1,400 sentences to encode, 49 %)",
+        f"to do: passages (360 passages to encode, {mostly}, 50 %), sentences (360 sentences to encode, 50 %)",
         "about 3 min more; a stopped run can be resumed later",
     ]
 
 
 def test_of_little_nothing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert followed(tmp_path, monkeypatch, 200, 200, "passages").lines == []
+    assert followed(tmp_path, monkeypatch, 30, 30, "passages").lines == []
 
 
 def test_the_time_left_is_right_from_the_tenth_part_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = followed(tmp_path, monkeypatch, 800, 900, "passages", "sentences")
+    found = followed(tmp_path, monkeypatch, 80, 90, "passages", "sentences")
     late = [(now, news) for now, news in found.news if now >= found.seconds / 10]
     assert late
     for now, news in late:

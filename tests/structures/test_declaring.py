@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.errors import Interrupted
+from hoptrail.errors import Interrupted, UsageError
+from hoptrail.setting_limits import _limits_of
 from hoptrail.structures import catalogue, declaring
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.catalogue import structures_by_name, with_foundations
+from hoptrail.structures.catalogue import StructureSettings, structures_by_name, with_foundations
 from hoptrail.structures.course import ignore
 from hoptrail.structures.declaring import Derived, Name, Row
-from hoptrail.structures.structure_names import PASSAGES
+from hoptrail.structures.structure_names import EXTRACTIONS, PASSAGES
 from hoptrail.types import Document, Kind, Unit, content_id
-from structures.site import Site, names_of
+from structures.site import Rules, Site, names_of
 from world import Counting, make_document
 
 
@@ -117,13 +119,36 @@ def test_of_a_document_all_units_are_kept_or_none(tmp_path: Path, monkeypatch: p
         assert counts == {writer.snapshot().count(Kind.PASSAGE) // 3}
 
 
-def test_discarding_takes_all_that_is_declared(tmp_path: Path, documents: list[Document]) -> None:
-    site = Site(tmp_path)
-    site.build(FirstWords(), add=documents)
-    with writing_to(tmp_path, site.encoder.identity) as writer:
-        FirstWords().discard(writer)
-        assert not writer.snapshot().count(Kind.FACT)
-        assert not writer.snapshot().names.of("opening")
+def test_every_structure_writes_nothing_twice_and_discards_what_is_its_own(
+    tmp_path: Path, documents: list[Document]
+) -> None:
+    site, structures = Site(tmp_path), list(structures_by_name(PassageLimits()).values())
+    site.build(*structures, add=documents, language=Rules())
+    commit, encoded = site.snapshot.commit, len(site.encoder.texts)
+    site.build(*structures, language=Rules())
+    assert (site.snapshot.commit, len(site.encoder.texts)) == (commit, encoded)
+    before = site.snapshot.texts.count()
+    assert all(before[kind] for structure in structures for kind in structure.units)
+    for structure in structures:
+        with writing_to(tmp_path, site.encoder.identity) as writer:
+            structure.discard(writer)
+            left = writer.snapshot()
+            assert not [link for link in structure.links if left.graph.count()[link]]
+            assert not [name for name in structure.names if left.names.of(name)]
+            assert len(left.register) == len(documents)
+            assert (not set(left.table.extracted())) == (structure.name in {PASSAGES, EXTRACTIONS})
+            expected = {kind: count for kind, count in before.items() if kind not in structure.units}
+            assert {**left.texts.count(), Kind.SUMMARY: 0} == {**expected, Kind.SUMMARY: 0}, structure.name
+
+
+@pytest.mark.parametrize("structure", [one.name for one in fields(StructureSettings)])
+def test_every_limit_of_a_setting_is_heeded(structure: str) -> None:
+    settings: Any = getattr(StructureSettings(), structure)
+    kind: Any = type(settings)
+    for name, limit in _limits_of(kind):
+        for beyond in (value for value in (-1, 0, 0.0, 1.0, 1.5) if not limit.holds(value)):
+            with pytest.raises(UsageError, match=f"{name} {limit.said}, not {beyond}"):
+                replace(settings, **{name: beyond})
 
 
 def test_one_line_in_the_catalogue_is_all_that_a_new_structure_needs(monkeypatch: pytest.MonkeyPatch) -> None:

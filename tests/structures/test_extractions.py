@@ -201,14 +201,6 @@ def test_a_passage_in_which_nothing_is_found_is_not_asked_about_again(site: Site
     assert facts(site) == {"Rain": []}
 
 
-def test_discarding_takes_every_extraction_and_no_passage(site: Site, documents: list[Document]) -> None:
-    site.build(Extractions(), add=documents, language=Rules())
-    with writing_to(site.folder, site.encoder.identity) as writer:
-        Extractions().discard(writer)
-        writer.publish(Usage())
-    assert (set(site.snapshot.table.extracted()), site.snapshot.count(Kind.PASSAGE)) == (set(), len(documents))
-
-
 def test_a_language_is_needed_unless_there_is_a_file(tmp_path: Path) -> None:
     file = tmp_path / "found.jsonl"
     assert Extractions().needs_language

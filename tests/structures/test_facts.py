@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hoptrail.corpus.writer import writing_to
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.facts import Facts
-from hoptrail.types import Document, Kind, Usage
+from hoptrail.types import Document, Kind
 from structures.site import Rules, Site
 from world import make_document
 
@@ -43,12 +42,3 @@ def test_facts_come_and_go_with_documents_and_only_new_ones_are_encoded(
     head = site.snapshot.commit
     site.build(Extractions(), Facts())
     assert site.snapshot.commit == head
-
-
-def test_discarding_takes_every_fact(tmp_path: Path, documents: list[Document]) -> None:
-    site = Site(tmp_path)
-    site.build(Extractions(), Facts(), add=documents, language=Rules())
-    with writing_to(site.folder, site.encoder.identity) as writer:
-        Facts().discard(writer)
-        writer.publish(Usage())
-    assert site.units(Kind.FACT) == {}

@@ -13,7 +13,7 @@ import pytest
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.errors import Interrupted, UsageError
+from hoptrail.errors import Interrupted
 from hoptrail.retrieval.passages.adaptive import stored_neighbours
 from hoptrail.structures import nearest, neighbours
 from hoptrail.structures.build_context import BuildContext
@@ -153,14 +153,6 @@ def test_only_those_change_that_are_concerned(tmp_path: Path) -> None:
     assert len(after) == len(before) + 3
 
 
-@pytest.mark.parametrize("graph", [dense(), bm25()])
-def test_nothing_new_writes_nothing(graph: Graph, tmp_path: Path) -> None:
-    site = built(tmp_path, graph, [*make_documents(9), make_document("Alone", "Solitary.")])
-    head = site.snapshot.commit
-    site.build(graph)
-    assert site.snapshot.commit == head
-
-
 @pytest.mark.parametrize("graph", [dense(), dense(exact_up_to=0, probes=2), bm25()])
 def test_a_stopped_build_comes_to_the_same_end(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nearest, "CELL", 5)
@@ -239,13 +231,6 @@ def test_a_list_that_was_closed_takes_newcomers(tmp_path: Path) -> None:
     (newcomer,) = (entry for entry in site.snapshot.documents() if entry.text == "Cedar fir.")
     site.build(bm25(2), remove=[newcomer])
     assert all(link.source != name for link in links(site, bm25()) for name, text in texts.items() if text == "Fir.")
-
-
-def test_cells_find_most_of_what_is_exact(tmp_path: Path) -> None:
-    documents = make_documents(60)
-    exact = built(tmp_path / "exact", dense(), documents)
-    cells = built(tmp_path / "cells", dense(exact_up_to=0), documents)
-    assert len(ends(links(exact, dense())) & ends(links(cells, dense()))) > 0.8 * 180
 
 
 def test_newcomers_take_places_among_those_in_their_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,18 +321,3 @@ def test_they_are_in_the_catalogue_with_their_settings(tmp_path: Path) -> None:
         writer.publish(Usage())
     assert list(Snapshot.open(tmp_path).links()) == []
     assert site.units(Kind.PASSAGE)
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: DenseNeighbourSettings(neighbours=0),
-        lambda: DenseNeighbourSettings(probes=0),
-        lambda: DenseNeighbourSettings(exact_up_to=-1),
-        lambda: Bm25NeighbourSettings(neighbours=0),
-        lambda: Bm25NeighbourSettings(words=-1),
-    ],
-)
-def test_impossible_settings_are_refused(make: Callable[[], object]) -> None:
-    with pytest.raises(UsageError, match="at least"):
-        make()

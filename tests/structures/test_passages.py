@@ -136,29 +136,8 @@ def test_the_fingerprint_is_that_of_the_limits() -> None:
     assert len(others | {Passages(PassageLimits(short_document_words=1)).fingerprint}) == 4
 
 
-def test_discarding_takes_every_passage_and_no_document(tmp_path: Path) -> None:
-    encoder = Counting()
-    update(tmp_path, encoder, many(3))
-    with writing_to(tmp_path, encoder.identity) as writer:
-        Passages(PassageLimits()).discard(writer)
-        writer.publish(Usage())
-    snapshot = Snapshot.open(tmp_path)
-    assert (snapshot.count(Kind.PASSAGE), len(snapshot.register)) == (0, 3)
-
-
 def test_the_catalogue_names_each_structure_as_it_names_itself() -> None:
     structures = structures_by_name(PassageLimits(words=7))
     assert structures
     assert all(name == structure.name for name, structure in structures.items())
     assert structures["passages"].fingerprint == Passages(PassageLimits(words=7)).fingerprint
-
-
-def test_documents_without_passages_are_found_however_many_they_are(tmp_path: Path) -> None:
-    encoder = Counting()
-    with writing_to(tmp_path, encoder.identity) as writer:
-        context = BuildContext(writer, encoder, ignore, writer.checkpoint)
-        for count in (4, 10, 10):
-            writer.put_documents(many(count))
-            Passages(PassageLimits()).update(context)
-            assert writer.snapshot().count(Kind.PASSAGE) == count
-    assert len(encoder.texts) == 10

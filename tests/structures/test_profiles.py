@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import UsageError
 from hoptrail.structures import profiles
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.profiles import Profiles, ProfileSettings, profile_id
-from hoptrail.types import Document, Kind, Unit, Usage
+from hoptrail.types import Document, Kind, Unit
 from structures.site import Rules, Site
 from world import make_document
 
@@ -106,12 +105,6 @@ def test_a_line_that_cannot_be_used_costs_itself_only(bad: str | bytes, site: Si
     assert "line 1 is left out" in note
 
 
-def test_many_faults_are_counted(site: Site, tmp_path: Path) -> None:
-    account = site.build(written(tmp_path, *["{"] * 25), add=[ISK])
-    assert len(account.notes) == 21
-    assert account.notes[-1].endswith("5 more faults, in lines 21, 22, 23, 24, 25.")
-
-
 def test_what_a_file_says_is_the_same_however_little_is_read_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,11 +164,6 @@ def test_a_profile_is_capped_at_whole_lines(characters: int, kept: int, site: Si
     assert len(lines) == kept
 
 
-def test_no_room_is_refused() -> None:
-    with pytest.raises(UsageError, match="at least 1"):
-        ProfileSettings(characters=0)
-
-
 def test_facts_about_the_title_make_a_profile(site: Site, documents: list[Document]) -> None:
     """`Its harbour freezes` is about Dunmere, `The river Isk flows through Wrenmouth` is not about Wrenmouth."""
     site.build(Extractions(), Profiles(), add=documents, language=Rules())
@@ -226,11 +214,3 @@ def test_what_a_file_no_longer_says_goes(site: Site, tmp_path: Path) -> None:
     site.build(written(tmp_path, line("Isk", ("Length", "90 km"), also=["River Isk"])), add=[ISK])
     site.build(written(tmp_path, line("Isk", also=["The Isk river"])))
     assert {unit.title for unit in site.units(Kind.PROFILE).values()} == {"The Isk river"}
-
-
-def test_discarding_takes_every_profile(site: Site, documents: list[Document]) -> None:
-    site.build(Extractions(), Profiles(), add=documents, language=Rules())
-    with writing_to(site.folder, site.encoder.identity) as writer:
-        Profiles().discard(writer)
-        writer.publish(Usage())
-    assert site.units(Kind.PROFILE) == {}

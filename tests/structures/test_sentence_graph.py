@@ -11,7 +11,7 @@ import pytest
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer, writing_to
-from hoptrail.errors import Interrupted, UsageError
+from hoptrail.errors import Interrupted
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import Extraction, Fact
 from hoptrail.structures import linking, nearest
@@ -280,27 +280,7 @@ def test_adjacent_sentences_that_lost_their_links_get_them_again(tmp_path: Path)
     assert {link.kind for link in before} == {SA, SS, EC}
 
 
-def test_discarding_takes_all_kinds_of_link_and_no_others(tmp_path: Path) -> None:
-    update(tmp_path, WORLD)
-    other = Link("a", "b", "joint-tree", 1.0)
-    with writing_to(tmp_path, ENCODER.identity) as writer:
-        writer.links.put([other])
-        SentenceLinks().discard(writer)
-        writer.publish(Usage())
-    assert links(tmp_path) == {other}
-
-
-def test_settings_are_checked_and_make_the_fingerprint() -> None:
-    for wrong in (
-        {"neighbours": 0},
-        {"reach": 0},
-        {"entity_links": 0},
-        {"entity_share": 1.5},
-        {"entity_most": 0},
-        {"probes": 0},
-    ):
-        with pytest.raises(UsageError, match=next(iter(wrong))):
-            SentenceGraphSettings(**wrong)
+def test_settings_make_the_fingerprint() -> None:
     prints = {
         SentenceLinks(SentenceGraphSettings(neighbours=5)).fingerprint,
         SentenceLinks(SentenceGraphSettings(dates=True)).fingerprint,

@@ -74,14 +74,6 @@ def test_only_what_is_missing_is_encoded_and_what_is_removed_goes(tmp_path: Path
     assert left == {document.id for document in documents[1:]}
 
 
-def test_discarding_takes_all_sentences(tmp_path: Path, documents: list[Document]) -> None:
-    update(tmp_path, documents)
-    with writing_to(tmp_path, HashingEncoder().identity) as writer:
-        Sentences().discard(writer)
-        writer.publish(Usage())
-    assert Snapshot.open(tmp_path).count(Kind.SENTENCE) == 0
-
-
 def test_places_rise_by_id_and_are_read_once(
     tmp_path: Path, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,16 +8,17 @@ from unicodedata import normalize
 
 import pytest
 
-from hoptrail.structures.build_context import BuildContext
+from hoptrail.documents.splitting import PassageLimits
 from hoptrail.structures.sentences import Sentences
 from hoptrail.structures.title_mentions import NAMES, TitleMentions
 from hoptrail.structures.title_scanning import (
     MOST_NAMESAKES,
     NameSet,
-    TitleScanner,
     first_passages,
     name_key,
+    names_in,
     place_of,
+    title_index,
     without_headings,
 )
 from hoptrail.types import Document, Kind, Unit
@@ -49,21 +50,25 @@ def named(site: Site) -> set[tuple[str, str]]:
     ],
 )
 def test_titles_are_found_by_their_words_begun_with_a_capital(text: str, found: list[str]) -> None:
-    scanner = TitleScanner(NameSet(map(name_key, ["Tallow Bridge", "Dunmere", "Élan", "The Game", "Bridge", "The"])))
-    assert list(scanner.find(text)) == found
+    names = NameSet(map(name_key, ["Tallow Bridge", "Dunmere", "Élan", "The Game", "Bridge", "The"]))
+    assert list(names_in(text, names)) == found
 
 
 def test_c8_titles_are_found_however_accents_are_stored() -> None:
     bank, letters = "Zürich Bank", "がぎ"
     for stored in (bank, normalize("NFD", bank), "Zü\u00adrich Bank"):
         assert name_key(stored) == "zurich bank"
-        assert TitleScanner(NameSet([name_key(bank)])).find(f"She works at {stored}.") == ("zurich bank",)
+        assert names_in(f"She works at {stored}.", NameSet([name_key(bank)])) == ("zurich bank",)
     assert name_key(letters) == name_key(normalize("NFD", letters))
 
 
 def test_the_longest_of_titles_that_overlap_counts() -> None:
-    scanner = TitleScanner(NameSet(["grey", "grey hills", "hills"]))
-    assert scanner.find("It rises in the Grey Hills. Hills follow, and Grey ones.") == ("grey hills", "hills", "grey")
+    names = NameSet(["grey", "grey hills", "hills"])
+    assert names_in("It rises in the Grey Hills. Hills follow, and Grey ones.", names) == (
+        "grey hills",
+        "hills",
+        "grey",
+    )
 
 
 def test_a_document_is_called_by_its_title_without_parenthesis_and_stands_for_its_first_passage() -> None:
@@ -106,12 +111,15 @@ def test_building_again_or_all_at_once_gives_the_same(tmp_path: Path, documents:
     assert grown.snapshot.commit == head
 
 
-def test_discarding_takes_all_names(tmp_path: Path, documents: list[Document]) -> None:
-    class Discarding(TitleMentions):
-        def update(self, context: BuildContext) -> None:
-            self.discard(context.writer)
-
-    site = Site(tmp_path)
-    site.build(Sentences(), TitleMentions(), add=documents)
-    site.build(Discarding())
-    assert named(site) == set()
+def test_titles_of_an_index_call_the_first_passage_of_each_document(tmp_path: Path, documents: list[Document]) -> None:
+    more = [make_document("Isk (river)", "One. " * 40), make_document("1984", "A year."), make_document("", "None.")]
+    many = [make_document("History", f"Page {number}. " * 30) for number in range(MOST_NAMESAKES + 1)]
+    site = Site(tmp_path, limits=PassageLimits(words=20, short_document_words=0))
+    site.build(add=[*documents, *more, *many])
+    snapshot = site.snapshot
+    names = title_index(snapshot)
+    passages = list(snapshot.units(Kind.PASSAGE))
+    assert len(passages) > len(snapshot.register)
+    assert names == first_passages(map(place_of, passages))
+    assert "history" in names
+    assert names.keys() - without_headings(names).keys() == {"history"}

@@ -11,7 +11,7 @@ import pytest
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
-from hoptrail.errors import BudgetExhausted, UsageError
+from hoptrail.errors import BudgetExhausted
 from hoptrail.language.tasks import Extraction, Fact, Reply, Summarise, Task
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures import passage_tasks
@@ -20,7 +20,7 @@ from hoptrail.structures.clustering import Groups
 from hoptrail.structures.clustering.capping import Words
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.gathering import Gathering
-from hoptrail.structures.topics import Topics, TopicSettings, gathered_by_topic, topic_groups, topic_id
+from hoptrail.structures.topics import Topics, TopicSettings, gathered_by_topic, topic_id
 from hoptrail.types import Document, Kind, Usage
 from structures.site import Rules, Site
 from world import make_document, make_passage
@@ -119,7 +119,7 @@ def test_topics_go_with_their_documents_and_a_second_run_writes_nothing(site: Si
 def gathered_titles(snapshot: Snapshot, clusterer: SameVectors) -> list[Gathering]:
     """The groups of topics, where every passage states one fact: its title."""
     facts = ((unit, Extraction((), (Fact(unit.title, (), unit.sources[0]),))) for unit in snapshot.units(Kind.PASSAGE))
-    return list(gathered_by_topic(topic_groups(snapshot, clusterer.cluster), facts, snapshot))
+    return list(gathered_by_topic(snapshot, clusterer.cluster, facts))
 
 
 def test_groups_have_the_title_of_their_most_central_topic(site: Site, documents: list[Document]) -> None:
@@ -174,5 +174,3 @@ def test_without_topics_there_are_no_groups(site: Site, documents: list[Document
 def test_settings_of_topics() -> None:
     assert Topics().needs_language
     assert Topics(TopicSettings(3)).fingerprint != Topics().fingerprint
-    with pytest.raises(UsageError, match="words is at least 1"):
-        TopicSettings(0)

@@ -13,7 +13,7 @@ import pytest
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.errors import BudgetExhausted, Interrupted, UsageError
+from hoptrail.errors import BudgetExhausted, Interrupted
 from hoptrail.language.scripted import ScriptedLanguage
 from hoptrail.structures import tree_store, tree_summaries
 from hoptrail.structures.build_context import BuildContext
@@ -21,7 +21,7 @@ from hoptrail.structures.course import ignore
 from hoptrail.structures.declaring import Structure
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.tree_nodes import level_of
-from hoptrail.structures.trees import SimilarityTree, SimilarityTreeSettings, TreeSettings
+from hoptrail.structures.trees import SimilarityTree, SimilarityTreeSettings
 from hoptrail.types import Kind, Link, Usage
 from structures.tree_world import (
     ENCODER,
@@ -386,14 +386,6 @@ def test_discarding_takes_its_own_summaries_and_links_only(grown: Path) -> None:
         writer.publish(Usage())
     assert set(units(grown)) == {"s2other"}
     assert [link.kind for link in Snapshot.open(grown).links()] == ["relatedness-tree"]
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"levels": 1}, {"levels": 10}, {"summary_words": 0}, {"growth": 0.9}, {"newcomers": 1.1}]
-)
-def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(UsageError):
-        TreeSettings(**wrong)
 
 
 def test_another_setting_is_another_fingerprint() -> None:

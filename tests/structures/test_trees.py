@@ -11,7 +11,6 @@ import pytest
 from hoptrail.corpus.columns import Numbers
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer
-from hoptrail.errors import UsageError
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures import tree_summaries
@@ -257,9 +256,3 @@ def test_each_tree_says_what_it_is_built_from() -> None:
     assert RelatednessTree().built_from == ("aggregates",)
     assert JointTree().built_from == ("similarity-tree", "relatedness-tree")
     assert EntityTree().built_from == ("extractions", "similarity-tree")
-
-
-@pytest.mark.parametrize("share", [0.0, 1.0])
-def test_a_share_of_abstract_passages_lies_between_none_and_all(share: float) -> None:
-    with pytest.raises(UsageError):
-        SimilarityTreeSettings(abstract=share)

@@ -16,7 +16,7 @@ from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.course import ignore
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages
-from hoptrail.structures.triples import Triples, TripleSettings, said, text_of, triple_in
+from hoptrail.structures.triples import Triples, TripleSettings, slots_in, text_of
 from hoptrail.types import Document, Kind, Unit, Usage
 from structures.site import Rules, Site
 from world import make_document
@@ -157,18 +157,9 @@ def test_stated_triples_are_kept_and_stored_with_their_facts(tmp_path: Path) -> 
 def test_a_triple_is_written_so_that_it_can_be_read_back() -> None:
     triple = Triple("A | B", " plays\nfor ", "C")
     assert text_of(triple) == "A / B | plays for | C"
-    unit = Unit("r", Kind.TRIPLE, "", text_of(triple), ())
-    assert triple_in(unit.text) == Triple("A / B", "plays for", "C")
-    assert said(triple_in(unit.text)) == "A / B plays for C"
+    assert slots_in(text_of(triple)) == ("A / B", "plays for", "C")
     for odd in (Triple("", "is", "x"), Triple("x", " ", "y"), Triple("x", "is", "y" * 201)):
         assert text_of(odd) == ""
-
-
-def test_discarding_takes_every_triple_and_slot(site: Site) -> None:
-    with writing_to(site.folder, site.encoder.identity) as writer:
-        Triples().discard(writer)
-        writer.publish(Usage())
-    assert site.units(Kind.TRIPLE) == site.units(Kind.SLOT) == {}
 
 
 @pytest.mark.parametrize("name", ["", "spacy", "spacy:", "openie"])

@@ -16,9 +16,6 @@ from hoptrail.corpus.refusals import absent, translating_errors
 from hoptrail.corpus.schema import APPLICATION, FILES, FORMAT, TABLES
 from hoptrail.errors import IndexBusy, IndexDamaged, IndexMismatch, StorageError
 
-WAIT = 5.0
-"""Seconds that a removal waits for readers of the removed text."""
-
 _RETRY = 0.002
 """Seconds between two tries to empty the log. SQLite's own waiting tries ten times a second, and where readers follow each other
 closely it hardly ever meets the moment between two of them.

@@ -11,7 +11,6 @@ from hoptrail.corpus.columns import Numbers
 from hoptrail.corpus.connection import Value
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.numbering import next_number
-from hoptrail.corpus.rows import ids_of
 from hoptrail.documents.blocks import pack
 from hoptrail.documents.marks import FileMark
 from hoptrail.types import Document
@@ -80,13 +79,13 @@ class Documents:
 
     def files(self, paths: Collection[str], reading: str) -> dict[str, FileMark]:
         """The marks of these files, of those that were read in the way `reading` and whose document is still there."""
-        rows = self._database.rows(
+        marks = self._database.rows(
             "SELECT f.path, f.size, f.modified, f.changed, f.digest FROM carray(?) c CROSS JOIN files f "
             "ON f.path = CAST(c.value AS TEXT) JOIN sources s ON s.source = f.path AND s.document = f.document "
             "WHERE f.reading = ?",
             *(paths, reading),
         )
-        return {path: FileMark(*mark) for path, *mark in rows}
+        return {path: FileMark(*mark) for path, *mark in marks}
 
     def titled(self, titles: Collection[str]) -> list[DocumentEntry]:
         """The documents with exactly one of these titles, by id."""
@@ -99,18 +98,16 @@ class Documents:
 
     def sizes(self, ids: Collection[str] | None = None) -> Sizes:
         """Totals of all documents, or of those with these ids."""
-        among = "documents d" if ids is None else "carray(?) c CROSS JOIN documents d ON d.id = CAST(c.value AS TEXT)"
-        [totals] = self._database.rows(
-            f"SELECT count(*), total(length(d.text)), total(length(d.sentence_ends) / 4) FROM {among}",
-            *(() if ids is None else (ids,)),
-        )
+        among, values = rows.among_documents(ids)
+        sql = f"SELECT count(*), total(length(d.text)), total(length(d.sentence_ends) / 4) FROM {among}"
+        [totals] = self._database.rows(sql, *values)
         return Sizes(*map(int, totals))
 
     def ids(self, numbers: Numbers | None = None) -> list[str]:
         """The ids of all documents, by number; or of those with these numbers, in their order."""
         if numbers is None:
             return [id_ for (id_,) in self._database.rows("SELECT id FROM documents ORDER BY number")]
-        return ids_of(self._database, "documents", numbers)
+        return rows.ids_of(self._database, "documents", numbers)
 
     def _matching(self, table: str, number: str, column: str, values: Collection[str]) -> list[DocumentEntry]:
         """The documents of the rows of a table with one of these values in a column, by id."""
@@ -150,20 +147,22 @@ class DocumentWriter:
                 )
                 blocks = ((number, block.start, pack((block,))) for block in document.blocks)
                 self._database.run_each("INSERT INTO blocks (document, start, packed) VALUES (?, ?, ?)", blocks)
-            else:
-                self._database.run(
-                    "UPDATE documents SET date = ?, date_from = ? WHERE number = ?",
-                    *(document.date, document.date_from, number),
-                )
-            self._database.run("DELETE FROM sources WHERE document = ?", number)
-            self._database.run_each(
-                "INSERT INTO sources (source, document) VALUES (?, ?)",
-                [(source, number) for source in dict.fromkeys(document.sources)],
-            )
-            self._database.run(
-                "DELETE FROM files WHERE document = ?1 AND path NOT IN (SELECT source FROM sources WHERE document = ?1)",
-                number,
-            )
+            self.place(number, document)
+
+    def place(self, number: int, given: Document | DocumentEntry) -> None:
+        """Set the sources and the date of a stored document."""
+        self._database.run(
+            "UPDATE documents SET date = ?, date_from = ? WHERE number = ?", given.date, given.date_from, number
+        )
+        self._database.run("DELETE FROM sources WHERE document = ?", number)
+        self._database.run_each(
+            "INSERT INTO sources (source, document) VALUES (?, ?)",
+            [(source, number) for source in dict.fromkeys(given.sources)],
+        )
+        self._database.run(
+            "DELETE FROM files WHERE document = ?1 AND path NOT IN (SELECT source FROM sources WHERE document = ?1)",
+            number,
+        )
 
     def put_files(self, files: Mapping[str, FileMark], reading: str) -> None:
         """Store the marks of files that hold a document, and the way in which they were read."""

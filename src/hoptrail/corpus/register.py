@@ -23,7 +23,6 @@ from hoptrail.documents.file_contents import Findings
 from hoptrail.documents.marks import FILE_TIME, FileMark
 from hoptrail.documents.walking import shown
 from hoptrail.errors import UsageError
-from hoptrail.execution.executor import batched
 from hoptrail.types import Document
 
 BATCH_DOCUMENTS = 8192
@@ -201,8 +200,7 @@ class Register:
         writer = self._writer
         changed = {id_ for id_, entry in self._stored.items() if entry != self._entries[id_]}
         writer.put_documents([_at(document, self._entries[document.id]) for document in self._new.values()])
-        for batch in _batches(writer.snapshot().documents(changed)) if changed else ():
-            writer.put_documents([_at(document, self._entries[document.id]) for document in batch])
+        writer.place_documents(self._entries[id_] for id_ in changed)
         writer.put_files(self._marks, self._reading)
         self._marks = {}
         self.withdrawn += sum(not self._entries[id_].sources for id_ in (changed | self._new.keys()) - self._replaced)
@@ -214,10 +212,6 @@ class Register:
 def _at(document: Document, entry: DocumentEntry) -> Document:
     """The document with the sources and the date of its entry."""
     return replace(document, sources=entry.sources, date=entry.date, date_from=entry.date_from)
-
-
-def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    return batched(documents, BATCH_DOCUMENTS, lambda document: len(document.text), BATCH_CHARACTERS)
 
 
 def remove_unsourced(writer: Writer) -> None:
@@ -259,9 +253,9 @@ def withdraw(writer: Writer, names: Iterable[str]) -> list[Withdrawn]:
         gone = tuple(source for source in entry.sources if source in named)
         kept = tuple(source for source in entry.sources if source not in named)
         withdrawn.append(Withdrawn(entry.id, entry.title, gone, kept))
-    left = {document.id: document.left for document in withdrawn if document.left}
-    for batch in _batches(snapshot.documents(left)) if left else ():
-        writer.put_documents([replace(document, sources=left[document.id]) for document in batch])
+    writer.place_documents(
+        replace(entry, sources=one.left) for entry, one in zip(lost, withdrawn, strict=True) if one.left
+    )
     writer.remove_documents([document.id for document in withdrawn if not document.left])
     return [*withdrawn, *already_removed]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from hoptrail.corpus.columns import NONE, Numbers, numbers_of
-from hoptrail.corpus.database import WAIT, Database
+from hoptrail.corpus.database import Database
 from hoptrail.corpus.documents import DocumentWriter
 from hoptrail.corpus.head import Head, count_commit, is_unclean, mark_unclean, read_head, write_head
 from hoptrail.corpus.links import LinkWriter
@@ -28,17 +28,20 @@ from hoptrail.errors import IndexBusy
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Document, Unit
 
+WAIT = 5.0
+"""Seconds that a removal waits for readers of the removed text."""
+
 LOG = 1 << 26
 """Bytes of the log from which a commit without removals moves it into the database, if no reader prevents it."""
 
 
 @contextmanager
-def writing_rows(folder: Path, wait: float | None = None) -> Iterator[RowWriter]:
+def writing_rows(folder: Path) -> Iterator[RowWriter]:
     """Open the index in a folder for writing; it is made if there is none. What is not committed is discarded.
     Raises: as `writing_to`.
     """
     with closing(Database.to_write(folder)) as database:
-        writer = RowWriter(database, wait)
+        writer = RowWriter(database)
         yield writer
         writer.close()
 
@@ -46,10 +49,8 @@ def writing_rows(folder: Path, wait: float | None = None) -> Iterator[RowWriter]
 class RowWriter:
     """The only writer of an index. `documents`, `units`, `links` and `names` write its parts. Use `writing_rows`."""
 
-    def __init__(self, database: Database, wait: float | None = None) -> None:
-        """`wait`: seconds that a removal waits for readers of the removed text (default: WAIT)."""
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._wait = WAIT if wait is None else wait
         self._start()
 
     def _start(self) -> None:
@@ -178,7 +179,7 @@ class RowWriter:
             if emptied:
                 self._segments.sweep()
             return
-        emptied = self._database.empty_log(self._wait)
+        emptied = self._database.empty_log(WAIT)
         self._database.begin()
         if not emptied:
             raise still_read(self._database.folder)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -133,6 +133,13 @@ def extraction_of(entities: str, facts: str) -> Extraction:
             for text, named, document, start, end, triple in json.loads(facts)
         ),
     )
+
+
+def among_documents(ids: Collection[str] | None) -> tuple[str, tuple[Collection[str], ...]]:
+    """All documents, or those with these ids, as the table `d` of a query, and the query's values for it."""
+    if ids is None:
+        return "documents d", ()
+    return "carray(?) c CROSS JOIN documents d ON d.id = CAST(c.value AS TEXT)", (ids,)
 
 
 def ids_of(database: Database, table: str, numbers: Numbers) -> list[str]:

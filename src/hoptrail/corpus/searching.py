@@ -27,15 +27,12 @@ class VectorMirror:
 
 def top_rows(scores: FloatMatrix, limit: int) -> list[int]:
     """The rows of the `limit` highest scores, highest first, equal ones by rising row."""
-    if limit < 1 or not len(scores):
+    limit = min(limit, len(scores))
+    if limit < 1:
         return []
-    if limit < len(scores):
-        threshold = np.partition(scores, -limit)[-limit]
-        candidates = np.flatnonzero(scores >= threshold)
-    else:
-        candidates = np.arange(len(scores))
-    order = np.lexsort((candidates, -scores[candidates]))
-    return [int(row) for row in candidates[order][:limit]]
+    candidates = np.flatnonzero(scores >= np.partition(scores, -limit)[-limit])
+    rows: list[int] = candidates[np.lexsort((candidates, -scores[candidates]))][:limit].tolist()
+    return rows
 
 
 class Searching:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Lock
 
@@ -26,21 +27,6 @@ class _Opened:
     def close(self) -> None:
         self.snapshot.close()
         self.on_close()
-
-
-class Lease:
-    """The right to read a snapshot until it is given back."""
-
-    def __init__(self, owner: SharedSnapshot, opened: _Opened) -> None:
-        self.snapshot = opened.snapshot
-        self._owner = owner
-        self._opened: _Opened | None = opened
-
-    def give_back(self) -> None:
-        """End the lease; calling it again does nothing."""
-        opened, self._opened = self._opened, None
-        if opened is not None:
-            self._owner.release(opened)
 
 
 class SharedSnapshot:
@@ -67,8 +53,8 @@ class SharedSnapshot:
             oldest.move_to(self._folder)
         return shared
 
-    def lease(self) -> Lease:
-        """Open the last commit until the lease is given back. Raises: as `Snapshot.open` does."""
+    def lease(self) -> tuple[Snapshot, Callable[[], None]]:
+        """Open the last commit. Returns it, and a function to call once at the end of reading. Raises: as `Snapshot.open`."""
         with self._turn:
             opened = self._newest
             if opened is not None and not (
@@ -78,16 +64,16 @@ class SharedSnapshot:
             if opened is None:
                 opened = self._newest = _Opened(Snapshot.open(self._folder, self._view))
             opened.readers += 1
-            return Lease(self, opened)
+            return opened.snapshot, partial(self._release, opened)
 
     @contextmanager
     def reading(self) -> Iterator[Snapshot]:
         """The last commit, until the end of `with`. Raises: as `lease` does."""
-        lease = self.lease()
+        snapshot, give_back = self.lease()
         try:
-            yield lease.snapshot
+            yield snapshot
         finally:
-            lease.give_back()
+            give_back()
 
     def move_to(self, folder: Path, on_close: Callable[[], None] = lambda: None) -> None:
         """Read another folder from the next lease on. `on_close` is called when the earlier one has no readers left."""
@@ -103,8 +89,7 @@ class SharedSnapshot:
         if before is None:
             on_close()
 
-    def release(self, opened: _Opened) -> None:
-        """End the reading of one reader."""
+    def _release(self, opened: _Opened) -> None:
         with self._turn:
             opened.readers -= 1
             if not opened.readers:

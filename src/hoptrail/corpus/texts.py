@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,15 +12,14 @@ from numpy.typing import NDArray
 from hoptrail.corpus import rows
 from hoptrail.corpus.columns import Numbers, is_among, numbers_of
 from hoptrail.corpus.database import Database
-from hoptrail.corpus.rows import ids_of
+from hoptrail.corpus.rows import among_documents, ids_of
 from hoptrail.corpus.segments import Family, Segments, live_column
 from hoptrail.corpus.view import NOTHING, Hidden
 from hoptrail.language.tasks import Extraction
 from hoptrail.types import Kind, Span, Unit
 
 
-@dataclass(frozen=True, slots=True)
-class Origins:
+class Origins(NamedTuple):
     """The first sources of units as arrays, ordered by number: document, and start and end in its text."""
 
     numbers: Numbers
@@ -28,8 +27,6 @@ class Origins:
     starts: Numbers
     ends: Numbers
 
-
-ORIGINS = ("numbers", "documents", "starts", "ends")
 
 Found = list[tuple[str, float]]
 """Ids of units with scores, by falling score, then rising id."""
@@ -57,7 +54,7 @@ class Texts:
     def origins(self, kind: Kind) -> Origins:
         """The origins of all units of a kind that have vectors."""
         segments = self._segments.of(Family.UNITS, kind)
-        columns = [live_column(segments, name) for name in ORIGINS]
+        columns = [live_column(segments, name) for name in Origins._fields]
         order = np.argsort(columns[0], kind="stable")
         return Origins(*(column[order] for column in columns))
 
@@ -162,11 +159,8 @@ class Units:
 
     def documents_without(self, kind: Kind, documents: Collection[str] | None) -> list[str]:
         """Ids of the documents, of all or of these, that have no unit of a kind, by number."""
-        among = (
-            "documents d" if documents is None else "carray(?) c CROSS JOIN documents d ON d.id = CAST(c.value AS TEXT)"
-        )
+        among, values = among_documents(documents)
         without = "NOT EXISTS (SELECT 1 FROM units u WHERE u.document = d.number AND u.kind = ?)"
-        values = () if documents is None else (documents,)
         sql = f"SELECT d.id FROM {among} WHERE {without} ORDER BY d.number"
         return [id_ for (id_,) in self._database.rows(sql, *values, kind.value)]
 

@@ -13,7 +13,7 @@ from hoptrail.corpus.documents import DocumentWriter
 from hoptrail.corpus.keywords import PostingWriter
 from hoptrail.corpus.numbering import Numbering
 from hoptrail.corpus.segments import Array, Family, Segment, SegmentWriter, live_column
-from hoptrail.corpus.texts import ORIGINS, Texts
+from hoptrail.corpus.texts import Texts
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Kind, Unit
@@ -123,9 +123,8 @@ class UnitWriter:
         self._postings.flush()
         for kind, (waiting, matrices) in sorted(self._waiting.items()):
             numbers = np.concatenate(waiting)
-            origins = self._texts.origins_of(numbers)
-            arrays: dict[str, Array] = {name: getattr(origins, name) for name in ORIGINS}
-            arrays["vectors"] = np.concatenate(matrices)[np.argsort(numbers, kind="stable")]
+            vectors = np.concatenate(matrices)[np.argsort(numbers, kind="stable")]
+            arrays = {**self._texts.origins_of(numbers)._asdict(), "vectors": vectors}
             self._segments.add(Family.UNITS, kind, len(numbers), arrays)
         self._waiting.clear()
         self._held = 0

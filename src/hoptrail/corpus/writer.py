@@ -18,6 +18,7 @@ import numpy as np
 
 from hoptrail.corpus.columns import Numbers, numbers_of
 from hoptrail.corpus.database import Database
+from hoptrail.corpus.documents import DocumentEntry
 from hoptrail.corpus.head import NO_ENCODER, Head, check_encoder, commit_number
 from hoptrail.corpus.names import NameList
 from hoptrail.corpus.places import index_folder
@@ -93,6 +94,12 @@ class ContentWriter(RowWriter):
             stored = {entry.id for entry in self.snapshot().register.of([document.id for document in documents])}
             super().put_documents(documents)
             self.changes.note(added={document.id for document in documents} - stored)
+
+    def place_documents(self, entries: Iterable[DocumentEntry]) -> None:
+        """Set the sources and dates of stored documents."""
+        for entry in sorted(entries, key=lambda entry: entry.number):
+            self._segments.changed = True
+            self.documents.place(entry.number, entry)
 
     def put_files(self, files: Mapping[str, FileMark], reading: str) -> None:
         """Store the marks of files, which are no change for readers, and the way in which the files were read."""

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hoptrail.corpus.head import check_encoder
-from hoptrail.corpus.shared_snapshot import Lease
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import Encoder, QuickEncoder
@@ -31,11 +30,11 @@ class Corpus:
         snapshot: Snapshot,
         open_encoder: Callable[[], Encoder],
         structures: StructureSettings | None = None,
-        lease: Lease | None = None,
+        give_back: Callable[[], None] | None = None,
     ) -> None:
-        """The `lease` of the snapshot, if any, is given back when this object is garbage-collected."""
-        if lease is not None:
-            weakref.finalize(self, lease.give_back)
+        """`give_back` ends the reading of a shared snapshot; it is called when this object is garbage-collected."""
+        if give_back is not None:
+            weakref.finalize(self, give_back)
         self.snapshot = snapshot
         self._structures = structures
         self._open_encoder = open_encoder
@@ -62,7 +61,7 @@ class Corpus:
 
     @cached_property
     def without_lease(self) -> Corpus:
-        """A corpus without the lease, for objects cached with the snapshot, which must not keep it open."""
+        """The same without `give_back`, for objects cached with the snapshot, which must not keep it open."""
         return Corpus(self.snapshot, self._open_encoder, self._structures)
 
     def documents(self, ids: set[str]) -> dict[str, Document]:

@@ -23,7 +23,7 @@ from hoptrail.structures.declaring import Derived
 from hoptrail.structures.extractions import stored_in_order
 from hoptrail.structures.gathering import Gathering, Place, gathered_by_entity, select_aggregates
 from hoptrail.structures.structure_names import AGGREGATES, EXTRACTIONS, TOPICS
-from hoptrail.structures.topics import gathered_by_topic, topic_groups
+from hoptrail.structures.topics import gathered_by_topic
 from hoptrail.text.words import words_in
 from hoptrail.types import Kind, Span, Unit, content_id
 
@@ -60,12 +60,10 @@ class Aggregates(Derived):
         """See `Derived.rows`. All facts are grouped again, which is cheap.
         Raises: UsageError: the clustering method is not installed.
         """
-        writer, settings = context.writer, self.settings
-        snapshot = writer.snapshot()
+        snapshot, settings = context.writer.snapshot(), self.settings
         found = stored_in_order(snapshot, documents)
         if settings.key == "topic":
-            groups = topic_groups(snapshot, open_clusterer(settings.topics))
-            gatherings = gathered_by_topic(groups, found, snapshot)
+            gatherings = gathered_by_topic(snapshot, open_clusterer(settings.topics), found)
         else:
             gatherings = gathered_by_entity(found, dates_and_numbers=settings.dates_and_numbers)
         covered = settings.key == "entity" and settings.drop_covered_singletons

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field, make_dataclass
+from dataclasses import field, make_dataclass, replace
 
 from hoptrail.corpus.writer import Writer
 from hoptrail.documents.splitting import PassageLimits
@@ -16,7 +16,7 @@ from hoptrail.structures.passages import Passages
 from hoptrail.structures.profiles import Profiles
 from hoptrail.structures.sentence_graph import SentenceLinks
 from hoptrail.structures.sentences import Sentences
-from hoptrail.structures.structure_names import PASSAGES
+from hoptrail.structures.structure_names import JOINT_TREE, PASSAGES
 from hoptrail.structures.title_mentions import TitleMentions
 from hoptrail.structures.topics import Topics
 from hoptrail.structures.trees import EntityTree, JointTree, RelatednessTree, SimilarityTree
@@ -45,7 +45,7 @@ STRUCTURES: tuple[type[Structure], ...] = (
 
 def _settings_fields() -> list[tuple[str, type, object]]:
     """Names, types and defaults of the settings of all structures except passages, whose limits belong to documents."""
-    defaults = {one.name: one.made(None, {}).settings for one in STRUCTURES if one.name != PASSAGES}
+    defaults = {one.name: one().settings for one in STRUCTURES if one.name != PASSAGES}
     return [
         (name.replace("-", "_"), type(own), field(default=own)) for name, own in defaults.items() if own is not None
     ]
@@ -61,7 +61,9 @@ def structures_by_name(limits: PassageLimits, settings: StructureSettings | None
     known: dict[str, Structure] = {}
     for structure in STRUCTURES:
         own = limits if structure.name == PASSAGES else getattr(chosen, structure.name.replace("-", "_"), None)
-        known[structure.name] = structure.made(own, known)
+        known[structure.name] = structure() if own is None else structure(own)  # type: ignore[call-arg]
+    trees = tuple(known[name] for name in JointTree.built_from)
+    known[JOINT_TREE] = replace(known[JOINT_TREE], trees=trees)  # type: ignore[type-var]
     return known
 
 

@@ -17,7 +17,7 @@ import json
 import zlib
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,12 +58,6 @@ class Structure(ABC):
     """The kind of text that is encoded for it, which determines its cost."""
     cost: float = 0.05
     """The cost of other structures per character of the corpus, in characters to encode; for estimates of the time left."""
-
-    @classmethod
-    def made(cls, settings: object, known: Mapping[str, Structure]) -> Structure:
-        """An instance with `settings`, or the defaults for None; `known` are the structures before it in the catalogue."""
-        del known
-        return cls() if settings is None else cls(settings)  # type: ignore[call-arg]
 
     @property
     def settings(self) -> DataclassInstance | None:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from hoptrail.language.tasks import Extraction, Fact
 from hoptrail.text.lexicon import DEMONYMS, word_set
-from hoptrail.text.mentions import Shape, find_mentions
+from hoptrail.text.mentions import figure_shape
 from hoptrail.text.normal_forms import base_title, folded, squeeze
 from hoptrail.types import Unit
 
@@ -82,12 +82,7 @@ def select_aggregates(gathered: Sequence[Gathering], *, drop_covered: bool) -> I
 
 def is_date_or_number(name: str) -> bool:
     """Whether a name is only a date or a number: `May 1871`, `90`, `19th century`. Month names and number words are English."""
-    if not any(character.isalpha() for character in name):
-        return True
-    whole = name.strip(" .,")
-    return any(
-        mention.text == whole and mention.shape in {Shape.DATE, Shape.NUMBER} for mention in find_mentions(whole)
-    )
+    return not any(character.isalpha() for character in name) or figure_shape(name.strip(" .,")) is not None
 
 
 LONGEST = 4

@@ -78,7 +78,8 @@ class Nearest:
         if size <= self.exact_up_to:
             yield self._best(self._blocks(rows, np.arange(size, dtype=np.int32), least))
             return
-        for part in parts_of(self._cells.together(rows), size, PART):
+        ordered, step = self._cells.together(rows), max(PART, -(-size // PARTS))
+        for part in (ordered[start : start + step] for start in range(0, len(ordered), step)):
             found = self._best(self._blocks_in_cells(part, least))
             yield found if least is None else self._probed(found, np.flatnonzero(least[found.sources] < np.inf))
 
@@ -130,12 +131,6 @@ class Nearest:
     @cached_property
     def _cells(self) -> Cells:
         return Cells.of(self.vectors, self.seed)
-
-
-def parts_of(rows: Rows, size: int, least: int) -> Iterator[Rows]:
-    """Runs of `rows`, each of `least` rows or of a PARTS-th of the `size` rows in all, whichever is more."""
-    step = max(least, -(-size // PARTS))
-    return (rows[start : start + step] for start in range(0, len(rows), step))
 
 
 def best_of(edges: Directed, count: int, ties: NDArray[np.signedinteger[Any]] | None = None) -> Directed:
@@ -195,9 +190,10 @@ class Cells:
         for _ in range(SETTLING_ROUNDS):
             centres = _settled(vectors, centres, homes)
         most = CELL * OVERFULL
+        order = np.argsort(homes, kind="stable").astype(np.int32)
         members: list[Rows] = []
         owners: list[int] = []
-        for cell, rows in enumerate(_by_home(homes, len(centres))):
+        for cell, rows in enumerate(np.split(order, np.searchsorted(homes[order], np.arange(1, len(centres))))):
             members += [rows[start : start + most] for start in range(0, len(rows), most)]
             owners += [cell] * (len(members) - len(owners))
         return cls(tuple(members), centres[owners])
@@ -249,11 +245,6 @@ def _settled(vectors: FloatMatrix, centres: FloatMatrix, homes: Rows) -> FloatMa
     lengths = np.linalg.norm(sums, axis=1, keepdims=True)
     middles: FloatMatrix = np.where(lengths > 0, sums / np.maximum(lengths, 1e-12), centres)
     return middles
-
-
-def _by_home(homes: Rows, count: int) -> list[NDArray[np.int32]]:
-    rows = np.argsort(homes, kind="stable").astype(np.int32)
-    return np.split(rows, np.searchsorted(homes[rows], np.arange(1, count)))
 
 
 def _blocks(rows: int, centres: int) -> Iterator[slice]:

@@ -85,7 +85,7 @@ class Profiles(Derived):
             yield from from_facts(stored_in_order(snapshot, documents), most)
             return
         faults = Faults(self._file)
-        yield from from_file(import_profiles(faults, snapshot), most)
+        yield from from_file(faults, snapshot, most)
         context.account.notes += faults.described
 
 
@@ -102,15 +102,6 @@ def from_facts(found: Iterable[tuple[Unit, Extraction]], most: int) -> Iterator[
         facts = [fact for _, extraction in passages for fact in extraction.facts if _is_about(fact, title)]
         lines = dict.fromkeys((squeeze(fact.text), fact.source) for fact in facts)
         yield from _profile(document, title, list(lines), most)
-
-
-def from_file(described: Iterable[DocumentProfile], most: int) -> Iterator[Unit]:
-    """Profiles and further names from a file."""
-    for item in described:
-        yield from _profile(item.document, item.title, item.lines, most)
-        for name in item.names:
-            unit_id = content_id("i", item.document, folded(name))
-            yield Unit(unit_id, Kind.PROFILE, name, item.first_sentence, (item.first,))
 
 
 def _profile(document: str, title: str, lines: Sequence[tuple[str, Span]], most: int) -> Iterator[Unit]:
@@ -146,9 +137,9 @@ class ProfileLine:
     ambiguous: bool = False
 
     @property
-    def pairs(self) -> Iterator[str]:
+    def pairs(self) -> tuple[str, ...]:
         """The pairs as lines of a document, without repeats."""
-        return iter(dict.fromkeys(f"{squeeze(key)}: {squeeze(value)}" for key, value in self.profile))
+        return tuple(dict.fromkeys(f"{squeeze(key)}: {squeeze(value)}" for key, value in self.profile))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -158,21 +149,9 @@ class ProfileLine:
         return tuple(name for key, name in names.items() if key not in {"", folded(self.title)})
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentProfile:
-    """What the file says about one document: lines with their places, further names, and the document's first sentence."""
-
-    document: str
-    title: str
-    lines: tuple[tuple[str, Span], ...]
-    names: tuple[str, ...]
-    first_sentence: str
-    first: Span
-
-
-def import_profiles(faults: Faults, snapshot: Snapshot) -> Iterator[DocumentProfile]:
-    """What the file of `faults` says about the documents of `snapshot`, in no particular order. Lines about other titles are
-    ignored, since a file may serve many corpora. All faults are in `faults` at the end.
+def from_file(faults: Faults, snapshot: Snapshot, most: int) -> Iterator[Unit]:
+    """Profiles and further names from the file of `faults`, in no particular order. Lines about other titles are ignored, since
+    a file may serve many corpora. All faults are in `faults` at the end.
     Raises: UsageError: the file cannot be read.
     """
     placed: set[tuple[int, str]] = set()
@@ -181,10 +160,11 @@ def import_profiles(faults: Faults, snapshot: Snapshot) -> Iterator[DocumentProf
         lines = {id_: (number, line) for id_, number, line in batch}
         for document in snapshot.documents(lines):
             number, line = lines[document.id]
-            described = _described(document, line)
-            placed.update((number, text) for text, _ in described.lines)
+            found = [(text, span) for text in line.pairs if (span := _place(document, text))]
+            placed.update((number, text) for text, _ in found)
             nowhere |= {(number, text): line.title for text in line.pairs}
-            yield described
+            yield from _profile(document.id, document.title, found, most)
+            yield from _further_names(document, line.names)
     for (number, text), title in nowhere.items():
         if (number, text) not in placed:
             faults.add(number, f"says {text!r}, which stands in no document called {title!r} and is left out")
@@ -203,14 +183,11 @@ def _lines_of_documents(faults: Faults, snapshot: Snapshot) -> list[tuple[str, i
     return [(id_, *about[title]) for id_, title in titles if title and title in about]
 
 
-def _described(document: Document, line: ProfileLine) -> DocumentProfile:
+def _further_names(document: Document, names: Iterable[str]) -> Iterator[Unit]:
     first = next(document.sentences(), Span(document.id, 0, 0))
-    start, end = without_space(document.text, first.start, first.end)
-    places = ((text, _place(document, text)) for text in line.pairs)
-    lines = tuple((text, span) for text, span in places if span is not None)
-    return DocumentProfile(
-        document.id, document.title, lines, line.names, document.text[start:end], Span(document.id, start, end)
-    )
+    place = Span(document.id, *without_space(document.text, first.start, first.end))
+    for name in names:
+        yield Unit(content_id("i", document.id, folded(name)), Kind.PROFILE, name, document.slice(place), (place,))
 
 
 def _place(document: Document, line: str) -> Span | None:

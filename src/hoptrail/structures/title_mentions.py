@@ -25,9 +25,9 @@ from hoptrail.structures.sentences import READ, SentencePlaces, sentence_units
 from hoptrail.structures.structure_names import EXTRACTIONS, MENTIONS, PASSAGES, SENTENCES
 from hoptrail.structures.title_scanning import (
     NameSet,
-    TitleScanner,
     can_be_found,
     first_passages,
+    names_in,
     place_of,
     title_index,
     without_headings,
@@ -85,8 +85,8 @@ class TitleMentions(Derived):
 
 
 def _title_rows(sentences: Iterable[Unit], titles: Titles) -> Iterator[Name]:
-    scanner = TitleScanner(NameSet(without_headings(titles)))
-    return (Name(NAMES, key, sentence.id) for sentence in sentences for key in scanner.find(sentence.text))
+    names = NameSet(without_headings(titles))
+    return (Name(NAMES, key, sentence.id) for sentence in sentences for key in names_in(sentence.text, names))
 
 
 def _placed(sentences: Iterable[Unit]) -> Iterator[tuple[str, Span]]:
@@ -156,16 +156,16 @@ def _sentences_with(names: Collection[str], snapshot: Snapshot) -> Iterator[str]
     usable = list(filter(can_be_found, names))
     if not usable:
         return iter(())
-    scanner = TitleScanner(NameSet(usable))
     batches = batched(sorted(filter(str.isascii, usable)), NAMES_A_PATTERN)
     patterns = [re.compile(_pattern(batch), re.IGNORECASE) for batch in batches]
 
-    def may_contain_name(text: str) -> bool:
-        return not text.isascii() or any(pattern.search(text) for pattern in patterns)
+    known = NameSet(usable)
 
-    return (
-        unit.id for unit in snapshot.units(Kind.SENTENCE) if may_contain_name(unit.text) and scanner.find(unit.text)
-    )
+    def has_name(text: str) -> bool:
+        may_have_one = not text.isascii() or any(pattern.search(text) for pattern in patterns)
+        return may_have_one and bool(names_in(text, known))
+
+    return (unit.id for unit in snapshot.units(Kind.SENTENCE) if has_name(unit.text))
 
 
 def _pattern(names: Collection[str]) -> str:

@@ -54,32 +54,27 @@ class NameSet:
         return self._longest.get(first, 0)
 
 
-class TitleScanner:
-    """Finds known names in a text."""
+def names_in(text: str, names: Names) -> tuple[str, ...]:
+    """The keys of the names in `text`, in order and without repeats; none overlaps another."""
+    matches = list(_WORD.finditer(text))
+    words = [_plain(match.group()) for match in matches]
+    found: dict[str, None] = {}
+    at = 0
+    while at < len(words):
+        first = text[matches[at].start()]
+        size = _size_at(words, at, names) if first.isupper() or first.isdigit() else 0
+        if size:
+            found[" ".join(words[at : at + size])] = None
+        at += max(size, 1)
+    return tuple(found)
 
-    def __init__(self, names: Names) -> None:
-        self._names = names
 
-    def find(self, text: str) -> tuple[str, ...]:
-        """The keys of the names in `text`, in order and without repeats; none overlaps another."""
-        matches = list(_WORD.finditer(text))
-        words = [_plain(match.group()) for match in matches]
-        found: dict[str, None] = {}
-        at = 0
-        while at < len(words):
-            first = text[matches[at].start()]
-            size = self._size_at(words, at) if first.isupper() or first.isdigit() else 0
-            if size:
-                found[" ".join(words[at : at + size])] = None
-            at += max(size, 1)
-        return tuple(found)
-
-    def _size_at(self, words: list[str], at: int) -> int:
-        """The number of words of the longest name that begins at word `at`; 0 where there is none."""
-        for size in range(min(self._names.longest(words[at]), len(words) - at), 0, -1):
-            if " ".join(words[at : at + size]) in self._names:
-                return size
-        return 0
+def _size_at(words: list[str], at: int, names: Names) -> int:
+    """The number of words of the longest name that begins at word `at`; 0 where there is none."""
+    for size in range(min(names.longest(words[at]), len(words) - at), 0, -1):
+        if " ".join(words[at : at + size]) in names:
+            return size
+    return 0
 
 
 def can_be_found(key: str) -> bool:

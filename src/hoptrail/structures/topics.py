@@ -1,14 +1,13 @@
 """The topic of each passage in a few words, and passages grouped by topic: the analysis of SiReRAG's section 3.
 
 There is one unit of kind topic per passage, with the vector of its words. Its id follows from that of the passage (`topic_id`),
-it is made once, and removed with the passage. Topics are not searched; only aggregates by topic are made from them. Rows of
-groups are positions of topics, sorted by id.
+it is made once, and removed with the passage. Topics are not searched; only aggregates by topic are made from them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,7 +18,7 @@ from hoptrail.models.encoder import FloatMatrix
 from hoptrail.setting_limits import AtLeast1, Limited
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.clustering import Cluster, Groups
-from hoptrail.structures.encoding import encode_batches
+from hoptrail.structures.encoding import encode_texts
 from hoptrail.structures.gathering import Gathering, Place, place_of
 from hoptrail.structures.passage_tasks import PassageTasks
 from hoptrail.structures.structure_names import PASSAGES, TOPICS
@@ -70,8 +69,8 @@ class Topics(PassageTasks[str]):
             else:
                 what = f"the topic of passage {passage.id} of {passage.title!r} is empty"
                 context.account.notes.append(f"{what}. Run the same command again to ask once more.")
-        for batch, vectors in encode_batches(context, [units], len(units)):
-            context.writer.put_units(batch, vectors)
+        if units:
+            context.writer.put_units(units, encode_texts(context, [unit.searchable for unit in units]))
 
 
 def topic_id(passage: str) -> str:
@@ -79,60 +78,44 @@ def topic_id(passage: str) -> str:
     return content_id("o", passage)
 
 
-@dataclass(frozen=True, slots=True)
-class TopicGroups:
-    """The `members` of each group, and its most `central` topic, which is its title."""
-
-    topics: dict[str, int]
-    """The row of each topic, by its id."""
-    members: Groups
-    central: list[int]
-
-
-def topic_groups(snapshot: Snapshot, cluster: Cluster) -> TopicGroups:
-    """The passages that have a topic, clustered by the vectors of their topics."""
-    topics = {id_: row for row, id_ in enumerate(sorted(snapshot.table.ids(Kind.TOPIC)))}
+def gathered_by_topic(
+    snapshot: Snapshot, cluster: Cluster, found: Iterable[tuple[Unit, Extraction]]
+) -> Iterator[Gathering]:
+    """The facts of passages whose topics are in the same cluster, in the order of `found`, also those without an entity. The
+    title is the most central topic.
+    """
+    topics = sorted(snapshot.units(Kind.TOPIC), key=lambda topic: topic.id)
     if not topics:
-        return TopicGroups(topics, [], [])
-    vectors = snapshot.search.vectors_in_order([Kind.TOPIC], list(topics))
-    words = np.zeros(len(topics), np.int32)
+        return
+    rows = {topic.id: row for row, topic in enumerate(topics)}
+    vectors = snapshot.search.vectors_in_order([Kind.TOPIC], list(rows))
+    words = np.zeros(len(rows), np.int32)
     for passage in snapshot.units(Kind.PASSAGE):
-        row = topics.get(topic_id(passage.id))
+        row = rows.get(topic_id(passage.id))
         if row is not None:
             words[row] = words_in(passage.text)
-    members = cluster(vectors, words)
-    return TopicGroups(topics, members, [_most_central(vectors, rows) for rows in members])
-
-
-def gathered_by_topic(
-    groups: TopicGroups, found: Iterable[tuple[Unit, Extraction]], snapshot: Snapshot
-) -> Iterator[Gathering]:
-    """The facts of the passages of each group, in the order of `found`, also those without an entity."""
-    names = _names(groups, snapshot)
-    for number, facts in sorted(_facts(groups, found).items()):
-        yield Gathering(*names[number], facts)
-
-
-def _names(groups: TopicGroups, snapshot: Snapshot) -> list[tuple[str, str]]:
-    ids, titles = list(groups.topics), {topic.id: topic.text for topic in snapshot.units(Kind.TOPIC)}
+    groups = cluster(vectors, words)
+    facts = _facts(rows, groups, found)
     before: Counter[str] = Counter()
-    names = []
-    for row in groups.central:
-        topic = ids[row]
-        names.append((topic + "+" * before[topic], titles[topic]))  # soft groups may share their most central topic
-        before[topic] += 1
-    return names
+    for number, members in enumerate(groups):
+        topic = topics[_most_central(vectors, members)]
+        if number in facts:
+            key = topic.id + "+" * before[topic.id]  # soft groups may share their most central topic
+            yield Gathering(key, topic.text, facts[number])
+        before[topic.id] += 1
 
 
-def _facts(groups: TopicGroups, found: Iterable[tuple[Unit, Extraction]]) -> dict[int, dict[str, Place]]:
-    """The facts of each group with their first places."""
+def _facts(
+    topics: Mapping[str, int], groups: Groups, found: Iterable[tuple[Unit, Extraction]]
+) -> dict[int, dict[str, Place]]:
+    """The facts of each group with their first places; groups have the rows of `topics`."""
     groups_of: dict[int, list[int]] = {}
-    for number, rows in enumerate(groups.members):
+    for number, rows in enumerate(groups):
         for row in rows:
             groups_of.setdefault(row, []).append(number)
     facts: dict[int, dict[str, Place]] = {}
     for passage, extraction in found:
-        numbers = groups_of.get(groups.topics.get(topic_id(passage.id), -1), ())
+        numbers = groups_of.get(topics.get(topic_id(passage.id), -1), ())
         for fact in extraction.facts if numbers else ():
             if text := squeeze(fact.text):
                 for number in numbers:

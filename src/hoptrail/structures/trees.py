@@ -15,7 +15,7 @@ two nodes; a node that is longer than a group may be is in no group.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated
@@ -235,13 +235,6 @@ class JointTree(Tree):
     links = (JOINT_TREE,)
 
     built_from = (SIMILARITY_TREE, RELATEDNESS_TREE)
-
-    @classmethod
-    def made(cls, settings: object, known: Mapping[str, Structure]) -> Structure:
-        """An instance over the trees before it in the catalogue."""
-        trees = tuple(tree for name in cls.built_from if isinstance(tree := known.get(name), Tree))
-        arguments = {} if settings is None else {"settings": settings}
-        return cls(**arguments, **({"trees": trees} if trees else {}))  # type: ignore[arg-type]
 
     def members(self, store: TreeStore, level: int) -> Set[str]:
         """The nodes of all `trees` on that level."""

@@ -18,7 +18,7 @@ from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work, batched,
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language.tasks import Extraction, Triple
 from hoptrail.language.triples.finders import check_triple_finder, open_triple_finder
-from hoptrail.models.encoder import FloatMatrix, unit_length
+from hoptrail.models.encoder import unit_length
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaring import Derived, Target
 from hoptrail.structures.encoding import Encoded, encode_batches
@@ -98,10 +98,10 @@ class Triples(Derived):
         done = 0
         for batch in batches:
             context.pause()
-            slots = [_slots(unit) for unit in batch]
+            slots = [list(map(slot_id, slots_in(unit.text))) for unit in batch]
             rows = {name: row for row, name in enumerate({name: 0 for three in slots for name in three})}
             known = context.writer.snapshot().search.vectors_in_order([Kind.SLOT], list(rows))
-            yield batch, vectors_of_slots(known[[[rows[name] for name in three] for three in slots]])
+            yield batch, unit_length(known[[[rows[name] for name in three] for three in slots]].mean(axis=1))
             done += len(batch)
             context.report("writing triples", done, total)
 
@@ -136,12 +136,10 @@ def _name(found: Sequence[tuple[Unit, Extraction]]) -> str:
 
 def slot_units(unit: Unit, settings: TripleSettings) -> Iterator[Unit]:
     """What is encoded for a triple: its slots, and what else the settings ask for."""
-    triple = triple_in(unit.text)
-    texts = [triple.subject, triple.relation, triple.object]
-    if settings.lemmas:
-        texts += [lemmatised(text) for text in texts]
+    slots = slots_in(unit.text)
+    texts = [*slots, *(map(lemmatised, slots) if settings.lemmas else ())]
     if settings.texts:
-        texts.append(said(triple))
+        texts.append(" ".join(slots))
     return (Unit(slot_id(text), Kind.SLOT, "", text, unit.sources[:1]) for text in texts)
 
 
@@ -157,20 +155,7 @@ def text_of(triple: Triple) -> str:
     return SEPARATOR.join(slots) if all(0 < len(slot) <= LONGEST_SLOT for slot in slots) else ""
 
 
-def triple_in(text: str) -> Triple:
+def slots_in(text: str) -> tuple[str, str, str]:
     """The way back."""
-    return Triple(*text.split(SEPARATOR))
-
-
-def said(triple: Triple) -> str:
-    """A triple in a row of words."""
-    return f"{triple.subject} {triple.relation} {triple.object}"
-
-
-def _slots(triple: Unit) -> list[str]:
-    return [slot_id(slot) for slot in triple.text.split(SEPARATOR)]
-
-
-def vectors_of_slots(slots: FloatMatrix) -> FloatMatrix:
-    """The vectors stored with triples, of shape (n, dimension), from those of their slots, (n, 3, dimension)."""
-    return unit_length(slots.mean(axis=1))
+    subject, relation, object_ = text.split(SEPARATOR)
+    return subject, relation, object_

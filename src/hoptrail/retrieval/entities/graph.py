@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Rows
-from hoptrail.corpus.searching import VectorMirror, top_rows
+from hoptrail.corpus.searching import top_rows
+from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pagerank import Walk
 from hoptrail.retrieval.rankings import ranked_units
@@ -87,16 +88,14 @@ class EntityGraph:
         if not texts or not self.names:
             return best
         for vector in self._corpus.encoder.encode(texts):
-            scores = (self._slots.matrix @ vector)[self._slot_rows]
+            scores = self._name_vectors @ vector
             for number in top_rows(scores, limit):
                 best[number] = max(float(scores[number]), best.get(number, -1.0))
         return best
 
     def passage_likeness(self, question: str) -> NDArray[np.float64]:
         """Each passage's cosine with the question, scaled so that the lowest is 0 and the highest 1: shape (passages,)."""
-        vector = self._corpus.encoder.encode([question])[0]
-        matrix = self._corpus.snapshot.search.vectors(Kind.PASSAGE).matrix
-        scores = (matrix @ vector)[self._passage_rows].astype(np.float64)
+        scores = (self._passage_vectors @ self._corpus.encoder.encode([question])[0]).astype(np.float64)
         scaled: NDArray[np.float64] = (scores - scores.min()) / max(scores.max() - scores.min(), 1e-12)
         return scaled
 
@@ -145,7 +144,7 @@ class EntityGraph:
         none = np.zeros(0, dtype=np.int32)
         if not self._settings.synonym_k or len(self.names) < 2:
             return none, none, np.zeros(0)
-        nearest = Nearest(self._slots.matrix[self._slot_rows], self._settings.synonym_k, EXACT_UP_TO, PROBES, SEED)
+        nearest = Nearest(self._name_vectors, self._settings.synonym_k, EXACT_UP_TO, PROBES, SEED)
         found = nearest.of(np.arange(len(self.names), dtype=np.int32))
         near = found.weights >= self._settings.synonyms
         pairs = np.sort(np.stack((found.sources[near], found.targets[near]), axis=1), axis=1)
@@ -158,23 +157,18 @@ class EntityGraph:
         return {name: row for row, name in enumerate(self.triples.ids)}
 
     @cached_property
-    def _slots(self) -> VectorMirror:
-        return self._corpus.snapshot.search.vectors(Kind.SLOT)
-
-    @cached_property
-    def _slot_rows(self) -> NDArray[np.intp]:
-        """For each entity the row of its name's vector. The name is the entity's first spelling."""
+    def _name_vectors(self) -> FloatMatrix:
+        """The vector of each entity's name, which is its first spelling: shape (entities, dimension)."""
         spellings: dict[str, str] = {}
         for subject, _, object_ in self.triples.slots:
             spellings.setdefault(folded(subject), subject)
             spellings.setdefault(folded(object_), object_)
-        rows = {name: row for row, name in enumerate(self._slots.ids)}
-        return np.array([rows[slot_id(spellings[name])] for name in self.names], dtype=np.intp)
+        slots = [slot_id(spellings[name]) for name in self.names]
+        return self._corpus.snapshot.search.vectors_in_order([Kind.SLOT], slots)
 
     @cached_property
-    def _passage_rows(self) -> NDArray[np.intp]:
-        rows = {name: row for row, name in enumerate(self._corpus.snapshot.search.vectors(Kind.PASSAGE).ids)}
-        return np.array([rows[name] for name in self.triples.passage_ids], dtype=np.intp)
+    def _passage_vectors(self) -> FloatMatrix:
+        return self._corpus.snapshot.search.vectors_in_order([Kind.PASSAGE], self.triples.passage_ids)
 
 
 Facts = Mapping[int, float]

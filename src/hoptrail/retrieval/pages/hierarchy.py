@@ -76,6 +76,10 @@ class Chunk:
     score: float
 
 
+_PageChunks = tuple[Sequence[tuple[Unit, Unit]], FloatMatrix]
+"""Pairs of a chunk and the passage it was cut from, and the chunks' vectors: shape (len(chunks), dimension)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pages:
     """The pages for one question, best first, its `ambiguous` names, the passages `found` by searching, and its `vector`."""
@@ -121,8 +125,8 @@ class HierarchicalSearch:
                 Chunk(hit.unit, hit.unit, hit.score)
                 for hit in nearest(self._corpus, vector, len(own), Kind.PASSAGE, own)
             ]
-        cut = self._cached_chunks(page.title)
-        chunks = (Chunk(*pair, float(row @ vector)) for pair, row in zip(cut.chunks, cut.vectors, strict=True))
+        pairs, vectors = self._cached_chunks(page.title)
+        chunks = (Chunk(*pair, float(row @ vector)) for pair, row in zip(pairs, vectors, strict=True))
         return sorted(chunks, key=lambda chunk: (-chunk.score, chunk.unit.id))
 
     def _names(self, asked: str, titles: TitleIndex) -> list[str]:
@@ -154,14 +158,14 @@ class HierarchicalSearch:
         passages = list(self._corpus.snapshot.units(Kind.PASSAGE, self._passages_of(title)))
         documents = self._corpus.documents({unit.document for unit in passages})
         excluded = self._profile_lines(documents)
-        pairs = tuple(
+        pairs = [
             (chunk, unit)
             for unit in sorted(passages, key=lambda unit: unit.sources)
             for chunk in cut_passage(
                 unit, _without_spans(documents[unit.document].sentences(), excluded), self._settings
             )
-        )
-        return _PageChunks(pairs, self._corpus.encoder.encode([chunk.searchable for chunk, _ in pairs]))
+        ]
+        return pairs, self._corpus.encoder.encode([chunk.searchable for chunk, _ in pairs])
 
     def _profile_lines(self, documents: Collection[str]) -> list[Span]:
         """The spans of profiles from a file, which belong only to the profile, unless the settings keep them in chunks."""
@@ -235,11 +239,3 @@ def _by_document(snapshot: Snapshot) -> dict[str, list[str]]:
     for unit in snapshot.units(Kind.PASSAGE):
         passages[unit.document].append(unit.id)
     return dict(passages)
-
-
-@dataclass(frozen=True, slots=True)
-class _PageChunks:
-    """Pairs of a chunk and the passage it was cut from, and the chunks' vectors: shape (len(chunks), dimension)."""
-
-    chunks: tuple[tuple[Unit, Unit], ...]
-    vectors: FloatMatrix

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from difflib import SequenceMatcher
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.structures.profiles import DISAMBIGUATION, profile_id
+from hoptrail.structures.title_scanning import name_key
 from hoptrail.text.lexicon import STOP_WORDS
 from hoptrail.text.normal_forms import base_title, folded, squeeze
 from hoptrail.text.words import LETTERS
@@ -69,7 +69,7 @@ def possible_names(text: str) -> Iterator[Part]:
     If the text has capitals at all, a title must have one: `home` is not the film `Home`.
     """
     words = list(_WORD.finditer(text))
-    keys = [_key(word.group()) for word in words]
+    keys = [name_key(word.group()) for word in words]
     cased = text[1:] != text[1:].lower()
     for size in range(min(MOST_WORDS, len(words)), 0, -1):
         for first in range(len(words) - size + 1):
@@ -99,7 +99,7 @@ class TitleIndex:
 
     def _enter(self) -> None:
         """Fill the look-ups by whole name, with and without parenthesis, and by word."""
-        self._forms = [tuple(dict.fromkeys((_key(name), _key(base_title(name))))) for name in self._names]
+        self._forms = [tuple(dict.fromkeys((name_key(name), name_key(base_title(name))))) for name in self._names]
         self._places: defaultdict[str, list[int]] = defaultdict(list)
         self._by_word: defaultdict[str, list[int]] = defaultdict(list)
         for place, forms in enumerate(self._forms):
@@ -135,7 +135,7 @@ class TitleIndex:
 
     def similar_to(self, name: str, least: float) -> tuple[TitleMatch, ...]:
         """The titles with a similarity of at least `least` to `name`, the most similar first, then by title."""
-        key = _key(name)
+        key = name_key(name)
         equal = set(self._places.get(key, ()))
         shared = {self._titles[place] for place in equal if folded(self._names[place]).endswith(DISAMBIGUATION)}
         likeness: defaultdict[Title, float] = defaultdict(float)
@@ -143,7 +143,7 @@ class TitleIndex:
             similarity = 1.0 if place in equal else self._similarity(key, place)
             likeness[self._titles[place]] = max(likeness[self._titles[place]], similarity)
         matches = [
-            TitleMatch(title, value, title in shared, key == _key(title.name))
+            TitleMatch(title, value, title in shared, key == name_key(title.name))
             for title, value in likeness.items()
             if value >= least
         ]
@@ -183,10 +183,3 @@ def _is_name(part: str, *, at_start: bool, cased: bool) -> bool:
     if not any(letter.isalpha() for letter in part):
         return False  # a year, not the film of that name
     return not cased or part != part.lower() or part.lower() == part.upper()  # some scripts have no capitals
-
-
-def _key(name: str) -> str:
-    """The words in lower case without accents, joined by single spaces."""
-    plain = unicodedata.normalize("NFKD", name)
-    letters = "".join(letter for letter in plain if not unicodedata.combining(letter))
-    return " ".join(_WORD.findall(letters.casefold()))

@@ -157,7 +157,7 @@ def find_candidates(scores: QuestionScores, encoder: Encoder, settings: Candidat
 def names_asked(question: str, graph: PassageGraph) -> frozenset[int]:
     """The numbers of the names in a question that some passage has."""
     spelt_as_names = {name_key(mention.text) for mention in find_names(question)}
-    numbers = map(graph.number, spelt_as_names.union(graph.scanner.find(question)))
+    numbers = map(graph.number, spelt_as_names.union(graph.titles_in(question)))
     return frozenset(number for number in numbers if number >= 0)
 
 

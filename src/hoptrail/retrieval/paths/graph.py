@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Rows, ranges, rows_of
+from hoptrail.corpus.names import NameList
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.texts import Origins
 from hoptrail.errors import NotBuilt
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures.structure_names import MENTIONS
 from hoptrail.structures.title_mentions import NAMES, TitleMentions
-from hoptrail.structures.title_scanning import MOST_NAMESAKES, MOST_WORDS, TitleScanner, can_be_found
+from hoptrail.structures.title_scanning import MOST_NAMESAKES, MOST_WORDS, can_be_found, names_in
 from hoptrail.types import Kind, Unit
 
 
@@ -117,11 +118,6 @@ class PassageGraph:
         return snapshot.derived(cls.__name__, lambda: cls(snapshot))
 
     @cached_property
-    def scanner(self) -> TitleScanner:
-        """Finds the titles of passages in a question."""
-        return TitleScanner(_Titles(self))
-
-    @cached_property
     def sentences(self) -> Postings:
         """Passage -> sentences."""
         inside = np.flatnonzero(self.passage_of >= 0).astype(np.int32)
@@ -153,9 +149,9 @@ class PassageGraph:
         """The key of the name with this number."""
         return self._keys[int(number)].decode(errors="surrogatepass")
 
-    def begins(self, start: str) -> bool:
-        """Whether some name begins with `start`."""
-        return self._keys.begins(start)
+    def titles_in(self, question: str) -> tuple[str, ...]:
+        """The keys of the titles of passages that a question names."""
+        return names_in(question, _Titles(self, self._keys))
 
     def passages(self, rows: Iterable[int]) -> dict[int, Unit]:
         """Several passages by row, each read once; reading them together costs less than one by one."""
@@ -182,8 +178,8 @@ class PassageGraph:
 class _Titles:
     """The names that are titles of passages. Satisfies `structures.title_scanning.Names`."""
 
-    def __init__(self, graph: PassageGraph) -> None:
-        self._graph = graph
+    def __init__(self, graph: PassageGraph, keys: NameList) -> None:
+        self._graph, self._keys = graph, keys
 
     def __contains__(self, key: str, /) -> bool:
         number = self._graph.number(key)
@@ -191,9 +187,7 @@ class _Titles:
 
     def longest(self, first: str) -> int:
         """See `Names.longest`; this gives an upper bound."""
-        if self._graph.begins(f"{first} "):
-            return MOST_WORDS
-        return int(self._graph.number(first) >= 0)
+        return MOST_WORDS if self._keys.begins(f"{first} ") else int(self._graph.number(first) >= 0)
 
 
 def _containing_passages(passages: Origins, sentences: Origins) -> Rows:

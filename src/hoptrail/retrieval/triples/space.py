@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 
 from hoptrail.corpus.searching import top_rows
 from hoptrail.errors import NotBuilt
-from hoptrail.language.tasks import Triple
 from hoptrail.language.triples.question_triples import Pattern
 from hoptrail.models.encoder import FloatMatrix, unit_length
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.triples.composition import BLOCK, SLOTS, CompositionSettings, compose, length_of
 from hoptrail.retrieval.triples.stored import StoredTriples, stored_triples
 from hoptrail.structures.structure_names import TRIPLES
-from hoptrail.structures.triples import said, slot_id
+from hoptrail.structures.triples import slot_id
 from hoptrail.text.lemmas import lemmatised
 from hoptrail.types import Kind
 
@@ -181,7 +180,7 @@ class TripleSpace:
 
     @cached_property
     def _texts(self) -> FloatMatrix:
-        return self.slots.vectors[[self.slots.row(said(Triple(*slots)), "texts") for slots in self.triples.slots]]
+        return self.slots.vectors[[self.slots.row(" ".join(slots), "texts") for slots in self.triples.slots]]
 
     @cached_property
     def text_mean(self) -> FloatMatrix:

@@ -12,7 +12,7 @@ import numpy as np
 
 from hoptrail.corpus.columns import Rows
 from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
-from hoptrail.structures.triples import triple_in
+from hoptrail.structures.triples import slots_in
 from hoptrail.text.normal_forms import folded
 from hoptrail.types import Kind, Span
 
@@ -57,12 +57,7 @@ def stored_triples(snapshot: Snapshot) -> StoredTriples:
 
     return StoredTriples(
         tuple(unit.id for unit in units),
-        tuple(_slots_in(unit.text) for unit in units),
+        tuple(slots_in(unit.text) for unit in units),
         np.array([passage_of(unit.sources[0]) for unit in units], np.int32),
         tuple(id_ for _, id_ in passages),
     )
-
-
-def _slots_in(text: str) -> tuple[str, str, str]:
-    triple = triple_in(text)
-    return triple.subject, triple.relation, triple.object

@@ -1,13 +1,13 @@
-"""Soft clustering of vectors: which units are summarised together. One file a method; this page is the door.
+"""Soft clustering of vectors: which units are summarised together. One file a method.
 
 `leiden` (the default) cuts a graph of nearest neighbours into communities; `raptor` is the published recipe, UMAP and Gaussian
-mixtures, and needs the extra of that name. Both are wrapped in `capping`, which holds for every method: equal vectors go
-together, and no group is longer than the settings allow. Knows nothing of texts, trees or where vectors are stored. Not covered:
-adding rows to groups that stand (clustering starts anew).
+mixtures, and needs the extra of that name. `capping` holds for both. Knows nothing of texts, trees or where vectors are stored.
 """
 
+from functools import partial
+
 from hoptrail.structures.clustering.capping import Capped, Cluster, Groups
-from hoptrail.structures.clustering.leiden import Leiden
+from hoptrail.structures.clustering.leiden import leiden_groups
 from hoptrail.structures.clustering.raptor import Raptor, require_packages
 from hoptrail.structures.clustering.settings import ClusteringSettings
 
@@ -21,4 +21,4 @@ def open_clusterer(settings: ClusteringSettings) -> Cluster:
     if settings.method == "raptor":
         require_packages()
         return Capped(Raptor(settings).group, settings.most_words).cluster
-    return Capped(Leiden(settings).group, settings.most_words, settings.largest).cluster
+    return Capped(partial(leiden_groups, settings), settings.most_words, settings.largest).cluster

@@ -4,37 +4,22 @@ caps, and the order depends on nothing but rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.errors import UsageError
 from hoptrail.models.encoder import FloatMatrix
 
 Rows = NDArray[np.intp]
 """Row numbers, rising, none twice."""
 
-
 Groups = list[tuple[int, ...]]
 """Row numbers, rising, of groups that are not empty and not there twice, by their rows."""
 
-
 Method = Callable[[FloatMatrix], list[Rows]]
 """A way of grouping: groups of rows of vectors, shape (n, d): n of at least 1, unit length, no two equal. Every row is in one."""
-
-
-def in_order(groups: Iterable[Rows]) -> Groups:
-    """The same groups, each once, smallest first row first."""
-    return sorted({tuple(group.tolist()) for group in groups})
-
-
-def by_label(labels: NDArray[np.intp]) -> list[Rows]:
-    """Rows with the same label, shape (n,), as one group each."""
-    order = np.argsort(labels, kind="stable")
-    starts = np.flatnonzero(np.diff(labels[order])) + 1
-    return np.split(order, starts)
 
 
 _BLOCK = 4096
@@ -43,9 +28,7 @@ _BLOCK = 4096
 _PROGRESS = 0.75
 """A part that keeps more of its group than this is halved instead: splitting then takes few rounds, whatever the method."""
 
-
-Lengths = NDArray[np.integer]
-Words = Sequence[int] | Lengths
+Words = Sequence[int] | NDArray[np.integer]
 """How many words the text of each row has."""
 
 Cluster = Callable[[FloatMatrix, Words], Groups]
@@ -68,20 +51,19 @@ class Capped:
         """Group rows of `vectors`, shape (n, d), unit length; `words` is the length of each row's text.
 
         The same rows and settings give the same groups. A row may be in more than one of them.
-        Raises: UsageError: there are not as many `words` as rows.
         """
-        if len(words) != len(vectors):
-            raise UsageError(f"clustering needs the number of words of each row: {len(vectors)}, not {len(words)}")
         lengths = np.asarray(words)
-        within: list[Rows] = []
+        within: set[tuple[int, ...]] = set()
         waiting = self._groups(vectors, np.arange(len(vectors)))
         while waiting:
             group = waiting.pop()
             if self._fits(group, lengths):
-                within.append(group)
-            else:
-                waiting += self._split(vectors, group)
-        return in_order(within)
+                within.add(tuple(group.tolist()))
+                continue
+            parts = self._groups(vectors, group)
+            is_stuck = max(map(len, parts)) > _PROGRESS * len(group)
+            waiting += halves(vectors, group) if is_stuck else parts
+        return sorted(within)
 
     def _groups(self, vectors: FloatMatrix, rows: Rows) -> list[Rows]:
         """What the method makes of these rows. It sees equal vectors once: they are then always in the same groups."""
@@ -92,15 +74,9 @@ class Capped:
         groups = self.method(own[[found[0] for found in copies]])
         return [np.sort(rows[np.concatenate([copies[row] for row in group])]) for group in groups]
 
-    def _fits(self, group: Rows, lengths: Lengths) -> bool:
+    def _fits(self, group: Rows, lengths: NDArray[np.integer]) -> bool:
         too_many = self.largest is not None and len(group) > self.largest
         return len(group) == 1 or not (too_many or lengths[group].sum() > self.most_words)
-
-    def _split(self, vectors: FloatMatrix, group: Rows) -> list[Rows]:
-        parts = self._groups(vectors, group)
-        if max(map(len, parts)) > _PROGRESS * len(group):
-            return halves(vectors, group)
-        return parts
 
 
 def equal_rows(vectors: FloatMatrix) -> list[Rows]:

@@ -8,14 +8,12 @@ change the graph (up to `_EXACT_UP_TO` rows: cells are found by BLAS).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Directed
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures.clustering.capping import Rows, by_label
+from hoptrail.structures.clustering.capping import Rows
 from hoptrail.structures.clustering.settings import ClusteringSettings
 from hoptrail.structures.nearest import Nearest, best_of
 
@@ -39,33 +37,28 @@ _RESOLUTION = 0.1
 _ITERATIONS = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Leiden:
-    """A `Method`: see `group`."""
+def leiden_groups(settings: ClusteringSettings, vectors: FloatMatrix) -> list[Rows]:
+    """See `Method`. As many rows as the target size, or fewer, are one group."""
+    if len(vectors) <= settings.target:
+        return [np.arange(len(vectors))]
+    graph = neighbour_graph(vectors, min(settings.neighbours, len(vectors) - 1), settings.seed)
+    community = join_small(graph, _communities(settings, graph, len(vectors)), settings.smallest)
+    rows, groups = second_memberships(graph, community, settings.share, settings.memberships - 1)
+    order = np.argsort(community, kind="stable")
+    members = np.split(order, np.flatnonzero(np.diff(community[order])) + 1)
+    return [np.union1d(members[at], rows[groups == at]) for at in range(len(members))]
 
-    settings: ClusteringSettings
 
-    def group(self, vectors: FloatMatrix) -> list[Rows]:
-        """See `Method`. As many rows as the target size, or fewer, are one group."""
-        chosen = self.settings
-        if len(vectors) <= chosen.target:
-            return [np.arange(len(vectors))]
-        graph = neighbour_graph(vectors, min(chosen.neighbours, len(vectors) - 1), chosen.seed)
-        community = join_small(graph, self._communities(graph, len(vectors)), chosen.smallest)
-        rows, groups = second_memberships(graph, community, chosen.share, chosen.memberships - 1)
-        members = by_label(community)
-        return [np.union1d(members[at], rows[groups == at]) for at in range(len(members))]
+def _communities(settings: ClusteringSettings, graph: Directed, size: int) -> NDArray[np.intp]:
+    from graspologic_native import leiden_csr
 
-    def _communities(self, graph: Directed, size: int) -> NDArray[np.intp]:
-        from graspologic_native import leiden_csr
-
-        _, parts = leiden_csr(
-            *(np.searchsorted(graph.sources, np.arange(size + 1)).astype(np.int64), graph.targets, graph.weights, size),
-            resolution=max(1.0, _RESOLUTION * size / self.settings.target),
-            iterations=_ITERATIONS,
-            seed=self.settings.seed,
-        )
-        return np.array([parts[row] for row in range(size)], np.intp)
+    _, parts = leiden_csr(
+        *(np.searchsorted(graph.sources, np.arange(size + 1)).astype(np.int64), graph.targets, graph.weights, size),
+        resolution=max(1.0, _RESOLUTION * size / settings.target),
+        iterations=_ITERATIONS,
+        seed=settings.seed,
+    )
+    return np.array([parts[row] for row in range(size)], np.intp)
 
 
 def neighbour_graph(vectors: FloatMatrix, neighbours: int, seed: int) -> Directed:
