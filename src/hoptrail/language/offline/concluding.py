@@ -16,7 +16,7 @@ from functools import cache
 from importlib.resources import files
 
 from hoptrail.language.offline.comparisons import Comparison
-from hoptrail.language.offline.evidence import EvidencePages
+from hoptrail.language.offline.evidence import OpenedEvidence
 from hoptrail.language.offline.hops import FollowedPlan, Plan, follow, make_plan
 from hoptrail.language.offline.offered import find_choice
 from hoptrail.language.offline.page_reading import ReadAnswer, Reader, log_odds, logistic
@@ -88,22 +88,11 @@ def cut(odds: float) -> float:
 
 @cache
 def stored_judge() -> Judge:
-    """The judge shipped with the package."""
-    return read_judge((files("hoptrail.language.offline") / "weights" / "judge.json").read_text(encoding="utf-8"))
-
-
-def read_judge(text: str) -> Judge:
-    """The judge written by `write_judge`. Raises: ValueError: it was fitted to other features."""
-    stored = json.loads(text)
+    """The judge shipped with the package. Raises: ValueError: it was fitted to other features."""
+    stored = json.loads((files("hoptrail.language.offline") / "weights" / "judge.json").read_text(encoding="utf-8"))
     if tuple(stored["names"]) != NAMES:
         raise ValueError("the judge was fitted to other values: run benchmarks/train_judge.py again")
     return Judge(tuple(stored["weights"]), stored["constant"])
-
-
-def write_judge(weights: Sequence[float], constant: float) -> str:
-    """A judge as JSON, rounded to four digits."""
-    rounded = {"names": NAMES, "weights": [round(weight, 4) for weight in weights], "constant": round(constant, 4)}
-    return json.dumps(rounded, indent=1) + "\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +116,7 @@ class Study:
     strangers: float
 
 
-def study(question: str, evidence: EvidencePages, reader: Reader, settings: OfflineSettings) -> Study:
+def study(question: str, evidence: OpenedEvidence, reader: Reader, settings: OfflineSettings) -> Study:
     """Follow the plan, and read the question at once if the plan decomposes it."""
     plan = make_plan(question, settings)
     choice = None if plan.comparison else find_choice(question)
@@ -138,7 +127,7 @@ def study(question: str, evidence: EvidencePages, reader: Reader, settings: Offl
 
 
 def _at_once(
-    question: str, followed: FollowedPlan, sides: Sequence[str], evidence: EvidencePages, reader: Reader
+    question: str, followed: FollowedPlan, sides: Sequence[str], evidence: OpenedEvidence, reader: Reader
 ) -> list[ReadAnswer]:
     """Answers from reading the whole question; none if the plan is that question, or has settled a yes or no."""
     asked = analyse(question, evidence.titles)
@@ -239,7 +228,7 @@ def _confidence(option: Option) -> float:
     return min(probability, _VERDICT) if option.evidence.verdict else probability
 
 
-def read_by_hops(question: str, evidence: EvidencePages, reader: Reader, settings: OfflineSettings) -> Reading:
+def read_by_hops(question: str, evidence: OpenedEvidence, reader: Reader, settings: OfflineSettings) -> Reading:
     """The most probable answer to `question`, with one step for each hop."""
     studied = study(question[: settings.question_characters], evidence, reader, settings)
     if is_computed(studied.question, evidence) or asks_twice(studied.question):
@@ -252,7 +241,7 @@ def read_by_hops(question: str, evidence: EvidencePages, reader: Reader, setting
 
 
 def conclude(
-    question: str, plan: Plan, findings: Sequence[Finding], evidence: EvidencePages, reading: Reading
+    question: str, plan: Plan, findings: Sequence[Finding], evidence: OpenedEvidence, reading: Reading
 ) -> Reading:
     """The conclusion from the findings, else `reading`, which is of all the evidence."""
     answer = _conclusion_of(plan, findings)
@@ -274,10 +263,9 @@ def _conclusion_of(plan: Plan, findings: Sequence[Finding]) -> str | None:
     return plan.conclude([finding.answer for finding in findings])
 
 
-def _support(answer: str, evidence: EvidencePages) -> tuple[Span, ...]:
+def _support(answer: str, evidence: OpenedEvidence) -> tuple[Span, ...]:
     """The spans of the first line with the answer's words; none for yes or no, which follow from the findings."""
     folded_answer = folded(answer)
     if folded_answer in {"yes", "no"}:
         return ()
-    lines = (line for page in evidence.pages for line in page.lines)
-    return next((line.support for line in lines if stands_in(folded_answer, folded(line.alone))), ())
+    return next((line.support for line in evidence.lines if stands_in(folded_answer, folded(line.alone))), ())

@@ -23,7 +23,7 @@ from hoptrail.language.entity_finders import RULES, EntityFinder, open_finder
 from hoptrail.language.link_reading import read_links
 from hoptrail.language.offline.concluding import conclude, read_by_hops
 from hoptrail.language.offline.definitions import define, named_by_description
-from hoptrail.language.offline.evidence import EvidencePages, Page, open_evidence
+from hoptrail.language.offline.evidence import OpenedEvidence, open_evidence
 from hoptrail.language.offline.explanations import explain, explain_by_reading, steps
 from hoptrail.language.offline.hops import make_plan
 from hoptrail.language.offline.joint_questions import answer_together, asked_together
@@ -40,7 +40,8 @@ from hoptrail.models.reader import Remembered, TextReader, installed_reader
 from hoptrail.models.statement_ranker import installed_ranker
 from hoptrail.text.lexicon import DEMONYMS
 from hoptrail.text.mentions import Mention, Shape
-from hoptrail.text.normal_forms import same_words, squeeze
+from hoptrail.text.normal_forms import base_title, same_words, squeeze
+from hoptrail.text.statements import UnitStatement
 from hoptrail.text.summaries import summarise
 from hoptrail.text.values import same_value
 from hoptrail.text.words import content_stems, words
@@ -122,11 +123,10 @@ class OfflineLanguage:
     def _output(self, task: object) -> Output:
         match task:
             case tasks.Extract(unit):
-                return _extract(open_evidence((unit,), self._settings).pages[0], self._finder)
+                return _extract(unit, open_evidence((unit,), self._settings).lines, self._finder)
             case tasks.Summarise(units, words):
-                pages = open_evidence(units, self._settings).pages
-                lines = [_standing_alone(line.alone, page.title) for page in pages for line in page.lines]
-                return summarise(lines, words)
+                lines = open_evidence(units, self._settings).lines
+                return summarise([_standing_alone(line.alone, base_title(line.unit.title)) for line in lines], words)
             case tasks.Decompose():
                 return _decompose(task, self._settings)
             case tasks.Read(question, evidence, abstain):
@@ -171,7 +171,7 @@ class OfflineLanguage:
         weighed = weigh_sides(asked, units, similarity) if len(reading.steps) <= _SIDES else Reading(None)
         return reading if weighed.answer is None else weighed
 
-    def _read(self, question: str, evidence: EvidencePages, least: float = 0.0) -> Reading:
+    def _read(self, question: str, evidence: OpenedEvidence, least: float = 0.0) -> Reading:
         if _OPEN_REFERENCE.search(question):
             return Reading(None)
         reader = Reader(evidence, self._reader, self._settings)
@@ -247,19 +247,19 @@ def _coverage(question: str, units: Sequence[Unit]) -> float:
     return len(asked & said) / len(asked) if asked else 0.0
 
 
-def _extract(page: Page, finder: EntityFinder) -> Extraction:
+def _extract(unit: Unit, lines: Sequence[UnitStatement], finder: EntityFinder) -> Extraction:
     """Entities: the unit's title, then the names, quoted titles, dates and digits that `finder` finds. Facts: the sentences."""
-    heading = [word.lower for word in words(page.title)]
-    lines = [line for line in page.lines if not page.title or [word.lower for word in words(line.alone)] != heading]
+    title = base_title(unit.title)
+    heading = [word.lower for word in words(title)]
+    lines = [line for line in lines if not title or [word.lower for word in words(line.alone)] != heading]
     texts = [line.said if line.block and line.block.cells else line.text for line in lines]
     named = [[mention.text for mention in finder.find(text) if _is_entity(mention)] for text in texts]
-    title = [page.title] if page.title else []
     facts = []
     for line, names in zip(lines, named, strict=True):
-        text = _standing_alone(line.alone, page.title)
-        about = names if text == line.alone else [page.title, *names]
+        text = _standing_alone(line.alone, title)
+        about = names if text == line.alone else [title, *names]
         facts.append(Fact(text, tuple(dict.fromkeys(about)), line.support[0]))
-    return Extraction(tuple(dict.fromkeys(chain(title, *named))), tuple(facts))
+    return Extraction(tuple(dict.fromkeys(chain([title] if title else [], *named))), tuple(facts))
 
 
 def _is_entity(mention: Mention) -> bool:
