@@ -30,7 +30,7 @@ from hoptrail.language.offline.concluding import NAMES, Judge, Option, options, 
 from hoptrail.language.offline.evidence import open_evidence
 from hoptrail.language.offline.page_reading import Reader
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.language.question_kinds import kind_asked
+from hoptrail.language.questions.question_kinds import kind_asked
 from hoptrail.language.spelling import corrected
 from hoptrail.models.reader import Remembered, TextReader, installed_reader
 from hoptrail.types import AnswerKind
@@ -70,7 +70,7 @@ def examples(folder: Path, work: Path, model: TextReader, most: int | None = Non
         for answerable, units in ((True, found[:READ]), (False, bare[:READ])):
             evidence = open_evidence(units, settings)
             question_text = corrected(question.question, units)
-            offered = options(study(question_text, evidence, Reader(evidence, model, settings), settings))
+            offered = options(study(question_text, Reader(evidence, model, settings)))
             known = answerable and not question.unanswerable
             right = tuple(known and is_right(question, one.answer) for one in offered)
             f1 = tuple(

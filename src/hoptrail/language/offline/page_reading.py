@@ -20,7 +20,7 @@ from hoptrail.language.offline.ruling_out import may_answer, names_in_small_lett
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.yes_no import claim
 from hoptrail.models.reader import Answer as Words
-from hoptrail.models.reader import Reading, TextReader, ToRead
+from hoptrail.models.reader import Reading, TextReader, ToRead, log_odds
 from hoptrail.text.normal_forms import base_title
 from hoptrail.text.questions import Question, Wanted, analyse
 from hoptrail.text.values import read_date, same_answer
@@ -119,9 +119,9 @@ class Reader:
     """Reads plain questions against one set of evidence. `model` reads the texts."""
 
     def __init__(self, evidence: OpenedEvidence, model: TextReader, settings: OfflineSettings) -> None:
-        self._evidence = evidence
+        self.evidence = evidence
         self._model = model
-        self._settings = settings
+        self.settings = settings
         self._sheets = [sheet_of(unit, settings.unit_characters) for unit in evidence.units]
         self._kept: dict[str, tuple[list[tuple[int, Sheet, Reading]], dict[Span, float]]] = {}
 
@@ -131,7 +131,7 @@ class Reader:
         None if the question has no name and fewer than two relation words, or if two documents give different answers in the
         same words and no dates decide.
         """
-        question = analyse(text, self._evidence.titles)
+        question = analyse(text, self.evidence.titles)
         if question is None or not (question.anchors or len(question.relations) > 1):
             return []
         if question.wanted is Wanted.YES_NO:
@@ -163,7 +163,7 @@ class Reader:
         stated: dict[tuple[Span, ...], Sheet] = {}
         for one in found:
             if len(stated) < _STATEMENTS and one.stated not in stated:
-                stated[one.stated] = sheet_of_statement(one.found.part.said, self._settings.unit_characters)
+                stated[one.stated] = sheet_of_statement(one.found.part.said, self.settings.unit_characters)
         alone = dict(zip(stated, zip(stated.values(), self._read(text, stated.values()), strict=True), strict=True))
         return [one.weighed(alone.get(one.stated)) for one in found]
 
@@ -198,7 +198,7 @@ class Reader:
 
     def _verdicts(self, question: Question) -> list[ReadAnswer]:
         """Yes or no by rule if a sentence says so outright, else by the reader, the surest page first."""
-        ruled = claim(question.text, self._evidence.units, None)
+        ruled = claim(question.text, self.evidence.units, None)
         if ruled.answer:
             return [ReadAnswer(ruled.answer, ruled.steps[0].support, log_odds(ruled.confidence), lead=_CELL)]
         found: list[ReadAnswer] = []
@@ -218,7 +218,7 @@ class Reader:
         if question not in self._kept:
             asked = content_stems(question)
             ranks = sorted(self._ranks_with_names(question), key=lambda rank: -_share(asked, self._sheets[rank]))
-            chosen = sorted(ranks[: self._settings.pages_read])
+            chosen = sorted(ranks[: self.settings.pages_read])
             sheets = [self._sheets[rank] for rank in chosen]
             close = close_statements(question, [sheet.unit for sheet in sheets], None)
             shares = {one.said.support[0]: one.share for one in reversed(close) if one.said.support}
@@ -230,7 +230,7 @@ class Reader:
         stems: dict[str, frozenset[str]] = {}
         for sheet in self._sheets:
             stems[sheet.unit.document] = stems.get(sheet.unit.document, frozenset()) | sheet.stems
-        names = names_in_small_letters(question, self._evidence.titles, stems.values())
+        names = names_in_small_letters(question, self.evidence.titles, stems.values())
         return [rank for rank, sheet in enumerate(self._sheets) if names <= stems[sheet.unit.document]]
 
 
@@ -304,12 +304,6 @@ def _with_leads(found: Sequence[ReadAnswer]) -> list[ReadAnswer]:
 def _stems(text: str) -> frozenset[str]:
     base = base_title(text)
     return content_stems(base) or frozenset(word.stem for word in words(base))
-
-
-def log_odds(share: float) -> float:
-    """The log odds of a probability, kept away from 0 and 1."""
-    share = min(1 - 1e-6, max(1e-6, share))
-    return math.log(share / (1 - share))
 
 
 def logistic(odds: float) -> float:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection
 from functools import cache
 
-from hoptrail.language.offline.comparisons import YES_OR_NO, Comparison
 from hoptrail.language.offline.evidence import OpenedEvidence
+from hoptrail.language.questions.comparisons import YES_OR_NO, Comparison
 from hoptrail.models.minilm import common_words
 from hoptrail.text.lexicon import ARTICLES, MONTHS, NUMBER_WORDS, STOP_WORDS, word_set
 from hoptrail.text.mentions import find_names
