@@ -15,7 +15,7 @@ from fakeai.server import Body, FakeAI, serving
 from hoptrail.errors import UsageError
 from hoptrail.language.factory import open_language
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.language.scripted import Failure, Output, Quote, QuotedReading, QuotedStep, ScriptedLanguage
+from hoptrail.language.scripted import Failure, Output, ScriptedLanguage
 from hoptrail.language.tasks import (
     Complete,
     Decompose,
@@ -34,15 +34,10 @@ from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.passages.adaptive import AdaptiveSettings
 from hoptrail.retrieval.units.unit_search import keyword_search
 from hoptrail.types import Hop, Ranking, Verdict
-from recipes.chain_world import ASKED, QUESTION, SAID, RecordingLanguage, Script
-from recipes.test_contract import check_answer
+from recipes.chain_world import ASKED, QUESTION, SAID, RecordingLanguage, Script, check_answer, reading
 from word_classifier import ENTAILMENT, write_word_classifier
 
 HOP: Callable[[int], Any] = lambda number: (Read, reading(*SAID[number]))  # noqa: E731
-
-
-def reading(answer: str, sentence: str) -> QuotedReading:
-    return QuotedReading(answer, (QuotedStep("", answer, (Quote(sentence),)),))
 
 
 def script(*between: tuple[type[Task[Any]], Output], end: Output | None = None) -> Script:
@@ -219,16 +214,6 @@ def test_what_must_be_built_follows_the_settings() -> None:
     assert SunarSettings().structures == SunarSettings(nar="guided").structures == ("dense-neighbours",)
     assert SunarSettings(first_stage="dense").structures == ("bm25-neighbours",)
     assert SunarSettings(nar="off").structures == ("passages",)
-
-
-@pytest.mark.parametrize("preset", [name for name in Sunar.presets if not name.startswith(("cross", "late"))])
-def test_every_preset_answers_and_can_be_repeated(corpus: Corpus, preset: str) -> None:
-    """Without those whose models are not here."""
-    recipe = Sunar(corpus, OfflineLanguage(), Sunar.presets[preset])
-    answer = recipe.answer(QUESTION)
-    check_answer(answer, corpus)
-    assert answer.ranking == recipe.retrieve(QUESTION)
-    assert len(answer.trail) >= 1
 
 
 def test_a_scorer_that_there_is_not_is_refused(corpus: Corpus) -> None:
