@@ -47,7 +47,8 @@ QUESTION = "Which river flows through the town where the designer of the Tallow 
 
 
 PRESETS = [f"{recipe}:{preset}" for recipe in RECIPES for preset in presets_of(recipe)]
-WITHOUT_WEIGHTS = [name for name in PRESETS if not name.endswith(("late-interaction", "cross-encoder", ":bge"))]
+WEIGHTS = ("late-interaction", "cross-encoder", ":bge")
+WITHOUT_WEIGHTS = [name for name in PRESETS if not any(weights in name for weights in WEIGHTS)]
 
 
 @pytest.mark.parametrize("name", [*RECIPES, *WITHOUT_WEIGHTS])
