@@ -11,6 +11,7 @@ in `FIXED` are given. The printed figures use weights fitted on all other folder
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
@@ -25,11 +26,11 @@ from hoptrail.evaluation.answer_scores import Rule, score_answer
 from hoptrail.evaluation.datasets import ANSWER_RULES, Question, load_dataset
 from hoptrail.evaluation.outcomes import is_right, settles
 from hoptrail.language.offline import concluding
-from hoptrail.language.offline.concluding import NAMES, Judge, Option, options, study, write_judge
+from hoptrail.language.offline.concluding import NAMES, Judge, Option, options, study
 from hoptrail.language.offline.evidence import open_evidence
 from hoptrail.language.offline.page_reading import Reader
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.language.question_kinds import kind_asked
+from hoptrail.language.questions.question_kinds import kind_asked
 from hoptrail.language.spelling import corrected
 from hoptrail.models.reader import Remembered, TextReader, installed_reader
 from hoptrail.types import AnswerKind
@@ -69,7 +70,7 @@ def examples(folder: Path, work: Path, model: TextReader, most: int | None = Non
         for answerable, units in ((True, found[:READ]), (False, bare[:READ])):
             evidence = open_evidence(units, settings)
             question_text = corrected(question.question, units)
-            offered = options(study(question_text, evidence, Reader(evidence, model, settings), settings))
+            offered = options(study(question_text, Reader(evidence, model, settings)))
             known = answerable and not question.unanswerable
             right = tuple(known and is_right(question, one.answer) for one in offered)
             f1 = tuple(
@@ -188,7 +189,9 @@ def main() -> None:
     print_table(("value", "weight"), zip(NAMES, judge.weights, strict=True))
     if not options.folds_only:
         path = Path(concluding.__file__).parent / "weights" / "judge.json"
-        path.write_text(write_judge(judge.weights, judge.constant), encoding="utf-8")
+        weights, constant = [round(weight, 4) for weight in judge.weights], round(judge.constant, 4)
+        content = json.dumps({"names": NAMES, "weights": weights, "constant": constant}, indent=1)
+        path.write_text(f"{content}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

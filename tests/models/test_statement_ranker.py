@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from hoptrail.models.reader import Reading, ToRead
-from hoptrail.models.statement_ranker import StatementRanker, installed_ranker
+from hoptrail.models.statement_ranker import installed_ranker, settling
 
 
 class Helping:
@@ -20,19 +20,20 @@ class Helping:
 
 
 def test_probabilities_become_log_odds_within_bounds() -> None:
-    odds = StatementRanker(Helping()).settling("?", ["ab", "aaab", "bb", "aa"])
+    odds = settling(Helping(), "?", ["ab", "aaab", "bb", "aa"])
     assert odds[:2] == pytest.approx([0.0, math.log(3)])
     assert odds[2] == pytest.approx(-odds[3])
     assert math.isfinite(odds[3])
 
 
 def test_a_long_statement_is_cut() -> None:
-    assert StatementRanker(Helping()).settling("?", ["a" * 400 + "b" * 4000]) > [10.0]
+    assert settling(Helping(), "?", ["a" * 400 + "b" * 4000]) > [10.0]
 
 
 def test_the_shipped_ranker_prefers_what_settles_the_question_to_what_shares_its_words() -> None:
     question = "When may dogs come into the reading room?"
-    settling, alike, other = installed_ranker().settling(
+    best, alike, other = settling(
+        installed_ranker(),
         question,
         [
             "House rules > Animals\nPets are welcome on Friday afternoons.",
@@ -40,9 +41,9 @@ def test_the_shipped_ranker_prefers_what_settles_the_question_to_what_shares_its
             "Accounts\nThe annual fee is 30 EUR.",
         ],
     )
-    assert settling > alike
-    assert settling > other
+    assert best > alike
+    assert best > other
 
 
 def test_nothing_is_judged_of_nothing() -> None:
-    assert installed_ranker().settling("Who?", []) == []
+    assert settling(installed_ranker(), "Who?", []) == []

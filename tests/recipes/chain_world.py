@@ -30,7 +30,7 @@ from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.sentence_graph import SentenceLinks
 from hoptrail.structures.sentences import Sentences
-from hoptrail.types import Answer, Hop, Kind, Span
+from hoptrail.types import Answer, Hop, Kind, Span, Verdict
 from world import FACTS, HashingEncoder
 
 T = TypeVar("T")
@@ -129,13 +129,18 @@ def texts(hop: Hop) -> list[str]:
     return [hit.unit.text for hit in hop.hits]
 
 
-def check(answer: Answer, corpus: Corpus) -> None:
-    """Every citation stands in its document and in a hit of its hop."""
-    documents = {document.id: document.text for document in corpus.snapshot.documents()}
+def check_answer(answer: Answer, corpus: Corpus) -> None:
+    """Every citation is in its document, in a unit of its hop, and hops and evidence agree."""
+    documents = {document.id: document for document in corpus.snapshot.documents()}
+    hops = list(answer.trail)
     for item in answer.evidence:
-        assert documents[item.document][item.start : item.end] == item.text
-        sources = [span for hit in answer.trail.hops[item.hop].hits for span in hit.unit.sources]
-        assert any(span.covers(Span(item.document, item.start, item.end)) for span in sources)
+        assert documents[item.document].text[item.start : item.end] == item.text
+        assert item.title == documents[item.document].title
+        units = {hit.unit.id: hit.unit for hit in hops[item.hop].hits}
+        assert any(span.covers(Span(item.document, item.start, item.end)) for span in units[item.unit].sources)
+    for hop in hops:
+        assert (hop.answer is None) == (hop.verdict in {Verdict.UNANSWERED, Verdict.FAILED})
+    assert len({(item.hop, item.document, item.start, item.end) for item in answer.evidence}) == len(answer.evidence)
 
 
 OWNER = "Who opens what the Kestrel Mill belongs to ?"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ from hoptrail.recipes import answer_uncertainty
 from hoptrail.recipes.answer_uncertainty import (
     Uncertainty,
     UncertaintySettings,
-    effective_number,
     reference_penalty,
     semantic_sets,
 )
@@ -62,23 +60,11 @@ def test_what_a_score_of_one_becomes(answers: Sequence[str], paper: float, refer
         assert [1 / value for value in found] == pytest.approx([expected] * 2)
 
 
-def test_the_effective_number_is_milder_where_one_answer_prevails() -> None:
-    assert effective_number(semantic_sets(CAMPS, equal)) == pytest.approx(2)
-    assert effective_number(semantic_sets(SINGLETONS, equal)) == pytest.approx(10)
-    assert effective_number(semantic_sets(DISSENTER, equal)) == pytest.approx(
-        math.exp(-(0.9 * math.log(0.9) + 0.1 * math.log(0.1)))
-    )
-    assert effective_number([]) == effective_number([["a"]]) == 1
-    assert penalties([sampled(*CAMPS)], penalty="effective")[0] == pytest.approx([2, 2])
-
-
-def test_sets_grow_by_their_first_member_or_by_any() -> None:
+def test_sets_grow_by_their_first_member() -> None:
     def next_to(one: str, other: str) -> bool:
         return abs(int(one) - int(other)) <= 1
 
     assert semantic_sets(["1", "2", "3"], next_to) == [["1", "2"], ["3"]]
-    assert semantic_sets(["1", "2", "3"], next_to, linked=True) == [["1", "2", "3"]]
-    assert semantic_sets(["1", "3", "2"], next_to, linked=True) == [["1", "3", "2"]]
     assert semantic_sets([], next_to) == []
 
 

@@ -12,7 +12,7 @@ from hoptrail.recipes.ircot import Ircot, IrcotSettings
 from hoptrail.recipes.iter_retgen import IterRetgen, IterRetgenSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Answer, Verdict
-from recipes.chain_world import RecordingLanguage, Script, check, reading
+from recipes.chain_world import RecordingLanguage, Script, check_answer, reading
 
 QUESTION = "Which river flows through the birthplace of the Tallow Bridge's designer?"
 DESIGNED = "It was designed by Orla Finch."
@@ -52,7 +52,7 @@ def test_each_thought_is_searched_for_and_its_passages_join_those_before(corpus:
     last: Script = [asks("Where does the Isk rise?"), (Read, reading("the Grey Hills", RISES)), NOTHING_LEFT]
     language = RecordingLanguage(ScriptedLanguage([*CHAIN[:-1], *last, (Read, reading("the Grey Hills", RISES))]))
     answer = Ircot(corpus, language, IrcotSettings(per_step=2)).answer(QUESTION)
-    check(answer, corpus)
+    check_answer(answer, corpus)
     assert answer.text == "the Grey Hills"
     first, second, _, fourth, reader = titles(answer)
     assert set(second) - set(first) == {"Orla Finch"}
@@ -162,7 +162,7 @@ def test_a_draft_from_memory_is_marked_and_cites_nothing(corpus: Corpus) -> None
     ]
     script: Script = [FIRST, recalled, *unsure, NOTHING_LEFT, (Integrate, Reading("Wrenmouth"))]
     answer = Flare(corpus, ScriptedLanguage(script), FlareSettings(draft="memory")).answer(QUESTION)
-    check(answer, corpus)
+    check_answer(answer, corpus)
     assert [hop.hits[0].channel == MEMORY for hop in answer.trail] == [True, False]
     assert [item.hop for item in answer.evidence] == [1]
     assert all(hit.channel != MEMORY for hit in answer.ranking)

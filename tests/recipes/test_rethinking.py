@@ -21,7 +21,7 @@ from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pages.hierarchy import HierarchySettings
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings
 from hoptrail.types import Kind, Span, Verdict
-from recipes.chain_world import Script, check, reading
+from recipes.chain_world import Script, check_answer, reading
 from recipes.hirag_world import (
     FLOWS,
     NOTHING,
@@ -56,7 +56,7 @@ def test_the_first_chunk_fails_and_the_second_answers(corpus: Corpus) -> None:
     (hop,) = answer.trail
     assert [hit.unit.text for hit in hop.hits[:2]] == [OWNS, first[0].text], "what settled it stands first"
     assert [item.text for item in answer.evidence] == [OWNS]
-    check(answer, corpus)
+    check_answer(answer, corpus)
     assert unused_replies(recipe) == 0
 
 
@@ -117,7 +117,7 @@ def test_when_all_attempts_fail_the_corpus_is_searched_as_a_whole(corpus: Corpus
     assert {hit.channel for hit in answer.trail.hops[0].hits[:5]} == {FALLBACK}
     assert answer.trail.hops[0].hits[0].unit.text == OWNS
     assert [item.text for item in answer.evidence] == [OWNS]
-    check(answer, corpus)
+    check_answer(answer, corpus)
 
 
 def test_what_is_cited_stands_among_the_hits_however_few_are_kept(corpus: Corpus) -> None:
@@ -125,7 +125,7 @@ def test_what_is_cited_stands_among_the_hits_however_few_are_kept(corpus: Corpus
     answer = recipe.answer(OWNER)
     assert [item.text for item in answer.evidence] == [OWNS]
     assert answer.trail.hops[0].hits[0].unit.text == OWNS, "what says it stands first"
-    check(answer, corpus)
+    check_answer(answer, corpus)
 
 
 def test_the_best_of_what_was_rejected_is_the_last_resort(corpus: Corpus) -> None:
@@ -140,7 +140,7 @@ def test_the_best_of_what_was_rejected_is_the_last_resort(corpus: Corpus) -> Non
     settings: dict[str, Any] = {"fallback": "none", "attempts": 3, "acceptance": 0.5}
     answer = hirag(corpus, rejected, ALONE, **settings, last_resort=0.1).answer(asked)
     assert (answer.text, [item.text for item in answer.evidence]) == ("Jonas Pell", [OWNS])
-    check(answer, corpus)
+    check_answer(answer, corpus)
     for never in (0.4, 1.0):
         assert hirag(corpus, rejected, ALONE, **settings, last_resort=never).answer(asked).abstained
     sure: Script = [(Read, Reading("a heron")), (Verify, 1.0)]
@@ -192,7 +192,7 @@ def test_a_tie_of_titles_asks_the_enriched_question(corpus: Corpus) -> None:
     assert asked[1] == ISK, "what is asked of the texts stays as it was"
     assert answer.trail.hops[1].answer == "90 km"
     assert {hit.channel for hit in answer.trail.hops[1].hits[:3]} == {FALLBACK}
-    check(answer, corpus)
+    check_answer(answer, corpus)
 
 
 def test_without_an_earlier_answer_the_whole_question_goes_along(corpus: Corpus) -> None:
@@ -287,7 +287,7 @@ def test_what_a_profile_says_is_cited_where_it_stands(corpus: Corpus) -> None:
     answer = hirag(corpus, [(Read, said), (Verify, 1.0)], ALONE, profile_tries=1).answer(asked)
     assert [item.text for item in answer.evidence] == ["She designed the Tallow Bridge in 1871."]
     assert answer.evidence[0].kind is Kind.PROFILE
-    check(answer, corpus)
+    check_answer(answer, corpus)
 
 
 def test_the_lead_of_a_page_comes_along(corpus: Corpus) -> None:

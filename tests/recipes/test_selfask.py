@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from hoptrail.language.scripted import Output, Quote, QuotedReading, QuotedStep, ScriptedLanguage
-from hoptrail.language.tasks import Complete, Decompose, Decomposition, Integrate, Read, Reading, Task
+from hoptrail.language.scripted import ScriptedLanguage
+from hoptrail.language.tasks import Complete, Decompose, Decomposition, Integrate, Read, Reading
 from hoptrail.recipes.selfask import SelfAsk, SelfAskSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Verdict
-
-Script = list[tuple[type[Task[Any]], Output]]
-
-QUESTION = "In which hills does the river that flows through the birthplace of the Tallow Bridge's designer rise?"
-
-
-def reading(answer: str, sentence: str) -> QuotedReading:
-    return QuotedReading(answer, (QuotedStep("", answer, (Quote(sentence),)),))
-
+from recipes.chain_world import QUESTION, Script, reading
 
 SCRIPT: Script = [
     (Decompose, Decomposition(("Who designed the Tallow Bridge?",))),

@@ -22,7 +22,7 @@ from recipes.chain_world import (
     Script,
     build,
     chainrag,
-    check,
+    check_answer,
     reading,
     tasks_of,
     texts,
@@ -43,7 +43,7 @@ def test_links_of_an_entity_find_what_dense_search_does_not(corpus: Corpus) -> N
     (hop,) = answer.trail
     assert OPENED in texts(hop)
     assert answer.text == "the last dance"
-    check(answer, corpus)
+    check_answer(answer, corpus)
     as_many = dense_search(corpus, OWNER, len(hop.hits), (Kind.SENTENCE,))
     assert OPENED not in [hit.unit.text for hit in as_many]
     other = chainrag(corpus, [*script[:2], (Read, Reading(None))], links=("SA",), context_k=1, expansions=1)

@@ -36,8 +36,7 @@ from hoptrail.recipes.trail_chain import ChainSettings, Opinion, combined_confid
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.text.statements import statements_of
 from hoptrail.types import Unit, Usage, Verdict
-from recipes.chain_world import ASKED, QUESTION, SAID, RecordingLanguage, Script
-from recipes.test_contract import check_answer
+from recipes.chain_world import ASKED, QUESTION, SAID, RecordingLanguage, Script, check_answer
 
 
 def reading(number: int, confidence: float = 1.0, answer: str | None = None) -> QuotedReading:

@@ -13,8 +13,7 @@ from hoptrail.recipes.trail import TrailRecipe, TrailSettings
 from hoptrail.recipes.trail_chain import ChainSettings
 from hoptrail.retrieval.corpus import Corpus
 from language.offline.scripted_reader import ScriptedReader
-from recipes.chain_world import QUESTION, SAID
-from recipes.test_contract import check_answer
+from recipes.chain_world import QUESTION, SAID, check_answer
 from world import FACTS, HashingEncoder
 
 HOPS = ("Orla Finch", "Wrenmouth", "Isk", "Grey Hills")

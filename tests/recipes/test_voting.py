@@ -13,7 +13,7 @@ from hoptrail.recipes.hirag import Hirag, HiragSettings
 from hoptrail.recipes.voting import VotingSettings, _sentences_with
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Verdict
-from recipes.chain_world import Script, check, reading
+from recipes.chain_world import Script, check_answer, reading
 from recipes.hirag_world import NOTHING, OWNER, OWNS, build, count, hirag, reads_of, unused_replies
 from structures.site import Site
 from world import make_document, make_passage
@@ -73,7 +73,7 @@ def test_what_outvotes_the_reading_is_verified_and_cited_where_it_stands(corpus:
     answer = recipe.answer(OWNER)
     assert (answer.text, [item.text for item in answer.evidence]) == ("Jonas Pell", [OWNS])
     assert [task.answer for task in recipe.language.tasks if isinstance(task, Verify)] == ["Jonas Pell"]  # type: ignore[attr-defined]
-    check(answer, corpus)
+    check_answer(answer, corpus)
 
 
 def test_what_stands_nowhere_is_not_cited(corpus: Corpus) -> None:
@@ -117,7 +117,7 @@ def test_a_draw_that_fails_is_a_failed_hop(corpus: Corpus) -> None:
 def test_rules_vote_by_their_evidence(corpus: Corpus) -> None:
     answer = Hirag(corpus, OfflineLanguage(), Hirag.presets["votes"]).answer("Where was Orla Finch born?")
     assert answer.text == "Wrenmouth"
-    check(answer, corpus)
+    check_answer(answer, corpus)
 
 
 def test_at_least_one_reply_is_counted() -> None:

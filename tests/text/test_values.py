@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.language.offline.comparisons import find_comparison
+from hoptrail.language.questions.comparisons import find_comparison
 from hoptrail.text.values import country_of, date_order, read_date, read_number, same_value
 
 

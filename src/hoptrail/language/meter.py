@@ -25,6 +25,7 @@ class Meter:
         self._language = language
         self.abstain = abstain
         self._listener = language.listener if isinstance(language, ObservedLanguage) else NOBODY
+        self._started = time.perf_counter()
         self.usage = Usage()
         self.failures = 0
         self.tasks = 0
@@ -33,6 +34,11 @@ class Meter:
     def name(self) -> str:
         """The language's name."""
         return self._language.name
+
+    @property
+    def total(self) -> Usage:
+        """The usage, with all seconds since the meter was made."""
+        return replace(self.usage, seconds=time.perf_counter() - self._started)
 
     def asked(self, question: str, asked: str) -> None:
         """Notify the listener of a sub-question and its completed form before work on it begins."""

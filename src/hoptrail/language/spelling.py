@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from hoptrail.language.indirect_questions import direct
+from hoptrail.language.questions.indirect_questions import direct
 from hoptrail.models.minilm import common_words
 from hoptrail.text.lexicon import AUXILIARIES, FUNCTION_WORDS, QUESTION_WORDS
 from hoptrail.text.words import Word, words

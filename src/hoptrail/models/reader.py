@@ -13,6 +13,7 @@ Devlin et al. 2019 (BERT), sections 4.2 and 4.3, for span and absence of an answ
 from __future__ import annotations
 
 import json
+import math
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -282,6 +283,12 @@ def _answers(pieces: _Pieces, span: FloatMatrix) -> tuple[Answer, ...]:
         answers.append(Answer(pieces.offsets[first][0], pieces.offsets[last][1], float(best - span[0].sum())))
         scores[: last + 1, first:] = -np.inf  # all overlapping spans
     return tuple(answers)
+
+
+def log_odds(share: float) -> float:
+    """The log odds of a probability, kept away from 0 and 1."""
+    share = min(1 - 1e-6, max(1e-6, share))
+    return math.log(share / (1 - share))
 
 
 def _logistic(value: float) -> float:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -47,16 +46,13 @@ class UncertaintySettings:
     classifier (the paper; `models/entailment.py`); `installed`, the paper's classifier if it is in this machine's cache of
     models, else rules (logged); `string`, equal but for case and articles. Judged by the language: `meaning`, one task a pair.
 
-    `sets`: an answer joins the first set whose first member means the same (`first`), or merges all sets in which a member does
-    (`linked`), as entailment is not transitive. `penalty`: the number of `sets`; their `effective` number (the exponential of
-    their entropy, milder if one answer prevails); or half the number of pairs that differ, at least half of 1 (`reference`, the
+    `penalty`: the number of `sets` of one meaning, or half the number of pairs that differ, at least half of 1 (`reference`, the
     released code, which so doubles a score without dissent).
     """
 
     samples: AtLeast1 = 10
     equivalence: str = "string"
-    sets: Literal["first", "linked"] = "first"
-    penalty: Literal["sets", "effective", "reference"] = "sets"
+    penalty: Literal["sets", "reference"] = "sets"
     abstentions: bool = False
 
     def __post_init__(self) -> None:
@@ -91,9 +87,7 @@ class Uncertainty:
         same = self._same()
         if self.settings.penalty == "reference":
             return [reference_penalty(counted, same)] * len(evidence)
-        sets = semantic_sets(counted, same, linked=self.settings.sets == "linked")
-        penalty = effective_number(sets) if self.settings.penalty == "effective" else float(max(1, len(sets)))
-        return [penalty] * len(evidence)
+        return [float(max(1, len(semantic_sets(counted, same))))] * len(evidence)
 
     def _same(self) -> Same:
         """Compare each pair at most once, equal answers without judging. An abstention equals only an abstention."""
@@ -160,15 +154,10 @@ def _same_by_rules(one: str, other: str) -> bool:
     return same_words(one, other)
 
 
-def semantic_sets(answers: Sequence[str], same: Same, *, linked: bool = False) -> list[list[str]]:
-    """Group answers into sets of one meaning, in order: by their first members or, if `linked`, by all (see `sets` above)."""
+def semantic_sets(answers: Sequence[str], same: Same) -> list[list[str]]:
+    """Group answers into sets of one meaning, in order: an answer joins the first set whose first member means the same."""
     sets: list[list[str]] = []
     for answer in answers:
-        if linked:
-            others = [members for members in sets if not any(same(member, answer) for member in members)]
-            merged = [member for members in sets if members not in others for member in members]
-            sets = [*others, [*merged, answer]]
-            continue
         home = next((members for members in sets if same(members[0], answer)), None)
         if home is None:
             sets.append([answer])
@@ -183,12 +172,6 @@ def _unify_wording(answers: Sequence[str]) -> list[str]:
     for answer in answers:
         worded.append(next((before for before in worded if same_words(before, answer)), answer))
     return worded
-
-
-def effective_number(sets: Sequence[Sequence[str]]) -> float:
-    """The number of equally large sets with the same uncertainty: the exponential of the entropy of their shares; at least 1."""
-    total = sum(map(len, sets))
-    return math.exp(-sum(len(members) / total * math.log(len(members) / total) for members in sets)) if total else 1.0
 
 
 def reference_penalty(answers: Sequence[str], same: Same) -> float:

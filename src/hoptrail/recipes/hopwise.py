@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -54,7 +53,6 @@ class Hopwise(ABC):
 
     def answer(self, question: str) -> Answer:
         """The conclusion from all hops, which are its trail; its confidence is None."""
-        started = time.perf_counter()
         meter = Meter(self.language, self.settings.abstain)
         hops = self.hops(question, meter)
         found = self.everything(hops)
@@ -63,9 +61,8 @@ class Hopwise(ABC):
         hops = [*hops, *concluding]
         evidence = cite(hops, self.corpus)
         trail = Trail(tuple(cited.hop for cited in hops))
-        usage = replace(meter.usage, seconds=time.perf_counter() - started)
         return Answer(
-            *(question, text, self.name, self.language.name, evidence, trail, usage, found),
+            *(question, text, self.name, self.language.name, evidence, trail, meter.total, found),
             closest=closest(question, found, self.corpus, self.language),
         )
 

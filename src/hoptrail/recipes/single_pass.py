@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from hoptrail.errors import TaskFailed
@@ -57,7 +56,6 @@ class SinglePass(ABC):
         from hoptrail.recipes.answering import CitedHop, cite, report_hops  # not needed to search
         from hoptrail.recipes.closest import closest
 
-        started = time.perf_counter()
         meter = Meter(self.language, self.settings.abstain)
         meter.asked(question, question)
         ranking: Ranking = ()
@@ -70,10 +68,9 @@ class SinglePass(ABC):
             reading, hops = Reading(None), [CitedHop(Hop(question, question, ranking, None, Verdict.FAILED))]
         evidence = cite(report_hops(hops, meter), self.corpus)
         trail = Trail(tuple(cited.hop for cited in hops))
-        usage = replace(meter.usage, seconds=time.perf_counter() - started)
         name, language = self.name, self.language.name
         return Answer(
-            *(question, reading.answer, name, language, evidence, trail, usage, ranking, reading.confidence),
+            *(question, reading.answer, name, language, evidence, trail, meter.total, ranking, reading.confidence),
             kind=reading.kind,
             items=reading.items,
             closest=closest(question, ranking, self.corpus, self.language, reading.leads),

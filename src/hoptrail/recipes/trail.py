@@ -16,7 +16,6 @@ Retrieval asks no language, so `search` gives the same hits with any language.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -25,7 +24,7 @@ from typing import ClassVar
 from hoptrail.errors import TaskFailed
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
-from hoptrail.language.question_kinds import kind_asked
+from hoptrail.language.questions.question_kinds import kind_asked
 from hoptrail.language.tasks import Abstain, Language, Read, Reading
 from hoptrail.recipes.answering import cite, hops_of, report_hops
 from hoptrail.recipes.closest import closest
@@ -111,7 +110,6 @@ class TrailRecipe:
         return search_paths(self.corpus, question, self.settings.k, self.settings.search)
 
     def answer(self, question: str) -> Answer:
-        started = time.perf_counter()
         meter = Meter(self.language, self.settings.abstain)
         found = self.retrieve(question)
         read_links = cache(lambda: meter.read_links(question, tuple(hit.unit for hit in found)))  # once, if at all
@@ -126,9 +124,8 @@ class TrailRecipe:
         linked_spans = linked.leads if linked is not None else ()
         read = (hit for opinion in opinions for cited in opinion.hops for hit in cited.hop.hits)
         trail = Trail(tuple(cited.hop for cited in hops))
-        usage = replace(meter.usage, seconds=time.perf_counter() - started)
         return Answer(
-            *(question, text, self.name, self.language.name, evidence, trail, usage, found, belief),
+            *(question, text, self.name, self.language.name, evidence, trail, meter.total, found, belief),
             kind=best.kind,
             items=best.items if text is not None else (),
             closest=closest(

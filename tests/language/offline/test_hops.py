@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from hoptrail.language.offline.evidence import open_evidence
-from hoptrail.language.offline.hops import FollowedPlan, follow, make_plan
+from hoptrail.language.offline.hops import FollowedPlan, follow
 from hoptrail.language.offline.page_reading import Reader
 from hoptrail.language.offline.settings import OfflineSettings
+from hoptrail.language.questions.plans import make_plan
 from hoptrail.types import Unit
 from language.offline.scripted_reader import ScriptedReader
 
@@ -19,7 +20,7 @@ FIRST, SECOND = "Who is the designer of the Gull?", "Where was {} born?"
 
 def followed(question: str, units: tuple[Unit, ...], script: Mapping[str, Mapping[str, float]]) -> FollowedPlan:
     reader = Reader(open_evidence(units, SETTINGS), ScriptedReader(script), SETTINGS)
-    return follow(make_plan(question, SETTINGS), reader, question)
+    return follow(make_plan(question, SETTINGS.most_hops), reader, question)
 
 
 def test_a_first_answer_that_leads_nowhere_is_given_up(passage: MakeUnit) -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from hoptrail.documents.blocks import Piece, assemble, ends_within
 from hoptrail.documents.splitting import passages
-from hoptrail.language.offline.offered import find_choice
 from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.language.questions.choices import find_choice
 from hoptrail.language.tasks import Read, Reading
 from hoptrail.types import BlockKind, Document, Unit, content_id
 

@@ -101,7 +101,7 @@ def test_a_yes_or_no_question_has_no_other_answers(pages: tuple[Unit, ...]) -> N
 def test_evidence_is_read_within_bounds(bound: str, value: int, lines: list[str], passage: MakeUnit) -> None:
     units = (passage("Gull", "The Gull was drawn by Ida Berg. It lies in Foss."), passage("Tern", "The Tern is old."))
     settings = OfflineSettings(**{bound: value})  # type: ignore[arg-type]
-    assert [line.text for page in open_evidence(units, settings).pages for line in page.lines] == lines
+    assert [line.text for line in open_evidence(units, settings).lines] == lines
     with pytest.raises(UsageError, match=f"{bound} must be at least 1"):
         OfflineSettings(**{bound: 0})  # type: ignore[arg-type]
 
@@ -109,6 +109,6 @@ def test_evidence_is_read_within_bounds(bound: str, value: int, lines: list[str]
 def test_a_unit_that_is_found_twice_is_read_once(passage: MakeUnit) -> None:
     gull, tern = passage("The Gull (ship)", "It is white."), passage("The Tern", "It is grey.")
     evidence = open_evidence((gull, tern, gull), OfflineSettings())
-    assert [page.unit for page in evidence.pages] == [gull, tern]
+    assert evidence.units == (gull, tern)
     assert evidence.titles == ("The Gull (ship)", "The Gull", "The Tern")
     assert evidence.stems == [{stem("gull"), stem("white")}, {stem("tern"), stem("grey")}]

@@ -81,7 +81,7 @@ def test_a_choice_is_one_of_its_sides(passage: MakeUnit) -> None:
     question = "Which is bottled in glass, Kestrel Cider or Orrin Ale?"
     script = ScriptedReader({question: {"Bo Marsh": 9.0, "Orrin Ale": 4.0, "Kestrel Cider": 1.0}})
     evidence = open_evidence(units, SETTINGS)
-    studied = study(question, evidence, Reader(evidence, script, SETTINGS), SETTINGS)
+    studied = study(question, Reader(evidence, script, SETTINGS))
     assert [one.answer for one in studied.at_once] == ["Orrin Ale", "Kestrel Cider"]
 
 
@@ -91,9 +91,7 @@ def test_a_doubtful_answer_is_not_given(passage: MakeUnit) -> None:
     sure, doubtful = (
         read_by_hops(
             "Who drew the Gull?",
-            evidence,
             Reader(evidence, ScriptedReader({"Who drew the Gull?": {"Ida Berg": margin}}), SETTINGS),
-            SETTINGS,
         )
         for margin in (9.0, -25.0)
     )

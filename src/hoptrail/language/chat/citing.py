@@ -14,11 +14,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hoptrail.language.chat.context import YES_NO, folded, one_line, whole_sentences
+from hoptrail.language.chat.context import YES_NO, folded, sentences_of
 from hoptrail.language.chat.reply_parsing import is_refusal, says_unknown
 from hoptrail.language.chat.schemas import ReadingReply, StepReply
 from hoptrail.language.tasks import Reading, Step
-from hoptrail.text.normal_forms import stands_in, without_article
+from hoptrail.text.normal_forms import squeeze, stands_in, without_article
 from hoptrail.text.statements import support_of
 from hoptrail.text.words import content_stems
 from hoptrail.types import Kind, Span, Unit
@@ -41,7 +41,7 @@ def reading_from(question: str, reply: ReadingReply, units: Sequence[Unit]) -> R
     """The reading in a reply. Its steps are checked, and kept even without an answer: later hops may use them."""
     answer = parse_answer(reply.answer, units)
     steps = [
-        _step(one_line(step.question) or question, found, support_of_step(step, found, units), units)
+        _step(squeeze(step.question) or question, found, support_of_step(step, found, units), units)
         for step in reply.steps
         if (found := parse_answer(step.answer, units)) is not None
     ]
@@ -60,7 +60,7 @@ def _step(question: str, answer: str, support: tuple[Span, ...], units: Sequence
 
 def parse_answer(answer: str | None, units: Sequence[Unit] = ()) -> str | None:
     """An answer on one line; None if it says that there is none, unless the evidence has its words as a name (`Unknown`)."""
-    words = one_line(answer or "")
+    words = squeeze(answer or "")
     bare = words.strip(" .!?\"'“”()[]<>*_")
     if says_unknown(bare):
         meant = any(_names(unit, bare) for unit in units)
@@ -76,7 +76,7 @@ def _names(unit: Unit, words: str) -> bool:
     if folded(unit.title.partition(" (")[0]) == folded(words):
         return True
     mixed = not words.islower() and not words.isupper()
-    return mixed and re.search(rf"[\w,;] [\"'“‘(]*{re.escape(words)}(?!\w)", one_line(unit.text)) is not None
+    return mixed and re.search(rf"[\w,;] [\"'“‘(]*{re.escape(words)}(?!\w)", squeeze(unit.text)) is not None
 
 
 def support_of_step(step: StepReply, answer: str, units: Sequence[Unit]) -> tuple[Span, ...]:
@@ -92,9 +92,9 @@ def support_of_step(step: StepReply, answer: str, units: Sequence[Unit]) -> tupl
 
 
 def _sentences_in(unit: Unit, quote: str, answer: str) -> tuple[Span, ...]:
-    found = [sentence for sentence in whole_sentences(unit) if _quotes(quote, folded(sentence.text))]
+    found = [sentence for sentence in sentences_of(unit) if _quotes(quote, folded(sentence.text))]
     if not found and answer not in YES_NO:
-        found = [sentence for sentence in whole_sentences(unit) if stands_in(answer, folded(sentence.text))]
+        found = [sentence for sentence in sentences_of(unit) if stands_in(answer, folded(sentence.text))]
     if not found:
         return support_of(unit, 0, len(unit.text))
     return tuple(span for sentence in found for span in support_of(unit, sentence.start, sentence.end))
@@ -106,7 +106,7 @@ def _first_mention(answer: str, units: Sequence[Unit]) -> tuple[Span, ...]:
     if folded_answer in YES_NO:
         return ()
     for unit in units:
-        for sentence in whole_sentences(unit):
+        for sentence in sentences_of(unit):
             if stands_in(folded_answer, folded(sentence.text)):
                 return support_of(unit, sentence.start, sentence.end)
     return ()
@@ -115,7 +115,7 @@ def _first_mention(answer: str, units: Sequence[Unit]) -> tuple[Span, ...]:
 def _holds(unit: Unit, quote: str) -> bool:
     """Whether a unit contains the quote, or the quote contains one of its sentences."""
     whole = len(quote) >= SHORTEST_QUOTE and quote in folded(unit.text)
-    return whole or any(_quotes(quote, folded(sentence.text)) for sentence in whole_sentences(unit))
+    return whole or any(_quotes(quote, folded(sentence.text)) for sentence in sentences_of(unit))
 
 
 def _quotes(quote: str, sentence: str) -> bool:
@@ -150,6 +150,6 @@ def _texts_at(span: Span, units: Sequence[Unit]) -> list[str]:
             continue
         exact = unit.kind in {Kind.PASSAGE, Kind.SENTENCE} and place.end - place.start == len(unit.text)
         start, end = (span.start - place.start, span.end - place.start) if exact else (0, len(unit.text))
-        before = max((one.start for one in whole_sentences(unit) if one.end <= start), default=start)
+        before = max((one.start for one in sentences_of(unit) if one.end <= start), default=start)
         texts += [unit.title, unit.text[before:end]]
     return texts

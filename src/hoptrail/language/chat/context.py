@@ -10,10 +10,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
+from math import inf
 
 from hoptrail.language.tasks import Finding
 from hoptrail.models.chat import MESSAGE_TOKENS, Message
 from hoptrail.models.prompt_text import estimated_tokens
+from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.sentences import unit_sentences
 from hoptrail.types import Kind, Unit
 
@@ -88,7 +90,7 @@ def show_units(units: Sequence[Unit], tokens: int, left_out: int = 0) -> str:
         text = escaped(_with_gaps(unit))
         if number == 1 and estimated_tokens(text) > tokens:
             text = f"{cut_to(text, tokens).rstrip()} {GAP}"
-        title = f"<title>{escaped(one_line(unit.title))}</title>" if unit.title else ""
+        title = f"<title>{escaped(squeeze(unit.title))}</title>" if unit.title else ""
         shown.append(f'<passage n="{number}">{title}\n{text}\n</passage>')
     if left_out:
         shown.append(f"{GAP} {left_out} more do not fit.")
@@ -114,8 +116,8 @@ def _with_gaps(unit: Unit) -> str:
     )
 
 
-def sentences_of(unit: Unit, tokens: int) -> tuple[Sentence, ...]:
-    """The first sentences of a unit that fit, at least one."""
+def sentences_of(unit: Unit, tokens: float = inf) -> tuple[Sentence, ...]:
+    """The first sentences of a unit that fit, at least one and at most `MOST_SENTENCES`."""
     taken: list[Sentence] = []
     for start, end in islice(unit_sentences(unit), MOST_SENTENCES):
         tokens -= estimated_tokens(unit.text[start:end]) + TAG_TOKENS // 2
@@ -127,15 +129,15 @@ def sentences_of(unit: Unit, tokens: int) -> tuple[Sentence, ...]:
 
 def show_sentences(sentences: Sequence[Sentence], tokens: int) -> str:
     """Each sentence in a numbered tag, cut to `tokens`."""
-    texts = (escaped(one_line(sentence.text)) for sentence in sentences)
+    texts = (escaped(squeeze(sentence.text)) for sentence in sentences)
     return "\n".join(f'<s n="{number}">{cut_to(text, tokens)}</s>' for number, text in enumerate(texts, 1))
 
 
 def show_before(unit: Unit, tokens: int) -> str:
     """The last sentences of a preceding passage that fit; empty if none does."""
     shown: list[str] = []
-    for start, end in reversed(tuple(islice(unit_sentences(unit), MOST_SENTENCES))):
-        text = one_line(unit.text[start:end])
+    for sentence in reversed(sentences_of(unit)):
+        text = squeeze(sentence.text)
         tokens -= estimated_tokens(text)
         if tokens < 0:
             break
@@ -146,15 +148,10 @@ def show_before(unit: Unit, tokens: int) -> str:
 def show_findings(findings: Sequence[Finding]) -> str:
     """One line for each finding, numbered as sub-questions refer to them."""
     lines = [
-        f"#{number} {one_line(finding.asked)} -> {'(not found)' if finding.answer is None else one_line(finding.answer)}"
+        f"#{number} {squeeze(finding.asked)} -> {'(not found)' if finding.answer is None else squeeze(finding.answer)}"
         for number, finding in enumerate(findings, 1)
     ]
     return "\n".join(lines) or "(nothing yet)"
-
-
-def one_line(text: str) -> str:
-    """`text` with single spaces for white space."""
-    return " ".join(text.split())
 
 
 def cut_to(text: str, tokens: int) -> str:
@@ -166,11 +163,6 @@ def cut_to(text: str, tokens: int) -> str:
     return text
 
 
-def whole_sentences(unit: Unit) -> list[Sentence]:
-    """The first `MOST_SENTENCES` sentences of a unit."""
-    return [Sentence(unit.text[start:end], start, end) for start, end in islice(unit_sentences(unit), MOST_SENTENCES)]
-
-
 def folded(text: str) -> str:
     """The normal form in which words are compared."""
-    return one_line(text).strip("\"'“”‘’").casefold()
+    return squeeze(text).strip("\"'“”‘’").casefold()

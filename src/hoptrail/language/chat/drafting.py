@@ -10,11 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hoptrail.errors import TaskFailed
-from hoptrail.language.chat.context import Room, fit, one_line, sentences_of, show_before, show_sentences, show_units
+from hoptrail.language.chat.context import Room, fit, sentences_of, show_before, show_sentences, show_units
 from hoptrail.language.chat.ladder import Draft
 from hoptrail.language.chat.prompting import Prompt, load_prompt
 from hoptrail.models.chat import Message
 from hoptrail.models.prompt_text import estimated_tokens
+from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import Unit
 
 Drafted = Callable[[Room], Draft]
@@ -81,7 +82,7 @@ class Drafting:
 
     def with_sentences(self, prompt: str, unit: Unit, before: Unit | None = None) -> Drafted:
         """A draft with the sentences that fit, and the end of the passage before. Raises: TaskFailed: no room (when drafted)."""
-        title = one_line(unit.title) or "(none)"
+        title = squeeze(unit.title) or "(none)"
 
         def draft(room: Room) -> Draft:
             filled = self._prompt(prompt)

@@ -11,10 +11,11 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from hoptrail.language.chat.context import Sentence, one_line
+from hoptrail.language.chat.context import Sentence
 from hoptrail.language.chat.schemas import ExtractReply, FactReply
 from hoptrail.language.tasks import Extraction, Fact, Triple
 from hoptrail.text.lexicon import word_set
+from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.sentences import sentence_spans
 from hoptrail.text.statements import support_of
 from hoptrail.types import Unit
@@ -86,12 +87,12 @@ def _fact(unit: Unit, fact: FactReply, named: dict[str, _Occurrence], sentences:
         sentence = sentences[number - 1]
         source = support_of(unit, sentence.start, sentence.end)[0]
     entities = dict.fromkeys(named[name].name for name in fact.entities if name in named)
-    return Fact(one_line(fact.text), tuple(entities), source, _triple(fact.triple, entities))
+    return Fact(squeeze(fact.text), tuple(entities), source, _triple(fact.triple, entities))
 
 
 def _triple(slots: Sequence[str], entities: Iterable[str]) -> Triple | None:
     """The triple of a fact, if it has three non-empty slots and its subject or object is an entity of the fact."""
-    said = [one_line(slot) for slot in slots]
+    said = [squeeze(slot) for slot in slots]
     if len(said) != 3 or not all(said):
         return None
     return Triple(*said) if {_folded(said[0]), _folded(said[2])} & set(map(_folded, entities)) else None
@@ -114,11 +115,11 @@ def _verbatim(names: Iterable[str], text: str) -> dict[str, _Occurrence]:
         edges = (r"(?<!\w)", r"(?!\w)") if name.isascii() else ("", "")
         matched = re.search(edges[0] + r"\s+".join(words) + edges[1], text, re.IGNORECASE) if words else None
         if matched:
-            found[name] = _Occurrence(matched.start(), one_line(matched.group()))
+            found[name] = _Occurrence(matched.start(), squeeze(matched.group()))
         elif not name.isascii() and _folded(name) in folded:
-            found[name] = _Occurrence(len(text), one_line(name))
+            found[name] = _Occurrence(len(text), squeeze(name))
     return found
 
 
 def _folded(text: str) -> str:
-    return one_line(unicodedata.normalize("NFKC", text)).casefold()
+    return squeeze(unicodedata.normalize("NFKC", text)).casefold()

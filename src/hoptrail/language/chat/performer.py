@@ -21,7 +21,7 @@ from hoptrail.language import tasks
 from hoptrail.language.anaphora import is_completion, points_back
 from hoptrail.language.chat import schemas
 from hoptrail.language.chat.citing import parse_answer, reading_from
-from hoptrail.language.chat.context import one_line, sentences_of, show_findings
+from hoptrail.language.chat.context import sentences_of, show_findings
 from hoptrail.language.chat.drafting import Drafted, Drafting
 from hoptrail.language.chat.grounding import extraction_from, shortened
 from hoptrail.language.chat.ladder import Climbed, Draft, Draw, Ladder
@@ -32,6 +32,7 @@ from hoptrail.language.completing import resolve_references, unresolved
 from hoptrail.language.tasks import Decomposition, Extraction, Reading, Reply, Samples, Step, Task
 from hoptrail.models.billing import Chat
 from hoptrail.models.chat import ChatSettings
+from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import Unit, Usage
 
 T = TypeVar("T")
@@ -106,7 +107,7 @@ class _TaskRun:
             case tasks.Integrate():
                 return self._integrate(task)
             case tasks.Recall(question):
-                draft = self._drafting.fixed("recall", question=one_line(question))
+                draft = self._drafting.fixed("recall", question=squeeze(question))
                 return self._told("recall", draft, schemas.RecallReply)
             case tasks.Sample() | tasks.Equate():
                 return self._sample(task) if isinstance(task, tasks.Sample) else self._equate(task)
@@ -118,7 +119,7 @@ class _TaskRun:
         drafted = self._drafting.with_sentences("extract", unit, before)
         reply, draft = self._climb_required("extract", drafted, schemas.ExtractReply)
         # A second, smaller draft shows fewer sentences under the same numbers.
-        return extraction_from(unit, reply, sentences_of(draft.units[0], len(unit.text)), before)
+        return extraction_from(unit, reply, sentences_of(draft.units[0]), before)
 
     def _summarise(self, units: Sequence[Unit], words: int) -> str:
         """Summarise all units; if they do not fit the window, by way of summaries of parts."""
@@ -132,12 +133,12 @@ class _TaskRun:
         return summarise_all(units, words, tokens, summarised)
 
     def _decompose(self, task: tasks.Decompose) -> Decomposition:
-        values = {"question": one_line(task.question), "findings": show_findings(task.findings)}
+        values = {"question": squeeze(task.question), "findings": show_findings(task.findings)}
         one = task.one_at_a_time
         prompt = "decompose_next" if one else "decompose"
         form: type[schemas.DecomposeReply | schemas.NextReply] = schemas.NextReply if one else schemas.DecomposeReply
         reply, _ = self._climb_required("decompose", self._drafting.fixed(prompt, **values), form)
-        questions = tuple(dict.fromkeys(one_line(question) for question in reply.questions if question.strip()))
+        questions = tuple(dict.fromkeys(squeeze(question) for question in reply.questions if question.strip()))
         return Decomposition(questions[: 1 if one else MOST_QUESTIONS])
 
     def _complete(self, task: tasks.Complete) -> str:
@@ -146,31 +147,31 @@ class _TaskRun:
         answered = tuple(finding for finding in task.findings if finding.answer is not None)
         if unresolved(question) or not points_back(question, answered):
             return question
-        draft = self._drafting.fixed("complete", question=one_line(question), findings=show_findings(answered))
+        draft = self._drafting.fixed("complete", question=squeeze(question), findings=show_findings(answered))
         reply, _ = self._climb_required("complete", draft, schemas.CompleteReply)
-        completed = one_line(reply.question)
+        completed = squeeze(reply.question)
         return completed if is_completion(question, completed, answered) else question
 
     def _clarify(self, task: tasks.Clarify) -> str:
-        values = {"question": one_line(task.question), "name": one_line(task.name), "context": one_line(task.context)}
+        values = {"question": squeeze(task.question), "name": squeeze(task.name), "context": squeeze(task.context)}
         reply, _ = self._climb_required("clarify", self._drafting.fixed("clarify", **values), schemas.CompleteReply)
-        return one_line(reply.question)
+        return squeeze(reply.question)
 
     def _read(self, question: str, evidence: Sequence[Unit], abstain: tasks.Abstain) -> Reading:
         if not evidence:
             return Reading(None)
-        values = {"question": one_line(question), "abstain": self._drafting.phrase("answer", abstain)}
+        values = {"question": squeeze(question), "abstain": self._drafting.phrase("answer", abstain)}
         draft = self._drafting.with_units("answer", "evidence", evidence, **values)
         return self._reading("answer", draft, question)
 
     def _judge(self, task: tasks.Assess | tasks.Verify) -> float:
         """The probability of the word with which the model says whether evidence is enough or supports an answer."""
-        question = one_line(task.question)
+        question = squeeze(task.question)
         if isinstance(task, tasks.Assess):
             draft = self._drafting.with_units("assess", "evidence", task.evidence, question=question)
             judged, _ = self._climb_required("assess", draft, schemas.AssessReply)
             return judged.enough
-        values = {"question": question, "answer": one_line(task.answer)}
+        values = {"question": question, "answer": squeeze(task.answer)}
         draft = self._drafting.with_units("verify", "evidence", task.evidence, **values)
         checked, _ = self._climb_required("verify", draft, schemas.VerifyReply)
         return checked.supports
@@ -181,7 +182,7 @@ class _TaskRun:
             return self._read(task.question, task.evidence, task.abstain)
         prompt = "integrate_evidence" if task.evidence else "integrate"
         values = {
-            "question": one_line(task.question),
+            "question": squeeze(task.question),
             "findings": show_findings(task.findings),
             "abstain": self._drafting.phrase(prompt, task.abstain),
         }
@@ -207,7 +208,7 @@ class _TaskRun:
         """
         if not task.evidence:
             return Samples((None,))
-        units = self._drafting.with_units("sample", "evidence", task.evidence, question=one_line(task.question))
+        units = self._drafting.with_units("sample", "evidence", task.evidence, question=squeeze(task.question))
         draft, form, ladder = _traced(units, self._origins), schemas.SampleReply, self._ladder
 
         def climb(draw: Draw) -> Climbed[schemas.SampleReply] | TaskFailed:
@@ -231,8 +232,8 @@ class _TaskRun:
         return Samples(tuple(parse_answer(one.reply.answer, one.draft.units) if one.reply else None for one in climbs))
 
     def _equate(self, task: tasks.Equate) -> bool:
-        answers = {"one": one_line(task.one), "other": one_line(task.other)}
-        draft = self._drafting.fixed("equate", question=one_line(task.question), **answers)
+        answers = {"one": squeeze(task.one), "other": squeeze(task.other)}
+        draft = self._drafting.fixed("equate", question=squeeze(task.question), **answers)
         return self._climb_required("equate", draft, schemas.EquateReply)[0].same == "yes"
 
     def _climb_required(self, task: str, draft: Drafted, reply: type[R]) -> tuple[R, Draft]:

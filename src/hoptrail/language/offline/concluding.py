@@ -15,14 +15,15 @@ from dataclasses import astuple, dataclass, fields, replace
 from functools import cache
 from importlib.resources import files
 
-from hoptrail.language.offline.comparisons import Comparison
-from hoptrail.language.offline.evidence import EvidencePages
-from hoptrail.language.offline.hops import FollowedPlan, Plan, follow, make_plan
-from hoptrail.language.offline.offered import find_choice
-from hoptrail.language.offline.page_reading import ReadAnswer, Reader, log_odds, logistic
+from hoptrail.language.offline.evidence import OpenedEvidence
+from hoptrail.language.offline.hops import FollowedPlan, follow
+from hoptrail.language.offline.page_reading import ReadAnswer, Reader, logistic
 from hoptrail.language.offline.ruling_out import asks_twice, is_computed, may_answer, share_of_strangers
-from hoptrail.language.offline.settings import OfflineSettings
+from hoptrail.language.questions.choices import find_choice
+from hoptrail.language.questions.comparisons import Comparison
+from hoptrail.language.questions.plans import Plan, make_plan
 from hoptrail.language.tasks import Finding, Reading, Step
+from hoptrail.models.reader import log_odds
 from hoptrail.text.mentions import find_mentions, find_names
 from hoptrail.text.normal_forms import folded, stands_in
 from hoptrail.text.questions import Wanted, analyse
@@ -88,22 +89,11 @@ def cut(odds: float) -> float:
 
 @cache
 def stored_judge() -> Judge:
-    """The judge shipped with the package."""
-    return read_judge((files("hoptrail.language.offline") / "weights" / "judge.json").read_text(encoding="utf-8"))
-
-
-def read_judge(text: str) -> Judge:
-    """The judge written by `write_judge`. Raises: ValueError: it was fitted to other features."""
-    stored = json.loads(text)
+    """The judge shipped with the package. Raises: ValueError: it was fitted to other features."""
+    stored = json.loads((files("hoptrail.language.offline") / "weights" / "judge.json").read_text(encoding="utf-8"))
     if tuple(stored["names"]) != NAMES:
         raise ValueError("the judge was fitted to other values: run benchmarks/train_judge.py again")
     return Judge(tuple(stored["weights"]), stored["constant"])
-
-
-def write_judge(weights: Sequence[float], constant: float) -> str:
-    """A judge as JSON, rounded to four digits."""
-    rounded = {"names": NAMES, "weights": [round(weight, 4) for weight in weights], "constant": round(constant, 4)}
-    return json.dumps(rounded, indent=1) + "\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,21 +117,19 @@ class Study:
     strangers: float
 
 
-def study(question: str, evidence: EvidencePages, reader: Reader, settings: OfflineSettings) -> Study:
+def study(question: str, reader: Reader) -> Study:
     """Follow the plan, and read the question at once if the plan decomposes it."""
-    plan = make_plan(question, settings)
+    plan = make_plan(question, reader.settings.most_hops)
     choice = None if plan.comparison else find_choice(question)
     sides = choice.sides if choice and all(map(find_names, choice.sides)) else ()
     followed = FollowedPlan(plan, (), None) if sides else follow(plan, reader, question)
-    at_once = _at_once(question, followed, sides, evidence, reader)
-    return Study(question, followed, tuple(at_once), share_of_strangers(question, evidence))
+    at_once = _at_once(question, followed, sides, reader)
+    return Study(question, followed, tuple(at_once), share_of_strangers(question, reader.evidence))
 
 
-def _at_once(
-    question: str, followed: FollowedPlan, sides: Sequence[str], evidence: EvidencePages, reader: Reader
-) -> list[ReadAnswer]:
+def _at_once(question: str, followed: FollowedPlan, sides: Sequence[str], reader: Reader) -> list[ReadAnswer]:
     """Answers from reading the whole question; none if the plan is that question, or has settled a yes or no."""
-    asked = analyse(question, evidence.titles)
+    asked = analyse(question, reader.evidence.titles)
     is_settled = followed.answer and asked is not None and asked.wanted is Wanted.YES_NO
     is_plain = len(followed.plan.questions) == 1 and followed.plan.comparison is None
     if is_settled or (is_plain and not sides):
@@ -239,10 +227,10 @@ def _confidence(option: Option) -> float:
     return min(probability, _VERDICT) if option.evidence.verdict else probability
 
 
-def read_by_hops(question: str, evidence: EvidencePages, reader: Reader, settings: OfflineSettings) -> Reading:
+def read_by_hops(question: str, reader: Reader) -> Reading:
     """The most probable answer to `question`, with one step for each hop."""
-    studied = study(question[: settings.question_characters], evidence, reader, settings)
-    if is_computed(studied.question, evidence) or asks_twice(studied.question):
+    studied = study(question[: reader.settings.question_characters], reader)
+    if is_computed(studied.question, reader.evidence) or asks_twice(studied.question):
         return Reading(None, studied.followed.steps)
     judged = [(_confidence(option), option) for option in options(studied)]
     probability, best = max(judged, key=lambda pair: pair[0], default=(0.0, None))
@@ -252,7 +240,7 @@ def read_by_hops(question: str, evidence: EvidencePages, reader: Reader, setting
 
 
 def conclude(
-    question: str, plan: Plan, findings: Sequence[Finding], evidence: EvidencePages, reading: Reading
+    question: str, plan: Plan, findings: Sequence[Finding], evidence: OpenedEvidence, reading: Reading
 ) -> Reading:
     """The conclusion from the findings, else `reading`, which is of all the evidence."""
     answer = _conclusion_of(plan, findings)
@@ -274,10 +262,9 @@ def _conclusion_of(plan: Plan, findings: Sequence[Finding]) -> str | None:
     return plan.conclude([finding.answer for finding in findings])
 
 
-def _support(answer: str, evidence: EvidencePages) -> tuple[Span, ...]:
+def _support(answer: str, evidence: OpenedEvidence) -> tuple[Span, ...]:
     """The spans of the first line with the answer's words; none for yes or no, which follow from the findings."""
     folded_answer = folded(answer)
     if folded_answer in {"yes", "no"}:
         return ()
-    lines = (line for page in evidence.pages for line in page.lines)
-    return next((line.support for line in lines if stands_in(folded_answer, folded(line.alone))), ())
+    return next((line.support for line in evidence.lines if stands_in(folded_answer, folded(line.alone))), ())

@@ -1,7 +1,4 @@
-"""Plan a question's hops, and follow the plan with a beam search over the likeliest answers of each hop.
-
-`comparisons` or `decomposing` makes the plan; a question that neither decomposes is its own plan.
-"""
+"""Follow a plan with a beam search over the likeliest answers of each hop."""
 
 from __future__ import annotations
 
@@ -10,43 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hoptrail.language.completing import complete, unresolved
-from hoptrail.language.indirect_questions import direct
-from hoptrail.language.offline.comparisons import YES_OR_NO, Comparison, find_comparison
-from hoptrail.language.offline.decomposing import chain
 from hoptrail.language.offline.page_reading import ReadAnswer, Reader
-from hoptrail.language.offline.settings import OfflineSettings
+from hoptrail.language.questions.comparisons import YES_OR_NO, Comparison
+from hoptrail.language.questions.plans import Plan
 from hoptrail.language.tasks import Finding, Step
 from hoptrail.text.mentions import find_mentions
 
 _BEAM, _UNLIKELY = 3, 0.05
 """Width of the beam, and the share of the best way's probability below which a way is dropped."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The sub-questions of a question, concluded by a comparison or by the last answer."""
-
-    questions: tuple[str, ...]
-    comparison: Comparison | None = None
-
-    def conclude(self, answers: Sequence[str | None]) -> str | None:
-        """The answer from the answers to `questions`; None if one is missing or they do not conclude."""
-        if len(answers) < len(self.questions):
-            return None
-        return self.comparison.verdict(answers) if self.comparison else answers[-1]
-
-
-def make_plan(question: str, settings: OfflineSettings) -> Plan:
-    """The hops of `question`: at most `settings.most_hops`; one for a question too long to analyse."""
-    if len(question) > settings.question_characters:
-        return Plan((question,))
-    question = direct(question)
-    comparison = find_comparison(question)
-    if comparison is not None:
-        asked = comparison.asked()
-        if len(asked) <= settings.most_hops:
-            return Plan(asked, comparison)
-    return Plan(chain(question, settings.most_hops))
 
 
 Hops = tuple[tuple[str, ReadAnswer], ...]

@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 from hoptrail.language.closeness import close_statements
 from hoptrail.language.offline.cell_answers import best_cell
 from hoptrail.language.offline.contradicting import replaced
-from hoptrail.language.offline.evidence import EvidencePages
-from hoptrail.language.offline.reader_input import Part, Sheet, sheet_of, sheet_of_statement
+from hoptrail.language.offline.evidence import OpenedEvidence
+from hoptrail.language.offline.reader_input import Found, Sheet, sheet_of, sheet_of_statement
 from hoptrail.language.offline.ruling_out import may_answer, names_in_small_letters
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.yes_no import claim
 from hoptrail.models.reader import Answer as Words
-from hoptrail.models.reader import Reading, TextReader, ToRead
+from hoptrail.models.reader import Reading, TextReader, ToRead, log_odds
 from hoptrail.text.normal_forms import base_title
 from hoptrail.text.questions import Question, Wanted, analyse
 from hoptrail.text.values import read_date, same_answer
@@ -86,20 +86,16 @@ class ReadAnswer:
 
 @dataclass(frozen=True, slots=True)
 class _OnPage:
-    """An answer on a page, its words there, and the statement that supports it. The words are in that statement, or in the title,
-    or they are a `date` in the title or a heading (else empty).
-    """
+    """An answer on a page, its words there, and where they were found."""
 
     answer: ReadAnswer
     words: Words
-    part: Part | None
-    in_title: bool
-    date: str
+    found: Found
 
     @property
     def stated(self) -> tuple[Span, ...]:
-        """The first span of its statement; empty without one."""
-        return self.part.said.support[:1] if self.part is not None else ()
+        """The first span of its statement."""
+        return self.found.part.said.support[:1]
 
     def weighed(self, alone: tuple[Sheet, Reading] | None) -> ReadAnswer:
         """The answer with the odds on its page and in its statement alone (None: that was not read)."""
@@ -107,26 +103,26 @@ class _OnPage:
         if alone:
             sheet, reading = alone
             margin = max((words.margin for words in reading.answers if self._is_same(words, sheet)), default=_UNSAID)
-        weight = 1.0 if self.date else _ALONE  # by itself, a statement has its own headings only
+        weight = 1.0 if self.found.is_date else _ALONE  # by itself, a statement has its own headings only
         return replace(self.answer, odds=self.answer.odds + weight * (margin - self.words.margin))
 
     def _is_same(self, words: Words, alone: Sheet) -> bool:
         """Whether words on the sheet of the statement alone are those on the page."""
-        if self.date:
+        if self.found.is_date:
             date = alone.date_at(words.start)
-            return date is not None and alone.text[slice(*date)] == self.date
-        moved = alone.parts[0].start - self.part.start if alone.parts and self.part and not self.in_title else 0
+            return date is not None and alone.text[slice(*date)] == self.found.text
+        moved = alone.parts[0].start - self.found.part.start if alone.parts and not self.found.in_title else 0
         return words.start < self.words.end + moved and self.words.start + moved < words.end
 
 
 class Reader:
     """Reads plain questions against one set of evidence. `model` reads the texts."""
 
-    def __init__(self, evidence: EvidencePages, model: TextReader, settings: OfflineSettings) -> None:
-        self._evidence = evidence
+    def __init__(self, evidence: OpenedEvidence, model: TextReader, settings: OfflineSettings) -> None:
+        self.evidence = evidence
         self._model = model
-        self._settings = settings
-        self._sheets = [sheet_of(page.unit, settings.unit_characters) for page in evidence.pages]
+        self.settings = settings
+        self._sheets = [sheet_of(unit, settings.unit_characters) for unit in evidence.units]
         self._kept: dict[str, tuple[list[tuple[int, Sheet, Reading]], dict[Span, float]]] = {}
 
     def ranked(self, text: str, avoid: Sequence[str] = ()) -> list[ReadAnswer]:
@@ -135,7 +131,7 @@ class Reader:
         None if the question has no name and fewer than two relation words, or if two documents give different answers in the
         same words and no dates decide.
         """
-        question = analyse(text, self._evidence.titles)
+        question = analyse(text, self.evidence.titles)
         if question is None or not (question.anchors or len(question.relations) > 1):
             return []
         if question.wanted is Wanted.YES_NO:
@@ -166,8 +162,8 @@ class Reader:
         found = sorted(self._on_pages(text, question, avoided), key=lambda one: -one.answer.odds)
         stated: dict[tuple[Span, ...], Sheet] = {}
         for one in found:
-            if one.part is not None and len(stated) < _STATEMENTS and one.stated not in stated:
-                stated[one.stated] = sheet_of_statement(one.part.said, self._settings.unit_characters)
+            if len(stated) < _STATEMENTS and one.stated not in stated:
+                stated[one.stated] = sheet_of_statement(one.found.part.said, self.settings.unit_characters)
         alone = dict(zip(stated, zip(stated.values(), self._read(text, stated.values()), strict=True), strict=True))
         return [one.weighed(alone.get(one.stated)) for one in found]
 
@@ -184,29 +180,25 @@ class Reader:
             for one in reading.answers:
                 if lived and not sheet.says_life(one.start, one.end, lived):
                     continue  # not the date of birth or death that is asked
-                worded = sheet.answer(one.start, one.end, text, question.noun)
-                if worded is None or _stems(worded[0]) in avoided or not may_answer(worded[0], question, None):
+                found = sheet.answer(one.start, one.end, text, question.noun)
+                if found is None or _stems(found.text) in avoided or not may_answer(found.text, question, None):
                     continue
-                above = sheet.date_at(one.start)
-                part = sheet.supporting(one.start, text) if above else sheet.at(one.start)
-                date = read_date(worded[0]) if question.wanted is Wanted.YEAR else None
-                share = shares.get(worded[1][0], 0.0) if worded[1] else 0.0
+                date = read_date(found.text) if question.wanted is Wanted.YEAR else None
+                statement = found.part.said
+                share = shares.get(statement.support[0], 0.0) if statement.support else 0.0
                 answer = ReadAnswer(
-                    str(abs(date[0])) if date else worded[0],
-                    *(worded[1], one.margin + _STATED * (share - _USUAL) - later, reading.helps),
+                    str(abs(date[0])) if date else found.text,
+                    *(statement.support, one.margin + _STATED * (share - _USUAL) - later, reading.helps),
                     said=said,
-                    date=part.said.date if part else "",
-                    stems=content_stems(part.said.said) if part else frozenset(),
-                    covered=asked & content_stems(part.said.seen) if part else frozenset(),
+                    date="" if found.in_title else statement.date,
+                    stems=frozenset() if found.in_title else content_stems(statement.said),
+                    covered=frozenset() if found.in_title else asked & content_stems(statement.seen),
                 )
-                supporting = part or sheet.closest(text)
-                yield _OnPage(
-                    answer, one, supporting, in_title=part is None, date=sheet.text[slice(*above)] if above else ""
-                )
+                yield _OnPage(answer, one, found)
 
     def _verdicts(self, question: Question) -> list[ReadAnswer]:
         """Yes or no by rule if a sentence says so outright, else by the reader, the surest page first."""
-        ruled = claim(question.text, [page.unit for page in self._evidence.pages], None)
+        ruled = claim(question.text, self.evidence.units, None)
         if ruled.answer:
             return [ReadAnswer(ruled.answer, ruled.steps[0].support, log_odds(ruled.confidence), lead=_CELL)]
         found: list[ReadAnswer] = []
@@ -226,7 +218,7 @@ class Reader:
         if question not in self._kept:
             asked = content_stems(question)
             ranks = sorted(self._ranks_with_names(question), key=lambda rank: -_share(asked, self._sheets[rank]))
-            chosen = sorted(ranks[: self._settings.pages_read])
+            chosen = sorted(ranks[: self.settings.pages_read])
             sheets = [self._sheets[rank] for rank in chosen]
             close = close_statements(question, [sheet.unit for sheet in sheets], None)
             shares = {one.said.support[0]: one.share for one in reversed(close) if one.said.support}
@@ -238,7 +230,7 @@ class Reader:
         stems: dict[str, frozenset[str]] = {}
         for sheet in self._sheets:
             stems[sheet.unit.document] = stems.get(sheet.unit.document, frozenset()) | sheet.stems
-        names = names_in_small_letters(question, self._evidence.titles, stems.values())
+        names = names_in_small_letters(question, self.evidence.titles, stems.values())
         return [rank for rank, sheet in enumerate(self._sheets) if names <= stems[sheet.unit.document]]
 
 
@@ -312,12 +304,6 @@ def _with_leads(found: Sequence[ReadAnswer]) -> list[ReadAnswer]:
 def _stems(text: str) -> frozenset[str]:
     base = base_title(text)
     return content_stems(base) or frozenset(word.stem for word in words(base))
-
-
-def log_odds(share: float) -> float:
-    """The log odds of a probability, kept away from 0 and 1."""
-    share = min(1 - 1e-6, max(1e-6, share))
-    return math.log(share / (1 - share))
 
 
 def logistic(odds: float) -> float:

@@ -23,24 +23,25 @@ from hoptrail.language.entity_finders import RULES, EntityFinder, open_finder
 from hoptrail.language.link_reading import read_links
 from hoptrail.language.offline.concluding import conclude, read_by_hops
 from hoptrail.language.offline.definitions import define, named_by_description
-from hoptrail.language.offline.evidence import EvidencePages, Page, open_evidence
+from hoptrail.language.offline.evidence import OpenedEvidence, open_evidence
 from hoptrail.language.offline.explanations import explain, steps
-from hoptrail.language.offline.hops import make_plan
-from hoptrail.language.offline.joint_questions import answer_together, asked_together
 from hoptrail.language.offline.listing import list_by_reading, listing
 from hoptrail.language.offline.offered import weigh_sides
 from hoptrail.language.offline.page_reading import NoReader, Reader
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.yes_no import claim, claim_by_list
-from hoptrail.language.question_kinds import kind_asked
+from hoptrail.language.questions.joint_questions import asked_together
+from hoptrail.language.questions.plans import make_plan
+from hoptrail.language.questions.question_kinds import kind_asked
 from hoptrail.language.spelling import corrected
 from hoptrail.language.tasks import Extraction, Fact, Reading, Reply, Task
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.reader import Remembered, TextReader, installed_reader
-from hoptrail.models.statement_ranker import installed_ranker
+from hoptrail.models.statement_ranker import installed_ranker, settling
 from hoptrail.text.lexicon import DEMONYMS
 from hoptrail.text.mentions import Mention, Shape
-from hoptrail.text.normal_forms import same_words, squeeze
+from hoptrail.text.normal_forms import base_title, same_words, squeeze
+from hoptrail.text.statements import UnitStatement
 from hoptrail.text.summaries import summarise
 from hoptrail.text.values import same_value
 from hoptrail.text.words import content_stems, words
@@ -117,18 +118,17 @@ class OfflineLanguage:
         """See `StatementJudge`."""
         if isinstance(self._reader, NoReader):
             return ()
-        return installed_ranker().settling(question[: self._settings.question_characters], statements)
+        return settling(installed_ranker(), question[: self._settings.question_characters], statements)
 
     def _output(self, task: object) -> Output:
         match task:
             case tasks.Extract(unit):
-                return _extract(open_evidence((unit,), self._settings).pages[0], self._finder)
+                return _extract(unit, open_evidence((unit,), self._settings).lines, self._finder)
             case tasks.Summarise(units, words):
-                pages = open_evidence(units, self._settings).pages
-                lines = [_standing_alone(line.alone, page.title) for page in pages for line in page.lines]
-                return summarise(lines, words)
+                lines = open_evidence(units, self._settings).lines
+                return summarise([_standing_alone(line.alone, base_title(line.unit.title)) for line in lines], words)
             case tasks.Decompose():
-                return _decompose(task, self._settings)
+                return _decompose(task, self._settings.most_hops)
             case tasks.Read(question, evidence, abstain):
                 return self._answer(question, evidence, self._least(abstain))
             case tasks.Assess() | tasks.Verify():
@@ -147,7 +147,7 @@ class OfflineLanguage:
         """An answer of the kind that the question asks for; a how or why is never answered with a noun."""
         asked = corrected(question[: self._settings.question_characters], units)
         if together := asked_together(asked):
-            return answer_together([self._answer(part, units, least) for part in together])
+            return _answer_together([self._answer(part, units, least) for part in together])
         defined = define(asked, units)
         if defined.answer is not None:
             return defined
@@ -171,11 +171,11 @@ class OfflineLanguage:
         weighed = weigh_sides(asked, units, similarity) if len(reading.steps) <= _SIDES else Reading(None)
         return reading if weighed.answer is None else weighed
 
-    def _read(self, question: str, evidence: EvidencePages, least: float = 0.0) -> Reading:
+    def _read(self, question: str, evidence: OpenedEvidence, least: float = 0.0) -> Reading:
         if _OPEN_REFERENCE.search(question):
             return Reading(None)
         reader = Reader(evidence, self._reader, self._settings)
-        reading = read_by_hops(question, evidence, reader, self._settings)
+        reading = read_by_hops(question, reader)
         answered_by = (span for step in reading.steps[-1:] for span in step.support[:1])
         leads = tuple(dict.fromkeys((*answered_by, *reader.leads(question))))
         if reading.confidence < least:
@@ -196,8 +196,21 @@ class OfflineLanguage:
         evidence = open_evidence(task.evidence, self._settings)
         least = self._least(task.abstain)
         reading = self._read(task.question, evidence, least) if task.evidence else Reading(None)
-        concluded = conclude(task.question, make_plan(task.question, self._settings), task.findings, evidence, reading)
+        concluded = conclude(
+            task.question, make_plan(task.question, self._settings.most_hops), task.findings, evidence, reading
+        )
         return _of_kind(concluded, kind_asked(task.question[: self._settings.question_characters]))
+
+
+def _answer_together(readings: Sequence[Reading]) -> Reading:
+    """The answers of several readings as one; an abstention unless all have one."""
+    steps = tuple(step for reading in readings for step in reading.steps)
+    leads = tuple(dict.fromkeys(span for reading in readings for span in reading.leads))
+    answers = [reading.answer for reading in readings if reading.answer is not None]
+    if len(answers) < len(readings):
+        return Reading(None, steps, leads=leads)
+    confidence = min(reading.confidence for reading in readings)
+    return Reading("; ".join(answers), steps, confidence, AnswerKind.SHORT, leads=leads)
 
 
 def _without_evidence(task: object) -> Output:
@@ -213,8 +226,8 @@ def _without_evidence(task: object) -> Output:
     raise TaskFailed(f"offline cannot perform {type(task).__name__}: it is not a language task")
 
 
-def _decompose(task: tasks.Decompose, settings: OfflineSettings) -> tasks.Decomposition:
-    questions = make_plan(task.question, settings).questions
+def _decompose(task: tasks.Decompose, most_hops: int) -> tasks.Decomposition:
+    questions = make_plan(task.question, most_hops).questions
     if not task.one_at_a_time:
         return tasks.Decomposition(questions)
     answered = all(finding.answer is not None for finding in task.findings)
@@ -247,19 +260,19 @@ def _coverage(question: str, units: Sequence[Unit]) -> float:
     return len(asked & said) / len(asked) if asked else 0.0
 
 
-def _extract(page: Page, finder: EntityFinder) -> Extraction:
+def _extract(unit: Unit, lines: Sequence[UnitStatement], finder: EntityFinder) -> Extraction:
     """Entities: the unit's title, then the names, quoted titles, dates and digits that `finder` finds. Facts: the sentences."""
-    heading = [word.lower for word in words(page.title)]
-    lines = [line for line in page.lines if not page.title or [word.lower for word in words(line.alone)] != heading]
+    title = base_title(unit.title)
+    heading = [word.lower for word in words(title)]
+    lines = [line for line in lines if not title or [word.lower for word in words(line.alone)] != heading]
     texts = [line.said if line.block and line.block.cells else line.text for line in lines]
     named = [[mention.text for mention in finder.find(text) if _is_entity(mention)] for text in texts]
-    title = [page.title] if page.title else []
     facts = []
     for line, names in zip(lines, named, strict=True):
-        text = _standing_alone(line.alone, page.title)
-        about = names if text == line.alone else [page.title, *names]
+        text = _standing_alone(line.alone, title)
+        about = names if text == line.alone else [title, *names]
         facts.append(Fact(text, tuple(dict.fromkeys(about)), line.support[0]))
-    return Extraction(tuple(dict.fromkeys(chain(title, *named))), tuple(facts))
+    return Extraction(tuple(dict.fromkeys(chain([title] if title else [], *named))), tuple(facts))
 
 
 def _is_entity(mention: Mention) -> bool:

@@ -19,7 +19,7 @@ from hoptrail.text.normal_forms import base_title
 from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.text.values import with_unit
 from hoptrail.text.words import content_stems
-from hoptrail.types import Block, Span, Unit
+from hoptrail.types import Block, Unit
 
 _PLACED = re.compile(r"^(?:in|at|on|from|near|of) (?:the )?(?=[A-Z])")
 """`in Varden` is Varden."""
@@ -40,6 +40,16 @@ class Part:
     said: UnitStatement
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An answer on a sheet and the statement that supports it: the one it is in, unless it is in the title or a date above."""
+
+    text: str
+    part: Part
+    in_title: bool = False
+    is_date: bool = False
+
+
 @dataclass(frozen=True)
 class Sheet:
     """A unit's text for reading. `title_end` is the end of the title line, `dates` are the offsets of dates in title and
@@ -58,31 +68,32 @@ class Sheet:
         """The stems of its content words."""
         return content_stems(self.text)
 
-    def answer(self, start: int, end: int, question: str, noun: str = "") -> tuple[str, tuple[Span, ...]] | None:
-        """The answer at these offsets and its supporting spans; None outside statements, the title and dates in headings.
+    def answer(self, start: int, end: int, question: str, noun: str = "") -> Found | None:
+        """The answer at these offsets; None outside statements, the title and dates in headings.
 
         An answer is cut at the end of its statement or table cell, and is the whole of a date in a heading. A `noun` that the
         question asks for (`river`) is included if it is a part of the name.
         """
         start, end = self._with_noun(start, end, noun) if noun else (start, end)
-        part, date = self.supporting(start, question), self.date_at(start)
+        part, date = self._supporting(start, question), self.date_at(start)
         if part is None:
             return None
+        in_title = date is None and start < self.title_end
         if date is not None:
             answer = self.text[slice(*date)]
-        elif start < self.title_end:
+        elif in_title:
             is_name = _FILE_NAME.fullmatch(self.unit.title) is None
             answer = base_title(self.text[start : min(end, self.title_end)].strip(_CUT)) if is_name else ""
         else:
             headers = (first for first, _ in self.barred if first > start)
             answer = self._clean_answer(*self._with_address(start, min(end, part.end, *headers)))
-        return (answer, part.said.support) if answer else None
+        return Found(answer, part, in_title, is_date=date is not None) if answer else None
 
     def date_at(self, place: int) -> tuple[int, int] | None:
         """The offsets of the date in the title or a heading that is at an offset of the text."""
         return next(((start, end) for start, end in self.dates if start <= place < end), None)
 
-    def supporting(self, place: int, question: str) -> Part | None:
+    def _supporting(self, place: int, question: str) -> Part | None:
         """The statement that supports an answer at an offset of the text: the one there, or for the title, and for a date in a
         heading among those below it, the one that says most of the question.
         """

@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection
 from functools import cache
 
-from hoptrail.language.offline.comparisons import YES_OR_NO, Comparison
-from hoptrail.language.offline.evidence import EvidencePages
+from hoptrail.language.offline.evidence import OpenedEvidence
+from hoptrail.language.questions.comparisons import YES_OR_NO, Comparison
 from hoptrail.models.minilm import common_words
 from hoptrail.text.lexicon import ARTICLES, MONTHS, NUMBER_WORDS, STOP_WORDS, word_set
 from hoptrail.text.mentions import find_names
@@ -53,7 +53,7 @@ _NO_NOUN = re.compile(r"\w{4}(?:ed|ing|ly)$")
 """Verbs and adverbs (`calibrated`) may be reworded in a document."""
 
 
-def is_computed(question: str, evidence: EvidencePages) -> bool:
+def is_computed(question: str, evidence: OpenedEvidence) -> bool:
     """Whether a question asks for a figure that no sentence states and that must be computed: `How much of it is left?`."""
     asked = content_stems(question)
     words_for = _COMPUTED & asked
@@ -97,7 +97,7 @@ def _has_asked_type(answer: str, asked: Question) -> bool:
     return figures is not None or any(word in NUMBER_WORDS or word in _TIMES for word in named)
 
 
-def share_of_strangers(question: str, evidence: EvidencePages) -> float:
+def share_of_strangers(question: str, evidence: OpenedEvidence) -> float:
     """The mean share of each name in a question that no single sentence with its title has: 1 if no word of the names occurs."""
     names = [content_stems(mention.text) for mention in find_names(question)]
     missing = [min((len(name - said) / len(name) for said in evidence.stems), default=1.0) for name in names if name]

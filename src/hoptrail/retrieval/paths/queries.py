@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hoptrail.corpus.words import keyword_words
-from hoptrail.language.offline.settings import OfflineSettings
+from hoptrail.language.questions.plans import make_plan
 
 MOST_STEPS = 6
 MOST_STRETCHES = 6
@@ -41,9 +41,7 @@ class PathQueries:
     def of(cls, question: str, steps: Sequence[str] | None = None) -> PathQueries:
         """The queries of a question; without `steps` rules decompose it."""
         if steps is None:
-            from hoptrail.language.offline.hops import make_plan
-
-            steps = make_plan(question, OfflineSettings(most_hops=MOST_STEPS)).questions
+            steps = make_plan(question, MOST_STEPS).questions
         several = tuple(steps[:MOST_STEPS]) if len(steps) > 1 else ()
         return cls(question, several, stretches(question), tuple(dict.fromkeys(_words(question))))
 

@@ -11,7 +11,7 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 
-from hoptrail.language.offline.clauses import Description, describing_clauses
+from hoptrail.language.questions.clauses import Description, describing_clauses
 from hoptrail.text.lexicon import ARTICLES, BASE_VERBS, KINSHIP, ORGANISATION_NOUNS, PARTITIVES, word_set
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.phrases import CLAUSE_WORDS, Token, adjacent, group_start, tokens_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.language.offline.clauses import describing_clauses
-from hoptrail.language.offline.decomposing import chain
+from hoptrail.language.questions.clauses import describing_clauses
+from hoptrail.language.questions.decomposing import chain
 
 DESCRIBED = {
     "When was the man who drew Foss Light born?": ("the man who drew Foss Light", "Who"),

@@ -2,10 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.language.offline.decomposing import chain
-from hoptrail.language.offline.hops import make_plan
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.language.offline.settings import OfflineSettings
+from hoptrail.language.questions.decomposing import chain
+from hoptrail.language.questions.plans import make_plan
 from hoptrail.language.tasks import Decompose, Finding
 
 CHAINS = {
@@ -180,7 +179,7 @@ CHAINS = {
     ],
 )
 def test_a_question_with_an_and_stays_one(question: str) -> None:
-    assert make_plan(question, OfflineSettings()).questions == (question,)
+    assert make_plan(question, 8).questions == (question,)
 
 
 @pytest.mark.parametrize("question", CHAINS)
@@ -208,7 +207,7 @@ def test_plain_or_foreign_questions_stay_one(question: str) -> None:
 
 def test_never_more_than_eight_hops() -> None:
     nested = "Who is " + "the teacher of " * 40 + "Ada Lunt?"
-    questions = make_plan(nested, OfflineSettings()).questions
+    questions = make_plan(nested, 8).questions
     assert len(questions) <= 8
     assert questions[0] == "Who is the teacher of Ada Lunt?"
 
@@ -246,7 +245,7 @@ def test_what_does_not_read_as_english_is_not_taken_apart(question: str) -> None
 
 
 def test_a_side_is_given_by_its_whole_name() -> None:
-    plan = make_plan("Which film was released first, Night Ferry or A Hen in Arden?", OfflineSettings())
+    plan = make_plan("Which film was released first, Night Ferry or A Hen in Arden?", 8)
     assert plan.conclude(["1950", "1940"]) == "A Hen in Arden"
     assert plan.conclude(["1930", "1940"]) == "Night Ferry"
     assert plan.conclude(["1930", None]) is None
@@ -264,4 +263,4 @@ def test_a_side_is_given_by_its_whole_name() -> None:
     ],
 )
 def test_values_decide(question: str, values: tuple[str, ...], answer: str | None) -> None:
-    assert make_plan(question, OfflineSettings()).conclude(values) == answer
+    assert make_plan(question, 8).conclude(values) == answer

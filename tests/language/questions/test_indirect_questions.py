@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.language.indirect_questions import direct
-from hoptrail.language.offline.hops import make_plan
-from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.language.question_kinds import kind_asked
+from hoptrail.language.questions.indirect_questions import direct
+from hoptrail.language.questions.plans import make_plan
+from hoptrail.language.questions.question_kinds import kind_asked
 from hoptrail.types import AnswerKind
 
 
@@ -49,5 +48,5 @@ def test_what_is_plain_or_asks_for_more_than_a_name_stays(question: str) -> None
 def test_kinds_and_hops_are_those_of_the_plain_question() -> None:
     assert kind_asked("Can you tell me if the mill is open on Sundays?") is AnswerKind.YES_NO
     asked = "Give me the number of the lady who has replaced Ida Berg."
-    plan = make_plan(asked, OfflineSettings())
+    plan = make_plan(asked, 8)
     assert plan.questions == ("Who is the lady who has replaced Ida Berg?", "What is the number of #1?")

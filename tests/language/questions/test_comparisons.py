@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.language.offline.comparisons import Rule, find_comparison
+from hoptrail.language.questions.comparisons import Rule, find_comparison
 
 ASKED_OF_EACH = {
     "Which lighthouse was built earlier, Foss Light or Arden Light?": (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.language.question_kinds import kind_asked
+from hoptrail.language.questions.question_kinds import kind_asked
 from hoptrail.types import AnswerKind
 
 QUESTIONS = {

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-
-from hoptrail.language.tasks import Reading
-from hoptrail.types import AnswerKind
 
 _PREPOSITION = r"(?:in|on|at|for|to|from|by|with|of|since|until) "
 _ASKING = (
@@ -29,14 +25,3 @@ def asked_together(question: str) -> tuple[str, str] | None:
         return None
     first, second = (f"{joint[which]} {joint['rest']}?" for which in ("first", "second"))
     return first, f"{second[0].upper()}{second[1:]}"
-
-
-def answer_together(readings: Sequence[Reading]) -> Reading:
-    """The answers of several readings as one; an abstention unless all have one."""
-    steps = tuple(step for reading in readings for step in reading.steps)
-    leads = tuple(dict.fromkeys(span for reading in readings for span in reading.leads))
-    answers = [reading.answer for reading in readings if reading.answer is not None]
-    if len(answers) < len(readings):
-        return Reading(None, steps, leads=leads)
-    confidence = min(reading.confidence for reading in readings)
-    return Reading("; ".join(answers), steps, confidence, AnswerKind.SHORT, leads=leads)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from hoptrail.language.offline.joint_questions import asked_together
 from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.language.questions.joint_questions import asked_together
 from hoptrail.language.tasks import Read
 from hoptrail.types import Unit
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from hoptrail.language.indirect_questions import direct
+from hoptrail.language.questions.indirect_questions import direct
 from hoptrail.language.spelling import with_question_word
 from hoptrail.text.lexicon import AUXILIARIES, OPENERS, PREPOSITIONS, QUESTION_WORDS, word_set
 from hoptrail.text.questions import asking_sentence
