@@ -132,9 +132,7 @@ class _Due:
 
 def _changes(folders: Sequence[Path], index: Path, watcher: Watcher) -> Iterator[bool]:
     """Yields every `_LOOK` seconds whether something changed in the folders, except in indexes.
-
-    Raises:
-        StorageError: the system cannot watch.
+    Raises: StorageError: the system cannot watch.
     """
     from watchfiles import watch as watch_files
 
