@@ -150,10 +150,12 @@ def test_finished_jobs_are_kept_over_a_restart_up_to_a_number(
 ) -> None:
     monkeypatch.setattr("hoptrail.serving.server.job.KEPT_JOBS", 3)
     with client_of(make_app()) as client:
-        jobs = [ended(client, {"id": add(client, f"bird {n}")})["id"] for n in range(6)]
+        jobs = [ended(client, {"id": add(client, f"bird {n}")})["id"] for n in range(5)]
+        assert client.get(f"/api/jobs/{jobs[0]}").status_code == 404
+        assert 'hoptrail_documents_total{state="done"} 5.0' in client.get("/metrics").text
     with client_of(make_app()) as client:
-        last = ended(client, {"id": add(client, "bird 6")})["id"]
-        assert list(states(client)) == [last, *reversed(jobs[3:])]
+        last = ended(client, {"id": add(client, "bird 5")})["id"]
+        assert list(states(client)) == [last, *reversed(jobs[2:])]
         assert client.get(f"/api/jobs/{jobs[-1]}").json()["items"][0]["documents"]
 
 
@@ -238,20 +240,6 @@ def test_a_damaged_journal_is_found_and_removed(
     assert index.verify() == files - 1
     with client_of(make_app()) as client:
         assert ended(client, {"id": add(client, "bittern")})["state"] == "done"
-
-
-def test_a_living_server_keeps_its_jobs(make_app: MakeApp) -> None:
-    """A second server over the same index neither shows nor runs them."""
-    app = make_app()
-    held = hold(app, "avocet")
-    with client_of(app) as client:
-        working, waiting = add(client, "avocet"), add(client, "bittern")
-        assert held.reached.wait(20)
-        with client_of(make_app()) as other:
-            add(other, "crake")
-            assert len(states(other)) == 1
-        held.go.set()
-        assert [ended(client, {"id": job})["state"] for job in (working, waiting)] == ["done", "done"]
 
 
 def test_an_index_that_was_moved_knows_its_uploads(make_app: MakeApp, tmp_path: Path) -> None:

@@ -55,6 +55,7 @@ def visit(page: Page, view: str) -> None:
     reach(page, page.get_by_role("link", name=view, exact=True))
     press(page, "Enter")
     page.locator(f'a[aria-current][data-view="{view.lower()}"]').wait_for()
+    page.locator("h1:focus").wait_for()
 
 
 def ask(page: Page, question: str) -> None:
@@ -250,6 +251,10 @@ def compare_two_recipes(page: Page, _: Path) -> None:
     press(page, "Tab", "Enter")
     page.locator(".answer").nth(1).wait_for()
     assert page.locator(".run h3").all_inner_texts() == ["selfask", "bm25"]
+    left, right = (page.locator(".run").nth(place).bounding_box() for place in (0, 1))
+    assert left
+    assert right
+    assert right["x"] > left["x"] + left["width"], "they stand side by side"
 
 
 @task
