@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
@@ -54,7 +55,7 @@ def client_of(app: FastAPI, key: str | None = None) -> TestClient:
     return TestClient(app, base_url="http://localhost", headers=headers)
 
 
-def ended(client: TestClient, job: dict[str, Any], **more: Any) -> dict[str, Any]:
+def ended(client: TestClient | httpx.Client, job: dict[str, Any], **more: Any) -> dict[str, Any]:
     """The job once it is over, with a long timeout for busy machines."""
     until = time.monotonic() + 90
     while True:

@@ -12,7 +12,7 @@ from command import Hoptrail
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.app import create_app
-from serving.server.processes import over, serving
+from serving.server.processes import fork_server
 from serving.server.served import MakeApp, client_of, ended, upload, workspace
 from serving.server.test_jobs import files_with, hold, texts, titles
 from world import FACTS
@@ -28,18 +28,20 @@ def states(client: Any) -> dict[str, str]:
     return {job["id"]: job["state"] for job in client.get("/api/jobs").json()["jobs"]}
 
 
-def test_what_was_acknowledged_is_done_after_a_kill(tmp_path: Path, tiny: Path) -> None:
-    folder = tmp_path / "index"
-    with serving("--index", folder, "--settings", tiny) as server, server.client() as client:
-        (item,) = over(client, add(client, "avocet"))["items"]
+def test_what_was_acknowledged_is_done_after_a_kill(tmp_path: Path) -> None:
+    server, client = fork_server(tmp_path, "index")
+    with client:
+        (item,) = ended(client, {"id": add(client, "avocet")})["items"]
         jobs = [add(client, f"bittern {n}", f"crake {n}") for n in range(3)]
         jobs.append(client.delete(f"/api/documents/{item['documents'][0]}").json()["id"])
         cancelled = add(client, "dunlin")
         assert client.post(f"/api/jobs/{cancelled}/cancel").status_code == 200
         server.kill()
-    with serving("--index", folder, "--settings", tiny) as server, server.client() as client:
+        server.join()
+    server, client = fork_server(tmp_path, "index")
+    with client:
         for job in jobs:
-            assert over(client, job)["state"] == "done"
+            assert ended(client, {"id": job})["state"] == "done"
         listed = states(client)
         assert [*jobs, cancelled] == [job for job in reversed(listed) if job in {*jobs, cancelled}]
         assert listed[cancelled] in {"stopped", "done"}, "it may have been indexed before it was cancelled"
@@ -47,7 +49,8 @@ def test_what_was_acknowledged_is_done_after_a_kill(tmp_path: Path, tiny: Path) 
         titles_expected = {f"{bird} {n}" for bird in ("bittern", "crake") for n in range(3)}
         assert names - {"dunlin"} == titles_expected
         assert ("dunlin" in names) == (listed[cancelled] == "done")
-        server.stop()
+        server.terminate()
+        server.join()
 
 
 def test_a_removal_and_a_cancellation_outlive_the_process(make_app: MakeApp) -> None:

@@ -18,8 +18,8 @@ from hoptrail.serving.server.guard import is_loopback
 from hoptrail.serving.server.http_server import check_address
 from hoptrail.serving.server.keys import Keys, find_keys, variable_of
 from serving.server.listening import listening
-from serving.server.processes import over, serving
-from serving.server.served import MakeApp
+from serving.server.processes import serving
+from serving.server.served import MakeApp, ended
 
 KEY = "a-key-for-these-tests"
 
@@ -239,7 +239,7 @@ def test_the_command_serves_by_its_settings_and_stops_when_told(tmp_path: Path, 
             assert client.get("/api/show", headers={"Authorization": "Bearer no"}).status_code == 401
             assert client.post("/api/ask", json={"question": "Why? " * 100}).status_code == 413
             job = client.post("/api/documents", json=[{"title": "Ash", "text": "The ash was felled in Dorn."}]).json()
-            assert over(client, job["id"])["state"] == "done"
+            assert ended(client, job)["state"] == "done"
         output = server.stop()
     assert "Traceback" not in output
     assert KEY not in output
