@@ -55,7 +55,6 @@ def visit(page: Page, view: str) -> None:
     reach(page, page.get_by_role("link", name=view, exact=True))
     press(page, "Enter")
     page.locator(f'a[aria-current][data-view="{view.lower()}"]').wait_for()
-    page.locator("h1:focus").wait_for()
 
 
 def ask(page: Page, question: str) -> None:
@@ -280,6 +279,7 @@ def learn_what_a_recipe_would_take_and_build_it(page: Page, _: Path) -> None:
 @task
 def add_a_file(page: Page, folder: Path) -> None:
     visit(page, "Documents")
+    page.locator("h1:focus").wait_for()
     give(page, "choose files", [folder / "Petrel.txt"])
     done(page, "1 document ready")
     button(page, re.compile("^Petrel")).wait_for()
