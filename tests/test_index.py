@@ -11,7 +11,7 @@ import os
 import random
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import pairwise
+from itertools import cycle, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -346,8 +346,7 @@ def test_whatever_is_asked_ends_in_an_answer_or_an_abstention(shared: Index, nam
     check_bounded(shared, name, question)
 
 
-@pytest.mark.parametrize("question", OPERATORS)
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize(("name", "question"), list(zip(RECIPES, cycle(OPERATORS))))
 def test_operators_quotes_and_riddles_are_words_like_others(shared: Index, name: str, question: str) -> None:
     check_bounded(shared, name, question)
 

@@ -29,7 +29,7 @@ from hoptrail.structures import declaring
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.syncing import IndexingReport, ReadingOptions
 from hoptrail.types import Kind
-from test_indexing import Desk, counts, lines, stopping_after, write
+from test_indexing import Desk, lines, stopping_after, write
 from world import FACTS
 
 
@@ -56,17 +56,6 @@ def test_what_is_gone_is_counted_and_forgotten_only_when_asked_for(desk: Desk, w
     assert desk.finds("Hills") == []
     assert [path for path, content in desk.bytes().items() if b"Grey Hills" in content] == []
     assert told(desk.index(world, sync=True)) == {}
-
-
-def test_a_renamed_file_is_moved_and_encodes_nothing(desk: Desk, world: Path) -> None:
-    desk.index(world)
-    desk.encoder.texts.clear()
-    (world / "more").mkdir()
-    (world / "Isk.txt").rename(world / "more/River.txt")
-    report = desk.index(world, sync=True)
-    assert (told(report), report.unchanged, report.documents) == ({"moved": 1}, 5, 6)
-    assert ["River.txt"] in desk.sources()
-    assert desk.encoder.texts == []
 
 
 def dates(desk: Desk) -> dict[str, tuple[str, str]]:
@@ -214,14 +203,6 @@ def test_the_setting_is_the_default_of_the_word(world: Path, tmp_path: Path) -> 
     kept = Index(tmp_path / "i", Settings(sync=True))
     assert told(kept.add(world, "bm25", sync=False)) == {"gone": 1}
     assert told(kept.add(world, "bm25")) == {"removed": 1}
-
-
-def test_counts_add_up(desk: Desk, world: Path) -> None:
-    desk.index(world)
-    write(world / "New.txt", "A new one.")
-    write(world / "Isk.txt", "The Isk dried up.")
-    assert counts(report := desk.index(world)) == (1, 5, 0, 7)
-    assert told(report) == {"added": 1, "updated": 1}
 
 
 # --- files that are known again

@@ -21,12 +21,18 @@ from hoptrail.errors import StorageError, UsageError
 from hoptrail.index import Index
 from hoptrail.indexing import Watcher
 from hoptrail.syncing import IndexingReport
-from hoptrail.watching import Pace, watch
+from hoptrail.watching import watch
 from test_indexing import write
 from world import FACTS, HashingEncoder
 
-QUICK = Pace(quiet=0.15, longest=5.0, retry=0.15)
+QUICK = 0.15
 LONG = 60.0
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, seconds in (("QUIET", QUICK), ("LONGEST", 5.0), ("RETRY", QUICK)):
+        monkeypatch.setattr(watching, name, seconds)
 
 
 @pytest.fixture
@@ -54,13 +60,13 @@ class Watched:
 
 
 @contextmanager
-def watched(index: Index, *folders: Path, sync: bool = False, pace: Pace = QUICK) -> Iterator[Watched]:
+def watched(index: Index, *folders: Path, sync: bool = False) -> Iterator[Watched]:
     found = Watched(Event())
     watcher = Watcher(stopped=found.stop.is_set, say=found.said.append)
 
     def collected() -> None:
         try:
-            for report in watch(index, folders, ["bm25"], watcher, sync=sync, pace=pace):
+            for report in watch(index, folders, ["bm25"], watcher, sync=sync):
                 found.reports.append(report)
         except Exception as error:  # noqa: BLE001 - looked at by the test
             found.error = error
@@ -79,6 +85,7 @@ def titles(index: Index) -> list[str]:
     return sorted(document.title for document in index.contents().documents)
 
 
+@pytest.mark.usefixtures("quick")
 def test_what_changes_is_indexed(index: Index, world: Path) -> None:
     with watched(index, world, sync=True) as found:
         found.until(lambda: len(found.reports) == 1)
@@ -93,6 +100,7 @@ def test_what_changes_is_indexed(index: Index, world: Path) -> None:
     assert index.search("dried", "bm25")
 
 
+@pytest.mark.usefixtures("quick")
 def test_without_sync_nothing_is_forgotten(index: Index, world: Path) -> None:
     with watched(index, world) as found:
         found.until(lambda: len(found.reports) == 1)
@@ -101,15 +109,17 @@ def test_without_sync_nothing_is_forgotten(index: Index, world: Path) -> None:
     assert "Lindeth" in titles(index)
 
 
+@pytest.mark.usefixtures("quick")
 def test_what_hoptrail_writes_within_the_folder_is_no_change(world: Path) -> None:
     inside = Index(world / ".hoptrail")
     inside.encoder = HashingEncoder()
     with watched(inside, world) as found:
         found.until(lambda: len(found.reports) == 1)
-        time.sleep(4 * QUICK.quiet)
+        time.sleep(4 * QUICK)
         assert len(found.reports) == 1
 
 
+@pytest.mark.usefixtures("quick")
 def test_while_another_process_writes_it_is_said_and_tried_again(index: Index, world: Path) -> None:
     with writing_to(index.folder, index.encoder.identity):
         pass
@@ -128,6 +138,7 @@ def test_only_folders_are_watched(index: Index, world: Path) -> None:
         next(watch(index, [world / "Isk.txt"], [], Watcher()))
 
 
+@pytest.mark.usefixtures("quick")
 def test_a_folder_that_goes_ends_the_watch(index: Index, world: Path) -> None:
     with watched(index, world) as found:
         found.until(lambda: len(found.reports) == 1)
@@ -151,7 +162,7 @@ class TestDue:
         return now
 
     def test_at_once_at_first_then_after_rest(self, clock: list[float]) -> None:
-        due = watching._Due(Pace(quiet=2, longest=60, retry=10))
+        due = watching._Due()
         assert due
         due.done(started=990.0)  # it took ten seconds
         assert not due
@@ -162,7 +173,7 @@ class TestDue:
         assert due
 
     def test_a_file_that_never_rests_waits_for_so_long_only(self, clock: list[float]) -> None:
-        due = watching._Due(Pace(quiet=2, longest=60, retry=10))
+        due = watching._Due()
         due.done(started=1000.0)
         waited = 0
         while not due:
@@ -172,7 +183,7 @@ class TestDue:
         assert waited == 60
 
     def test_what_could_not_be_done_is_put_off(self, clock: list[float]) -> None:
-        due = watching._Due(Pace(quiet=2, longest=60, retry=10))
+        due = watching._Due()
         due.put_off()
         clock[0] += 9
         assert not due
@@ -187,7 +198,7 @@ from hoptrail import syncing
 from hoptrail.index import Index
 from world import HashingEncoder
 from hoptrail.indexing import Watcher
-from hoptrail.watching import Pace, watch
+from hoptrail import watching
 import time
 
 class Slow(HashingEncoder):
@@ -197,13 +208,14 @@ class Slow(HashingEncoder):
 
 index = Index(sys.argv[1])
 index.encoder = Slow()
-for report in watch(index, [sys.argv[2]], ["hybrid"], Watcher(), sync=True, pace=Pace(0.2, 5, 0.2)):
+watching.QUIET, watching.LONGEST, watching.RETRY = 0.2, 5.0, 0.2
+for report in watching.watch(index, [sys.argv[2]], ["hybrid"], Watcher(), sync=True):
     print(report.documents, flush=True)
 """
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
-@pytest.mark.parametrize("after", [0.0, 0.1, 0.25, 0.5])
+@pytest.mark.parametrize("after", [0.0, 0.25])
 def test_a_kill_in_the_middle_of_a_watch_loses_nothing(index: Index, world: Path, after: float) -> None:
     command = [sys.executable, "-c", KILLED, str(index.folder), str(world)]
     there = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

@@ -70,9 +70,8 @@ class AskedIndex:
         `limit` replaces the recipe's setting `k`. Until the first indexing run for the recipe has ended, `hybrid` or `bm25`
         answers in its place from what is there so far (`contents().reached`).
 
-        Raises:
-            UsageError: there is no such recipe or language, the index lacks a structure that the recipe needs, or the limit is
-                not a positive whole number.
+        Raises: UsageError: there is no such recipe or language, the index lacks a structure that the recipe needs, or the limit
+        is not a positive whole number.
         """
         if limit is not None and not (hasattr(limit, "__index__") and limit >= 1):
             raise UsageError(f"limit must be a whole number of at least 1, not {limit!r}.")
@@ -92,9 +91,7 @@ class AskedIndex:
 
     def corpus(self, view: View = EVERYTHING) -> Corpus:
         """What recipes search: the last committed state, restricted to `view`. It stays the same while it is referenced.
-
-        Raises:
-            IndexUnavailable: there is no index here.
+        Raises: IndexUnavailable: there is no index here.
         """
         snapshot, give_back = self._shared.seen(view).lease()
         structures = self._given.structures if self._given else None
@@ -102,9 +99,7 @@ class AskedIndex:
 
     def reading(self, view: View = EVERYTHING) -> AbstractContextManager[Snapshot]:
         """The last commit as far as `view` shows it, held open until the end of `with`.
-
-        Raises:
-            IndexUnavailable: there is no index here.
+        Raises: IndexUnavailable: there is no index here.
         """
         return self._shared.seen(view).reading()
 
@@ -112,9 +107,7 @@ class AskedIndex:
         """Open the language that performs the tasks. `chat` keeps its replies and its ledger in this folder, and all callers
         of this index share it. The usage of a task counts what is paid now; with `fully_priced`, also what remembered replies
         cost when they were made.
-
-        Raises:
-            UsageError: there is no such language, or it cannot be used.
+        Raises: UsageError: there is no such language, or it cannot be used.
         """
         from hoptrail.language.factory import open_language
 
@@ -134,9 +127,7 @@ class AskedIndex:
     ) -> Answer:
         """Answer a question, or abstain, with evidence and trail. `as_of` (`2024`, `2024-03` or `2024-03-05`) restricts the
         answer to what was said by that date, `labels` to documents that have one of them.
-
-        Raises:
-            UsageError: the question is empty or far too long, `as_of` is no date, or there is no such label.
+        Raises: UsageError: the question is empty or far too long, `as_of` is no date, or there is no such label.
         """
         question = check_question(question)
         return self.recipe(recipe, language, view=self.view(as_of, labels)).answer(question)
@@ -157,9 +148,7 @@ class AskedIndex:
 
     def view(self, as_of: str = "", labels: Collection[str] | None = None) -> View:
         """The view up to a date, of documents that have one of `labels` (None: of all documents).
-
-        Raises:
-            UsageError: `as_of` is not a date, or there is no such label.
+        Raises: UsageError: `as_of` is not a date, or there is no such label.
         """
         return View(as_of, None if labels is None else patterns_of(self.settings.labels, labels))
 

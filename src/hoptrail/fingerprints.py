@@ -7,7 +7,6 @@ import json
 from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,17 +25,9 @@ def fingerprint(settings: DataclassInstance) -> str:
 @cache
 def digest_of_code(package: str) -> str:
     """The first twelve hex digits of a SHA-256 over the source, prompts and weights of a package."""
-    digest = hashlib.sha256()
-    for name, place in sorted(_walk(files(package), "")):
-        digest.update(f"{name}\x1f{hashlib.sha256(place.read_bytes()).hexdigest()}\n".encode())
+    digest, folder = hashlib.sha256(), Path(str(files(package)))
+    for path in sorted(folder.rglob("*")):
+        if path.suffix in _SOURCE:
+            name = path.relative_to(folder).as_posix()
+            digest.update(f"{name}\x1f{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
     return digest.hexdigest()[:12]
-
-
-def _walk(folder: Traversable, path: str) -> list[tuple[str, Traversable]]:
-    found: list[tuple[str, Traversable]] = []
-    for place in folder.iterdir():
-        if place.is_dir():
-            found += _walk(place, f"{path}{place.name}/")
-        elif Path(place.name).suffix in _SOURCE:
-            found.append((path + place.name, place))
-    return found

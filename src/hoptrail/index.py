@@ -81,9 +81,7 @@ class Index(AskedIndex):
 
     def check(self, recipes: Sequence[str]) -> None:
         """Refuse recipes that these settings cannot build for, before any work is done.
-
-        Raises:
-            UsageError: a recipe is unknown, or searches what the settings do not build.
+        Raises: UsageError: a recipe is unknown, or searches what the settings do not build.
         """
         self._building.check(recipes)
 
@@ -131,8 +129,7 @@ class Index(AskedIndex):
 
         Returns False while another process still reads an earlier commit.
 
-        Raises:
-            IndexBusy, IndexMismatch, IndexDamaged, StorageError: nothing was changed.
+        Raises: IndexBusy, IndexMismatch, IndexDamaged, StorageError: nothing was changed.
         """
         from hoptrail.corpus.writer import writing_to
 
@@ -168,8 +165,7 @@ class Index(AskedIndex):
 
         What a chat model has made is not made again: repairing is free. `unfinished` names it afterwards.
 
-        Raises:
-            IndexDamaged: the documents themselves are damaged, so their sources must be indexed again.
+        Raises: IndexDamaged: the documents themselves are damaged, so their sources must be indexed again.
         """
         return self._building.repair(watcher)
 

@@ -221,9 +221,7 @@ def _finish(structure: Structure, writer: Writer) -> None:
 
 def _check_makers(writer: Writer, structures: Iterable[Structure], language: str) -> None:
     """Refuse to mix, or to make anew unasked, what another language has made: it may have been paid for.
-
-    Raises:
-        MadeByAnother: a structure was made by another language than `language`.
+    Raises: MadeByAnother: a structure was made by another language than `language`.
     """
     makers = {
         structure.name: writer.languages.get(structure.name, language)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from html import escape
-from typing import Protocol
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hoptrail.types import Answer, Cited, Evidence, Hop, Statement
 
 SHOWN_DOCUMENTS = 10
 
@@ -12,95 +15,19 @@ SURE, LIKELY = 0.8, 0.5
 """The lowest confidences that are called sure and likely."""
 
 
-class _Placed(Protocol):
-    """Something with a place in a document."""
-
-    @property
-    def title(self) -> str: ...
-
-    @property
-    def place(self) -> str: ...
-
-
-class _Evidence(_Placed, Protocol):
-    """What is shown of `types.Evidence`."""
-
-    @property
-    def said(self) -> str: ...
-
-    @property
-    def hop(self) -> int: ...
-
-
-class _Statement(_Placed, Protocol):
-    """What is shown of `types.Statement`."""
-
-    @property
-    def said(self) -> str: ...
-
-    @property
-    def date(self) -> str: ...
-
-
-class _Hop(Protocol):
-    """What is shown of `types.Hop`."""
-
-    @property
-    def asked(self) -> str: ...
-
-    @property
-    def answer(self) -> str | None: ...
-
-    @property
-    def verdict(self) -> str: ...
-
-
-class _Trail(Protocol):
-    """What is shown of `types.Trail`."""
-
-    def __iter__(self) -> Iterator[_Hop]: ...
-
-    def __len__(self) -> int: ...
-
-
-class _Answer(Protocol):
-    """What is shown of `types.Answer`, which imports this module."""
-
-    @property
-    def question(self) -> str: ...
-
-    @property
-    def text(self) -> str | None: ...
-
-    @property
-    def confidence(self) -> float | None: ...
-
-    @property
-    def certainty(self) -> str: ...
-
-    @property
-    def trail(self) -> _Trail: ...
-
-    @property
-    def evidence(self) -> Sequence[_Evidence]: ...
-
-    @property
-    def closest(self) -> Sequence[_Statement]: ...
-
-
 def certainty(confidence: float) -> str:
     """A confidence in words."""
     return "sure" if confidence >= SURE else "likely" if confidence >= LIKELY else "unsure"
 
 
-def answer_line(answer: _Answer) -> str:
+def answer_line(answer: Answer) -> str:
     """An answer in one line: its text, its confidence, and the number of hops and citations."""
     text = "not settled" if answer.text is None else repr(answer.text)
     sure = "" if answer.confidence is None else f", {answer.certainty} ({answer.confidence:.2f})"
     return f"<Answer {text}{sure}, {len(answer.trail)} hops, {len(answer.evidence)} citations>"
 
 
-def answer_html(answer: _Answer) -> str:
+def answer_html(answer: Answer) -> str:
     """An answer, its confidence, and the trail with its evidence; for an abstention, the closest statements."""
     head = (
         f"<p><strong>{escape(answer.text)}</strong>{_sure(answer)}</p>"
@@ -133,27 +60,27 @@ def documents_html(folder: str, documents: Sequence[tuple[str, int, str]]) -> st
     return f"<p>An index at {escape(folder)}: {len(documents):,} documents.</p><table>{head}{rows}</table>{more}"
 
 
-def _sure(answer: _Answer) -> str:
+def _sure(answer: Answer) -> str:
     return "" if answer.confidence is None else f" ({answer.certainty}, confidence {answer.confidence:.2f})"
 
 
-def _unsettled(answer: _Answer) -> str:
+def _unsettled(answer: Answer) -> str:
     closest = "".join(map(_closest, answer.closest))
     return "<p><strong>Not settled.</strong></p>" + (f"<p>Closest:</p><ul>{closest}</ul>" if closest else "")
 
 
-def _closest(statement: _Statement) -> str:
+def _closest(statement: Statement) -> str:
     return f"<li>{escape(statement.said)} <em>{_place(statement, statement.date)}</em></li>"
 
 
-def _hop(hop: _Hop, evidence: list[_Evidence]) -> str:
+def _hop(hop: Hop, evidence: list[Evidence]) -> str:
     quotes = "".join(
         f"<blockquote>{_marked(item.said, hop.answer or '')} <em>{_place(item)}</em></blockquote>" for item in evidence
     )
     return f"<li>{escape(hop.asked)} → {escape(hop.answer or hop.verdict)}{quotes}</li>"
 
 
-def _place(item: _Placed, date: str = "") -> str:
+def _place(item: Cited, date: str = "") -> str:
     return escape(", ".join(filter(None, (item.title, date, item.place))))
 
 

@@ -16,9 +16,7 @@ _SHOWN_EVERY = 0.5
 
 def shown_progress() -> Watcher:
     """A watcher for `Index.add` in a notebook. It shows under the cell how far indexing is, and how long it still takes.
-
-    Raises:
-        UsageError: IPython is not installed.
+    Raises: UsageError: IPython is not installed.
     """
     try:
         from IPython.display import HTML, display

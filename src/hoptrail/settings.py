@@ -72,9 +72,7 @@ _NAMES: dict[str, Callable[[str], object]] = {
 
 def load_settings(path: str | Path | None) -> Settings:
     """Load settings from a TOML file or a paper (`paper:NAME`); without a path, the defaults.
-
-    Raises:
-        UsageError: the file cannot be read, or some of its keys or values are not settings; all are listed.
+    Raises: UsageError: the file cannot be read, or some of its keys or values are not settings; all are listed.
     """
     if path is None:
         return Settings()
@@ -93,9 +91,7 @@ def load_settings(path: str | Path | None) -> Settings:
 
 def settings_from(content: JsonObject, origin: str) -> Settings:
     """Settings from nested keys and values as TOML gives them; errors name `origin`. The key `paper` names the defaults.
-
-    Raises:
-        UsageError: a key or a value is not a setting; all are listed, each with its full path.
+    Raises: UsageError: a key or a value is not a setting; all are listed, each with its full path.
     """
     from pydantic import ValidationError
 

@@ -30,8 +30,7 @@ from hoptrail.models.encoder import Encoder, FloatMatrix
 from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.models.remembered import FILE
 from hoptrail.recipes.catalogue import needed_structures
-from hoptrail.serving.options import FAILED, STOPPED, WRONG_USAGE, console_of, watching
-from hoptrail.serving.render import plain
+from hoptrail.serving.options import FAILED, STOPPED, WRONG_USAGE, say, watching
 from hoptrail.settings import Settings, load_settings
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
 from hoptrail.structures.declaring import Structure
@@ -188,7 +187,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         code = 0
     for line in lines:
-        console_of(error=True).print(plain(line), soft_wrap=True)
+        say(line)
     return code
 
 

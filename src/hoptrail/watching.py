@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,21 +22,10 @@ if TYPE_CHECKING:
     from hoptrail.syncing import IndexingReport
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """When to index; all in seconds.
-
-    Indexing begins once nothing has changed for `quiet`, at the latest `longest` after the first change. The pause after it is
-    as long as it took, up to `longest`, so that at most half of the time is spent indexing. It is retried `retry` after a
-    failure.
-    """
-
-    quiet: float = 2.0
-    longest: float = 60.0
-    retry: float = 10.0
-
-
-USUAL = Pace()
+QUIET, LONGEST, RETRY = 2.0, 60.0, 10.0
+"""Seconds. Indexing begins once nothing has changed for QUIET, at the latest LONGEST after the first change. The pause after it
+is as long as it took, up to LONGEST, so that at most half of the time is spent indexing. It is retried RETRY after a failure.
+"""
 _LOOK = 0.2
 """Seconds between two checks for changes and for a request to stop."""
 
@@ -66,7 +54,6 @@ def watch(
     watcher: Watcher,
     *,
     sync: bool | None = None,
-    pace: Pace = USUAL,
     turn: AbstractContextManager[object] | None = None,
 ) -> Iterator[IndexingReport]:
     """Index folders, then again whenever something in them has changed; yields the report of each run.
@@ -79,7 +66,7 @@ def watch(
         StorageError: a folder has disappeared, or the system cannot watch.
         Interrupted: the watcher asked to stop during a run; what was finished is kept.
     """
-    folders, due = watched_folders(sources), _Due(pace)
+    folders, due = watched_folders(sources), _Due()
     for changed in _changes(folders, index.folder, watcher):
         if changed:
             due.note()
@@ -102,13 +89,12 @@ def watch(
 class _Due:
     """Whether it is time to index: true at first, then once changes have come to rest."""
 
-    def __init__(self, pace: Pace) -> None:
-        self._pace = pace
-        self._first: float | None = -pace.longest
+    def __init__(self) -> None:
+        self._first: float | None = -LONGEST
         """Time of the first change that is not indexed yet."""
-        self._last = -pace.longest
+        self._last = -LONGEST
         """Time of the last change."""
-        self._not_before = -pace.longest
+        self._not_before = -LONGEST
 
     def note(self) -> None:
         """Note a change."""
@@ -119,22 +105,20 @@ class _Due:
         now = time.monotonic()
         if self._first is None or now < self._not_before:
             return False
-        return now - self._last >= self._pace.quiet or now - self._first >= self._pace.longest
+        return now - self._last >= QUIET or now - self._first >= LONGEST
 
     def put_off(self) -> None:
-        self._not_before = time.monotonic() + self._pace.retry
+        self._not_before = time.monotonic() + RETRY
 
     def done(self, started: float) -> None:
         """Note the end of a run that began at `started`: there is no change left to index."""
         now = time.monotonic()
-        self._first, self._not_before = None, now + min(now - started, self._pace.longest)
+        self._first, self._not_before = None, now + min(now - started, LONGEST)
 
 
 def _changes(folders: Sequence[Path], index: Path, watcher: Watcher) -> Iterator[bool]:
     """Yields every `_LOOK` seconds whether something changed in the folders, except in indexes.
-
-    Raises:
-        StorageError: the system cannot watch.
+    Raises: StorageError: the system cannot watch.
     """
     from watchfiles import watch as watch_files
 

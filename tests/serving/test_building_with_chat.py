@@ -345,12 +345,3 @@ def test_what_rules_have_made_is_not_replaced_unasked(
     assert "--rebuild" in refused.err
     assert build(folder, settings, "--rebuild", sources=()).code == 0
     assert fake.bill.calls > 0
-
-
-def test_a_recipe_that_needs_no_model_is_added_to_what_rules_have_made(
-    hoptrail: Hoptrail, fake: FakeAI, settings: Path, sample: Path, tmp_path: Path
-) -> None:
-    command = ["index", sample, "--index", tmp_path / "index", "--settings", settings]
-    assert hoptrail(*command).code == 0
-    ended = hoptrail(*command, "--for", "bm25", "--language", "chat")
-    assert (ended.code, fake.log) == (0, []), ended.err

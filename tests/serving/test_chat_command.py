@@ -480,9 +480,3 @@ def test_doctor_tries_embeddings_that_come_from_an_endpoint(hoptrail: Hoptrail, 
     code, says = doctor(hoptrail, settings)
     assert code == 0
     assert "works embeddings: endpoint:tiny-embedder, 2 dimensions" in says
-
-
-def test_show_and_search_need_no_model(hoptrail: Hoptrail, fake: FakeAI, built: Path, quick: Path) -> None:
-    assert hoptrail("show", "--index", built, "--settings", quick).code == 0
-    assert hoptrail("search", QUESTION, "--index", built, "--settings", quick).code == 0
-    assert fake.log == []

@@ -12,6 +12,7 @@ from command import Hoptrail
 from hoptrail import Index
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.workspaces import Workspace
+from serving.server.served import call_tool
 
 pytest.importorskip("hoptrail_reader")
 
@@ -80,10 +81,6 @@ def test_the_address_of_openai(client: TestClient) -> None:
 
 def test_an_agent(client: TestClient) -> None:
     pytest.importorskip("mcp")
-    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
-    call["params"] = {"name": "ask", "arguments": {"question": QUESTION}}
-    accepts = {"Accept": "application/json, text/event-stream"}
-    answered = client.post("/mcp", json=call, headers=accepts).text
-    content = json.loads(answered.partition("data: ")[2] or answered)["result"]
+    content = call_tool(client, "ask", question=QUESTION)["result"]
     assert picks_none(content["structuredContent"])
     assert shows_both(content["content"][0]["text"])

@@ -15,6 +15,7 @@ from hoptrail import Index
 from hoptrail.errors import UsageError
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.workspaces import Workspace
+from serving.server.served import call_tool
 
 pytest.importorskip("hoptrail_reader")
 
@@ -112,10 +113,5 @@ def test_the_addresses_of_openai(client: TestClient) -> None:
 
 def test_an_agent(client: TestClient) -> None:
     pytest.importorskip("mcp")
-    answers = []
-    for more in ({}, {"as_of": PAST}):
-        call: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
-        call["params"] = {"name": "ask", "arguments": {"question": QUESTION, **more}}
-        accepts = {"Accept": "application/json, text/event-stream"}
-        answers.append(client.post("/mcp", json=call, headers=accepts).json()["result"]["structuredContent"])
-    check(*answers)
+    answers = [call_tool(client, "ask", question=QUESTION, **more) for more in ({}, {"as_of": PAST})]
+    check(*(answer["result"]["structuredContent"] for answer in answers))

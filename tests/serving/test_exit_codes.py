@@ -144,11 +144,7 @@ def test_data_that_is_not_there(hoptrail: Hoptrail, tmp_path: Path) -> None:
     check(hoptrail("score", tmp_path / "nothing.jsonl", "--rule", "cover"), 1, "nothing.jsonl cannot be read")
 
 
-def test_a_result_that_cannot_be_written(hoptrail: Hoptrail, tmp_path: Path, tiny: Path) -> None:
-    data = tmp_path / "data"
-    data.mkdir()
-    (data / "corpus.jsonl").write_text('{"id": "a", "title": "Isk", "text": "A river."}\n', encoding="utf-8")
-    (data / "questions.jsonl").write_text('{"id": "q", "question": "Isk?", "answers": ["x"]}\n', encoding="utf-8")
+def test_a_result_that_cannot_be_written(hoptrail: Hoptrail, data: Path, tmp_path: Path, tiny: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     command = ["evaluate", data, "--recipes", "bm25", "--settings", tiny]
     for out in (tmp_path / "file" / "out.json", tmp_path, tmp_path / "dir" / f"{'x' * 300}.json"):

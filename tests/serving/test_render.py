@@ -123,12 +123,6 @@ def test_an_indexing_run_says_how_many_documents_were_not_read() -> None:
     assert printed(replace(report, failures=[])).strip() == head
 
 
-def test_an_abstention_says_so(hoptrail: Hoptrail, harbour: Path) -> None:
-    shown = hoptrail("ask", "Who won the chess championship of 1850 in Peru?", "--index", harbour)
-    assert "Not settled. Closest:" in shown.out
-    assert "unanswered" in shown.out
-
-
 def test_rows_that_are_shown_as_closest_stand_on_lines_of_their_own() -> None:
     rows = Statement(
         *("d1", "Fees", 0, 9, "Rope\t12\nBuoy\t3", "p1"), said="Item: Rope; Price: 12\nItem: Buoy; Price: 3"

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-import hoptrail.index
 from command import Hoptrail
-from hoptrail import Index, load_settings
-from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.errors import IndexUnavailable, StorageError
+from hoptrail import Index
 from hoptrail.models.encoder import FloatMatrix, Progress
 from hoptrail.structures import declaring
 from world import FACTS, HashingEncoder
@@ -125,45 +120,6 @@ def test_a_second_signal_ends_at_once_and_nothing_is_lost(world: Path, tmp_path:
     assert [hit.unit.title for hit in index.search("rises", "bm25")] == ["Isk"]
     report = index.add([world])
     assert (report.documents, len(index.search("zeppelin", "bm25"))) == (len(FACTS), 1)
-
-
-def has_passages(folder: Path) -> bool:
-    with suppress(IndexUnavailable, StorageError), Snapshot.open(folder) as snapshot:
-        return snapshot.count(hoptrail.Kind.PASSAGE) > 0
-    return False
-
-
-def test_the_executable_stops_between_batches_and_goes_on(
-    tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    count = 3000
-    rows = (
-        {"id": str(number), "title": f"Stone {number}", "text": f"Stone {number} is old."} for number in range(count)
-    )
-    (tmp_path / "all.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    folder = tmp_path / "index"
-    command: list[str | Path] = [EXECUTABLE, "index", tmp_path / "all.jsonl", "--index", folder, "--settings", tiny]
-    command += ["--for", "hybrid"]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while child.poll() is None and not has_passages(folder):
-        time.sleep(0.01)
-    child.send_signal(signal.SIGINT)
-    out, err = child.communicate(timeout=60)
-    assert (child.returncode, out) == (3, ""), err
-    assert "Run the same command again" in err
-
-    encoded: list[str] = []
-    index = Index(folder, load_settings(tiny))
-    real = index.encoder.encode
-
-    def counting(texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
-        encoded.extend(texts)
-        return real(texts, progress)
-
-    monkeypatch.setattr(index.encoder, "encode", counting)
-    assert index.add([tmp_path / "all.jsonl"], ["hybrid"]).documents == count
-    assert 0 < len(encoded) <= count - declaring.BATCH
-    assert index.contents().units[hoptrail.Kind.PASSAGE] == count
 
 
 def test_a_command_that_saves_nothing_ends_with_the_same_code(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar, runtime_checkable
+from typing import Generic, Protocol, TypeVar
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -58,18 +58,11 @@ class LocalExecutor:
 LOCAL_EXECUTOR = LocalExecutor()
 
 
-@runtime_checkable
-class RemoteSafe(Protocol):
-    """Something that can be sent to another process and works the same there: it has no secret, ledger or queue."""
-
-    @property
-    def is_remote_safe(self) -> bool:
-        """Whether this instance is one, which may depend on its parts: a language may hold an encoder that is not."""
-
-
 def is_remote_safe(thing: object) -> bool:
-    """Whether a thing can be sent to another process, by its own declaration."""
-    return isinstance(thing, RemoteSafe) and thing.is_remote_safe
+    """Whether a thing can be sent to another process and works the same there, by its own attribute of this name. It must have
+    no secret, ledger or queue, and neither must its parts: a language may hold an encoder that is not remote-safe.
+    """
+    return getattr(thing, "is_remote_safe", False)
 
 
 def batched(items: Iterable[T], most: int, size: Callable[[T], int] = lambda _: 0, room: int = 1) -> Iterator[list[T]]:
@@ -87,11 +80,7 @@ def batched(items: Iterable[T], most: int, size: Callable[[T], int] = lambda _: 
 
 
 def from_to(names: Sequence[str]) -> str:
-    """The name of a batch of named items in errors."""
-    if len(names) <= NAMED:
+    """The name of a batch of named items in errors: up to three names, or the first and the last."""
+    if len(names) <= 3:
         return ", ".join(names)
     return f"{len(names)} items, {names[0]} to {names[-1]}"
-
-
-NAMED = 3
-"""Batches of up to this many items are named by all of them, larger ones by the first and the last."""

@@ -17,10 +17,9 @@ import socket
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from importlib.metadata import version
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from hoptrail.errors import HoptrailError, UsageError, WorkFailed
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work
@@ -93,16 +92,16 @@ class RayExecutor:
 
     def _result(self, work: Work[A, B], batch: A, reference: Any) -> B:
         try:
-            outcome: _Done[B] | _Refused = self._ray.get(reference)
+            outcome: B | HoptrailError = self._ray.get(reference)
         except self._ray.exceptions.RayError as error:
             reason = str(error).strip().splitlines()
             raise WorkFailed(
                 f"{work.doing} {work.name(batch)} failed on Ray: {reason[-1] if reason else type(error).__name__}. What was "
                 "finished before is kept; run the same command without `--on ray` to see whether it works in this process."
             ) from error
-        if isinstance(outcome, _Refused):
-            raise outcome.error
-        return outcome.result
+        if isinstance(outcome, HoptrailError):
+            raise outcome
+        return outcome
 
     def _connect(self) -> None:
         # `local`, because without an address Ray would join whatever cluster the environment names.
@@ -122,33 +121,21 @@ class RayExecutor:
             ) from error
 
 
-@dataclass(frozen=True, slots=True)
-class _Done(Generic[B]):
-    result: B
-
-
-@dataclass(frozen=True, slots=True)
-class _Refused:
-    """An error that the function raised on purpose, returned because Ray would wrap a raised one."""
-
-    error: HoptrailError
-
-
 _functions: OrderedDict[str, Callable[[Any], Any]] = OrderedDict()
 """In a worker: functions by reference, so that a batch reuses the encoder or pipeline that an earlier one opened."""
 
 
-def _perform(expected: str, function: list[Any], batch: Any) -> _Done[Any] | _Refused:
-    """In a worker: run one batch, if the worker has the expected version of hoptrail."""
+def _perform(expected: str, function: list[Any], batch: Any) -> Any:
+    """In a worker: run one batch, if the worker has the expected version of hoptrail. Errors of hoptrail are returned, because
+    Ray would wrap raised ones.
+    """
     installed = version("hoptrail")
     if installed != expected:
-        return _Refused(
-            UsageError(f"{socket.gethostname()} has hoptrail {installed}, this is {expected}: install the same")
-        )
+        return UsageError(f"{socket.gethostname()} has hoptrail {installed}, this is {expected}: install the same")
     try:
-        return _Done(_unpacked(function[0])(batch))
+        return _unpacked(function[0])(batch)
     except HoptrailError as error:
-        return _Refused(error)
+        return error
 
 
 def _unpacked(reference: Any) -> Callable[[Any], Any]:

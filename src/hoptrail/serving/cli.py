@@ -148,7 +148,7 @@ def _check(sources: list[str] | None, recipes: list[str] | None, folder: Path, *
 
 
 def _print_report(report: IndexingReport, *, verbose: bool) -> None:
-    options.console_of(error=True).print(render.render_indexing(report, verbose=verbose), soft_wrap=True)
+    options.say(render.render_indexing(report, verbose=verbose))
 
 
 def _watch(opened: Index, sources: list[str], recipes: list[str], *, sync: bool | None, verbose: bool) -> None:
@@ -161,7 +161,7 @@ def _watch(opened: Index, sources: list[str], recipes: list[str], *, sync: bool 
             if not shown or report.did_something:
                 _print_report(report, verbose=verbose)
             if not shown:
-                options.console_of(error=True).print("watching; Ctrl-C ends")
+                options.say("watching; Ctrl-C ends")
             shown = True
 
 
@@ -181,7 +181,7 @@ def remove(
 ) -> None:
     """Remove documents and everything derived from them alone."""
     for withdrawn in options.open_index(folder, settings).withdraw(documents):
-        options.console_of(error=True).print(render.render_withdrawn(withdrawn), soft_wrap=True)
+        options.say(render.render_withdrawn(withdrawn))
 
 
 app.command(rich_help_panel=DAILY)(cli_asking.ask)
@@ -223,7 +223,7 @@ def show(folder: options.IndexFolder, as_json: options.AsJson = False, settings:
 def verify(folder: options.IndexFolder, settings: options.SettingsFile = None) -> None:
     """Compare every file of an index with its checksum."""
     count = options.open_index(folder, settings).verify()
-    options.console_of(error=True).print(f"{count} files match their checksums.")
+    options.say(f"{count} files match their checksums.")
 
 
 @app.command(rich_help_panel=UPKEEP)
@@ -233,11 +233,11 @@ def repair(folder: options.IndexFolder, settings: options.SettingsFile = None) -
         index = options.open_index(folder, settings)
         damaged, unfinished = index.repair(watcher), ", ".join(index.unfinished())
     for name in damaged:
-        options.console_of(error=True).print(render.plain(f"was damaged: {name}"), soft_wrap=True)
+        options.say(f"was damaged: {name}")
     outcome = "the index is complete"
     if unfinished:
         outcome = f"not rebuilt, because repair calls no model: {unfinished}. `hoptrail index --for RECIPE` builds them"
-    options.console_of(error=True).print(f"{len(damaged)} damaged files; {outcome}.")
+    options.say(f"{len(damaged)} damaged files; {outcome}.")
 
 
 app.command(rich_help_panel=EVALUATION)(cli_evaluation.evaluate)
@@ -358,7 +358,7 @@ def _run() -> str | int | None:
 
 
 def _report_error(error: HoptrailError) -> int:
-    options.console_of(error=True).print(render.plain(f"hoptrail: {error}"), soft_wrap=True)
+    options.say(f"hoptrail: {error}")
     if isinstance(error, UsageError):
         return options.WRONG_USAGE
     return options.STOPPED if isinstance(error, Interrupted | EndpointRefused) else options.FAILED

@@ -63,7 +63,7 @@ def _dialogue(index: Index, recipe: str | None, language: str | None, as_of: str
                 options.console_of().print(render.plain(f"Asked: {asked}", "italic"), soft_wrap=True)
             before = index.ask(asked, recipe, language, as_of=as_of)
         except UsageError as error:
-            options.console_of(error=True).print(render.plain(f"hoptrail: {error}"), soft_wrap=True)
+            options.say(f"hoptrail: {error}")
         else:
             options.console_of().print(render.render_answer(before))
 

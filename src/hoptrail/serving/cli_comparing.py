@@ -21,7 +21,7 @@ from rich.text import Text
 from hoptrail.atomic_write import replace_file
 from hoptrail.errors import UsageError
 from hoptrail.recipes.papers import PREFIX
-from hoptrail.serving.options import AsJson, SettingsFile, console_of, print_json, write_text
+from hoptrail.serving.options import AsJson, SettingsFile, console_of, print_json, say, write_text
 from hoptrail.serving.render import plain
 
 if TYPE_CHECKING:
@@ -172,18 +172,18 @@ def _run(table: PublishedTable, data: Path, work: Path, settings: Path | None, o
     planned_here = planned_runs(table, data, work, model, digest_of_settings(own))
     left_out = runs_left_out(table, data, model)
     if not planned_here and not left_out:
-        _print_message(f"{table.id}: no part of it can be run here; its cells say why.")
+        say(f"{table.id}: no part of it can be run here; its cells say why.")
     for run, reason in left_out.items():
-        _print_message(f"not run ({reason}): {run}")
+        say(f"not run ({reason}): {run}")
     for planned in planned_here:
         arguments = _with_user_settings(planned.arguments, settings, work)
         command = f"hoptrail {' '.join(arguments)}"
         if planned.out.is_file():
             continue
         if planned.asks_model and missing_endpoint:
-            _print_message(f"not run ({missing_endpoint}): {command}")
+            say(f"not run ({missing_endpoint}): {command}")
             continue
-        _print_message(command)
+        say(command)
         ended = subprocess.run(
             [sys.executable, "-m", "hoptrail.serving.cli", *arguments],
             check=False,
@@ -221,10 +221,6 @@ def _missing_endpoint(own: Settings) -> str:
     except UsageError as error:
         return str(error)
     return ""
-
-
-def _print_message(line: str) -> None:
-    console_of(error=True).print(plain(line), soft_wrap=True)
 
 
 def _show_counts(tables: tuple[PublishedTable, ...], cells: dict[str, tuple[Cell, ...]]) -> None:

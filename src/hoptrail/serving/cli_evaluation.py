@@ -85,9 +85,9 @@ def evaluate(
         measure = evaluate_own_contexts if own_context else run
         report = measure(dataset, names, opened, folder, performer, watcher, **chosen)
     for line in (*render.render_notes(report.notes), *render.failures(report)):
-        options.console_of(error=True).print(line, soft_wrap=True)
+        options.say(line)
     if report.unread:
-        options.console_of(error=True).print(render.render_failures(report.unread), soft_wrap=True)
+        options.say(render.render_failures(report.unread))
     options.console_of().print(render_evaluation(report.to_json()))
     if work is not None and not own_context:
         for _, recipe in report.recipes:  # for `hoptrail compare` and `hoptrail errors`
@@ -117,7 +117,7 @@ def _print_costs(dataset: Dataset, recipes: Sequence[str], settings: Settings) -
         tokens, count = own.evidence_tokens, len(dataset.questions)
         estimate = estimate_asking(count, settings.chat, evidence_tokens=tokens, effort=own.effort)
         line = f"{name} may take for {count} questions: {estimate}"
-        options.console_of(error=True).print(render.plain(line), soft_wrap=True)
+        options.say(line)
 
 
 @probe.command("lost-in-retrieval")
@@ -163,7 +163,7 @@ def _indexed(
         opened = options.open_index((work or Path(temporary)) / INDEX_FOLDER / dataset.name, settings)
         indexed = index_corpus(dataset, recipes, opened, watcher)
         for line in render.render_notes(indexed.notes):
-            options.console_of(error=True).print(line, soft_wrap=True)
+            options.say(line)
         corpus = opened.recipe(recipes[0]).corpus
         yield corpus, dataset, corpus_ids_by_document(corpus.snapshot, dataset)
 

@@ -10,7 +10,7 @@ import typer
 from hoptrail.corpus.places import index_folder
 from hoptrail.publishing.sending import KEEP_HOURS
 from hoptrail.publishing.sending import publish as send
-from hoptrail.serving.options import IndexFolder, console_of
+from hoptrail.serving.options import IndexFolder, say
 
 
 def publish(
@@ -35,7 +35,7 @@ def publish(
         message = (
             f"publication {done.number} is already this commit; nothing was sent, {done.removed:,} old objects removed."
         )
-    console_of(error=True).print(message, soft_wrap=True)
+    say(message)
 
 
 def backup(
@@ -45,7 +45,7 @@ def backup(
     from hoptrail.corpus.copying import copy_index
 
     copy_index(folder, to)
-    console_of(error=True).print(f"{to} holds the last commit of {folder}.", soft_wrap=True)
+    say(f"{to} holds the last commit of {folder}.")
 
 
 def restore(
@@ -60,4 +60,4 @@ def restore(
     from hoptrail.publishing.fetching import restore as fetch
 
     fetch(source, folder)
-    console_of(error=True).print(f"{folder} holds the index of {source}.", soft_wrap=True)
+    say(f"{folder} holds the index of {source}.")

@@ -128,7 +128,7 @@ def _following(workspace: Workspace, documents: str | None, host: str, port: int
 
 def _print_report(report: IndexingReport) -> None:
     if report.did_something:
-        options.console_of(error=True).print(render_indexing(report), soft_wrap=True)
+        options.say(render_indexing(report))
 
 
 def _open_page(host: str, port: int) -> None:

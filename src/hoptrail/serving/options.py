@@ -12,7 +12,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from hoptrail.atomic_write import refuse_unwritable, replace_file
 from hoptrail.corpus.finding import find_index, index_here, make_index_folder, new_index
@@ -102,7 +102,7 @@ def found_or_new(folder: Path, *, make: bool = True) -> Path:
     new = new_index(folder)
     if make:
         because = f", because {new.why}" if new.why else ""
-        console_of(error=True).print(plain(f"The index is created in {new.folder}{because}."), soft_wrap=True)
+        say(f"The index is created in {new.folder}{because}.")
         make_index_folder(new.folder)
     return new.folder
 
@@ -169,7 +169,7 @@ def say_unfinished(index: Index, used: str, requested: str) -> None:
         state = reached(snapshot)
     if state:
         stands_in = "" if used == requested.partition(":")[0] else f"; {used} answers in place of {requested}"
-        console_of(error=True).print(plain(state.line + stands_in), soft_wrap=True)
+        say(state.line + stands_in)
 
 
 def named(lists: Iterable[str] | None) -> list[str]:
@@ -183,6 +183,11 @@ def console_of(*, error: bool = False) -> Console:
     if not console.is_terminal:
         console.width = 120
     return console
+
+
+def say(what: RenderableType) -> None:
+    """Print on standard error, where results do not go; a string as plain text."""
+    console_of(error=True).print(plain(what) if isinstance(what, str) else what, soft_wrap=True)
 
 
 def print_json(content: JsonObject | list[JsonObject]) -> None:

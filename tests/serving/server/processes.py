@@ -1,18 +1,19 @@
-"""`hoptrail serve` as a process: started, queried, stopped and killed."""
+"""Servers as processes: started, queried, stopped and killed."""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
 
 import httpx
 
@@ -26,17 +27,9 @@ class Server:
     process: subprocess.Popen[str]
     port: int
 
-    def client(self, key: str | None = None, address: str = "127.0.0.1", **more: Any) -> httpx.Client:
-        """A client at an address of this machine."""
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
-        transport = httpx.HTTPTransport(local_address=address)
-        return httpx.Client(
-            base_url=f"http://127.0.0.1:{self.port}", headers=headers, timeout=PATIENCE, transport=transport, **more
-        )
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.wait(PATIENCE)
+    def client(self, key: str) -> httpx.Client:
+        headers = {"Authorization": f"Bearer {key}"}
+        return httpx.Client(base_url=f"http://127.0.0.1:{self.port}", headers=headers, timeout=PATIENCE)
 
     def stop(self) -> str:
         """Stop it as an operator does; returns its output."""
@@ -49,21 +42,11 @@ class Server:
 @contextmanager
 def serving(*arguments: str | Path, environment: Mapping[str, str] | None = None) -> Iterator[Server]:
     """A running server, killed at the end."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = [EXECUTABLE, "serve", *arguments, "--port", str(port)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})})
     try:
-        until = time.monotonic() + PATIENCE
-        while True:
-            try:
-                httpx.get(f"http://127.0.0.1:{port}/health")
-                break
-            except httpx.TransportError:
-                assert process.poll() is None, process.communicate()[1]
-                assert time.monotonic() < until, "the server does not answer"
-                time.sleep(0.05)
+        wait_for_server(port, lambda: process.poll() is None)
         yield Server(process, port)
     finally:
         process.kill()
@@ -72,12 +55,51 @@ def serving(*arguments: str | Path, environment: Mapping[str, str] | None = None
             process.stderr.close()
 
 
-def over(client: httpx.Client, job: str) -> dict[str, Any]:
-    """The job once it is over."""
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def wait_for_server(port: int, is_alive: Callable[[], bool]) -> None:
+    """Return once a server listens."""
     until = time.monotonic() + PATIENCE
     while True:
-        found: dict[str, Any] = client.get(f"/api/jobs/{job}").json()
-        if found["state"] in {"done", "failed", "stopped"}:
-            return found
-        assert time.monotonic() < until, f"the job did not end: {found}"
-        time.sleep(0.02)
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+            return
+        except ConnectionError:
+            assert is_alive(), "the server has ended"
+            assert time.monotonic() < until, "the server does not listen"
+            time.sleep(0.02)
+
+
+PROCESSES = multiprocessing.get_context("forkserver") if sys.platform == "linux" else multiprocessing.get_context()
+if sys.platform == "linux":
+    # The last four are what a command imports when it is asked for, and every server needs.
+    late = ["hoptrail.serving.server.app", "hoptrail.index_builder", "hoptrail.settings", "hoptrail.recipes.settings"]
+    PROCESSES.set_forkserver_preload(["serving.server.served", "hoptrail.serving.cli", "world", *late])
+
+
+def fork_server(folder: Path, *names: str) -> tuple[BaseProcess, httpx.Client]:
+    """A server without keys over the indexes `names` in a folder, in a process forked from one that has loaded everything, and a
+    client. Vectors are hashed words.
+    """
+    port = free_port()
+    process = PROCESSES.Process(target=_serve, args=(folder, names, port), daemon=True)
+    process.start()
+    wait_for_server(port, process.is_alive)
+    return process, httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE, verify=False)
+
+
+def _serve(folder: Path, names: Sequence[str], port: int) -> None:
+    import uvicorn
+
+    from hoptrail.server_limits import ServerLimits
+    from hoptrail.serving.server.app import create_app
+    from hoptrail.serving.server.http_server import server_config
+    from serving.server.served import workspace
+
+    limits = ServerLimits()
+    app = create_app([workspace(name, folder / name) for name in names], limits=limits, warm=False)
+    uvicorn.Server(server_config(app, "127.0.0.1", port, limits)).run()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
@@ -24,6 +26,9 @@ OPERATOR = "operator-key-0123456789"
 QUESTION = "Which river flows through the town where the designer of the Tallow Bridge was born?"
 SECRET = "The zanzibar vault opens at noon."
 """A word that occurs only in a document of the south."""
+
+AGENT = {"Accept": "application/json, text/event-stream"}
+"""Headers of an agent's request."""
 
 MakeApp = Callable[..., FastAPI]
 
@@ -50,7 +55,7 @@ def client_of(app: FastAPI, key: str | None = None) -> TestClient:
     return TestClient(app, base_url="http://localhost", headers=headers)
 
 
-def ended(client: TestClient, job: dict[str, Any], **more: Any) -> dict[str, Any]:
+def ended(client: TestClient | httpx.Client, job: dict[str, Any], **more: Any) -> dict[str, Any]:
     """The job once it is over, with a long timeout for busy machines."""
     until = time.monotonic() + 90
     while True:
@@ -66,3 +71,17 @@ def upload(client: TestClient, *files: tuple[str, bytes], **more: Any) -> dict[s
     answer = client.post("/api/documents", files=[("files", file) for file in files], **more)
     assert answer.status_code == 202, answer.text
     return ended(client, answer.json(), **more)
+
+
+def call_tool(client: TestClient, tool: str, **arguments: Any) -> dict[str, Any]:
+    """The reply to an agent's call of a tool: its `result`, or an `error`."""
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+    reply = client.post("/mcp", json=call, headers=AGENT).text
+    found: dict[str, Any] = json.loads(reply.partition("data: ")[2] or reply)
+    return found
+
+
+def listed_tools(client: TestClient) -> set[str]:
+    """The names of the tools that an agent is offered."""
+    answer = client.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, headers=AGENT)
+    return {tool["name"] for tool in answer.json()["result"]["tools"]}

@@ -23,7 +23,7 @@ from hoptrail.recipes.registry import RECIPES
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving import contract
 from hoptrail.serving.server.workspaces import Workspace
-from serving.server.served import NORTH, OPERATOR, QUESTION, MakeApp, client_of, ended
+from serving.server.served import NORTH, OPERATOR, QUESTION, MakeApp, call_tool, client_of, ended
 from world import HashingEncoder, make_document
 
 EVENTS = {"Accept": "text/event-stream"}
@@ -362,7 +362,4 @@ def test_while_indexing_has_not_ended_answers_say_so(client: TestClient, tmp_pat
     stream = client.post("/v1/responses", json={**response, "stream": True}).text
     assert json.dumps({"indexing": indexing})[1:-1] in stream
     for tool, arguments in (("ask", asked), ("search", asked), ("status", {})):
-        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
-        accepted = {"Accept": "application/json, text/event-stream"}
-        reply = client.post("/mcp", json=call, headers=accepted).text
-        assert json.loads(reply.partition("data: ")[2] or reply)["result"]["structuredContent"]["indexing"] == indexing
+        assert call_tool(client, tool, **arguments)["result"]["structuredContent"]["indexing"] == indexing

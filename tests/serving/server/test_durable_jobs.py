@@ -12,7 +12,7 @@ from command import Hoptrail
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.app import create_app
-from serving.server.processes import over, serving
+from serving.server.processes import fork_server
 from serving.server.served import MakeApp, client_of, ended, upload, workspace
 from serving.server.test_jobs import files_with, hold, texts, titles
 from world import FACTS
@@ -28,18 +28,20 @@ def states(client: Any) -> dict[str, str]:
     return {job["id"]: job["state"] for job in client.get("/api/jobs").json()["jobs"]}
 
 
-def test_what_was_acknowledged_is_done_after_a_kill(tmp_path: Path, tiny: Path) -> None:
-    folder = tmp_path / "index"
-    with serving("--index", folder, "--settings", tiny) as server, server.client() as client:
-        (item,) = over(client, add(client, "avocet"))["items"]
+def test_what_was_acknowledged_is_done_after_a_kill(tmp_path: Path) -> None:
+    server, client = fork_server(tmp_path, "index")
+    with client:
+        (item,) = ended(client, {"id": add(client, "avocet")})["items"]
         jobs = [add(client, f"bittern {n}", f"crake {n}") for n in range(3)]
         jobs.append(client.delete(f"/api/documents/{item['documents'][0]}").json()["id"])
         cancelled = add(client, "dunlin")
         assert client.post(f"/api/jobs/{cancelled}/cancel").status_code == 200
         server.kill()
-    with serving("--index", folder, "--settings", tiny) as server, server.client() as client:
+        server.join()
+    server, client = fork_server(tmp_path, "index")
+    with client:
         for job in jobs:
-            assert over(client, job)["state"] == "done"
+            assert ended(client, {"id": job})["state"] == "done"
         listed = states(client)
         assert [*jobs, cancelled] == [job for job in reversed(listed) if job in {*jobs, cancelled}]
         assert listed[cancelled] in {"stopped", "done"}, "it may have been indexed before it was cancelled"
@@ -47,7 +49,8 @@ def test_what_was_acknowledged_is_done_after_a_kill(tmp_path: Path, tiny: Path) 
         titles_expected = {f"{bird} {n}" for bird in ("bittern", "crake") for n in range(3)}
         assert names - {"dunlin"} == titles_expected
         assert ("dunlin" in names) == (listed[cancelled] == "done")
-        server.stop()
+        server.terminate()
+        server.join()
 
 
 def test_a_removal_and_a_cancellation_outlive_the_process(make_app: MakeApp) -> None:
@@ -150,10 +153,12 @@ def test_finished_jobs_are_kept_over_a_restart_up_to_a_number(
 ) -> None:
     monkeypatch.setattr("hoptrail.serving.server.job.KEPT_JOBS", 3)
     with client_of(make_app()) as client:
-        jobs = [ended(client, {"id": add(client, f"bird {n}")})["id"] for n in range(6)]
+        jobs = [ended(client, {"id": add(client, f"bird {n}")})["id"] for n in range(5)]
+        assert client.get(f"/api/jobs/{jobs[0]}").status_code == 404
+        assert 'hoptrail_documents_total{state="done"} 5.0' in client.get("/metrics").text
     with client_of(make_app()) as client:
-        last = ended(client, {"id": add(client, "bird 6")})["id"]
-        assert list(states(client)) == [last, *reversed(jobs[3:])]
+        last = ended(client, {"id": add(client, "bird 5")})["id"]
+        assert list(states(client)) == [last, *reversed(jobs[2:])]
         assert client.get(f"/api/jobs/{jobs[-1]}").json()["items"][0]["documents"]
 
 
@@ -238,20 +243,6 @@ def test_a_damaged_journal_is_found_and_removed(
     assert index.verify() == files - 1
     with client_of(make_app()) as client:
         assert ended(client, {"id": add(client, "bittern")})["state"] == "done"
-
-
-def test_a_living_server_keeps_its_jobs(make_app: MakeApp) -> None:
-    """A second server over the same index neither shows nor runs them."""
-    app = make_app()
-    held = hold(app, "avocet")
-    with client_of(app) as client:
-        working, waiting = add(client, "avocet"), add(client, "bittern")
-        assert held.reached.wait(20)
-        with client_of(make_app()) as other:
-            add(other, "crake")
-            assert len(states(other)) == 1
-        held.go.set()
-        assert [ended(client, {"id": job})["state"] for job in (working, waiting)] == ["done", "done"]
 
 
 def test_an_index_that_was_moved_knows_its_uploads(make_app: MakeApp, tmp_path: Path) -> None:

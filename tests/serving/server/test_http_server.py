@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import re
-import signal
 import socket
-import subprocess
-import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
-import uvicorn
 
 from command import Hoptrail
 from hoptrail.errors import UsageError
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.guard import is_loopback
-from hoptrail.serving.server.http_server import check_address, server_config
+from hoptrail.serving.server.http_server import check_address
 from hoptrail.serving.server.keys import Keys, find_keys, variable_of
-from serving.server.served import MakeApp
+from serving.server.listening import listening
+from serving.server.processes import serving
+from serving.server.served import MakeApp, ended
 
-EXECUTABLE = Path(sys.executable).with_name("hoptrail")
 KEY = "a-key-for-these-tests"
 
 
@@ -33,15 +28,8 @@ KEY = "a-key-for-these-tests"
 def port(make_app: MakeApp) -> Iterator[int]:
     """A server with short timeouts, in a thread."""
     limits = ServerLimits(header_seconds=0.4, body_seconds=0.4, connections=20, stop_seconds=5)
-    server = uvicorn.Server(server_config(make_app(None, limits), "127.0.0.1", 0, limits))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield server.servers[0].sockets[0].getsockname()[1]
-    server.should_exit = True
-    thread.join(20)
-    assert not thread.is_alive()
+    with listening(make_app(None, limits), limits) as address:
+        yield int(address.rpartition(":")[2])
 
 
 LONG_SECONDS = 60.0
@@ -244,49 +232,15 @@ def test_limits_are_checked() -> None:
 def test_the_command_serves_by_its_settings_and_stops_when_told(tmp_path: Path, tiny: Path) -> None:
     settings = tmp_path / "settings.toml"
     settings.write_text(f"{tiny.read_text()}\n[server]\nbody = 500\n", encoding="utf-8")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command: list[str | Path] = [
-        EXECUTABLE,
-        "serve",
-        "--index",
-        tmp_path / "index",
-        "--port",
-        str(port),
-        "--settings",
-        settings,
-        "--name",
-        "notes.example",
-    ]
-    environment = {**os.environ, "HOPTRAIL_KEY": KEY}
-    child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
-    try:
-        headers = {"Authorization": f"Bearer {KEY}"}
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers) as client:
-            _wait_for(client)
+    arguments = ("--index", tmp_path / "index", "--settings", settings, "--name", "notes.example")
+    with serving(*arguments, environment={"HOPTRAIL_KEY": KEY}) as server:
+        with server.client(KEY) as client:
             assert client.get("/api/show", headers={"Host": "notes.example"}).json()["workspace"] == "main"
             assert client.get("/api/show", headers={"Authorization": "Bearer no"}).status_code == 401
             assert client.post("/api/ask", json={"question": "Why? " * 100}).status_code == 413
             job = client.post("/api/documents", json=[{"title": "Ash", "text": "The ash was felled in Dorn."}]).json()
-            while client.get(f"/api/jobs/{job['id']}").json()["state"] != "done":
-                time.sleep(0.05)
-        child.send_signal(signal.SIGTERM)
-        _, err = child.communicate(timeout=30)
-    finally:
-        child.kill()
-    assert child.returncode in {0, -signal.SIGTERM}
-    assert "Traceback" not in err
-    assert KEY not in err
-    assert "POST /api/documents 202" in err
-
-
-def _wait_for(client: httpx.Client) -> None:
-    for _ in range(300):
-        try:
-            assert client.get("/health").json() == {"status": "ok"}
-        except httpx.TransportError:
-            time.sleep(0.05)
-        else:
-            return
-    raise AssertionError("the server does not answer")
+            assert ended(client, job)["state"] == "done"
+        output = server.stop()
+    assert "Traceback" not in output
+    assert KEY not in output
+    assert "POST /api/documents 202" in output

@@ -31,10 +31,9 @@ from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server import workspaces
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.job_thread import Performer
-from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.wire import Text, as_file
 from hoptrail.types import Document, Kind
-from serving.server.served import OPERATOR, MakeApp, client_of, ended, upload, workspace
+from serving.server.served import MakeApp, client_of, ended, upload, workspace
 from world import FACTS, HashingEncoder
 
 
@@ -360,20 +359,6 @@ def test_what_another_process_commits_is_seen(client: TestClient, tmp_path: Path
     assert one["sources"] == ["Dipper.txt"]
 
 
-def test_a_stopped_server_leaves_nothing_half_done_and_the_next_goes_on(make_app: MakeApp) -> None:
-    app = make_app()
-    held = hold(app, "crake")
-    with client_of(app) as client:
-        client.post("/api/documents", json=texts("avocet", "bittern", "crake"))
-        assert held.reached.wait(20)
-        threading.Timer(0.3, held.go.set).start()
-    with client_of(make_app()) as client:
-        while not (jobs := client.get("/api/jobs").json()["jobs"]):
-            time.sleep(0.02)
-        assert ended(client, jobs[0])["state"] == "done"
-        assert titles(client) == {*FACTS, "avocet", "bittern", "crake"}
-
-
 def test_a_second_server_leaves_the_uploads_of_the_first_alone(make_app: MakeApp) -> None:
     app = make_app()
     held = hold(app, "bittern")
@@ -396,17 +381,6 @@ def test_a_second_server_leaves_the_uploads_of_the_first_alone(make_app: MakeApp
             else:
                 raise AssertionError("the second server was never let in")
         assert titles(client) == {*FACTS, "avocet", "bittern", "crake", "dunlin", "egret"}
-
-
-def test_jobs_that_are_over_are_forgotten_at_last(
-    app: FastAPI, client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("hoptrail.serving.server.job.KEPT_JOBS", 2)
-    jobs = [ended(client, client.post("/api/documents", json=texts(f"bird {n}")).json()) for n in range(4)]
-    assert client.get(f"/api/jobs/{jobs[0]['id']}").status_code == 404
-    assert client.get(f"/api/jobs/{jobs[3]['id']}").status_code == 200
-    assert isinstance(app.state.services.metrics, Metrics)
-    assert 'hoptrail_documents_total{state="done"} 4.0' in client_of(app, OPERATOR).get("/metrics").text
 
 
 @pytest.mark.parametrize(

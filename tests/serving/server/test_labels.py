@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,14 +17,13 @@ from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.keys import find_keys
 from hoptrail.serving.server.question_threads import Patience
 from hoptrail.serving.server.workspaces import Workspace, limited
-from serving.server.served import SECRET, client_of
+from serving.server.served import AGENT, SECRET, call_tool, client_of, listed_tools
 from serving.server.test_security import OF_WORKSPACES, REQUESTS, Route, send
 from world import FACTS, HashingEncoder
 
-FULL, PUBLIC, HIDDEN, OTHER = (f"{name}-key-0123456789" for name in ("full", "public", "hidden", "other"))
+FULL, PUBLIC, HIDDEN = (f"{name}-key-0123456789" for name in ("full", "public", "hidden"))
 LABELS = ("public=*/public/*", "hidden=*/hidden/*")
 VAULT = "When does the zanzibar vault open?"
-MCP = {"Accept": "application/json, text/event-stream"}
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +45,7 @@ def served(labelled: Index, tmp_path_factory: pytest.TempPathFactory) -> FastAPI
     other = Index(folder / "other")
     file = folder / "keys"
     file.write_text(
-        f"main {FULL}\nother {FULL}\nmain {PUBLIC} public\nmain {HIDDEN} hidden,public\nother {OTHER}\n",
+        f"main {FULL}\nother {FULL}\nmain {PUBLIC} public\nmain {HIDDEN} hidden,public\n",
         encoding="utf-8",
     )
     places = [Workspace("main", labelled), Workspace("other", other)]
@@ -63,14 +61,6 @@ def public(served: FastAPI) -> Iterator[TestClient]:
 @pytest.fixture
 def full(served: FastAPI) -> TestClient:
     return client_of(served, FULL)
-
-
-def call(client: TestClient, tool: str, **arguments: Any) -> dict[str, Any]:
-    params = {"name": tool, "arguments": arguments}
-    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    answered = client.post("/mcp", json=request, headers=MCP).text
-    found: dict[str, Any] = json.loads(answered.partition("data: ")[2] or answered)
-    return found
 
 
 def asked_for(route: Route) -> dict[str, Any]:
@@ -94,16 +84,6 @@ def test_nothing_without_the_label_is_told_on_any_route(public: TestClient, full
     assert absent.status_code == hidden.status_code, "what is hidden is as what does not exist"
     if "{name}" in route[1] and absent.status_code == 404:
         assert absent.content == hidden.content
-
-
-@pytest.mark.parametrize("route", OF_WORKSPACES)
-def test_a_key_of_another_workspace_finds_nothing_of_this_one(served: FastAPI, route: Route) -> None:
-    request = asked_for(route)
-    foreign, absent = (
-        send(client_of(served, OTHER), route, **request | {"params": request.get("params", {}) | {"workspace": name}})
-        for name in ("main", "nowhere")
-    )
-    assert (foreign.status_code, foreign.content) == (404, absent.content)
 
 
 @pytest.mark.parametrize("route", sorted(route for route in OF_WORKSPACES if route[0] != "GET"))
@@ -144,26 +124,21 @@ def test_counts_of_all_are_not_for_a_limited_key(served: FastAPI, public: TestCl
 
 
 def test_an_agent_with_a_limited_key_reads_what_it_may(public: TestClient, full: TestClient) -> None:
-    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    tools = [
-        {tool["name"] for tool in client.post("/mcp", json=request, headers=MCP).json()["result"]["tools"]}
-        for client in (public, full)
-    ]
-    assert tools[1] - tools[0] == {"add", "remove"}
-    assert "error" in call(public, "add", documents=[{"title": "New", "text": "It is."}])
-    trail = call(full, "ask", question=VAULT)["result"]["structuredContent"]["trail_id"]
-    explanation = call(public, "explain", trail=trail)["result"]
+    assert listed_tools(full) - listed_tools(public) == {"add", "remove"}
+    assert "error" in call_tool(public, "add", documents=[{"title": "New", "text": "It is."}])
+    trail = call_tool(full, "ask", question=VAULT)["result"]["structuredContent"]["trail_id"]
+    explanation = call_tool(public, "explain", trail=trail)["result"]
     assert explanation["isError"]
-    assert explanation == call(public, "explain", trail="t" + "0" * 20)["result"]
+    assert explanation == call_tool(public, "explain", trail="t" + "0" * 20)["result"]
     read = {"jsonrpc": "2.0", "id": 1, "method": "resources/read"}
     vault = next(one["id"] for one in full.get("/api/documents").json()["documents"] if one["title"] == "Vault")
     for hidden, absent in ((f"documents/{vault}", "documents/none"), (f"trails/{trail}", f"trails/t{'0' * 20}")):
         answers = [
-            public.post("/mcp", json={**read, "params": {"uri": f"hoptrail://{uri}"}}, headers=MCP).json()["error"]
+            public.post("/mcp", json={**read, "params": {"uri": f"hoptrail://{uri}"}}, headers=AGENT).json()["error"]
             for uri in (hidden, absent)
         ]
         assert answers[0] == answers[1]
-    assert call(public, "status")["result"]["structuredContent"]["jobs"] == []
+    assert call_tool(public, "status")["result"]["structuredContent"]["jobs"] == []
 
 
 def test_keys_with_labels_that_there_are_not_are_refused(tmp_path: Path) -> None:

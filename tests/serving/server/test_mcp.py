@@ -27,7 +27,7 @@ from hoptrail.serving.server.mcp_tools import KEPT_TRAILS, Trails
 from hoptrail.serving.server.refusals import Refusal
 from hoptrail.types import Answer
 from serving.server.listening import listening
-from serving.server.served import NORTH, QUESTION, SECRET, SOUTH, MakeApp, client_of
+from serving.server.served import NORTH, QUESTION, SECRET, SOUTH, MakeApp, client_of, listed_tools
 from world import FACTS
 
 READING = {"ask", "search", "explain", "status"}
@@ -55,9 +55,14 @@ def text_of(result: CallToolResult) -> str:
     return "".join(getattr(part, "text", "") for part in result.content)
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_an_agent_asks_and_has_the_trail_explained(address: str, mode: str) -> None:
+ERAS = (("auto", "2026-07-28"), ("legacy", "2025-11-25"))
+"""How the official client begins, and the revision that it negotiates."""
+
+
+@pytest.mark.parametrize(("mode", "revision"), ERAS)
+def test_an_agent_asks_and_has_the_trail_explained(address: str, mode: str, revision: str) -> None:
     async def act(client: Client) -> None:
+        assert client.protocol_version == revision
         listed = (await client.list_tools()).tools
         assert {tool.name for tool in listed} == READING
         assert all(tool.annotations and tool.annotations.read_only_hint for tool in listed)
@@ -145,22 +150,6 @@ def test_resources_are_listed_in_pages(make_app: MakeApp, monkeypatch: pytest.Mo
 
     with listening(make_app()) as address:
         with_client(address, act)
-
-
-ERAS = (("auto", "2026-07-28"), ("legacy", "2025-11-25"))
-"""How the official client begins, and the revision that it negotiates."""
-
-
-@pytest.mark.parametrize(("mode", "revision"), ERAS)
-def test_both_eras_give_the_same_answer(address: str, mode: str, revision: str) -> None:
-    async def act(client: Client) -> tuple[str, dict[str, Any]]:
-        asked = await client.call_tool("ask", {"question": "Who painted the opera in Vantry?", "recipe": "hybrid"})
-        return client.protocol_version, asked.structured_content
-
-    spoken, told = with_client(address, act, mode=mode)
-    assert spoken == revision
-    assert (told["kind"], told["items"], told["answer"], len(told["closest"])) == ("none", [], None, 3)
-    assert {"heading_path", "file", "date"} <= told["closest"][0].keys()
 
 
 def test_a_request_of_the_new_era_stands_alone_and_says_in_its_headers_what_it_is(app: FastAPI) -> None:
@@ -299,17 +288,6 @@ def test_wrong_calls_are_told_and_harm_nothing(address: str) -> None:
     with_client(address, act)
 
 
-def test_without_a_key_or_from_elsewhere_there_is_nothing(app: FastAPI) -> None:
-    hello = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    kinds = {"Accept": "application/json, text/event-stream"}
-    assert client_of(app).post("/mcp", json=hello, headers=kinds).status_code == 401
-    with client_of(app, NORTH) as client:
-        assert client.post("/mcp", json=hello, headers=kinds).json()["result"]["tools"]
-        assert client.post("/mcp", json=hello, headers={**kinds, "Host": "evil.example"}).status_code == 421
-        assert client.post("/mcp", json=hello, headers={**kinds, "Origin": "http://evil.example"}).status_code == 403
-        assert client.get("/mcp", headers=kinds).status_code == 405
-
-
 def test_an_agent_that_leaves_is_not_worked_for(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next question finds a free thread."""
     begun: list[bool] = []
@@ -327,7 +305,7 @@ def test_an_agent_that_leaves_is_not_worked_for(address: str, monkeypatch: pytes
 
         return work
 
-    monkeypatch.setattr("hoptrail.serving.server.mcp_tools.answering", slow)
+    monkeypatch.setattr("hoptrail.serving.server.streaming.answering", slow)
 
     async def act(client: Client) -> None:
         before = len(begun)
@@ -407,10 +385,7 @@ def test_the_server_lets_agents_change_documents_when_it_is_told_to(
     monkeypatch.setattr("hoptrail.serving.server.http_server.log_to_stderr", lambda: None)
     for flags in ([], ["--agents-may-change"]):
         assert hoptrail("serve", "--index", tmp_path / "none", *flags).code == 0
-    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    kinds = {"Accept": "application/json, text/event-stream"}
-    tool_lists = [client_of(app).post("/mcp", json=request, headers=kinds).json()["result"]["tools"] for app in apps]
-    assert [{tool["name"] for tool in tools} for tools in tool_lists] == [READING, READING | {"add", "remove"}]
+    assert [listed_tools(client_of(app)) for app in apps] == [READING, READING | {"add", "remove"}]
 
 
 def test_without_the_package_the_command_says_what_to_install(

@@ -6,15 +6,11 @@ one that has loaded everything; vectors are hashed words. HOPTRAIL_STATE_MACHINE
 
 from __future__ import annotations
 
-import json
-import multiprocessing
 import os
 import shutil
 import signal
-import socket
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -28,6 +24,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from corpus.worlds import files_with
 from hoptrail import Index
 from hoptrail.corpus.snapshot import Snapshot
+from serving.server.processes import PATIENCE, PROCESSES, fork_server
+from serving.server.served import ended
 from world import HashingEncoder
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked")
@@ -35,25 +33,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are f
 WORKSPACES = ("north", "south")
 NAMES = ("avocet", "bittern", "crake")
 RUNS = int(os.environ.get("HOPTRAIL_STATE_MACHINE", "3"))
-PATIENCE = 90.0
-PROCESSES = multiprocessing.get_context("forkserver") if sys.platform == "linux" else multiprocessing.get_context()
 
 workspaces = st.sampled_from(WORKSPACES)
 names = st.sampled_from(NAMES)
-
-
-def serve(folder: Path, port: int) -> None:
-    """A server over both workspaces, in a separate process."""
-    import uvicorn
-
-    from hoptrail.server_limits import ServerLimits
-    from hoptrail.serving.server.app import create_app
-    from hoptrail.serving.server.http_server import server_config
-    from serving.server.served import workspace
-
-    limits = ServerLimits()
-    app = create_app([workspace(name, folder / name) for name in WORKSPACES], limits=limits, warm=False)
-    uvicorn.Server(server_config(app, "127.0.0.1", port, limits)).run()
 
 
 def command(arguments: Sequence[str]) -> None:
@@ -83,22 +65,8 @@ class Documents(RuleBasedStateMachine):
     @precondition(lambda self: self.process is None)
     @rule()
     def start(self) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        self.process = PROCESSES.Process(target=serve, args=(self.folder, port), daemon=True)
-        self.process.start()
         self.client.close()
-        self.client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE)
-        until = time.monotonic() + PATIENCE
-        while True:
-            try:
-                self.client.get("/health")
-                return
-            except httpx.TransportError:
-                assert self.process.is_alive()
-                assert time.monotonic() < until
-                time.sleep(0.02)
+        self.process, self.client = fork_server(self.folder, *WORKSPACES)
 
     @precondition(lambda self: self.process)
     @rule(number=st.sampled_from([signal.SIGTERM, signal.SIGKILL]))
@@ -223,13 +191,7 @@ class Documents(RuleBasedStateMachine):
         return str(answer.json()["id"])
 
     def ended(self, workspace: str, job: str) -> dict[str, Any]:
-        until = time.monotonic() + PATIENCE
-        while True:
-            found: dict[str, Any] = self.client.get(f"/api/jobs/{job}", params={"workspace": workspace}).json()
-            if found["state"] in {"done", "failed", "stopped"}:
-                return found
-            assert time.monotonic() < until, json.dumps(found)
-            time.sleep(0.02)
+        return ended(self.client, {"id": job}, params={"workspace": workspace})
 
     def run(self, *arguments: str, killed_after: float | None = None) -> int | None:
         process = PROCESSES.Process(target=command, args=(arguments,))
@@ -248,15 +210,6 @@ def word_of(text: str) -> str:
 def test_the_acknowledged_documents_are_there_whatever_happens() -> None:
     from hypothesis.stateful import run_state_machine_as_test
 
-    if sys.platform == "linux":
-        # What a command imports when it is asked for, and every server needs.
-        late = [
-            "hoptrail.serving.server.app",
-            "hoptrail.index_builder",
-            "hoptrail.settings",
-            "hoptrail.recipes.settings",
-        ]
-        PROCESSES.set_forkserver_preload(["serving.server.served", "hoptrail.serving.cli", "world", *late])
     quiet = settings(
         max_examples=RUNS,
         stateful_step_count=12,

@@ -83,7 +83,7 @@ class OfflineLanguage:
 
     @property
     def is_remote_safe(self) -> bool:
-        """Whether the encoder works in other processes; the rules do. See `execution.executor.RemoteSafe`."""
+        """Whether the encoder works in other processes; the rules do."""
         return self._encoder is None or is_remote_safe(self._encoder)
 
     def __reduce__(self) -> tuple[type[OfflineLanguage], tuple[Encoder | None, OfflineSettings, TextReader | None]]:

@@ -18,7 +18,7 @@ from hoptrail.serving.adapters.metadata import evidence_of, metadata_of, text_an
 from hoptrail.settings import settings_from, to_toml
 
 try:
-    from haystack import Document, GeneratedAnswer, component, default_from_dict, default_to_dict
+    from haystack import Document, GeneratedAnswer, component, default_to_dict
 except ImportError as error:
     raise ImportError(f"haystack-ai is missing ({error}): `pip install hoptrail[haystack]`") from error
 
@@ -60,12 +60,6 @@ class HoptrailRetriever:
         )
         return stored
 
-    @classmethod
-    def from_dict(cls, data: JsonObject) -> HoptrailRetriever:
-        """Raises: UsageError: the settings cannot be used."""
-        restored: HoptrailRetriever = default_from_dict(cls, data)
-        return restored
-
 
 @component
 class HoptrailAnswerer:
@@ -92,12 +86,6 @@ class HoptrailAnswerer:
             self, index=str(self.index.folder), recipe=self.recipe, settings=to_toml(self.index.settings)
         )
         return stored
-
-    @classmethod
-    def from_dict(cls, data: JsonObject) -> HoptrailAnswerer:
-        """Raises: UsageError: the settings cannot be used."""
-        restored: HoptrailAnswerer = default_from_dict(cls, data)
-        return restored
 
 
 def _open(index: Index | str | Path, settings: str) -> Index:

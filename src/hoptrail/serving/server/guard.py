@@ -13,6 +13,7 @@ import logging
 import re
 import time
 from collections.abc import Collection
+from traceback import walk_tb
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -227,8 +228,5 @@ def _name_of(address: str) -> str:
 
 def _where(error: BaseException) -> str:
     """The type of an error and its line, without the message, which may contain document text."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    place = f"{trace.tb_frame.f_globals.get('__name__')}:{trace.tb_lineno}" if trace else "?"
-    return f"{type(error).__name__} in {place}"
+    *_, (frame, line) = walk_tb(error.__traceback__)
+    return f"{type(error).__name__} in {frame.f_globals.get('__name__')}:{line}"

@@ -14,7 +14,7 @@ from typing import BinaryIO
 from hoptrail.serving.server.job import OVER, Item, Job, JobBook, State
 from hoptrail.serving.server.job_thread import JobThread, Performer
 from hoptrail.serving.server.metrics import Metrics
-from hoptrail.serving.server.refusals import Refusal, stopping
+from hoptrail.serving.server.refusals import Refusal, stopping, too_many
 from hoptrail.serving.server.uploads import NoRoom, Upload, Uploads, WrongType
 from hoptrail.serving.server.wire import shown
 from hoptrail.serving.server.workspaces import Workspace
@@ -155,13 +155,7 @@ class Jobs:
                 raise stopping()
             self._ensure_taken_up()  # jobs accepted earlier go first
             if sum(not one.is_finished for one in self._book.all()) >= self._most:
-                raise Refusal(
-                    429,
-                    "too_many",
-                    "Too many jobs are waiting in this workspace.",
-                    "Wait, or discard some.",
-                    {"Retry-After": "60"},
-                )
+                raise too_many("Too many jobs are waiting in this workspace.", "Wait, or discard some.", 60)
             self._thread.begin()
             self._book.enter(job)
             self._thread.put(job)

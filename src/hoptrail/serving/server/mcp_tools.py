@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from io import StringIO
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any
 
 from fastapi import Request
 from pydantic import BaseModel
@@ -24,15 +24,12 @@ from hoptrail.serving import contract
 from hoptrail.serving.render import render_answer
 from hoptrail.serving.server import mcp_shapes as shapes
 from hoptrail.serving.server.job import OVER, Job
-from hoptrail.serving.server.question_threads import Patience, result_of
 from hoptrail.serving.server.refusals import not_found
 from hoptrail.serving.server.services import Place, Services
-from hoptrail.serving.server.streaming import answering, searching
+from hoptrail.serving.server.streaming import answer_to, searching
 from hoptrail.serving.server.wire import Question, Search, as_file, contents_json, indexing_json
 from hoptrail.serving.server.workspaces import Workspace, computes_here, indexing_of
 from hoptrail.types import Answer, content_id
-
-T = TypeVar("T")
 
 KEPT_TRAILS = 200
 WAIT_SECONDS = 60.0
@@ -92,20 +89,6 @@ class Caller:
     may_change: bool
     request: Request | None = None
 
-    async def wait(self, work: Callable[[Patience], T], language: str | None = None) -> T:
-        """The result of `work`, which runs in a thread as long as the caller waits.
-        Raises: Refusal: too many questions at once, the caller disconnected, or it took too long.
-        """
-        desk, computes = self.served.desk, computes_here(self.place.workspace, language)
-        if self.request is not None:
-            return await desk.wait_for(self.request, work, computes=computes)
-        future, patience = desk.hand_in(work, computes=computes)
-        try:
-            await asyncio.wait({future})
-            return result_of(future)
-        finally:
-            patience.end()
-
 
 @dataclass(frozen=True, slots=True)
 class AgentTool:
@@ -122,17 +105,15 @@ class AgentTool:
 
 async def ask(caller: Caller, asked: Question) -> JsonObject:
     """Answer a question, and keep the trail."""
-    metrics = caller.served.metrics
-    caller.served.desk.check(caller.place.client)
-    work = await asyncio.to_thread(answering, caller.place.workspace, asked, metrics, lambda _name, _content: None)
-    answer = await caller.wait(work, asked.language)
+    answer = await answer_to(caller.request, caller.served, caller.place, asked)
     indexing = await asyncio.to_thread(indexing_of, caller.place.workspace)
     return {"trail_id": caller.trails.keep(answer), **contract.answer_json(answer), **indexing}
 
 
 async def search(caller: Caller, asked: Search) -> JsonObject:
     """The hits of a recipe."""
-    return await caller.wait(searching(caller.place.workspace, asked))
+    work, computes = searching(caller.place.workspace, asked), computes_here(caller.place.workspace, None)
+    return await caller.served.desk.wait_for(caller.request, work, computes=computes)
 
 
 async def explain(caller: Caller, arguments: shapes.TrailArguments) -> JsonObject:

@@ -30,7 +30,7 @@ from fastapi import Request
 from hoptrail.errors import Interrupted
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.metrics import Metrics
-from hoptrail.serving.server.refusals import Refusal, stopping
+from hoptrail.serving.server.refusals import Refusal, stopping, too_many
 
 T = TypeVar("T")
 
@@ -170,13 +170,7 @@ class Desk:
         waiting = len(self._waiting.get(client, ()))
         free = min(self._limits.asks - self._running.total(), self._share(client) - self._running[client])
         if waiting >= self._limits.queue + max(0, free):
-            raise Refusal(
-                429,
-                "too_many",
-                "Too many questions at once.",
-                f"Ask again in {RETRY_SECONDS} seconds.",
-                {"Retry-After": str(RETRY_SECONDS)},
-            )
+            raise too_many("Too many questions at once.", f"Ask again in {RETRY_SECONDS} seconds.", RETRY_SECONDS)
 
     def hand_in(
         self, work: Callable[[Patience], T], client: str = "", *, computes: bool = True
@@ -204,11 +198,11 @@ class Desk:
         self._begin_next()
         return outcome, patience
 
-    async def wait_for(self, request: Request, work: Callable[[Patience], T], *, computes: bool = True) -> T:
-        """The result of `work`, as long as the client stays connected.
+    async def wait_for(self, request: Request | None, work: Callable[[Patience], T], *, computes: bool = True) -> T:
+        """The result of `work`, as long as the client stays connected (None: a single client, which stays).
         Raises: Refusal: as `hand_in`; or the client disconnected; or it took too long.
         """
-        future, patience = self.hand_in(work, request.state.client, computes=computes)
+        future, patience = self.hand_in(work, request.state.client if request else "", computes=computes)
         disconnected = asyncio.ensure_future(_disconnected(request))
         try:
             awaited: set[asyncio.Future[Any]] = {future, disconnected}
@@ -275,10 +269,13 @@ class Desk:
             self._begin_next()
 
 
-async def _disconnected(request: Request) -> None:
-    """Return when the client has disconnected; its request has been read."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
+async def _disconnected(request: Request | None) -> None:
+    """Return when the client has disconnected, whose request has been read; never for None."""
+    if request is None:
+        await asyncio.Event().wait()
+    else:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
 
 
 def result_of(future: asyncio.Future[T]) -> T:

@@ -101,6 +101,11 @@ def too_large(what: str, most: int) -> Refusal:
     return Refusal(413, "too_large", f"{what} is larger than {most:,} bytes.", "Send less at once.")
 
 
+def too_many(what: str, what_to_do: str, seconds: int) -> Refusal:
+    """The refusal of what may be tried again after some seconds."""
+    return Refusal(429, "too_many", what, what_to_do, {"Retry-After": str(seconds)})
+
+
 def as_refusal(error: BaseException) -> Refusal:
     """The refusal for an error: by its type for errors of hoptrail, without details for any other."""
     if isinstance(error, Refusal):

@@ -113,13 +113,18 @@ def searching(workspace: Workspace, asked: Search) -> Callable[[Patience], JsonO
     return work
 
 
-async def answered(request: Request, served: Services, place: Place, asked: Question) -> JsonObject:
-    """The whole answer, as `hoptrail ask --json` prints it.
+async def answer_to(request: Request | None, served: Services, place: Place, asked: Question) -> Answer:
+    """The answer, as long as the client of the request stays connected (see `Desk.wait_for`).
     Raises: Refusal, HoptrailError: the question cannot be processed, or nobody waits for it any more.
     """
     served.desk.check(place.client)
     work = await asyncio.to_thread(answering, place.workspace, asked, served.metrics, lambda _name, _content: None)
-    answer = await served.desk.wait_for(request, work, computes=computes_here(place.workspace, asked.language))
+    return await served.desk.wait_for(request, work, computes=computes_here(place.workspace, asked.language))
+
+
+async def answered(request: Request, served: Services, place: Place, asked: Question) -> JsonObject:
+    """The whole answer, as `hoptrail ask --json` prints it. Raises: as `answer_to`."""
+    answer = await answer_to(request, served, place, asked)
     return contract.answer_json(answer) | indexing_of(place.workspace)
 
 

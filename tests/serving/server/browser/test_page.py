@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from hoptrail.serving.server.routes_status import read_page
-from serving.server.browser.opening import ask, choose, drop, opened, with_browser
+from serving.server.browser.opening import ask, drop, opened, with_browser
 from serving.server.served import NORTH, QUESTION, SOUTH
 from world import FACTS
 
@@ -73,25 +73,6 @@ def test_the_picture_shows_what_was_asked_between_the_names_that_were_found(page
 
 
 @with_browser
-def test_two_recipes_stand_side_by_side_and_history_keeps_both(page: Page) -> None:
-    choose(page, "selfask")
-    page.get_by_label("Compare with").select_option("bm25")
-    ask(page, QUESTION)
-    page.locator(".answer").nth(1).wait_for()
-    left, right = (page.locator(".run").nth(place).bounding_box() for place in (0, 1))
-    assert left is not None
-    assert right is not None
-    assert right["x"] > left["x"] + left["width"]
-    page.get_by_role("link", name="History").click()
-    page.get_by_role("button", name=re.compile(QUESTION[:30])).click()
-    page.locator(".run h3").nth(1).wait_for()
-    assert page.locator(".run h3").all_inner_texts() == ["selfask", "bm25"]
-    page.get_by_role("link", name="History").click()
-    page.get_by_role("button", name="Forget all").click()
-    page.get_by_text("No questions yet.").wait_for()
-
-
-@with_browser
 def test_an_abstention_and_an_error_are_said_plainly(page: Page) -> None:
     ask(page, "Who painted the ceiling in Vienna?")
     assert page.locator(".answer .label").inner_text().lower() == "no answer"
@@ -104,24 +85,6 @@ def test_an_abstention_and_an_error_are_said_plainly(page: Page) -> None:
     page.route("**/api/ask*", lambda route: route.abort())
     page.get_by_role("button", name="Ask", exact=True).click()
     page.get_by_text("The server cannot be reached.").wait_for()
-
-
-@with_browser
-def test_a_document_is_rendered_and_an_answer_outlives_a_reload(page: Page) -> None:
-    page.get_by_role("link", name="Documents").click()
-    drop(
-        page, {"fees.md": b"# Fees\n\nWe ask **little**:\n\n- one\n- two\n\n| year | fee |\n|---|---|\n| 2024 | 3 |\n"}
-    )
-    page.get_by_role("button", name=re.compile("^Fees")).click()
-    assert page.locator("#reader-text th").all_inner_texts() == ["year", "fee"]
-    assert page.locator("#reader-text li").all_inner_texts() == ["one", "two"]
-    assert "**" not in page.locator("#reader-text").inner_text()
-    page.keyboard.press("Escape")
-    page.get_by_role("link", name="Ask", exact=True).click()
-    ask(page, QUESTION)
-    page.reload()
-    page.locator(".answer .text", has_text="Isk").wait_for()
-    assert page.get_by_label("Your question").input_value() == QUESTION
 
 
 @with_browser
@@ -143,48 +106,6 @@ def test_hostile_text_stays_text(page: Page) -> None:
         ).count()
         == 0
     )
-
-
-@with_browser
-def test_it_works_by_keyboard_and_names_its_parts(page: Page) -> None:
-    assert page.get_by_role("main").count() == page.get_by_role("banner").count() == 1
-    assert page.get_by_role("navigation", name="Views").count() == 1
-    page.get_by_label("Your question").focus()
-    page.keyboard.type(QUESTION)
-    page.keyboard.press("Enter")
-    page.locator(".answer").wait_for()
-    for _ in range(12):
-        page.keyboard.press("Tab")
-        if page.locator(".citation:focus").count():
-            break
-    page.keyboard.press("Enter")
-    page.locator("#reader mark.here").wait_for()
-    page.keyboard.press("Escape")
-    assert page.locator(".citation:focus").count() == 1, "the focus comes back to where it was"
-    page.get_by_role("link", name="Documents").focus()
-    page.keyboard.press("Enter")
-    page.get_by_role("heading", name="Documents", level=1).wait_for()
-    assert page.locator("h1:focus").count() == 1
-    for control in page.locator("button:visible, input:visible, select:visible, a:visible").all():
-        assert control.evaluate("e => e.ariaLabel || e.labels?.[0]?.textContent || e.textContent.trim()"), control
-
-
-@with_browser
-def test_on_a_phone_nothing_is_wider_than_the_screen(page: Page) -> None:
-    page.set_viewport_size({"width": 360, "height": 640})
-    ask(page, QUESTION)
-    for view in ("Documents", "History", "Ask"):
-        assert page.evaluate("() => document.documentElement.scrollWidth") <= 360
-        page.get_by_role("link", name=view, exact=True).click()
-
-
-@with_browser
-def test_documents_are_removed_only_when_asked_twice(page: Page) -> None:
-    page.get_by_role("link", name="Documents").click()
-    page.get_by_role("button", name="Remove Lindeth").click()
-    page.get_by_role("button", name="Really remove Lindeth").click()
-    page.get_by_role("button", name=re.compile("remove Lindeth", re.IGNORECASE)).wait_for(state="detached")
-    assert "Dunmere" in "".join(page.locator(".documents .title").all_inner_texts())
 
 
 @with_browser

@@ -250,6 +250,10 @@ def compare_two_recipes(page: Page, _: Path) -> None:
     press(page, "Tab", "Enter")
     page.locator(".answer").nth(1).wait_for()
     assert page.locator(".run h3").all_inner_texts() == ["selfask", "bm25"]
+    left, right = (page.locator(".run").nth(place).bounding_box() for place in (0, 1))
+    assert left
+    assert right
+    assert right["x"] > left["x"] + left["width"], "they stand side by side"
 
 
 @task
@@ -275,6 +279,7 @@ def learn_what_a_recipe_would_take_and_build_it(page: Page, _: Path) -> None:
 @task
 def add_a_file(page: Page, folder: Path) -> None:
     visit(page, "Documents")
+    page.locator("h1:focus").wait_for()
     give(page, "choose files", [folder / "Petrel.txt"])
     done(page, "1 document ready")
     button(page, re.compile("^Petrel")).wait_for()
