@@ -15,7 +15,7 @@ from pathlib import Path
 
 from hoptrail.documents.decoding import Unreadable, decode
 from hoptrail.documents.forms import ENDINGS, JSON, JSONL, TEXT, Form, form_of, true_form
-from hoptrail.documents.jsonl import BadLine, Line, holds_records, read_lines
+from hoptrail.documents.jsonl import Line, holds_records, read_lines
 from hoptrail.documents.limits import MIB, ReadingLimits
 from hoptrail.documents.marks import FileMark, Known, day_of, mark_of, nothing_known, times_of
 from hoptrail.documents.walking import LeftOut, files_of, shown
@@ -66,15 +66,7 @@ class FileContent:
     modified: str
 
 
-@dataclass(frozen=True, slots=True)
-class LineContent:
-    """A line of a JSONL file."""
-
-    path: Path
-    line: Line
-
-
-Content = FileContent | LineContent | DocumentError
+Content = FileContent | Line | DocumentError
 
 
 def without_packing(path: Path) -> Path:
@@ -236,17 +228,13 @@ def _beginning(path: Path) -> bytes:
             raise Unreadable(f"is a damaged gzip file ({error})") from error
 
 
-def _in_jsonl(path: Path, limits: ReadingLimits) -> Generator[LineContent | DocumentError, None, bool]:
+def _in_jsonl(path: Path, limits: ReadingLimits) -> Generator[Line | DocumentError, None, bool]:
     """The lines of a JSONL file. Returns whether there were lines and none failed: an empty file may be about to be written."""
     before, has_lines, failed = _state(path), False, False
     for line in read_lines(path, limits):
         has_lines = True
-        if isinstance(line, BadLine):
-            place = f"{shown(path)}, line {line.number}" if line.number else shown(path)
-            failed = True
-            yield DocumentError(place, line.reason)
-        else:
-            yield LineContent(path, line)
+        failed = failed or isinstance(line, DocumentError)
+        yield line
     if _state(path) != before:
         failed = True
         yield DocumentError(shown(path), "changed while it was being read: index it again when it is at rest")
