@@ -215,4 +215,4 @@ def test_work_is_linear_whatever_the_macros(piece: str, before: str) -> None:
         return steps(lambda: parsed(before + piece * times))
 
     work(1)
-    assert work(400) < 9 * work(50), "eight times as much, not sixty-four times"
+    assert work(160) < 9 * work(20), "eight times as much, not sixty-four times"
