@@ -38,6 +38,7 @@ from hoptrail.documents.walking import shown
 from hoptrail.errors import DocumentError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work, batched, from_to
 from hoptrail.text.dates import date_above, find_date, stated_date
+from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.sentences import shortened_ends
 from hoptrail.types import Block, BlockKind, Document, content_id
 
@@ -198,7 +199,7 @@ def _build_document(
 ) -> Document:
     """`file_title` replaces a missing title; `ends` are the sentence ends that the content gives, None if it gives none."""
     text = cleaned(parsed.text)
-    declared = " ".join(cleaned(parsed.title).text.split())[:_LONGEST_TITLE]
+    declared = squeeze(cleaned(parsed.title).text)[:_LONGEST_TITLE]
     if ends is None:
         ends = ends_within(text.text, parsed.blocks, limits.longest_sentence)
     else:
