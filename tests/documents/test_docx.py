@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,32 +15,9 @@ from hoptrail.documents.docx import parse_docx
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 
 
-@pytest.fixture(scope="module")
-def parsing() -> Iterator[Parsing]:
-    """One child process for all tests here, as for all files of a folder."""
-    with Parsing(DEFAULT_LIMITS) as running:
-        yield running
-
-
 @pytest.fixture
 def plain(tmp_path: Path) -> Path:
     return word_file(tmp_path / "plain.docx", [("Heading 1", "Ports"), ("Normal", "It opened in 1850. It closed.")])
-
-
-def test_paragraphs_and_tables_in_order(tmp_path: Path, parsing: Parsing) -> None:
-    from docx import Document
-
-    document = Document()
-    document.add_paragraph("Before.")
-    table = document.add_table(2, 2)
-    for cell, text in zip(
-        (cell for row in table.rows for cell in row.cells), ["City", "Land", "Bern", "Swiss"], strict=True
-    ):
-        cell.text = text
-    document.add_paragraph("After.")
-    document.save(str(tmp_path / "a.docx"))
-    parsed = parsing.parse("docx", (tmp_path / "a.docx").read_bytes())
-    assert parsed.text == "Before.\n\nCity\tLand\nBern\tSwiss\n\nAfter."
 
 
 def test_bold_paragraphs_are_headings_whether_by_their_runs_or_their_style(tmp_path: Path) -> None:
@@ -189,8 +165,3 @@ def test_c5_member_names_with_parent_folders_write_nothing(plain: Path, tmp_path
     assert parse_docx(data, DEFAULT_LIMITS).text.startswith("Ports")
     assert sorted(tmp_path.rglob("*")) == before
     assert not (tmp_path.parent / "escaped.txt").exists()
-
-
-def test_more_text_than_allowed(plain: Path) -> None:
-    with Parsing(ReadingLimits(text=10)) as parsing, pytest.raises(Unreadable, match="more than 10 characters"):
-        parsing.parse("docx", plain.read_bytes())

@@ -85,14 +85,6 @@ def test_a_list_of_links_within_the_page_is_left_out() -> None:
     )
 
 
-def test_tables_and_preformatted_text_keep_their_shape() -> None:
-    assert (
-        text_of("<table><tr><th>City<th>Country<tr><td>Bern<td>Switzerland</table>")
-        == "City\tCountry\nBern\tSwitzerland"
-    )
-    assert text_of("<pre>one\n two</pre>") == "one\n two"
-
-
 @pytest.mark.parametrize(
     ("table", "text"),
     [
