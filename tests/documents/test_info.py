@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from counting import steps
 from hoptrail.documents.info import parse_info
 from hoptrail.documents.limits import DEFAULT_LIMITS
 from hoptrail.documents.read_sources import Findings, read_sources
@@ -62,25 +61,3 @@ def test_manuals_are_recognised_by_their_content(tmp_path: Path) -> None:
     module = "name = Tides\nversion = 2.1\n"
     assert found == {"module.info": module, "Tides": "Tides\n\nText.", "tide": "B\n\nSecond part."}
     assert [Path(name).name for name in findings.left_out] == ["binary.info"]
-
-
-@pytest.mark.parametrize(
-    "piece",
-    [
-        *(
-            "\0\x08[index",
-            '\0\x08[image text="',
-            "\x1f\n",
-            "\x1f\nFile: a, Node: b\n\nA\n=\n",
-            "* Menu:\n\n",
-            "\n* a:: b",
-        ),
-        *("*note a", "*note a: b", "\n   * a", "\na\n     b", "\n\n a", "\n.", "*", "‘"),
-    ],
-)
-def test_work_is_linear_whatever_the_text(piece: str) -> None:
-    def work(times: int) -> int:
-        return steps(lambda: parse_info((HEAD + piece * times).encode(), DEFAULT_LIMITS))
-
-    work(1)
-    assert work(800) < 9 * work(100), "eight times as much, not sixty-four times"

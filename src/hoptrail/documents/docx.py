@@ -255,7 +255,7 @@ def _numbered(reference: Any, note: Any, number: str, place: str) -> list[Any]:
 
 def _signed(comment: Any, place: str) -> list[Any]:
     paragraphs = _paragraphs(comment, place)
-    author = " ".join(comment.get(f"{NAMESPACE}author", "").split())
+    author = squeeze(comment.get(f"{NAMESPACE}author", ""))
     date = find_date(comment.get(f"{NAMESPACE}date", "")[:10])
     if paragraphs:
         _begin(paragraphs[0], f"Comment{f' by {author}' if author else ''}{f' on {date}' if date else ''}: ")

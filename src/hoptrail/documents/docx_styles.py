@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 NAMESPACE = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
-_TITLE = re.compile(r".*\btitle\b.*", re.IGNORECASE)
-_CODE = re.compile(r".*\b(code|preformatted|verbatim|macro text|listing)\b.*", re.IGNORECASE)
+_TITLE = re.compile(r"\btitle\b", re.IGNORECASE)
+_CODE = re.compile(r"\b(code|preformatted|verbatim|macro text|listing)\b", re.IGNORECASE)
 _QUOTE = re.compile(r"(intense )?quote|quotations?|block ?(text|quote)", re.IGNORECASE)
 _DEEPEST_STYLE = 20
 """Styles in a chain of inheritance; a longer chain is a cycle."""
@@ -52,30 +52,26 @@ class Styles:
         """Whether its style is Title, or is based on Title and has `title` in its name: styles for authors may be based on it
         too.
         """
-        chain = list(self._chain(_style_of(paragraph)))
-        is_called_title = bool(chain) and _TITLE.fullmatch(_style_name(chain[0])) is not None
-        return is_called_title and any(_style_name(style) == "Title" for style in chain)
+        names = list(map(_style_name, self._chain(_style_of(paragraph))))
+        return "Title" in names and _TITLE.search(names[0]) is not None
 
     def role(self, paragraph: Any) -> Role:
         """The kind of block that a paragraph is."""
-        own = paragraph.find(_tag("pPr"))
         name = _style_of(paragraph)
         role = self._roles.get(name)
         if role is None:
             title = self.is_title(paragraph)
             role = self._roles[name] = Role(BlockKind.HEADING, 1) if title else self._role_of_style(name)
-        if own is None or role.kind is BlockKind.HEADING:
+        if role.kind is BlockKind.HEADING:
             return role
-        level = _outline_level(own)
-        if level:
-            return Role(BlockKind.HEADING, level)
-        numbering = own.find(_tag("numPr"))
-        return role if numbering is None else self._item(numbering, name) or Role(BlockKind.PARAGRAPH)
+        level = _outline_level(paragraph)
+        return Role(BlockKind.HEADING, level) if level else self._item(paragraph, name) or role
 
     def is_bold(self, paragraph: Any, runs: Iterable[Any]) -> bool:
         """Whether all text of a paragraph's runs is bold, by themselves or by the paragraph's style."""
         styled = self._bold_by_style(_style_of(paragraph)) or "off"
-        marks = (_bold(run) or self._bold_by_style(_run_style(run)) or styled for run in runs if run.text.strip())
+        visible = (run for run in runs if run.text.strip())
+        marks = (_bold(run) or self._bold_by_style(_value(run, "rPr", "rStyle")) or styled for run in visible)
         return set(marks) == {"on"}
 
     def _bold_by_style(self, name: str | None) -> str:
@@ -85,34 +81,34 @@ class Styles:
         for style in self._chain(name):
             style_name = _style_name(style)
             heading = _HEADING.fullmatch(style_name)
-            properties = style.find(_tag("pPr"))
-            level = int(heading[1]) if heading else _outline_level(properties)
+            level = int(heading[1]) if heading else _outline_level(style)
             if level:
                 return Role(BlockKind.HEADING, min(level, _DEEPEST_HEADING))
-            if _CODE.fullmatch(style_name):
+            if _CODE.search(style_name):
                 return Role(BlockKind.CODE)
             if _QUOTE.fullmatch(style_name):
                 return Role(BlockKind.QUOTE)
-            numbering = None if properties is None else properties.find(_tag("numPr"))
-            if numbering is not None:
-                return self._item(numbering, name) or Role(BlockKind.PARAGRAPH)
+            if item := self._item(style, name):
+                return item
         return Role(BlockKind.PARAGRAPH)
 
-    def _item(self, numbering: Any, style: str | None) -> Role | None:
-        """A list item; None if its numbering removes it from lists. A style name such as `List Bullet 2` has the depth."""
-        number = _value(numbering, "numId") or self._number_of(style)
-        if number in {None, "0"}:
+    def _item(self, element: Any, style: str | None) -> Role | None:
+        """A list item if a paragraph or style has a numbering, or a paragraph if that removes it from lists; else None. A style
+        name such as `List Bullet 2` has the depth.
+        """
+        numbering = _find(element, "pPr", "numPr")
+        if numbering is None:
             return None
+        numbers = (_value(one, "pPr", "numPr", "numId") for one in self._chain(style))
+        number = _value(numbering, "numId") or next(filter(None, numbers), None)
+        if number in {None, "0"}:
+            return Role(BlockKind.PARAGRAPH)
         depth = int(_value(numbering, "ilvl") or 0)
         style_name = _style_name(self._styles[style]) if style in self._styles else ""
         match = re.fullmatch(r"List (?:Bullet|Number|Continue)? ?(\d)", style_name)
         return Role(
             BlockKind.ITEM, max(depth + 1, int(match[1]) if match else 1), self._ordered.get((number, depth), False)
         )
-
-    def _number_of(self, style: str | None) -> str | None:
-        numberings = (element.find(f"{_tag('pPr')}/{_tag('numPr')}") for element in self._chain(style))
-        return next((_value(numbering, "numId") for numbering in numberings if numbering is not None), None)
 
     def _chain(self, name: str | None) -> Iterator[Any]:
         style = self._styles.get(name or self._default)
@@ -123,36 +119,35 @@ class Styles:
             style = self._styles.get(_value(style, "basedOn"))
 
 
+def _find(element: Any, *tags: str) -> Any | None:
+    return element.find("/".join(map(_tag, tags)))
+
+
+def _value(element: Any, *tags: str) -> str | None:
+    """The value of the descendant that these tags lead to, one for each level."""
+    found = _find(element, *tags)
+    return None if found is None else found.get(_tag("val"))
+
+
 def _style_of(paragraph: Any) -> str | None:
-    own = paragraph.find(_tag("pPr"))
-    return None if own is None else _value(own, "pStyle")
+    return _value(paragraph, "pPr", "pStyle")
 
 
 def _style_name(style: Any) -> str:
     return _value(style, "name") or ""
 
 
-def _value(element: Any, tag: str) -> str | None:
-    child = element.find(_tag(tag))
-    return None if child is None else child.get(_tag("val"))
-
-
-def _run_style(run: Any) -> str | None:
-    own = run.find(_tag("rPr"))
-    return None if own is None else _value(own, "rStyle")
-
-
 def _bold(element: Any) -> str:
     """`on` or `off` if the properties of a run or style say whether its text is bold; else empty."""
-    mark = element.find(f"{_tag('rPr')}/{_tag('b')}")
+    mark = _find(element, "rPr", "b")
     if mark is None:
         return ""
     return "off" if mark.get(_tag("val")) in {"0", "false", "off"} else "on"
 
 
-def _outline_level(properties: Any) -> int:
-    """1 to 6; 0 for body text."""
-    value = None if properties is None else _value(properties, "outlineLvl")
+def _outline_level(element: Any) -> int:
+    """That of a paragraph or style: 1 to 6; 0 for body text."""
+    value = _value(element, "pPr", "outlineLvl")
     return min(int(value) + 1, _DEEPEST_HEADING) if value and value.isdigit() and int(value) < 9 else 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from hoptrail.types import Block, BlockKind
@@ -51,5 +52,6 @@ def are_glued(text: str) -> bool:
 
 def is_broken(text: str) -> bool:
     """Whether many characters are unassigned, private or replaced, as with a font that does not identify its glyphs."""
-    odd = sum(character == "\ufffd" or unicodedata.category(character) in {"Co", "Cn"} for character in text)
-    return odd > _BROKEN_SHARE * len(text)
+    counts = Counter(text)
+    odd = (sign for sign in counts if sign == "\ufffd" or unicodedata.category(sign) in {"Co", "Cn"})
+    return sum(map(counts.__getitem__, odd)) > _BROKEN_SHARE * len(text)

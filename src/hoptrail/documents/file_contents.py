@@ -14,15 +14,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hoptrail.documents.decoding import Unreadable, decode
-from hoptrail.documents.forms import ENDINGS, JSON, JSONL, TEXT, Form, form_of, true_form
-from hoptrail.documents.jsonl import BadLine, Line, holds_records, read_lines
+from hoptrail.documents.forms import JSON, JSONL, TEXT, Form, form_of, known_ending, true_form
+from hoptrail.documents.jsonl import Line, holds_records, read_lines
 from hoptrail.documents.limits import MIB, ReadingLimits
 from hoptrail.documents.marks import FileMark, Known, day_of, mark_of, nothing_known, times_of
 from hoptrail.documents.walking import LeftOut, files_of, shown
 from hoptrail.errors import DocumentError
 from hoptrail.execution.executor import batched
 
-GZIP = ".gz"
+_GZIP = ".gz"
 _GZIP_MARK = b"\x1f\x8b"
 _BEGINNING = 8192
 """Bytes of a file with an unknown ending that show whether it is text."""
@@ -66,29 +66,22 @@ class FileContent:
     modified: str
 
 
-@dataclass(frozen=True, slots=True)
-class LineContent:
-    """A line of a JSONL file."""
-
-    path: Path
-    line: Line
-
-
-Content = FileContent | LineContent | DocumentError
+Content = FileContent | Line | DocumentError
 
 
 def without_packing(path: Path) -> Path:
     """The path without the ending `.gz`."""
-    name = path.name.lower()
-    return path.with_suffix("") if name.endswith(GZIP) and not name.endswith(ENDINGS) else path
+    return path.with_suffix("") if _packing(path.name) else path
 
 
 def ending_of(name: str) -> str:
     """The known ending of a file name in lower case, such as `.md`, `.md.gz` or `.gz`; empty if there is none."""
-    lower = name.lower()
-    packing = GZIP if lower.endswith(GZIP) and not lower.endswith(ENDINGS) else ""
-    bare = lower.removesuffix(packing)
-    return max((known for known in ENDINGS if bare.endswith(known)), key=len, default="") + packing
+    packing = _packing(name)
+    return known_ending(name.lower().removesuffix(packing)) + packing
+
+
+def _packing(name: str) -> str:
+    return _GZIP if name.lower().endswith(_GZIP) and not known_ending(name) else ""
 
 
 def is_readable(path: Path) -> bool:
@@ -236,17 +229,13 @@ def _beginning(path: Path) -> bytes:
             raise Unreadable(f"is a damaged gzip file ({error})") from error
 
 
-def _in_jsonl(path: Path, limits: ReadingLimits) -> Generator[LineContent | DocumentError, None, bool]:
+def _in_jsonl(path: Path, limits: ReadingLimits) -> Generator[Line | DocumentError, None, bool]:
     """The lines of a JSONL file. Returns whether there were lines and none failed: an empty file may be about to be written."""
     before, has_lines, failed = _state(path), False, False
     for line in read_lines(path, limits):
         has_lines = True
-        if isinstance(line, BadLine):
-            place = f"{shown(path)}, line {line.number}" if line.number else shown(path)
-            failed = True
-            yield DocumentError(place, line.reason)
-        else:
-            yield LineContent(path, line)
+        failed = failed or isinstance(line, DocumentError)
+        yield line
     if _state(path) != before:
         failed = True
         yield DocumentError(shown(path), "changed while it was being read: index it again when it is at rest")

@@ -55,22 +55,24 @@ FORMS = (
     Form(JSONL, (".jsonl", ".jsonl.gz")),
 )
 
-ENDINGS = tuple(ending for form in FORMS for ending in form.endings)
+_BY_ENDING = {ending: form for form in FORMS for ending in form.endings}
+ENDINGS = tuple(_BY_ENDING)
 BY_NAME = {form.name: form for form in FORMS}
+
+
+def known_ending(name: str) -> str:
+    """The known ending of a file name in lower case; empty if there is none."""
+    return max((known for known in ENDINGS if name.lower().endswith(known)), key=len, default="")
 
 
 def form_of(path: Path) -> Form | None:
     """The format by a file's ending, or None."""
-    name = path.name.lower()
-    return next((form for form in FORMS if name.endswith(form.endings)), None)
+    return _BY_ENDING.get(known_ending(path.name))
 
 
 def name_of(path: Path) -> str:
     """A file's name without its known ending."""
-    form = form_of(path)
-    endings = form.endings if form is not None else ()
-    ending = max((known for known in endings if path.name.lower().endswith(known)), key=len, default="")
-    return path.name[: len(path.name) - len(ending)] or path.name
+    return path.name[: len(path.name) - len(known_ending(path.name))] or path.name
 
 
 def true_form(form: Form | None, data: bytes) -> Form | None:

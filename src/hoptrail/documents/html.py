@@ -290,10 +290,10 @@ class _Reader:
         """Replace the pieces of the cells with a row, unless the row is a single cell or the table lays out the page."""
         if row.layout or not self._tables:
             return
-        piece = self._tables[-1].row(row.cells)
-        if piece is not None:
-            place = next((known.place for known in self._pieces[row.start :]), "")
-            self._pieces[row.start :] = [replace(piece, place=place)]
+        place = next((known.place for known in self._pieces[row.start :]), "")
+        piece = self._tables[-1].row(row.cells, place)
+        if piece.kind is BlockKind.ROW:
+            self._pieces[row.start :] = [piece]
 
     def _end_block(self) -> None:
         text, self._text = "".join(self._text), []

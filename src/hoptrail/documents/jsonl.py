@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from hoptrail.documents.blocks import unpack_for
-from hoptrail.documents.decoding import Unreadable
+from hoptrail.documents.decoding import Unreadable, cleaned
 from hoptrail.documents.limits import MIB, ReadingLimits
+from hoptrail.documents.walking import shown
+from hoptrail.errors import DocumentError
 from hoptrail.text.dates import find_date
 from hoptrail.types import Block
 
@@ -27,23 +29,15 @@ GIVE_UP_AFTER = 20
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A document of a JSONL file. `name` is its id, or `line-N`; missing values are empty."""
+    """A document of a JSONL file. `source` is `path#id`, or `path#line-N` without an id; missing values are empty."""
 
-    name: str
+    source: str
     title: str
     text: str
     sentences: tuple[str, ...]
     blocks: tuple[Block, ...] = ()
     date: str = ""
     date_from: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class BadLine:
-    """A line that gives no document. `number` is 0 if the file could not be read further."""
-
-    number: int
-    reason: str
 
 
 def holds_records(path: Path, limits: ReadingLimits) -> bool:
@@ -61,7 +55,7 @@ def holds_records(path: Path, limits: ReadingLimits) -> bool:
     return bool(values) and all(isinstance(value, dict) and "text" not in value for value in values)
 
 
-def read_lines(path: Path, limits: ReadingLimits) -> Iterator[Line | BadLine]:
+def read_lines(path: Path, limits: ReadingLimits) -> Iterator[Line | DocumentError]:
     """Yield the documents of a JSONL file, plain or gzipped (detected by content), and errors for the other lines.
     Raises: OSError: the file could not be opened or read.
     """
@@ -69,20 +63,22 @@ def read_lines(path: Path, limits: ReadingLimits) -> Iterator[Line | BadLine]:
         packed = raw.peek(2)[:2] == b"\x1f\x8b"
         stream: BinaryIO = gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[assignment]
         most = max(16 * MIB, path.stat().st_size * limits.expansion) if packed else None
-        number = 0
+        number, good = 0, False
         try:
-            good = False
             for number, line in _numbered_lines(stream, limits.text, most):
-                record = _record(number, line, limits)
-                good = good or isinstance(record, Line)
-                yield record
+                try:
+                    yield _document(path, number, line, limits)
+                    good = True
+                except Unreadable as refusal:
+                    yield DocumentError(f"{shown(path)}, line {number}", str(refusal))
                 if number >= GIVE_UP_AFTER and not good:
-                    yield BadLine(0, f"none of its first {number} lines is a document: not JSON lines")
+                    yield DocumentError(shown(path), f"none of its first {number} lines is a document: not JSON lines")
                     return
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            yield BadLine(0, f"is a damaged gzip file ({error}); the lines before line {number + 1} were read")
+            reason = f"is a damaged gzip file ({error}); the lines before line {number + 1} were read"
+            yield DocumentError(shown(path), reason)
         except Unreadable as refusal:
-            yield BadLine(0, f"{refusal}; the lines before line {number + 1} were read")
+            yield DocumentError(shown(path), f"{refusal}; the lines before line {number + 1} were read")
 
 
 def _numbered_lines(stream: BinaryIO, longest: int, most: int | None) -> Iterator[tuple[int, bytes | None]]:
@@ -109,24 +105,24 @@ def _check_expansion(total: int, most: int | None) -> None:
         raise Unreadable("unpacks to far more than its size: looks like a gzip bomb (the limit `expansion`)")
 
 
-def _record(number: int, line: bytes | None, limits: ReadingLimits) -> Line | BadLine:
+def _document(path: Path, number: int, line: bytes | None, limits: ReadingLimits) -> Line:
     if line is None:
-        return BadLine(number, f"is longer than {limits.text} bytes: split it, or raise the limit `text`")
+        raise Unreadable(f"is longer than {limits.text} bytes: split it, or raise the limit `text`")
     try:
         value = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
     except UnicodeDecodeError as error:
-        return BadLine(number, f"is not UTF-8 (byte {error.start + 1} of the line): save the file as UTF-8")
+        raise Unreadable(f"is not UTF-8 (byte {error.start + 1} of the line): save the file as UTF-8") from error
     except (ValueError, RecursionError) as error:
-        return BadLine(number, f"is not JSON ({error})")
+        raise Unreadable(f"is not JSON ({error})") from error
     if not isinstance(value, dict):
-        return BadLine(number, f"is not a JSON object but a {type(value).__name__}")
+        raise Unreadable(f"is not a JSON object but a {type(value).__name__}")
     text = value.get("text")
     if not isinstance(text, str):
-        return BadLine(number, "has no `text`, or one that is not a string")
+        raise Unreadable("has no `text`, or one that is not a string")
     try:
         blocks = unpack_for(text, value.get("blocks"))
     except ValueError as error:
-        return BadLine(number, f"has `blocks` that do not fit its text ({error}): leave them out")
+        raise Unreadable(f"has `blocks` that do not fit its text ({error}): leave them out") from error
     title, date, origin = (
         field if isinstance(field := value.get(key), str) else "" for key in ("title", "date", "date_from")
     )
@@ -136,7 +132,8 @@ def _record(number: int, line: bytes | None, limits: ReadingLimits) -> Line | Ba
         sentences = ()
     names = (value.get(key) for key in ("id", "_id"))
     name = next((str(name) for name in names if isinstance(name, (str, int)) and str(name)), f"line-{number}")
-    return Line(name, title, text, tuple(sentences), blocks, date, (origin or "its line") if date else "")
+    source = f"{shown(path)}#{cleaned(name).text}"
+    return Line(source, title, text, tuple(sentences), blocks, date, (origin or "its line") if date else "")
 
 
 def tiling_ends(text: str, sentences: Sequence[str]) -> tuple[int, ...] | None:

@@ -24,6 +24,7 @@ from hoptrail.documents.decoding import Unreadable, decode
 from hoptrail.documents.forms import BY_NAME, form_of, parser_of, true_form
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.plain_text import plain_blocks
+from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
 _SHOWN = ("From", "To", "Cc", "Date", "Subject")
@@ -108,7 +109,7 @@ def _header(message: Message, name: str) -> str:
     raw = re.sub(r"\r?\n[ \t]*", " ", str(value)).strip()
     raw = raw.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     try:
-        return " ".join(str(make_header(decode_header(raw))).split())
+        return squeeze(str(make_header(decode_header(raw))))
     except (LookupError, ValueError, MessageError):
         return raw
 
@@ -242,7 +243,7 @@ def _name(part: Message, number: int) -> str:
     except (LookupError, ValueError, TypeError, MessageError):
         filename = ""
     base = re.split(r"[/\\]", filename.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))[-1]
-    name = " ".join(_UNSHOWABLE.sub("", base).split()).strip(". ")[-_LONGEST_NAME:]
+    name = squeeze(_UNSHOWABLE.sub("", base)).strip(". ")[-_LONGEST_NAME:]
     inner = _inner(part)
     subject = _header(inner, "Subject")[:_LONGEST_NAME] if inner is not None else ""
     return name or subject or f"part {number}"

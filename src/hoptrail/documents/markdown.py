@@ -45,26 +45,19 @@ def parse_markdown(data: bytes, limits: ReadingLimits) -> Parsed:
     decoded = decode(data)
     front = front_matter(decoded.text)
     lines = decoded.text.count("\n", 0, front.end)
-    pieces = [*([front.row] if front.row else []), *_pieces(decoded.text[front.end :], lines)]
+    pieces = [*([front.row] if front.row else []), *markdown_pieces(decoded.text[front.end :], lines)]
     title = front.title or squeeze(first_heading(pieces))
     return assemble(title, pieces, (*decoded.notes, *front.notes), limits.text, (front.date, "front matter"))
 
 
-def markdown_pieces(text: str) -> list[Piece]:
-    """The pieces of a Markdown text within another format, without front matter. Raises: Unreadable: it is nested too deep."""
-    return _pieces(text, 0)
-
-
-def _pieces(text: str, lines_before: int) -> list[Piece]:
-    return bold_headings(_Reader(lines_before).read(_tokens(text)))
-
-
-def _tokens(text: str) -> list[Token]:
-    """Tokens of a text. Refuses nesting beyond `_DEEPEST`, where the parser would drop the rest of the text."""
+def markdown_pieces(text: str, lines_before: int = 0) -> list[Piece]:
+    """The pieces of a Markdown text without front matter.
+    Raises: Unreadable: it is nested beyond `_DEEPEST`, where the parser would drop the rest of the text.
+    """
     tokens = _parser().parse(text)
     if any(token.level >= _DEEPEST - 1 for token in tokens):
         raise Unreadable("has lists or quotes nested too deep")
-    return tokens
+    return bold_headings(_Reader(lines_before).read(tokens))
 
 
 @cache

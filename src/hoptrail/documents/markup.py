@@ -102,22 +102,23 @@ class Table:
     _after_data: bool = False
     _spanning: dict[int, tuple[int, TableCell]] = field(default_factory=dict)
 
-    def row(self, cells: Sequence[TableCell]) -> Piece | None:
-        """The piece of a row; None if it has one cell, or in a table without headers one filled cell. A cell that spans rows is
-        repeated in each of them.
+    def row(self, cells: Sequence[TableCell], place: str) -> Piece:
+        """The piece of a row; a paragraph if it has one cell, or in a table without headers one filled cell. A cell that spans
+        rows is repeated in each of them.
         """
         placed = list(self._placed(cells))
-        if len(placed) < 2:
-            return None
-        if self.in_head or all(cell.is_header for _, cell in placed):
-            return self._header_row(placed)
-        if not self._headers and sum(bool(cell.text) for _, cell in placed) < 2:
-            return None
-        self._after_data = True
-        values = tuple((self._headers.get(column, ""), cell.text) for column, cell in placed)
-        return Piece(BlockKind.ROW, cells=values)
+        is_header = self.in_head or all(cell.is_header for _, cell in placed)
+        filled = [cell.text for _, cell in placed if cell.text]
+        if len(placed) < 2 or not (is_header or self._headers or len(filled) > 1):
+            return Piece(BlockKind.PARAGRAPH, " ".join(filled), place=place)
+        if is_header:
+            self._add_headers(placed)
+        else:
+            self._after_data = True
+        values = tuple(("" if is_header else self._headers.get(column, ""), cell.text) for column, cell in placed)
+        return Piece(BlockKind.ROW, level=int(is_header), cells=values, place=place)
 
-    def _header_row(self, placed: Sequence[tuple[int, TableCell]]) -> Piece:
+    def _add_headers(self, placed: Sequence[tuple[int, TableCell]]) -> None:
         if self._after_data:
             self._headers, self._after_data = {}, False
         for first, cell in placed:
@@ -125,7 +126,6 @@ class Table:
                 above = self._headers.get(column, "")
                 is_repeated = not cell.text or above.endswith(cell.text)
                 self._headers[column] = above if is_repeated else f"{above} {cell.text}".strip()
-        return Piece(BlockKind.ROW, level=1, cells=tuple(("", cell.text) for _, cell in placed))
 
     def _placed(self, cells: Sequence[TableCell]) -> Iterator[tuple[int, TableCell]]:
         """Yield each cell with its column, including cells of earlier rows that span this one."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble, first_heading
 from hoptrail.documents.decoding import decode
@@ -201,8 +200,7 @@ class _Reader:
         table = Table()
         for number, (place, cells) in enumerate(rows):
             table.in_head = number < heads < len(rows)
-            piece = table.row(cells) or Piece(BlockKind.PARAGRAPH, "".join(cell.text for cell in cells))
-            yield replace(piece, place=place)
+            yield table.row(cells, place)
 
     def _item(self) -> Iterator[Piece]:
         place, line = self._lines.place, self._lines.take()

@@ -24,14 +24,13 @@ from hoptrail.documents.file_contents import (
     Content,
     FileContent,
     Findings,
-    LineContent,
     contents_at,
     failure,
     read_again,
     without_packing,
 )
 from hoptrail.documents.forms import BY_NAME, PDF, TEXT, name_of, true_form
-from hoptrail.documents.jsonl import tiling_ends
+from hoptrail.documents.jsonl import Line, tiling_ends
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 from hoptrail.documents.marks import FILE_TIME, Known, nothing_known
 from hoptrail.documents.plain_text import parse_plain, plain_blocks
@@ -39,6 +38,7 @@ from hoptrail.documents.walking import shown
 from hoptrail.errors import DocumentError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work, batched, from_to
 from hoptrail.text.dates import date_above, find_date, stated_date
+from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.sentences import shortened_ends
 from hoptrail.types import Block, BlockKind, Document, content_id
 
@@ -114,15 +114,11 @@ def _results(
 def _size(content: Content) -> int:
     if isinstance(content, FileContent):
         return len(content.data)
-    return len(content.line.text) if isinstance(content, LineContent) else 0
+    return len(content.text) if isinstance(content, Line) else 0
 
 
 def _source_of(content: Content) -> str:
-    if isinstance(content, DocumentError):
-        return content.source
-    if isinstance(content, FileContent):
-        return shown(content.path)
-    return f"{shown(content.path)}#{cleaned(content.line.name).text}"
+    return shown(content.path) if isinstance(content, FileContent) else content.source
 
 
 def _parse_batch(limits: ReadingLimits, first_try: bool, contents: Sequence[Content]) -> list[_Result]:
@@ -133,7 +129,7 @@ def _parse_batch(limits: ReadingLimits, first_try: bool, contents: Sequence[Cont
 def _result_of(content: Content, parsing: Parsing, limits: ReadingLimits, first_try: bool) -> _Result:
     if isinstance(content, DocumentError):
         return content
-    if isinstance(content, LineContent):
+    if isinstance(content, Line):
         return _from_line(content, limits)
     try:
         return _from_file(content, parsing, limits, first_try)
@@ -190,13 +186,12 @@ def _with_block_date(block: Block, date: str) -> Block:
     return block if is_dated else replace(block, date=date)
 
 
-def _from_line(content: LineContent, limits: ReadingLimits) -> Document:
-    line = content.line
+def _from_line(line: Line, limits: ReadingLimits) -> Document:
     text = cleaned(line.text)
     blocks = line.blocks or plain_blocks(text.text, lines=False)
     ends = tiling_ends(text.text, [cleaned(sentence).text for sentence in line.sentences])
     parsed = Parsed(line.title, text.text, text.notes, blocks, line.date, line.date_from)
-    return _build_document(parsed, _source_of(content), "", ends, limits)
+    return _build_document(parsed, line.source, "", ends, limits)
 
 
 def _build_document(
@@ -204,7 +199,7 @@ def _build_document(
 ) -> Document:
     """`file_title` replaces a missing title; `ends` are the sentence ends that the content gives, None if it gives none."""
     text = cleaned(parsed.text)
-    declared = " ".join(cleaned(parsed.title).text.split())[:_LONGEST_TITLE]
+    declared = squeeze(cleaned(parsed.title).text)[:_LONGEST_TITLE]
     if ends is None:
         ends = ends_within(text.text, parsed.blocks, limits.longest_sentence)
     else:

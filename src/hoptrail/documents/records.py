@@ -27,26 +27,13 @@ _VALUES_PER_ROW = 50
 """Values visited at most per row of the limit: YAML aliases can make a short file endless."""
 
 
-def title_of(value: object) -> str:
-    """The `title` or `name` of an object; empty if it has none, or one that is no text."""
-    name = (value.get("title") or value.get("name")) if isinstance(value, dict) else ""
-    return name if isinstance(name, str) else ""
-
-
-def record_pieces(value: object, limits: ReadingLimits, level: int = 1) -> Iterator[Piece]:
-    """Yield the pieces of a value of any shape; its headings begin at `level`.
-    Raises: Unreadable: more records or values than the limit `rows` allows.
-    """
-    yield from _Rendering(limits).pieces(value, "", level)
-
-
 @dataclass(slots=True)
 class _Rendering:
     limits: ReadingLimits
     _visited: int = 0
 
-    def pieces(self, value: object, path: str, level: int) -> Iterator[Piece]:
-        """The pieces of the value at `path`; a heading within it has `level`."""
+    def pieces(self, value: object, path: str = "", level: int = 1) -> Iterator[Piece]:
+        """The pieces of the value of any shape at `path`; a heading within it has `level`."""
         if isinstance(value, Mapping):
             yield from self._object(value, path, level)
         elif isinstance(value, Sequence) and not isinstance(value, str):
@@ -149,6 +136,12 @@ def _under(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
 
 
+def _title(value: object) -> str:
+    """The `title` or `name` of an object; empty if it has none, or one that is no text."""
+    name = (value.get("title") or value.get("name")) if isinstance(value, dict) else ""
+    return name if isinstance(name, str) else ""
+
+
 def parse_json(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file. The title is the `title` or `name` of the outermost object, if it has one.
     Raises: Unreadable: it is not text, not JSON, nested too deep, or beyond a limit.
@@ -157,7 +150,7 @@ def parse_json(data: bytes, limits: ReadingLimits) -> Parsed:
     try:
         value, broken = _load(decoded.text)
         notes = [f"line {number} is not JSON and was left out" for number in broken]
-        return assemble(title_of(value), record_pieces(value, limits), (*decoded.notes, *notes), limits.text)
+        return assemble(_title(value), _Rendering(limits).pieces(value), (*decoded.notes, *notes), limits.text)
     except RecursionError:
         raise Unreadable("is nested too deep to be a document") from None
 
@@ -216,7 +209,7 @@ def parse_yaml(data: bytes, limits: ReadingLimits) -> Parsed:
     decoded = decode(data)
     try:
         documents = list(yaml.load_all(decoded.text, Loader=_Loader))
-        title = title_of(documents[0]) if documents else ""
+        title = _title(documents[0]) if documents else ""
         return assemble(title, _pieces(documents, limits), decoded.notes, limits.text)
     except yaml.YAMLError as error:
         raise Unreadable(f"is not YAML ({' '.join(str(error).split())[:200]})") from error
@@ -227,8 +220,8 @@ def parse_yaml(data: bytes, limits: ReadingLimits) -> Parsed:
 def _pieces(documents: Sequence[object], limits: ReadingLimits) -> Iterator[Piece]:
     """The pieces of all documents; each of several stands under a heading with its number."""
     if len(documents) == 1:
-        yield from record_pieces(documents[0], limits)
+        yield from _Rendering(limits).pieces(documents[0])
         return
     for number, document in enumerate(documents, 1):
         yield Piece(BlockKind.HEADING, f"Document {number}", 1, place=f"document {number}")
-        yield from record_pieces(document, limits, level=2)
+        yield from _Rendering(limits).pieces(document, level=2)

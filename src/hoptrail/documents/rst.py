@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -235,11 +234,7 @@ class _Reader:
             cells = [_cell(entry) for entry in row.children if isinstance(entry, nodes.entry)]
             lines = (part.line for part in row.findall() if getattr(part, "line", None))
             self._line = max(self._line, next(lines, None) or 1)  # lines of a CSV table count from its start
-            piece = table.row(cells)
-            if piece is None:
-                yield from (Piece(BlockKind.PARAGRAPH, cell.text, place=self._place) for cell in cells)
-            else:
-                yield replace(piece, place=self._place)
+            yield table.row(cells, self._place)
 
     # For other kinds of nodes, the children are read.
     _READERS: ClassVar[tuple[tuple[tuple[type, ...], Callable[[_Reader, Any], Iterator[Piece]]], ...]] = (

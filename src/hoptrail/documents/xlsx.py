@@ -26,6 +26,7 @@ from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.sheet_rows import Row, bounded, sheet_pieces
+from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
 if TYPE_CHECKING:
@@ -259,7 +260,7 @@ def apply_format(value: float, code: str) -> str:
     parts = re.split("\0", written)
     written = parts[0] + "".join(text + part for text, part in zip(texts, parts[1:], strict=True))
     sign = "" if value >= 0 or "(" in written or "-" in written else "-"
-    return sign + " ".join(written.replace("\1", number).split())
+    return sign + squeeze(written.replace("\1", number))
 
 
 def _number(value: float, shape: str, after: str, *, percent: bool) -> str:

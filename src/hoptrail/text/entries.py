@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.sentences import unit_sentences
 from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.types import Block, BlockKind, Unit
@@ -45,7 +46,7 @@ class Entry:
         """The first sentence of the description."""
         unit = self.said.unit
         start, end = next(iter(unit_sentences(unit, self.described, self.end)), (self.described, self.end))
-        return " ".join(unit.text[start:end].split())
+        return squeeze(unit.text[start:end])
 
 
 def entries_of(unit: Unit) -> Iterator[Entry]:

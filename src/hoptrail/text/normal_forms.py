@@ -8,13 +8,12 @@ import unicodedata
 from hoptrail.text.lexicon import ARTICLES
 
 SOFT_HYPHEN = "\u00ad"
-_SPACE = re.compile(r"\s+")
 _PARENTHESIS = re.compile(r"\s*\([^()]{0,80}\)\s*$")
 
 
 def squeeze(text: str) -> str:
     """`text` on one line with single spaces."""
-    return _SPACE.sub(" ", text).strip()
+    return " ".join(text.split())
 
 
 def composed(text: str) -> str:

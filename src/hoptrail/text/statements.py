@@ -12,6 +12,7 @@ from itertools import islice
 
 from hoptrail.text.dates import date_of
 from hoptrail.text.lexicon import PRONOUNS
+from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.sentences import unit_sentences, without_space
 from hoptrail.text.words import words
 from hoptrail.types import Block, BlockKind, Document, Kind, Span, Unit
@@ -46,7 +47,7 @@ class UnitStatement:
     @property
     def alone(self) -> str:
         """Its wording right after the previous statement: a row as `header: value`, an item without the lead of its list."""
-        return self.said if self.block is not None and self.block.cells else " ".join(self.text.split())
+        return self.said if self.block is not None and self.block.cells else squeeze(self.text)
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -88,9 +89,9 @@ def wording_of(document: Document, span: Span) -> str:
     low, high = span.start - window.start, span.end - window.start
     statements = [said for said in statements_of(unit) if low < said.end and said.start < high]
     if not statements:
-        return " ".join(document.slice(span).split())
+        return squeeze(document.slice(span))
     first, *others = statements
-    wording = _below(" ".join(document.slice(before).split()), first)
+    wording = _below(squeeze(document.slice(before)), first)
     return wording + "".join(("\n" if _is_listed(said) else " ") + said.alone for said in others)
 
 
@@ -129,7 +130,7 @@ def _needs_context(line: str) -> bool:
 
 
 def _with_lead(block: Block, text: str) -> str:
-    line = " ".join(text.split())
+    line = squeeze(text)
     return f"{block.lead} {line}" if block.lead else line
 
 
@@ -138,7 +139,7 @@ def _sentences(unit: Unit, start: int, end: int, block: Block | None) -> Iterato
     end = min(end, start + _MOST_CHARACTERS)
     for begin, stop in islice(unit_sentences(unit, start, end), MOST_SENTENCES):
         text = unit.text[begin:stop]
-        line = " ".join(text.split())
+        line = squeeze(text)
         if before and len(before) + len(line) < LONGEST and _needs_context(line):
             said = f"{before} {line}"
         else:

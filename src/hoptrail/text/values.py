@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from hoptrail.text.lexicon import COUNTRIES, DEMONYMS, MONTHS, MULTIPLIERS, NUMBER_WORDS
-from hoptrail.text.normal_forms import same_words, squeeze, without_article
+from hoptrail.text.normal_forms import same_words, squeeze
 from hoptrail.text.words import content_stems, words
 
 Date = tuple[int, int, int]
@@ -133,17 +133,15 @@ def quantities_in(text: str) -> Iterator[Quantity]:
 def same_value(first: str, second: str) -> bool:
     """Whether two short answers agree: both name one country, or the content words of one include those of the other."""
     countries = country_of(first), country_of(second)
-    if None not in countries:
-        return countries[0] == countries[1]
-    one, other = (content_stems(without_article(text)) for text in (first, second))
-    return bool(one and other) and (one <= other or other <= one)
+    return _one_includes_other(first, second) if None in countries else countries[0] == countries[1]
 
 
 def same_answer(one: str, other: str) -> bool:
     """Whether two answers are equal, or one has a subset of the other's words."""
-    first, second = content_stems(one), content_stems(other)
-    return (
-        same_words(one, other)
-        or same_value(one, other)
-        or (bool(first and second) and (first <= second or second <= first))
-    )
+    return same_words(one, other) or same_value(one, other) or _one_includes_other(one, other)
+
+
+def _one_includes_other(first: str, second: str) -> bool:
+    """Whether the content words of one text include those of the other. Articles are no content words."""
+    one, other = content_stems(first), content_stems(second)
+    return bool(one and other) and (one <= other or other <= one)

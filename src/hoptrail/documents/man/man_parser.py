@@ -18,6 +18,7 @@ from hoptrail.documents.man.page import TAG, Page
 from hoptrail.documents.man.roff import Line
 from hoptrail.text.dates import find_date
 from hoptrail.text.lexicon import word_set
+from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
 _CODING = re.compile(rb"[^\n]{0,200}coding:[ \t]*([\w-]{1,40})")
@@ -87,7 +88,7 @@ class _Reader:
 
     def _head(self, line: Line) -> Iterator[Piece]:
         """Note name, section and date; the rest becomes a row."""
-        given = [" ".join(one.split()) for one in self.page.shown(line)]
+        given = list(map(squeeze, self.page.shown(line)))
         if line.macro == "Dd":
             self.date = find_date(" ".join(given))
             return
@@ -124,7 +125,7 @@ class _Reader:
 
     def _indented(self, line: Line) -> Iterator[Piece]:
         """Begin an item whose tag is an argument, or a hanging paragraph before it; without a tag, continue the item."""
-        tag = " ".join((self.page.shown(line) or [""])[0].split())
+        tag = squeeze((self.page.shown(line) or [""])[0])
         if tag:
             yield from self.page.item(tag, f"line {line.number}")
             return

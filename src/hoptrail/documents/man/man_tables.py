@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from hoptrail.documents.blocks import Piece
 from hoptrail.documents.man.roff import Line
 from hoptrail.documents.markup import Table, TableCell
-from hoptrail.types import BlockKind
 
 _TAB = re.compile(r"tab[ \t]*\((?P<tab>.)\)", re.IGNORECASE)
 _RULES = frozenset(("", "_", "=", "\\_"))
@@ -43,10 +42,7 @@ def read_table(lines: list[Line], inline: Callable[[Line], str]) -> Iterator[Pie
     for place, row in enumerate(rows):
         cells = [above[at] if cell == "\\^" and at < len(above) else cell for at, cell in enumerate(row.cells)]
         table.in_head = heads and place == 0
-        piece = table.row([TableCell(cell) for cell in cells])
-        if piece is None:
-            piece = Piece(BlockKind.PARAGRAPH, " ".join(filter(None, cells)))
-        yield replace(piece, place=f"line {row.number}")
+        yield table.row([TableCell(cell) for cell in cells], f"line {row.number}")
         above = cells
 
 

@@ -63,8 +63,7 @@ class MdocLists:
             self._is_row, table = False, self._open[-1].table
             table.in_head = self._is_header
             cells = [TableCell(cell) for cell in self._page.words.take_cells()]
-            row = table.row(cells) or Piece(BlockKind.PARAGRAPH, " ".join(cell.text for cell in cells).strip())
-            yield replace(row, place=self._page.place)
+            yield table.row(cells, self._page.place)
 
     def _begin(self, line: Line) -> Iterator[Piece]:
         yield from self._flush()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from hoptrail.documents.blocks import Piece
 from hoptrail.documents.decoding import Unreadable
@@ -121,9 +121,8 @@ class Page:
         for at, row in enumerate(rows):
             table.in_head = is_headed and at == 0
             if at != 1 or not is_headed:
-                piece = table.row([TableCell(cell) for cell in row])
                 yield from self.lists.waiting()
-                yield replace(piece or Piece(BlockKind.PARAGRAPH, " ".join(row)), place=self.place)
+                yield table.row([TableCell(cell) for cell in row], self.place)
 
     def close(self, depth: int) -> Iterator[Piece]:
         """End the paragraph and the lists within the outer `depth` ones."""

@@ -32,7 +32,6 @@ from hoptrail.documents.pdf.parts import (
     item_text,
     parts_of,
     plain_words,
-    sizes_by_weight,
 )
 from hoptrail.documents.pdf.tables import Rules, grids_of, rules_of
 from hoptrail.documents.sheet_rows import has_header, header_piece, row_piece
@@ -117,8 +116,9 @@ def _pages(document: Any, limits: ReadingLimits) -> tuple[list[_Page], list[str]
 def _style(document: Any, pages: Sequence[_Page]) -> Style:
     fragments = [fragment for page in pages for fragment in page.fragments]
     weights: Counter[float] = Counter()
-    for size, length in sizes_by_weight(fragment for fragment in fragments if not fragment.mono):
-        weights[size] += length
+    for fragment in fragments:
+        if not fragment.mono:
+            weights[half_points(fragment.size)] += len(fragment.text)
     body = weights.most_common(1)[0][0] if weights else half_points(fragments[0].size)
     larger = sorted((size for size in weights if size >= LARGER * body), reverse=True)
     total = sum(len(fragment.text) for fragment in fragments)

@@ -7,7 +7,7 @@ have fitted. A paragraph continues in the next column or page if its sentence do
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import median
@@ -268,8 +268,3 @@ def _continues(part: Part, line: Line) -> bool:
 def item_text(text: str) -> str:
     """The text of a list item without its bullet; dot leaders become an ellipsis."""
     return _LEADERS.sub(" … ", BULLET.sub("", text, count=1) if BULLET.match(text) else text)
-
-
-def sizes_by_weight(fragments: Iterable[Fragment]) -> Iterator[tuple[float, int]]:
-    """Yield each fragment's rounded size and number of characters."""
-    return ((half_points(fragment.size), len(fragment.text)) for fragment in fragments)
