@@ -296,6 +296,16 @@ def read_passages(unit: Unit, question: str) -> Reading:
     return OfflineLanguage().perform(Read(question, (unit,), Abstain.ALWAYS)).value
 
 
+def test_of_a_list_of_steps_the_whole_is_quoted() -> None:
+    kept = items("Do not open any lid.", "Ring the security desk.", "After four hours, fetch dry ice.")
+    text = document_of("Power cuts", [heading("Freezers"), *kept, heading("Lamps"), *items("Two torches", "A lantern")])
+    found = OfflineLanguage().perform(
+        Read("What do I do with the freezers in a blackout?", tuple(passages(text)), Abstain.ALWAYS)
+    )
+    assert found.value.kind is AnswerKind.STEPS
+    assert found.value.items == ("Do not open any lid.", "Ring the security desk.", "After four hours, fetch dry ice.")
+
+
 def test_without_a_judge_no_reason_is_quoted(passage: Callable[[str, str], Unit]) -> None:
     outing = passage("Outing", "We cancelled the trip because of the storm.")
     language = OfflineLanguage(settings=OfflineSettings(reader=False))

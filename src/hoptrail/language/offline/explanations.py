@@ -173,6 +173,22 @@ def steps(question: str, units: Sequence[Unit], similarity: Similarity | None, j
         if share >= _LEAST_SHARE:
             scored.append((score, group))
     if not scored:
-        return explain(question, units, similarity, judge)
+        return _with_whole_list(question, units, explain(question, units, similarity, judge))
     score, group = max(scored, key=lambda pair: pair[0])
     return list_reading(question, group.members, tuple(map(item_of, group.members)), AnswerKind.STEPS, min(1.0, score))
+
+
+def _with_whole_list(question: str, units: Sequence[Unit], quoted: Reading) -> Reading:
+    """All items of the list of which a reading quotes one, because one step is no procedure."""
+    spans = {span for step in quoted.steps for span in step.support[:1]}
+    for group in groups_of(units):
+        members = group.members
+        if group.kind is not BlockKind.ITEM or len(members) < _LEAST_STEPS or _has_no_steps(group):
+            continue
+        if (
+            any(said.support[0] in spans for said in members)
+            and sum(len(said.text) for said in members) <= _WHOLE_BLOCK
+        ):
+            listed = list_reading(question, members, tuple(map(item_of, members)), AnswerKind.STEPS, 1.0)
+            return replace(listed, confidence=quoted.confidence)
+    return quoted
