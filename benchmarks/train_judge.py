@@ -32,7 +32,7 @@ from hoptrail.language.offline.page_reading import Reader
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.questions.question_kinds import kind_asked
 from hoptrail.language.spelling import corrected
-from hoptrail.models.reader import Remembered, TextReader, installed_reader
+from hoptrail.models.reader import TextReader, installed_reader
 from hoptrail.types import AnswerKind
 
 FOUND, READ = 20, 5
@@ -174,7 +174,7 @@ def main() -> None:
     arguments.add_argument("--work", type=Path, required=True, metavar="DIR")
     arguments.add_argument("--folds-only", action="store_true", help="report, but write no weights")
     options = arguments.parse_args()
-    model = Remembered(installed_reader())
+    model = installed_reader()
     found: list[Example] = []
     for name in options.folders:
         folder, _, most = name.partition(":")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
@@ -10,12 +11,21 @@ import pytest
 
 import word_classifier
 from command import Hoptrail
+from hoptrail.models import reader
 from hoptrail.types import Document
 from world import FACTS, HashingEncoder, make_document, write_facts
 
 # How long an example takes depends on what else the machine does; `timeout` bounds a test.
 hypothesis.settings.register_profile("hoptrail", deadline=None)
 hypothesis.settings.load_profile("hoptrail")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def long_memory_of_readings() -> Iterator[None]:
+    """The tests of a process ask the same of the same small worlds again and again."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reader, "_KEPT", 100_000)
+        yield
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Shares an encoder and a reader among the tests of a process, and keeps what they compute."""
+"""Shares an encoder among the tests of a process, and keeps what it computes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from hoptrail.models.encoder import Encoder, FloatMatrix, Progress
 from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.models.local import LocalSettings
 from hoptrail.models.minilm import MiniLmEncoder
-from hoptrail.models.reader import Remembered, installed_reader
 
 OPEN_ENCODER = "hoptrail.models.encoder_factory.open_encoder"
-INSTALLED_READER = "hoptrail.language.offline.performer.installed_reader"
 
 
 class EncodesOnce:
@@ -38,9 +36,3 @@ def open_once(name: str, settings: LocalSettings | None = None) -> Encoder:
     """The encoder of that name, the same for all who ask. The one that ships encodes each text only once."""
     encoder = open_encoder(name, settings)
     return EncodesOnce(encoder) if isinstance(encoder, MiniLmEncoder) else encoder
-
-
-@cache
-def reads_once() -> Remembered:
-    """The installed reader, which remembers what it has read: one language does so with all its questions anyhow."""
-    return Remembered(installed_reader())

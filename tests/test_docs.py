@@ -197,13 +197,12 @@ def run(body):
         return ended.code or 0
 
 def share_models():
-    if "hoptrail.models.minilm" not in sys.modules or "hoptrail.language.offline.performer" not in sys.modules:
+    if "hoptrail.models.minilm" not in sys.modules:
         return  # nothing to share yet; an example must import what it needs itself
     sys.path.append(tests)
     import shared_models
     sys.path.remove(tests)
     sys.modules["hoptrail.models.encoder_factory"].open_encoder = shared_models.open_once
-    sys.modules["hoptrail.language.offline.performer"].installed_reader = shared_models.reads_once
 
 def follow(steps):
     names = {"__name__": "__main__"}

@@ -10,7 +10,6 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.indexing import Watcher, update_index
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.structures.catalogue import structures_by_name
-from shared_models import INSTALLED_READER, reads_once
 from world import HashingEncoder, write_facts
 
 
@@ -22,9 +21,3 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     structures = list(structures_by_name(PassageLimits()).values())
     update_index(folder / "index", sorted(folder.glob("*.txt")), encoder, structures, ReadingLimits(), Watcher())
     return Corpus(Snapshot.open(folder / "index"), lambda: encoder)
-
-
-@pytest.fixture(autouse=True)
-def one_memory_of_readings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Share what the reader has read among the recipes, which read the same texts for the same questions."""
-    monkeypatch.setattr(INSTALLED_READER, reads_once)

@@ -10,7 +10,7 @@ from filelock import FileLock
 
 from hoptrail import Index
 from hoptrail.recipes.registry import RECIPES
-from shared_models import INSTALLED_READER, OPEN_ENCODER, open_once, reads_once
+from shared_models import OPEN_ENCODER, open_once
 from tiny_bert import write_tiny_folder
 
 
@@ -18,12 +18,6 @@ from tiny_bert import write_tiny_folder
 def one_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
     """Share one encoder among the commands of this process, because loading takes longer than asking."""
     monkeypatch.setattr(OPEN_ENCODER, open_once)
-
-
-@pytest.fixture(autouse=True)
-def one_memory_of_readings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Share what the reader has read among the commands of this process."""
-    monkeypatch.setattr(INSTALLED_READER, reads_once)
 
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

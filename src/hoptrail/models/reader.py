@@ -102,9 +102,9 @@ class _Pieces:
 
 
 @cache
-def installed_reader() -> Reader:
+def installed_reader() -> Remembered:
     """The reader of the installed package, one per process. Raises: ModelUnavailable: as for `Reader`."""
-    return Reader()
+    return Remembered(Reader())
 
 
 class Reader:

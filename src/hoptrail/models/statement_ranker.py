@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from hoptrail.models.reader import RANKER_WEIGHTS, Reader, TextReader, ToRead, log_odds
+from hoptrail.models.reader import RANKER_WEIGHTS, Reader, Remembered, TextReader, ToRead, log_odds
 
 _LONGEST = 400
 """Characters of a statement that are read: a little more than the 72 word pieces that the ranker learned from."""
@@ -23,6 +23,6 @@ def settling(ranker: TextReader, question: str, statements: Sequence[str]) -> li
 
 
 @cache
-def installed_ranker() -> Reader:
+def installed_ranker() -> Remembered:
     """The ranker of the installed package, one per process. Raises: ModelUnavailable: as for `Reader`."""
-    return Reader(weights=RANKER_WEIGHTS)
+    return Remembered(Reader(weights=RANKER_WEIGHTS))

@@ -94,7 +94,7 @@ class OfflineLanguage:
     def _reader(self) -> TextReader:
         if self._given_reader is None and not self._settings.reader:
             return NoReader()
-        return Remembered(self._given_reader or installed_reader())
+        return Remembered(self._given_reader) if self._given_reader else installed_reader()
 
     @cached_property
     def _finder(self) -> EntityFinder:
