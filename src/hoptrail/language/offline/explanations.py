@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
@@ -18,6 +18,7 @@ from hoptrail.language.offline.listing import confidence_of, item_of, list_readi
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.entries import is_entry
 from hoptrail.text.evidence_groups import Group, groups_of
+from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.statements import UnitStatement, statements_of, support_of
 from hoptrail.text.words import content_stems
 from hoptrail.types import AnswerKind, BlockKind, Unit
@@ -36,6 +37,9 @@ _ASKS = re.compile(
 """A heading that is a question."""
 _LEAST_STEPS, _LEAST_SHARE = 2, 0.45
 """Least number of steps of a procedure, and least share of the question's words in a list of steps."""
+_LIST_SLOPE, _LIST_EVEN = 8.0, 0.65
+"""What the score of a list adds to the log odds that it is right: nothing at `_LIST_EVEN`."""
+_SURE = 0.5  # below this probability, a text around one statement may be better than a list of steps
 _CLOSE = 12  # number of closest statements that are considered
 _SETTLES = 0.2  # weight of the log odds that a text settles the question, relative to the closeness of its statement
 _SLOPE, _EVEN = 0.6, 3.0
@@ -59,8 +63,12 @@ def explain(question: str, units: Sequence[Unit], similarity: Similarity | None,
     if not odds:
         return Reading(None, kind=AnswerKind.PASSAGE)
     best, settles = max(zip(close, odds, strict=True), key=lambda pair: pair[0].closeness + _SETTLES * pair[1])
-    confidence = round(1 / (1 + math.exp(_SLOPE * (_EVEN - settles))), 4)
-    return _quote_latest(question, [best, *(one for one in close if _says_as_much(one, best))], confidence)
+    return _quote_latest(question, [best, *(one for one in close if _says_as_much(one, best))], _probability(settles))
+
+
+def _probability(settles: float, further: float = 0.0) -> float:
+    """The probability that a text is right, by the log odds that it settles the question, and `further` log odds."""
+    return round(1 / (1 + math.exp(_SLOPE * (_EVEN - settles) - further)), 4)
 
 
 def _as_judged(said: UnitStatement) -> str:
@@ -137,7 +145,7 @@ def _quoted_text(said: UnitStatement) -> tuple[str, int, int]:
         siblings = siblings[max(0, at - 1) : at + 2]
     quoted = [*siblings, *_introduced(siblings[-1], every[every.index(siblings[-1]) + 1 :])]
     start, end = quoted[0].start, quoted[-1].end
-    return " ".join(unit.text[start:end].split()), start, end
+    return squeeze(unit.text[start:end]), start, end
 
 
 def _introduced(said: UnitStatement, after: Sequence[UnitStatement]) -> list[UnitStatement]:
@@ -152,43 +160,59 @@ def _introduced(said: UnitStatement, after: Sequence[UnitStatement]) -> list[Uni
     return [one for one in together if one.end - after[0].start <= _WHOLE_BLOCK]
 
 
-def _has_no_steps(group: Group) -> bool:
-    """Whether a list explains terms or options, one in each item, or asks questions, as the contents of a page may."""
+def _are_steps(group: Group) -> bool:
+    """Whether a group is a list of several items that neither explain terms or options nor ask, as the contents of a page may."""
+    if group.kind is not BlockKind.ITEM or len(group.members) < _LEAST_STEPS:
+        return False
     entries = sum(is_entry(said.text) for said in group.members)
     questions = sum(said.text.rstrip().endswith("?") for said in group.members)
-    return (not group.ordered and 2 * entries > len(group.members)) or 2 * questions > len(group.members)
+    return (group.ordered or 2 * entries <= len(group.members)) and 2 * questions <= len(group.members)
 
 
 def steps(question: str, units: Sequence[Unit], similarity: Similarity | None, judge: Judge) -> Reading:
     """The items of the list that describes the procedure, in order; without one, the closest block."""
+    lists = list(_step_lists(question, units))
+    odds = judge(question, [_list_as_judged(group) for _, group in lists]) if lists else ()
+    found = [
+        _list_steps(question, group, _probability(settles, _LIST_SLOPE * (score - _LIST_EVEN)))
+        for (score, group), settles in zip(lists, odds, strict=False)  # no odds if the judge does not judge
+    ]
+    best = max(found, key=lambda reading: reading.confidence, default=Reading(None))
+    if best.confidence >= _SURE:
+        return best
+    explained = _with_whole_list(question, units, explain(question, units, similarity, judge))
+    return max(best, explained, key=lambda reading: reading.confidence) if best.steps else explained
+
+
+def _step_lists(question: str, units: Sequence[Unit]) -> Iterator[tuple[float, Group]]:
+    """Lists that may be the steps, each with a score: the share of the question's words that it says, more if it is numbered."""
     asked = content_stems(question)
-    scored: list[tuple[float, Group]] = []
-    for place, group in enumerate(groups_of(units)):
-        if group.kind is not BlockKind.ITEM or len(group.members) < _LEAST_STEPS or _has_no_steps(group):
-            continue
+    for place, group in enumerate(filter(_are_steps, groups_of(units))):
         heading = content_stems(group.heading)
         inside = content_stems(" ".join(said.text for said in group.members))
         share = (len(asked & heading) + 0.5 * len(asked & inside - heading)) / max(1, len(asked))
-        score = share + (0.3 if group.ordered else 0.0) - 0.01 * place
         if share >= _LEAST_SHARE:
-            scored.append((score, group))
-    if not scored:
-        return _with_whole_list(question, units, explain(question, units, similarity, judge))
-    score, group = max(scored, key=lambda pair: pair[0])
-    return list_reading(question, group.members, tuple(map(item_of, group.members)), AnswerKind.STEPS, min(1.0, score))
+            yield share + (0.3 if group.ordered else 0.0) - 0.01 * place, group
+
+
+def _list_as_judged(group: Group) -> str:
+    first = group.members[0]
+    lead = (first.block.lead,) if first.block is not None and first.block.lead else ()
+    return below_headings(
+        first.unit.title, (*first.path, *lead), " ".join(squeeze(said.text) for said in group.members)
+    )
+
+
+def _list_steps(question: str, group: Group, confidence: float) -> Reading:
+    listed = list_reading(question, group.members, tuple(map(item_of, group.members)), AnswerKind.STEPS, 1.0)
+    return replace(listed, confidence=confidence)
 
 
 def _with_whole_list(question: str, units: Sequence[Unit], quoted: Reading) -> Reading:
     """All items of the list of which a reading quotes one, because one step is no procedure."""
     spans = {span for step in quoted.steps for span in step.support[:1]}
-    for group in groups_of(units):
-        members = group.members
-        if group.kind is not BlockKind.ITEM or len(members) < _LEAST_STEPS or _has_no_steps(group):
-            continue
-        if (
-            any(said.support[0] in spans for said in members)
-            and sum(len(said.text) for said in members) <= _WHOLE_BLOCK
-        ):
-            listed = list_reading(question, members, tuple(map(item_of, members)), AnswerKind.STEPS, 1.0)
-            return replace(listed, confidence=quoted.confidence)
+    for group in filter(_are_steps, groups_of(units)):
+        quotes = any(said.support[0] in spans for said in group.members)
+        if quotes and sum(len(said.text) for said in group.members) <= _WHOLE_BLOCK:
+            return _list_steps(question, group, quoted.confidence)
     return quoted
