@@ -306,6 +306,17 @@ def test_of_a_list_of_steps_the_whole_is_quoted() -> None:
     assert found.value.items == ("Do not open any lid.", "Ring the security desk.", "After four hours, fetch dry ice.")
 
 
+def test_of_two_lists_the_one_that_settles_the_question_gives_the_steps() -> None:
+    rules = items("Only people on the list run a print.", "Nobody leaves before the end.", ordered=True)
+    checks = items("Rewind it and inspect it by hand.", "Measure the shrinkage with the gauge.")
+    text = document_of("Prints", [heading("Rules"), *rules, heading("Before we run a print"), *checks])
+    read = Read("How do we check over a print before we run it?", tuple(passages(text)), Abstain.ALWAYS)
+    assert OfflineLanguage().perform(read).value.items == (
+        "Rewind it and inspect it by hand.",
+        "Measure the shrinkage with the gauge.",
+    )
+
+
 def test_without_a_judge_no_reason_is_quoted(passage: Callable[[str, str], Unit]) -> None:
     outing = passage("Outing", "We cancelled the trip because of the storm.")
     language = OfflineLanguage(settings=OfflineSettings(reader=False))
