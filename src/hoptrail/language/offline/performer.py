@@ -157,7 +157,7 @@ class OfflineLanguage:
             return list_by_reading(asked, units, listing(asked, units, similarity), self._read(asked, evidence, least))
         if kind in _QUOTING:
             quoted = _QUOTING[kind](asked, units, similarity, self.settling)
-            if quoted.kind is AnswerKind.STEPS or quoted.confidence >= _SURE:
+            if quoted.confidence >= _SURE:
                 return quoted
             leads = self._read(asked, evidence, least).leads
             return replace(quoted if quoted.confidence >= least else Reading(None, kind=quoted.kind), leads=leads)
