@@ -193,7 +193,12 @@ def test_files_that_were_altered_are_named(bench: Bench, tmp_path: Path) -> None
         ("run.json", json.dumps({**header, "format": 99}), "format 99"),
         ("run.json", "{", r"run\.json was altered"),
         ("run.json", json.dumps({**header, "pool_size": "many"}), r"run\.json was altered"),
-        ("results.jsonl", '{"question": "q1"}\n', "line 1: prediction: Field required"),
+        ("results.jsonl", '{"question": "q1"}\n', "line 1: prediction: Field required; make the run again"),
+        (
+            "questions.jsonl",
+            2 * '{"id": "q1", "question": "Who?", "answers": ["Ida"]}\n',
+            "question id q1 occurs twice",
+        ),
     ):
         copy = Path(shutil.copytree(folder, tmp_path / "copy", dirs_exist_ok=True))
         (copy / name).write_text(content)

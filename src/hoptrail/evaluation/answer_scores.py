@@ -220,6 +220,9 @@ def contains(predicted: list[str], expected: list[str]) -> bool:
     return any(predicted[start : start + len(expected)] == expected for start in starts)
 
 
+_GIVE = 'give a text or null (an abstention) as "prediction", and the gold answer and its aliases as the list "answers"'
+
+
 @dataclass(frozen=True, slots=True)
 class Prediction:
     """A line of a file of predictions."""
@@ -234,9 +237,12 @@ def score_predictions(path: Path, rule: Rule) -> list[AnswerScore]:
     """
     scores = []
     for line in read_lines(path):
-        given = line.read_as(Prediction)
+        try:
+            given = line.read_as(Prediction)
+        except DataError as error:
+            raise DataError(f"{error}; {_GIVE}") from error
         if not given.answers:
-            raise DataError(f"{line.place}: answers: give at least one text, the gold answer first, then its aliases")
+            raise DataError(f"{line.place}: answers: give at least one text; {_GIVE}")
         scores.append(score_answer(given.prediction, given.answers, rule))
     if not scores:
         raise DataError(f"{path} holds no predictions")

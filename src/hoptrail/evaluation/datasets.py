@@ -173,6 +173,17 @@ def _verbalise(question: str) -> str:
     return f"What is the {relation} of {subject}?" if arrows else question
 
 
+def placed_questions(path: Path) -> Iterator[tuple[str, Question]]:
+    """Yield the questions of a file in order, each with its place (file and line).
+    Raises: DataError: a line is malformed, has an empty id or question, or repeats an id.
+    """
+    seen: set[str] = set()
+    for line in read_lines(path):
+        question = line.read_as(Question)
+        _check_question(question, line.place, seen)
+        yield line.place, question
+
+
 def _check_question(question: Question, place: str, seen: set[str]) -> None:
     """Check id and wording, and add the id to the `seen` ones."""
     if not question.id or not question.question.strip():
@@ -216,11 +227,8 @@ def _passage_ids(corpus: Path) -> Set[str]:
 
 
 def _read_questions(path: Path, corpus: Path, passages: Set[str]) -> Iterator[Question]:
-    seen: set[str] = set()
-    for line in read_lines(path):
-        question = line.read_as(Question)
-        _check_question(question, line.place, seen)
-        named = f"{line.place}: question {question.id}"
+    for place, question in placed_questions(path):
+        named = f"{place}: question {question.id}"
         if not question.answers:
             raise DataError(f"{named} has no answers; give the gold answer, then its aliases")
         if unknown := sorted(question.passages - passages):

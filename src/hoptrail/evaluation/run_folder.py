@@ -23,7 +23,7 @@ from pathlib import Path
 from hoptrail.atomic_write import replace_file
 from hoptrail.errors import DataError, StorageError, UsageError
 from hoptrail.evaluation.answer_scores import Rule
-from hoptrail.evaluation.datasets import Question
+from hoptrail.evaluation.datasets import Question, placed_questions
 from hoptrail.evaluation.lines import read_lines, reader_of
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.trail_records import TrailRecord, TrailsFile, read_trails
@@ -154,8 +154,11 @@ def open_run(place: Path) -> Run:
     if not (folder / RESULTS).is_file():
         raise UsageError(f"{folder} is not finished; run the same `hoptrail evaluate` with the same --work to its end.")
     header = _read_header(folder / HEADER)
-    questions = tuple(line.read_as(Question) for line in read_lines(folder / QUESTIONS))
-    results = [line.read_as(QuestionResult) for line in read_lines(folder / RESULTS)]
+    questions = tuple(question for _, question in placed_questions(folder / QUESTIONS))
+    try:
+        results = [line.read_as(QuestionResult) for line in read_lines(folder / RESULTS)]
+    except DataError as error:
+        raise DataError(f"{error}; make the run again") from error
     return Run(folder, header, questions, {result.question: result for result in results})
 
 
