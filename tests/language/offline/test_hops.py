@@ -20,7 +20,7 @@ FIRST, SECOND = "Who is the designer of the Gull?", "Where was {} born?"
 
 def followed(question: str, units: tuple[Unit, ...], script: Mapping[str, Mapping[str, float]]) -> FollowedPlan:
     reader = Reader(open_evidence(units, SETTINGS), ScriptedReader(script), SETTINGS)
-    return follow(make_plan(question, SETTINGS.most_hops), reader, question)
+    return follow(make_plan(question, SETTINGS.most_hops, SETTINGS.question_characters), reader, question)
 
 
 def test_a_first_answer_that_leads_nowhere_is_given_up(passage: MakeUnit) -> None:

@@ -13,6 +13,7 @@ from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import (
     Abstain,
     Assess,
+    Decompose,
     Equate,
     Integrate,
     Read,
@@ -104,6 +105,15 @@ def test_evidence_is_read_within_bounds(bound: str, value: int, lines: list[str]
     assert [line.text for line in open_evidence(units, settings).lines] == lines
     with pytest.raises(UsageError, match=f"{bound} must be at least 1"):
         OfflineSettings(**{bound: 0})  # type: ignore[arg-type]
+
+
+def test_a_question_beyond_the_bound_is_one_hop() -> None:
+    nested = "Which river flows through the town where the designer of the Candlerock Lighthouse was born?"
+    hops = [
+        len(language({}, OfflineSettings(question_characters=most)).perform(Decompose(nested)).value.questions)
+        for most in (len(nested), len(nested) - 1)
+    ]
+    assert hops == [3, 1]
 
 
 def test_a_unit_that_is_found_twice_is_read_once(passage: MakeUnit) -> None:

@@ -179,7 +179,7 @@ CHAINS = {
     ],
 )
 def test_a_question_with_an_and_stays_one(question: str) -> None:
-    assert make_plan(question, 8).questions == (question,)
+    assert make_plan(question, 8, 2_000).questions == (question,)
 
 
 @pytest.mark.parametrize("question", CHAINS)
@@ -207,7 +207,7 @@ def test_plain_or_foreign_questions_stay_one(question: str) -> None:
 
 def test_never_more_than_eight_hops() -> None:
     nested = "Who is " + "the teacher of " * 40 + "Ada Lunt?"
-    questions = make_plan(nested, 8).questions
+    questions = make_plan(nested, 8, 2_000).questions
     assert len(questions) <= 8
     assert questions[0] == "Who is the teacher of Ada Lunt?"
 
@@ -245,7 +245,7 @@ def test_what_does_not_read_as_english_is_not_taken_apart(question: str) -> None
 
 
 def test_a_side_is_given_by_its_whole_name() -> None:
-    plan = make_plan("Which film was released first, Night Ferry or A Hen in Arden?", 8)
+    plan = make_plan("Which film was released first, Night Ferry or A Hen in Arden?", 8, 2_000)
     assert plan.conclude(["1950", "1940"]) == "A Hen in Arden"
     assert plan.conclude(["1930", "1940"]) == "Night Ferry"
     assert plan.conclude(["1930", None]) is None
@@ -263,4 +263,4 @@ def test_a_side_is_given_by_its_whole_name() -> None:
     ],
 )
 def test_values_decide(question: str, values: tuple[str, ...], answer: str | None) -> None:
-    assert make_plan(question, 8).conclude(values) == answer
+    assert make_plan(question, 8, 2_000).conclude(values) == answer

@@ -119,7 +119,7 @@ class Study:
 
 def study(question: str, reader: Reader) -> Study:
     """Follow the plan, and read the question at once if the plan decomposes it."""
-    plan = make_plan(question, reader.settings.most_hops)
+    plan = make_plan(question, reader.settings.most_hops, reader.settings.question_characters)
     choice = None if plan.comparison else find_choice(question)
     sides = choice.sides if choice and all(map(find_names, choice.sides)) else ()
     followed = FollowedPlan(plan, (), None) if sides else follow(plan, reader, question)

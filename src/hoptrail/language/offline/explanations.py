@@ -6,7 +6,6 @@ estimates whether it settles the question; this selects the text and gives the c
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -15,6 +14,7 @@ from itertools import takewhile
 from hoptrail.language.closeness import Close, Judge, Similarity, below_headings, close_statements, place_of
 from hoptrail.language.offline.contradicting import ALIKE, replaced
 from hoptrail.language.offline.listing import confidence_of, item_of, list_reading
+from hoptrail.language.offline.page_reading import logistic
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.entries import is_entry
 from hoptrail.text.evidence_groups import Group, groups_of
@@ -68,7 +68,7 @@ def explain(question: str, units: Sequence[Unit], similarity: Similarity | None,
 
 def _probability(settles: float, further: float = 0.0) -> float:
     """The probability that a text is right, by the log odds that it settles the question, and `further` log odds."""
-    return round(1 / (1 + math.exp(_SLOPE * (_EVEN - settles) - further)), 4)
+    return round(logistic(_SLOPE * (settles - _EVEN) + further), 4)
 
 
 def _as_judged(said: UnitStatement) -> str:
@@ -171,7 +171,8 @@ def _are_steps(group: Group) -> bool:
 
 def steps(question: str, units: Sequence[Unit], similarity: Similarity | None, judge: Judge) -> Reading:
     """The items of the list that describes the procedure, in order; without one, the closest block."""
-    lists = list(_step_lists(question, units))
+    groups = list(filter(_are_steps, groups_of(units)))
+    lists = list(_step_lists(question, groups))
     odds = judge(question, [_list_as_judged(group) for _, group in lists]) if lists else ()
     found = [
         _list_steps(question, group, _probability(settles, _LIST_SLOPE * (score - _LIST_EVEN)))
@@ -180,14 +181,14 @@ def steps(question: str, units: Sequence[Unit], similarity: Similarity | None, j
     best = max(found, key=lambda reading: reading.confidence, default=Reading(None))
     if best.confidence >= _SURE:
         return best
-    explained = _with_whole_list(question, units, explain(question, units, similarity, judge))
+    explained = _with_whole_list(question, groups, explain(question, units, similarity, judge))
     return max(best, explained, key=lambda reading: reading.confidence) if best.steps else explained
 
 
-def _step_lists(question: str, units: Sequence[Unit]) -> Iterator[tuple[float, Group]]:
-    """Lists that may be the steps, each with a score: the share of the question's words that it says, more if it is numbered."""
+def _step_lists(question: str, groups: Sequence[Group]) -> Iterator[tuple[float, Group]]:
+    """Lists near the question, each with a score: the share of the question's words that it says, more if it is numbered."""
     asked = content_stems(question)
-    for place, group in enumerate(filter(_are_steps, groups_of(units))):
+    for place, group in enumerate(groups):
         heading = content_stems(group.heading)
         inside = content_stems(" ".join(said.text for said in group.members))
         share = (len(asked & heading) + 0.5 * len(asked & inside - heading)) / max(1, len(asked))
@@ -208,10 +209,10 @@ def _list_steps(question: str, group: Group, confidence: float) -> Reading:
     return replace(listed, confidence=confidence)
 
 
-def _with_whole_list(question: str, units: Sequence[Unit], quoted: Reading) -> Reading:
+def _with_whole_list(question: str, groups: Sequence[Group], quoted: Reading) -> Reading:
     """All items of the list of which a reading quotes one, because one step is no procedure."""
     spans = {span for step in quoted.steps for span in step.support[:1]}
-    for group in filter(_are_steps, groups_of(units)):
+    for group in groups:
         quotes = any(said.support[0] in spans for said in group.members)
         if quotes and sum(len(said.text) for said in group.members) <= _WHOLE_BLOCK:
             return _list_steps(question, group, quoted.confidence)

@@ -128,7 +128,7 @@ class OfflineLanguage:
                 lines = open_evidence(units, self._settings).lines
                 return summarise([_standing_alone(line.alone, base_title(line.unit.title)) for line in lines], words)
             case tasks.Decompose():
-                return _decompose(task, self._settings.most_hops)
+                return _decompose(task, self._settings)
             case tasks.Read(question, evidence, abstain):
                 return self._answer(question, evidence, self._least(abstain))
             case tasks.Assess() | tasks.Verify():
@@ -196,9 +196,8 @@ class OfflineLanguage:
         evidence = open_evidence(task.evidence, self._settings)
         least = self._least(task.abstain)
         reading = self._read(task.question, evidence, least) if task.evidence else Reading(None)
-        concluded = conclude(
-            task.question, make_plan(task.question, self._settings.most_hops), task.findings, evidence, reading
-        )
+        plan = make_plan(task.question, self._settings.most_hops, self._settings.question_characters)
+        concluded = conclude(task.question, plan, task.findings, evidence, reading)
         return _of_kind(concluded, kind_asked(task.question[: self._settings.question_characters]))
 
 
@@ -226,8 +225,8 @@ def _without_evidence(task: object) -> Output:
     raise TaskFailed(f"offline cannot perform {type(task).__name__}: it is not a language task")
 
 
-def _decompose(task: tasks.Decompose, most_hops: int) -> tasks.Decomposition:
-    questions = make_plan(task.question, most_hops).questions
+def _decompose(task: tasks.Decompose, settings: OfflineSettings) -> tasks.Decomposition:
+    questions = make_plan(task.question, settings.most_hops, settings.question_characters).questions
     if not task.one_at_a_time:
         return tasks.Decomposition(questions)
     answered = all(finding.answer is not None for finding in task.findings)

@@ -9,8 +9,6 @@ from hoptrail.language.questions.comparisons import Comparison, find_comparison
 from hoptrail.language.questions.decomposing import chain
 from hoptrail.language.questions.indirect_questions import direct
 
-_MOST_ANALYSED = 2_000  # characters of a question
-
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -26,9 +24,9 @@ class Plan:
         return self.comparison.verdict(answers) if self.comparison else answers[-1]
 
 
-def make_plan(question: str, most_hops: int) -> Plan:
-    """The hops of `question`: at most `most_hops`; one for a question too long to analyse."""
-    if len(question) > _MOST_ANALYSED:
+def make_plan(question: str, most_hops: int, longest: int) -> Plan:
+    """The hops of `question`: at most `most_hops`; one for a question of more than `longest` characters."""
+    if len(question) > longest:
         return Plan((question,))
     question = direct(question)
     comparison = find_comparison(question)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hoptrail.corpus.words import keyword_words
+from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.questions.plans import make_plan
 
 MOST_STEPS = 6
@@ -41,7 +42,7 @@ class PathQueries:
     def of(cls, question: str, steps: Sequence[str] | None = None) -> PathQueries:
         """The queries of a question; without `steps` rules decompose it."""
         if steps is None:
-            steps = make_plan(question, MOST_STEPS).questions
+            steps = make_plan(question, MOST_STEPS, OfflineSettings().question_characters).questions
         several = tuple(steps[:MOST_STEPS]) if len(steps) > 1 else ()
         return cls(question, several, stretches(question), tuple(dict.fromkeys(_words(question))))
 
