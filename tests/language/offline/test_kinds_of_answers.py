@@ -296,6 +296,18 @@ def read_passages(unit: Unit, question: str) -> Reading:
     return OfflineLanguage().perform(Read(question, (unit,), Abstain.ALWAYS)).value
 
 
+def test_notes_on_changes_do_not_say_how_something_is_done() -> None:
+    changed = [heading("pumpd (1.2-1) unstable; urgency=medium"), *items("Start the pump in May by the black key.")]
+    told = passages(document_of("changelog", changed))
+    question = "How do I start the pump in May?"
+    assert OfflineLanguage().perform(Read(question, tuple(told))).value.answer is None
+    manual = passages(document_of("Manual", [*items("Start the pump in May by the red key.")]))
+    assert (
+        OfflineLanguage().perform(Read(question, (*told, *manual))).value.answer
+        == "Start the pump in May by the red key."
+    )
+
+
 def test_of_a_list_of_steps_the_whole_is_quoted() -> None:
     kept = items("Do not open any lid.", "Ring the security desk.", "After four hours, fetch dry ice.")
     text = document_of("Power cuts", [heading("Freezers"), *kept, heading("Lamps"), *items("Two torches", "A lantern")])

@@ -16,6 +16,7 @@ from hoptrail.language.offline.contradicting import ALIKE, replaced
 from hoptrail.language.offline.listing import confidence_of, item_of, list_reading
 from hoptrail.language.offline.page_reading import logistic
 from hoptrail.language.tasks import Reading, Step
+from hoptrail.text.change_notes import are_change_notes
 from hoptrail.text.entries import is_entry
 from hoptrail.text.evidence_groups import Group, groups_of
 from hoptrail.text.normal_forms import squeeze
@@ -145,7 +146,8 @@ def _quoted_text(said: UnitStatement) -> tuple[str, int, int]:
         siblings = siblings[max(0, at - 1) : at + 2]
     quoted = [*siblings, *_introduced(siblings[-1], every[every.index(siblings[-1]) + 1 :])]
     start, end = quoted[0].start, quoted[-1].end
-    return squeeze(unit.text[start:end]), start, end
+    is_item = quoted == [said] and block is not None and block.kind is BlockKind.ITEM
+    return item_of(said) if is_item else squeeze(unit.text[start:end]), start, end
 
 
 def _introduced(said: UnitStatement, after: Sequence[UnitStatement]) -> list[UnitStatement]:
@@ -170,7 +172,10 @@ def _are_steps(group: Group) -> bool:
 
 
 def steps(question: str, units: Sequence[Unit], similarity: Similarity | None, judge: Judge) -> Reading:
-    """The items of the list that describes the procedure, in order; without one, the closest block."""
+    """The items of the list that describes the procedure, in order; without one, the closest block. Notes on changes are left out:
+    they say what became possible, and not how.
+    """
+    units = [unit for unit in units if not are_change_notes(unit)]
     groups = list(filter(_are_steps, groups_of(units)))
     lists = list(_step_lists(question, groups))
     odds = judge(question, [_list_as_judged(group) for _, group in lists]) if lists else ()
