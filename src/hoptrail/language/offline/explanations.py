@@ -172,8 +172,9 @@ def _are_steps(group: Group) -> bool:
 
 
 def steps(question: str, units: Sequence[Unit], similarity: Similarity | None, judge: Judge) -> Reading:
-    """The items of the list that describes the procedure, in order; without one, the closest block. Notes on changes are left out:
-    they say what became possible, and not how.
+    """The items of the list that describes the procedure, in order; without one, the closest block.
+
+    Notes on changes are left out: they say what became possible, and not how.
     """
     units = [unit for unit in units if not are_change_notes(unit)]
     groups = list(filter(_are_steps, groups_of(units)))
