@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
+from statistics import fmean
 
 from hoptrail.language.closeness import Close, Judge, Similarity, below_headings, close_statements, place_of
 from hoptrail.language.offline.contradicting import ALIKE, replaced
@@ -38,15 +39,17 @@ _ASKS = re.compile(
 """A heading that is a question."""
 _LEAST_STEPS, _LEAST_SHARE = 2, 0.45
 """Least number of steps of a procedure, and least share of the question's words in a list of steps."""
-_LIST_SLOPE, _LIST_EVEN = 8.0, 0.65
+_LIST_SLOPE, _LIST_EVEN = 8.0, 0.6
 """What the score of a list adds to the log odds that it is right: nothing at `_LIST_EVEN`."""
 _SURE = 0.5  # below this probability, a text around one statement may be better than a list of steps
 _CLOSE = 12  # number of closest statements that are considered
 _SETTLES = 0.2  # weight of the log odds that a text settles the question, relative to the closeness of its statement
-_SLOPE, _EVEN = 0.6, 3.0
-"""The probability that a quoted text is right is a logistic function of the log odds that it settles the question; one half at
-`_EVEN`, because the judge learned to choose among statements, not how often one of them settles a question.
+_SLOPE, _EVEN, _OTHERS = 0.6, 3.7, 0.4
+"""The probability that a quoted text is right is a logistic function of the log odds that it settles the question. The judge
+learned to choose among statements, not how often one of them settles a question: it is one half at `_EVEN` if the mean of the
+other texts' log odds is 0. Where all of them seem to settle it, they are about the same matter, and each is less likely to.
 """
+_TYPICAL = -1.0  # mean log odds of others, where there are none
 _REFERENCE = re.compile(r"\s*\W?(?:see|refer to|cf\.)\s", re.IGNORECASE)
 _AS_CLOSE = 0.1  # how much less close a later statement may be to replace an earlier one
 
@@ -63,11 +66,14 @@ def explain(question: str, units: Sequence[Unit], similarity: Similarity | None,
     odds = judge(question, [_as_judged(one.said) for one in close]) if close else ()
     if not odds:
         return Reading(None, kind=AnswerKind.PASSAGE)
-    best, settles = max(zip(close, odds, strict=True), key=lambda pair: pair[0].closeness + _SETTLES * pair[1])
-    return _quote_latest(question, [best, *(one for one in close if _says_as_much(one, best))], _probability(settles))
+    judged = list(zip(close, odds, strict=True))
+    best, settles = max(judged, key=lambda pair: pair[0].closeness + _SETTLES * pair[1])
+    others = [other for one, other in judged if not _quotes_overlap(one.said, best.said)]
+    confidence = _probability(settles, -_OTHERS * (fmean(others) if others else _TYPICAL))
+    return _quote_latest(question, [best, *(one for one in close if _says_as_much(one, best))], confidence)
 
 
-def _probability(settles: float, further: float = 0.0) -> float:
+def _probability(settles: float, further: float) -> float:
     """The probability that a text is right, by the log odds that it settles the question, and `further` log odds."""
     return round(logistic(_SLOPE * (settles - _EVEN) + further), 4)
 
@@ -148,6 +154,11 @@ def _quoted_text(said: UnitStatement) -> tuple[str, int, int]:
     start, end = quoted[0].start, quoted[-1].end
     is_item = quoted == [said] and block is not None and block.kind is BlockKind.ITEM
     return item_of(said) if is_item else squeeze(unit.text[start:end]), start, end
+
+
+def _quotes_overlap(one: UnitStatement, other: UnitStatement) -> bool:
+    (_, start, end), (_, first, last) = _quoted_text(one), _quoted_text(other)
+    return one.unit.id == other.unit.id and start < last and first < end
 
 
 def _introduced(said: UnitStatement, after: Sequence[UnitStatement]) -> list[UnitStatement]:
