@@ -34,13 +34,14 @@ def closest(
     question: str,
     found: Ranking,
     corpus: Corpus,
-    language: Language,
+    language: Language | None,
     leads: Sequence[Span] = (),
     linked: Sequence[Span] = (),
 ) -> tuple[Statement, ...]:
     """The three statements among the hits that are closest to the question, best first; none only if there are no hits.
 
-    Closeness counts words, meaning, and whether `language` judges that a statement settles the question. After the first
+    Closeness counts words, meaning, and whether `language` judges that a statement settles the question; None saves the judging
+    where there is an answer. After the first
     statement, those at `linked`, where a link leads, and at the `leads` of a reading alternate with the next closest. Adjacent
     statements are joined if they are short enough.
     """
@@ -48,7 +49,8 @@ def closest(
     question = corrected(question, units)
     near = [*units[:UNITS], *(unit for unit in units[UNITS:] if _holds_any(unit, leads))]
     close = close_statements(question, near, encoder_similarity(corpus.encoder) if units else None, len(near))
-    close = judged(question, close, partial(settling, language))
+    if language is not None:
+        close = judged(question, close, partial(settling, language))
     asked = asked_words(question)
     runs = _runs(_with_leads([one.said for one in close], leads, _statements_at(linked, units)))
     sources = corpus.sources({run.unit.document for run in runs})

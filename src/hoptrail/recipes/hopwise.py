@@ -63,7 +63,7 @@ class Hopwise(ABC):
         trail = Trail(tuple(cited.hop for cited in hops))
         return Answer(
             *(question, text, self.name, self.language.name, evidence, trail, meter.total, found),
-            closest=closest(question, found, self.corpus, self.language),
+            closest=closest(question, found, self.corpus, self.language if text is None else None),
         )
 
 

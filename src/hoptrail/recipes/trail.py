@@ -120,7 +120,7 @@ class TrailRecipe:
         # An abstention shows the failed hops of all stages, because they may be its cause.
         hops = best.hops if text is not None else with_failures(best, opinions)
         evidence = cite(hops, self.corpus)
-        linked = read_links() if text is None else None
+        judge, linked = (self.language, read_links()) if text is None else (None, None)
         linked_spans = linked.leads if linked is not None else ()
         read = (hit for opinion in opinions for cited in opinion.hops for hit in cited.hop.hits)
         trail = Trail(tuple(cited.hop for cited in hops))
@@ -129,7 +129,7 @@ class TrailRecipe:
             kind=best.kind,
             items=best.items if text is not None else (),
             closest=closest(
-                *(question, without_repeats((*found, *read)), self.corpus, self.language),
+                *(question, without_repeats((*found, *read)), self.corpus, judge),
                 *(_leads_of(opinions), linked_spans),
             ),
         )
