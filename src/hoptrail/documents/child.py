@@ -20,22 +20,23 @@ import sys
 import threading
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from hoptrail.documents.blocks import Parsed, pack, unpack
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.forms import parser_of
 from hoptrail.documents.limits import ReadingLimits
+from hoptrail.json_object import JsonObject
 
 NOTES = 20
 """Notes on a file that are passed on; further notes are only counted."""
 _STARTING_SECONDS = 120
 """For Python to start and to import the parsers."""
 
-_Message = tuple[dict[str, Any], bytes]
+_Message = tuple[JsonObject, bytes]
 
 
-def _send(stream: IO[bytes], header: dict[str, Any], payload: bytes = b"") -> None:
+def _send(stream: IO[bytes], header: JsonObject, payload: bytes = b"") -> None:
     stream.write(json.dumps({**header, "size": len(payload)}).encode() + b"\n")
     stream.write(payload)
     stream.flush()
@@ -46,7 +47,7 @@ def _receive(stream: IO[bytes], largest: int) -> _Message | None:
     line = stream.readline(1 << 20)
     if not line.endswith(b"\n"):
         return None
-    header: dict[str, Any] = json.loads(line)
+    header: JsonObject = json.loads(line)
     if header["size"] > largest:
         return None
     payload = stream.read(header["size"])
