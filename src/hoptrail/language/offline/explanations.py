@@ -59,23 +59,39 @@ def explain(question: str, units: Sequence[Unit], similarity: Similarity | None,
 
     An abstention if no statement explains anything, or if the judge does not judge.
     """
+    close = _explanations(question, units, similarity)
+    return _explained(question, units, close, _judged(question, close, judge))
+
+
+def _explanations(question: str, units: Sequence[Unit], similarity: Similarity | None) -> list[Close]:
+    """The closest statements, where they explain by themselves."""
     near = (replace(one, said=_answer_to(one.said)) for one in close_statements(question, units, similarity)[:_CLOSE])
-    close = [one for one in near if _is_explanation(one.said)]
+    return [one for one in near if _is_explanation(one.said)]
+
+
+def _judged(question: str, close: Sequence[Close], judge: Judge) -> list[tuple[Close, float]]:
+    """The statements with the log odds that the text quoted for each settles the question; none if the judge does not judge."""
+    odds = judge(question, [_as_judged(one.said) for one in close]) if close else ()
+    return list(zip(close, odds, strict=False))
+
+
+def _explained(
+    question: str, units: Sequence[Unit], close: Sequence[Close], judged: Sequence[tuple[Close, float]]
+) -> Reading:
     if same := [replace(one, said=said) for one in close if (said := _under_same_question(question, one.said, units))]:
         return _quote_latest(question, same, confidence_of(1.0))
-    odds = judge(question, [_as_judged(one.said) for one in close]) if close else ()
-    if not odds:
+    if not judged:
         return Reading(None, kind=AnswerKind.PASSAGE)
-    judged = list(zip(close, odds, strict=True))
     best, settles = max(judged, key=lambda pair: pair[0].closeness + _SETTLES * pair[1])
-    others = [other for one, other in judged if not _quotes_overlap(one.said, best.said)]
-    confidence = _probability(settles, -_OTHERS * (fmean(others) if others else _TYPICAL))
-    return _quote_latest(question, [best, *(one for one in close if _says_as_much(one, best))], confidence)
+    others = [odds for one, odds in judged if not _quotes_overlap(one.said, best.said)]
+    as_much = [one for one in close if _says_as_much(one, best)]
+    return _quote_latest(question, [best, *as_much], _probability(settles, others))
 
 
-def _probability(settles: float, further: float) -> float:
-    """The probability that a text is right, by the log odds that it settles the question, and `further` log odds."""
-    return round(logistic(_SLOPE * (settles - _EVEN) + further), 4)
+def _probability(settles: float, others: Sequence[float], further: float = 0.0) -> float:
+    """The probability that a text is right, by the log odds that it and other texts settle the question, and `further` ones."""
+    mean = fmean(others) if others else _TYPICAL
+    return round(logistic(_SLOPE * (settles - _EVEN) - _OTHERS * mean + further), 4)
 
 
 def _as_judged(said: UnitStatement) -> str:
@@ -188,17 +204,19 @@ def steps(question: str, units: Sequence[Unit], similarity: Similarity | None, j
     Notes on changes are left out: they say what became possible, and not how.
     """
     units = [unit for unit in units if not are_change_notes(unit)]
+    close = _explanations(question, units, similarity)
+    judged = _judged(question, close, judge)
     groups = list(filter(_are_steps, groups_of(units)))
     lists = list(_step_lists(question, groups))
     odds = judge(question, [_list_as_judged(group) for _, group in lists]) if lists else ()
     found = [
-        _list_steps(question, group, _probability(settles, _LIST_SLOPE * (score - _LIST_EVEN)))
-        for (score, group), settles in zip(lists, odds, strict=False)  # no odds if the judge does not judge
+        _list_steps(question, group, _probability(settles, _outside(group, judged), _LIST_SLOPE * (score - _LIST_EVEN)))
+        for (score, group), settles in zip(lists, odds, strict=False)
     ]
     best = max(found, key=lambda reading: reading.confidence, default=Reading(None))
     if best.confidence >= _SURE:
         return best
-    explained = _with_whole_list(question, groups, explain(question, units, similarity, judge))
+    explained = _with_whole_list(question, groups, _explained(question, units, close, judged))
     return max(best, explained, key=lambda reading: reading.confidence) if best.steps else explained
 
 
@@ -211,6 +229,11 @@ def _step_lists(question: str, groups: Sequence[Group]) -> Iterator[tuple[float,
         share = (len(asked & heading) + 0.5 * len(asked & inside - heading)) / max(1, len(asked))
         if share >= _LEAST_SHARE:
             yield share + (0.3 if group.ordered else 0.0) - 0.01 * place, group
+
+
+def _outside(group: Group, judged: Sequence[tuple[Close, float]]) -> list[float]:
+    """The odds of the texts that are no items of a list."""
+    return [odds for one, odds in judged if one.said not in group.members]
 
 
 def _list_as_judged(group: Group) -> str:
