@@ -15,10 +15,13 @@ from pieces import unit_of
     [
         ("changelog.Debian", ""),
         ("Brackle Release Notes", ""),
+        ("Brackle-ng 2.13 Release Notes (28-Aug-2007)", ""),
         ("NEWS", "Bugs fixed"),
         ("brackle", "brackle (2.10-3) unstable; urgency=medium"),
         ("history", "2022-10-10  Ann Lee  <ann@example.org>"),
         ("history", "Noteworthy changes in version 1.9.16 (2005-04-21)"),
+        ("history", "CHANGES WITH 250"),
+        ("history", "Changes between v2.34 and v2.35"),
         ("history", "[1.2.0] - 2024-05-01"),
         ("history", "Version 1.20 (30-Jul-93)"),
     ],
@@ -34,6 +37,8 @@ def test_notes_on_changes(title: str, heading: str) -> None:
         ("Manual", "3.49 Why does it report an open file?"),
         ("Newsletter of the rowing club", "Changes to your booking"),
         ("News from the harbour", "2024-05-01"),
+        ("Changes in 2024", "Changes in the rota since 12 May"),
+        ("How to write a changelog", "NEWS entries"),
         ("How to change the filter", "Version for left-handers"),
     ],
 )
