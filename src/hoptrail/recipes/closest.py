@@ -41,9 +41,8 @@ def closest(
     """The three statements among the hits that are closest to the question, best first; none only if there are no hits.
 
     Closeness counts words, meaning, and whether `language` judges that a statement settles the question; None saves the judging
-    where there is an answer. After the first
-    statement, those at `linked`, where a link leads, and at the `leads` of a reading alternate with the next closest. Adjacent
-    statements are joined if they are short enough.
+    where there is an answer. After the first statement, those at `linked`, where a link leads, and at the `leads` of a reading
+    alternate with the next closest. Adjacent statements are joined if they are short enough.
     """
     units = _citable([hit.unit for hit in found], corpus)
     question = corrected(question, units)

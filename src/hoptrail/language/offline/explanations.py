@@ -60,7 +60,7 @@ def explain(question: str, units: Sequence[Unit], similarity: Similarity | None,
     An abstention if no statement explains anything, or if the judge does not judge.
     """
     close = _explanations(question, units, similarity)
-    return _explained(question, units, close, _judged(question, close, judge))
+    return _answered_below(question, units, close) or _preferred(question, close, _judged(question, close, judge))
 
 
 def _explanations(question: str, units: Sequence[Unit], similarity: Similarity | None) -> list[Close]:
@@ -75,11 +75,14 @@ def _judged(question: str, close: Sequence[Close], judge: Judge) -> list[tuple[C
     return list(zip(close, odds, strict=False))
 
 
-def _explained(
-    question: str, units: Sequence[Unit], close: Sequence[Close], judged: Sequence[tuple[Close, float]]
-) -> Reading:
-    if same := [replace(one, said=said) for one in close if (said := _under_same_question(question, one.said, units))]:
-        return _quote_latest(question, same, confidence_of(1.0))
+def _answered_below(question: str, units: Sequence[Unit], close: Sequence[Close]) -> Reading | None:
+    """A reading of the text under a heading that asks the question; None without one."""
+    same = [replace(one, said=said) for one in close if (said := _under_same_question(question, one.said, units))]
+    return _quote_latest(question, same, confidence_of(1.0)) if same else None
+
+
+def _preferred(question: str, close: Sequence[Close], judged: Sequence[tuple[Close, float]]) -> Reading:
+    """A reading of the text that the judge prefers; an abstention without one."""
     if not judged:
         return Reading(None, kind=AnswerKind.PASSAGE)
     best, settles = max(judged, key=lambda pair: pair[0].closeness + _SETTLES * pair[1])
@@ -204,19 +207,20 @@ def steps(question: str, units: Sequence[Unit], similarity: Similarity | None, j
     Notes on changes are left out: they say what became possible, and not how.
     """
     units = [unit for unit in units if not are_change_notes(unit)]
-    close = _explanations(question, units, similarity)
-    judged = _judged(question, close, judge)
     groups = list(filter(_are_steps, groups_of(units)))
     lists = list(_step_lists(question, groups))
+    close = _explanations(question, units, similarity)
+    below = _answered_below(question, units, close)
+    judged = _judged(question, close, judge) if lists or below is None else []
     odds = judge(question, [_list_as_judged(group) for _, group in lists]) if lists else ()
     found = [
         _list_steps(question, group, _probability(settles, _outside(group, judged), _LIST_SLOPE * (score - _LIST_EVEN)))
-        for (score, group), settles in zip(lists, odds, strict=False)
+        for (score, group), settles in zip(lists, odds, strict=False)  # no odds if the judge does not judge
     ]
     best = max(found, key=lambda reading: reading.confidence, default=Reading(None))
     if best.confidence >= _SURE:
         return best
-    explained = _with_whole_list(question, groups, _explained(question, units, close, judged))
+    explained = _with_whole_list(question, groups, below or _preferred(question, close, judged))
     return max(best, explained, key=lambda reading: reading.confidence) if best.steps else explained
 
 
