@@ -82,6 +82,7 @@ ORDER = [
     {"indexing"},
     {"index_builder"},
     {"asked_index", "index"},
+    {"sharding"},
     {"watching", "notebook_progress"},
     {"evaluation"},
     {"serving"},

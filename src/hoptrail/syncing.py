@@ -12,6 +12,7 @@ from pathlib import Path
 
 from hoptrail.corpus.register import BATCH_CHARACTERS, BATCH_DOCUMENTS, Register, file_of
 from hoptrail.documents.marks import FileMark, nothing_known
+from hoptrail.documents.parts import Part
 from hoptrail.documents.read_sources import Findings, ReadingLimits, read_sources
 from hoptrail.documents.walking import shown
 from hoptrail.errors import DocumentError
@@ -92,12 +93,14 @@ class ReadingOptions:
     - `sync`: remove documents whose files are no longer in a named folder.
     - `reread`: read files again that look unchanged.
     - `follow_links`: follow links to outside the folder.
+    - `part`: add only the documents of this part of the sources; None: all.
     """
 
     keep_lines: bool = False
     sync: bool = False
     reread: bool = False
     follow_links: bool = False
+    part: Part | None = None
 
 
 USUAL = ReadingOptions()
@@ -125,7 +128,9 @@ def read_all(
 
     marks = nothing_known if options.reread or options.keep_lines else known
     read = read_sources(sources, limits, context.executor, findings, marks, follow=options.follow_links)
-    _store(_without_failures(read, report), register, report, context, cut)
+    documents = _without_failures(read, report)
+    part = options.part
+    _store((one for one in documents if part is None or part.has(one.id)), register, report, context, cut)
     register.redate(findings.redated)
     cut(register.write())
     context.pause()

@@ -10,10 +10,10 @@ database (`schema.py`), which refer to units by their rows in the segment. Remov
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,13 +41,29 @@ class Postings:
         return Postings(self.rows[chosen], self.counts[chosen])
 
 
-class Keywords:
-    """The keyword index of a snapshot."""
+class WordCounts(Protocol):
+    """What BM25 asks of a whole corpus, of which an index may be a part."""
 
-    def __init__(self, database: Database, segments: Segments, texts: Texts) -> None:
+    def sizes(self, kind: Kind) -> tuple[int, int]:
+        """The number of units, and of their words."""
+
+    def frequencies(self, kind: Kind, words: Sequence[str]) -> NDArray[np.int64]:
+        """How many units contain each word, as `keyword_words` writes it."""
+
+
+class Keywords:
+    """The keyword index of a snapshot. Satisfies `WordCounts`."""
+
+    def __init__(self, database: Database, segments: Segments, texts: Texts, whole: WordCounts | None = None) -> None:
+        """`whole`: the counts of the corpus that this is a part of; by default this is all of it."""
         self._database = database
         self._segments = segments
         self._texts = texts
+        self._whole = whole
+
+    def as_part_of(self, whole: WordCounts) -> Keywords:
+        """The same keyword index, with scores by the counts of a larger corpus."""
+        return Keywords(self._database, self._segments, self._texts, whole)
 
     def search(self, kind: Kind, question: str, limit: int) -> Found:
         """The `limit` units with the highest scores, of those that share a word with the question."""
@@ -67,11 +83,19 @@ class Keywords:
             scores[:, here] += row_scores[:, rows[here]]  # removed rows score 0
         return scores
 
+    def sizes(self, kind: Kind) -> tuple[int, int]:
+        """See `WordCounts`."""
+        if self._whole is not None:
+            return self._whole.sizes(kind)
+        segments = self._segments.of(Family.KEYWORDS, kind)
+        lengths = (segment.arrays["lengths"][segment.live_rows()] for segment in segments)
+        return sum(map(len, segments)), sum(int(part.sum(dtype=np.int64)) for part in lengths)
+
     def frequencies(self, kind: Kind, words: Sequence[str]) -> NDArray[np.int64]:
-        """How many units contain each word, as `keyword_words` writes it."""
-        df: Counter[str] = Counter()
-        for word, _, postings in self._postings(self._segments.of(Family.KEYWORDS, kind), tuple(sorted(set(words)))):
-            df[word] += len(postings.rows)
+        """See `WordCounts`."""
+        if self._whole is not None:
+            return self._whole.frequencies(kind, words)
+        df = _counted(self._postings(self._segments.of(Family.KEYWORDS, kind), tuple(sorted(set(words)))))
         return np.array([df[word] for word in words], dtype=np.int64)
 
     def _scores(self, kind: Kind, questions: Sequence[str]) -> Iterator[tuple[Segment, NDArray[np.float64]]]:
@@ -81,15 +105,16 @@ class Keywords:
         words = set[str]().union(*queries)
         if not segments or not words:
             return
-        units = sum(map(len, segments))
-        total = sum(int(segment.arrays["lengths"][segment.live_rows()].sum(dtype=np.int64)) for segment in segments)
+        units, total = self.sizes(kind)
         constant, slope = K1 * (1 - B), K1 * B * units / max(total, 1)
         scores = {segment.number: np.zeros((len(questions), segment.rows)) for segment in segments}
         lengths = {segment.number: segment.arrays["lengths"] for segment in segments}
-        found = self._postings(segments, tuple(sorted(words)))
-        df: Counter[str] = Counter()
-        for word, _, postings in found:
-            df[word] += len(postings.rows)
+        terms = tuple(sorted(words))
+        found = self._postings(segments, terms)
+        if self._whole is None:
+            df = _counted(found)
+        else:
+            df = Counter(dict(zip(terms, self._whole.frequencies(kind, terms).tolist(), strict=True)))
         for word, number, postings in found:
             idf = np.log(1 + (units - df[word] + 0.5) / (df[word] + 0.5))
             damping = constant + slope * lengths[number][postings.rows]
@@ -113,6 +138,14 @@ class Keywords:
             (word, segment, postings if mask is None else postings.where(mask[postings.rows]))
             for word, segment, mask, postings in found
         ]
+
+
+def _counted(found: Iterable[tuple[str, int, Postings]]) -> Counter[str]:
+    """How many units contain each word."""
+    df: Counter[str] = Counter()
+    for word, _, postings in found:
+        df[word] += len(postings.rows)
+    return df
 
 
 def _unpacked(docs: bytes, tfs: bytes) -> Postings:

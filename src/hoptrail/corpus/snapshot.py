@@ -17,7 +17,7 @@ from typing import Concatenate, ParamSpec, Self, TypeVar, cast
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.documents import Documents
 from hoptrail.corpus.head import Head, commit_number, read_head
-from hoptrail.corpus.keywords import Keywords
+from hoptrail.corpus.keywords import Keywords, WordCounts
 from hoptrail.corpus.links import Links
 from hoptrail.corpus.names import Names
 from hoptrail.corpus.places import index_folder
@@ -52,8 +52,9 @@ class Snapshot:
         *,
         borrowed: bool = False,
         hidden: Hidden = NOTHING,
+        whole: WordCounts | None = None,
     ) -> None:
-        """`borrowed`: it belongs to a writer, which closes the database."""
+        """`borrowed`: it belongs to a writer, which closes the database. `whole`: see `Keywords`."""
         self._borrowed = borrowed
         self._database = database
         self.folder = database.folder
@@ -65,7 +66,7 @@ class Snapshot:
         self.table = Units(database, self.texts)
         self.graph = Links(segments, self.texts)
         self.names = Names(segments, hidden.units)
-        self.keywords = Keywords(database, segments, self.texts)
+        self.keywords = Keywords(database, segments, self.texts, whole)
         self.search = Searching(segments, self.texts, self.table, self.keywords, self.head.encoder.dimension)
         self._derived: dict[Hashable, object] = {}
         self._making = RLock()
@@ -79,8 +80,8 @@ class Snapshot:
             return False
 
     @classmethod
-    def open(cls, where: Path, view: View = EVERYTHING) -> Self:
-        """Open the last commit of an index, restricted to `view`.
+    def open(cls, where: Path, view: View = EVERYTHING, whole: WordCounts | None = None) -> Self:
+        """Open the last commit of an index, restricted to `view`. `whole`: see `Keywords`.
 
         Raises:
             IndexUnavailable: there is none.
@@ -96,7 +97,7 @@ class Snapshot:
                     if not commit_number(database):
                         raise absent(folder)
                     hidden = _hide(view, database)
-                    return cls(database, Segments(database, hidden.mask), hidden=hidden)
+                    return cls(database, Segments(database, hidden.mask), hidden=hidden, whole=whole)
             except MissingFile:
                 if not left:
                     raise

@@ -66,6 +66,13 @@ class RayExecutor:
             self._ray.shutdown()
             self._connected_here = False
 
+    @property
+    def ray(self) -> Any:
+        """The module `ray`, which is connected. Raises: UsageError: this was not entered."""
+        if self._ray is None:
+            raise UsageError("enter the executor before using it: `with RayExecutor(...) as executor:`")
+        return self._ray
+
     def map(self, work: Work[A, B], batches: Iterable[A]) -> Iterator[B]:
         """See `Executor.map`. When the caller stops iterating, submitted batches are cancelled."""
         ray = self._ray

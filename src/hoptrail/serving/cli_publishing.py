@@ -1,4 +1,4 @@
-"""The commands that copy an index: to an object store, into a backup, and back. `cli.py` registers them."""
+"""The commands that copy an index (to an object store, into a backup, and back) or build shards. `cli.py` registers them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 
 from hoptrail.corpus.places import index_folder
+from hoptrail.execution.on_ray import RAY, open_executor
 from hoptrail.publishing.sending import KEEP_HOURS
 from hoptrail.publishing.sending import publish as send
+from hoptrail.serving import options
 from hoptrail.serving.options import IndexFolder, say
 
 
@@ -36,6 +38,32 @@ def publish(
             f"publication {done.number} is already this commit; nothing was sent, {done.removed:,} old objects removed."
         )
     say(message)
+
+
+def shards(
+    sources: Annotated[list[str], typer.Argument(metavar="SOURCE...", help="Files, folders, or JSONL.")],
+    to: Annotated[str, typer.Option("--to", metavar="ADDRESS", help="s3://, gs:// or az:// and BUCKET/PATH.")],
+    count: Annotated[int, typer.Option("--count", metavar="N", min=1, help="The number of shards.")],
+    recipes: Annotated[
+        list[str] | None, typer.Option("--for", metavar="RECIPE,...", help="Build what these recipes need.")
+    ] = None,
+    on: options.Place = RAY,
+    address: options.RayAddress = "",
+    settings: options.SettingsFile = None,
+) -> None:
+    """Build or update a corpus in shards, for more documents than one machine can search."""
+    from hoptrail.settings import load_settings
+    from hoptrail.sharding.building import build_shards
+
+    with open_executor(on, address) as executor:
+        reports = build_shards(sources, to, count, options.named(recipes), load_settings(settings), executor)
+    for number, report in enumerate(reports, start=1):
+        say(f"shard {number} of {count}: {report.documents:,} documents, {report.added:,} added.")
+    failures = {failure.source: failure for report in reports for failure in report.failures}
+    for failure in failures.values():
+        say(f"not read: {failure}")
+    if failures:
+        raise typer.Exit(options.INCOMPLETE)
 
 
 def backup(

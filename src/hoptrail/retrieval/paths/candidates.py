@@ -12,7 +12,7 @@ candidates, `scoring.py` orders them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -106,6 +106,12 @@ class QuestionScores:
         """All words of the question, normalised like names."""
         return frozenset(name_key(self.queries.question).split())
 
+    @cached_property
+    def near(self) -> FloatMatrix:
+        """The highest cosine of each passage or its sentences with any query: shape (n,)."""
+        near: FloatMatrix = np.maximum(self.sentences, self.passages).max(axis=1)
+        return near
+
     def shares(self) -> FloatMatrix:
         """The score of every passage for every query, 0 to 1: n x k."""
         passages = np.stack([as_shares(column) for column in self.passages.T], axis=1)
@@ -119,7 +125,22 @@ class Bridge:
     """A name put into a step (0: appended to the question), and its promise: 0 to about 1.5."""
 
     name: int
+    text: str
     step: int
+    promise: float
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A passage whose names are followed. `row` is -1 for one of another part of the corpus, whose `promise` does not change."""
+
+    row: int
+    names: Places
+    """Those that this part of the corpus has too."""
+    title: int
+    vector: FloatMatrix
+    cosine: float
+    """With the question."""
     promise: float
 
 
@@ -142,16 +163,25 @@ def find_candidates(scores: QuestionScores, encoder: Encoder, settings: Candidat
     """The candidates for a question's path."""
     shares = scores.shares()
     direct = direct_scores(scores.queries, shares)
-    walk = _Walk(scores, settings, _seeds(scores, shares, direct))
-    first = walk.best(settings.first_sources)
-    walk.expand(first)
-    walk.expand([row for row in walk.best(settings.first_sources + settings.second_sources) if row not in set(first)])
-    bridges = _bridges(scores, walk, settings.bridges)
-    texts = [scores.queries.bridged(bridge.step, scores.graph.name(bridge.name)) for bridge in bridges]
-    vectors = encoder.encode(texts) if texts else np.zeros((0, scores.vectors.shape[1]), dtype=np.float32)
+    walk = Walk(scores, settings, _seeds(scores, shares, direct))
+    walk.expand_best()
+    bridges = find_bridges(walk)
+    vectors = bridge_vectors(bridges, scores.queries, encoder)
     walk.add_bridged(bridges, vectors)
     rows = np.array(walk.best(settings.candidates), dtype=np.intp)
     return Candidates(rows, walk.promise[rows], direct, shares, bridges, vectors)
+
+
+def begin_walk(scores: QuestionScores, settings: CandidateSettings) -> Walk:
+    """A walk that has only reached the passages found directly."""
+    shares = scores.shares()
+    return Walk(scores, settings, _seeds(scores, shares, direct_scores(scores.queries, shares)))
+
+
+def bridge_vectors(bridges: Sequence[Bridge], queries: PathQueries, encoder: Encoder) -> FloatMatrix:
+    """The vectors of bridged queries: shape (len(bridges), dimension)."""
+    texts = [queries.bridged(bridge.step, bridge.text) for bridge in bridges]
+    return encoder.encode(texts) if texts else np.zeros((0, encoder.identity.dimension), dtype=np.float32)
 
 
 def names_asked(question: str, graph: PassageGraph) -> frozenset[int]:
@@ -161,12 +191,12 @@ def names_asked(question: str, graph: PassageGraph) -> frozenset[int]:
     return frozenset(number for number in numbers if number >= 0)
 
 
-class _Walk:
+class Walk:
     """The promise of every passage: -1 until it is reached, then raised by every better way to it."""
 
     def __init__(self, scores: QuestionScores, settings: CandidateSettings, seeds: FloatMatrix) -> None:
         self.scores, self.settings = scores, settings
-        self.near = np.maximum(scores.sentences, scores.passages).max(axis=1)
+        self.near = scores.near
         self.asked = np.zeros(len(scores.graph.counts), dtype=bool)
         self.asked[list(scores.asked)] = True
         self.promise = np.full(len(seeds), -1, dtype=np.float32)
@@ -177,41 +207,60 @@ class _Walk:
         """The most promising passages reached so far, best first."""
         return [row for row in top_rows(self.promise, count) if self.promise[row] > 0]
 
-    def expand(self, sources: Iterable[int]) -> None:
+    def expand_best(self) -> None:
+        """Follow the names of the best passages, twice."""
+        first = self.best(self.settings.first_sources)
+        self.follow(self.sources(first))
+        second = self.best(self.settings.first_sources + self.settings.second_sources)
+        self.follow(self.sources([row for row in second if row not in set(first)]))
+
+    def sources(self, rows: Sequence[int]) -> list[Source]:
+        """Passages as sources."""
+        graph, cosines = self.scores.graph, self.scores.passages[:, 0]
+        vectors = graph.passage_vectors[np.array(rows, np.intp)]
+        return [
+            Source(
+                *(row, graph.named_by.at(row), int(graph.titles[row]), vector),
+                *(float(cosines[row]), float(self.promise[row])),
+            )
+            for row, vector in zip(rows, vectors, strict=True)
+        ]
+
+    def follow(self, sources: Sequence[Source]) -> None:
         """Reach passages that share a name with the sources, in order: one source may raise the promise of the next."""
-        links = {source: self._linked(self.scores.graph, source) for source in sources}
+        links = [self._linked(source) for source in sources]
         if not links:
             return
-        graph, cosines = self.scores.graph, self.scores.passages[:, 0]
-        near = _RowVectors(graph.passage_vectors, np.concatenate([targets for targets, _ in links.values()]))
-        of_sources = graph.passage_vectors[np.array(list(links))]
-        for (source, (targets, weights)), vector in zip(links.items(), of_sources, strict=True):
-            between = near.to(targets, vector)
+        cosines = self.scores.passages[:, 0]
+        near = _RowVectors(self.scores.graph.passage_vectors, np.concatenate([targets for targets, _ in links]))
+        for source, (targets, weights) in zip(sources, links, strict=True):
+            between = near.to(targets, source.vector)
             # The cosine of the question with the sum of two vectors of length 1, without adding them up.
-            both = (cosines[targets] + cosines[source]) / np.sqrt(np.maximum(2 + 2 * between, 1e-9))
+            both = (cosines[targets] + np.float32(source.cosine)) / np.sqrt(np.maximum(2 + 2 * between, 1e-9))
             fit = 0.5 + 0.4 * both + 0.6 * self.near[targets]
-            np.maximum.at(self.promise, targets, min(float(self.promise[source]), 1.3) * weights * fit)
+            promise = source.promise if source.row < 0 else float(self.promise[source.row])
+            np.maximum.at(self.promise, targets, min(promise, 1.3) * weights * fit)
 
-    def _linked(self, graph: PassageGraph, source: int) -> tuple[Rows, FloatMatrix]:
+    def _linked(self, source: Source) -> tuple[Rows, FloatMatrix]:
         """Passages that share a name with `source`, and the weight of each link.
 
         A passage with the name as its title weighs most, unless that is the source's own title: a namesake is no next step.
         """
-        names = graph.named_by.at(source)
+        graph, names = self.scores.graph, source.names
         asked = self.asked[names]
         counts = graph.counts[names]
         at, owners = graph.owners.of_all(names)
         rare = counts <= self.settings.rare
         at_rare, namers = graph.namers.of_all(names[rare])
         worth = np.where(asked[rare], 0.75, 0.95 - 0.05 * np.log1p(counts[rare]))
-        parts = [(owners, np.where(names[at] == graph.titles[source], 0.6, 1.0)), (namers, worth[at_rare])]
+        parts = [(owners, np.where(names[at] == source.title, 0.6, 1.0)), (namers, worth[at_rare])]
         for name in names[~rare & ~asked & (counts <= self.settings.common)]:
             passages = graph.namers.at(name)
             nearest = passages[top_rows(self.near[passages], MEETING_POINTS)]
             parts.append((nearest, np.full(len(nearest), 0.72)))
         targets = np.concatenate([rows for rows, _ in parts])
         weights = np.concatenate([values for _, values in parts]).astype(np.float32)
-        others = targets != source
+        others = targets != source.row
         return targets[others], weights[others]
 
     def add_bridged(self, bridges: Sequence[Bridge], vectors: FloatMatrix) -> None:
@@ -268,8 +317,9 @@ def _seeds(scores: QuestionScores, shares: FloatMatrix, direct: FloatMatrix) -> 
     return seeds
 
 
-def _bridges(scores: QuestionScores, walk: _Walk, most: int) -> tuple[Bridge, ...]:
+def find_bridges(walk: Walk) -> tuple[Bridge, ...]:
     """The most promising names to bridge by, each with the step to put it into."""
+    scores = walk.scores
     rows = np.array(walk.best(BRIDGED_FROM), dtype=np.intp)
     if not len(rows):
         return ()
@@ -284,8 +334,8 @@ def _bridges(scores: QuestionScores, walk: _Walk, most: int) -> tuple[Bridge, ..
         for place in free:
             pair = int(names[place]), step
             promises[pair] = max(promises.get(pair, 0.0), float(best[place]))
-    chosen = sorted(promises, key=lambda pair: (-promises[pair], pair))[:most]
-    return tuple(Bridge(name, step, promises[name, step]) for name, step in chosen)
+    chosen = sorted(promises, key=lambda pair: (-promises[pair], pair))[: walk.settings.bridges]
+    return tuple(Bridge(name, scores.graph.name(name), step, promises[name, step]) for name, step in chosen)
 
 
 def _names_onward(scores: QuestionScores, rows: Places) -> tuple[Places, Places, FloatMatrix, FloatMatrix]:

@@ -1,0 +1,95 @@
+"""Shards as Ray actors, spread over the machines of a cluster. Each fetches its shard from the object store into a cache there.
+
+If an actor or its machine is lost, Ray starts the actor elsewhere, it fetches the shard again, and the call is repeated.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from hoptrail.errors import HoptrailError, WorkFailed
+from hoptrail.execution.on_ray import RayExecutor
+from hoptrail.publishing.fetching import Follower, default_cache
+from hoptrail.sharding.shard import Shard
+
+T = TypeVar("T")
+
+REPEATS = 3
+"""How often Ray repeats a call whose actor was lost."""
+
+
+class _Actor:
+    """In a worker: one published shard."""
+
+    def __init__(self, address: str) -> None:
+        self._follower = Follower(address, default_cache())
+        self._copy = self._follower.first()
+        self._shard = Shard(self._copy.folder)
+
+    def perform(self, call: Callable[[Shard], Any]) -> Any:
+        """The result, or an error of hoptrail, because Ray would wrap raised ones."""
+        try:
+            return call(self._shard)
+        except HoptrailError as error:
+            return error
+
+    def renew(self) -> HoptrailError | None:
+        """Read the newest publication."""
+        try:
+            newer = self._follower.look()
+            if newer is not None:
+                before, shard = self._copy, self._shard
+                self._shard, self._copy = Shard(newer.folder), newer
+                shard.close()
+                before.close()
+        except HoptrailError as error:
+            return error
+        return None
+
+    def process(self) -> int:
+        """The number of the process."""
+        return os.getpid()
+
+
+class RayShards:
+    """Published shards as actors. Satisfies `Scatter`."""
+
+    def __init__(self, executor: RayExecutor, addresses: Sequence[str]) -> None:
+        """`executor` must have been entered."""
+        self._ray = executor.ray
+        actor = self._ray.remote(max_restarts=-1, max_task_retries=REPEATS, scheduling_strategy="SPREAD")(_Actor)
+        self._actors = [actor.remote(address) for address in addresses]
+        self._addresses = list(addresses)
+
+    def all(self, call: Callable[[Shard], T]) -> list[T]:
+        """See `Scatter.all`."""
+        sent = self._ray.put(call)
+        return self._results([actor.perform.remote(sent) for actor in self._actors])
+
+    def renew(self) -> None:
+        """See `Scatter.renew`."""
+        self._results([actor.renew.remote() for actor in self._actors])
+
+    def close(self) -> None:
+        """See `Scatter.close`."""
+        for actor in self._actors:
+            self._ray.kill(actor)
+
+    def processes(self) -> list[int]:
+        """The numbers of the actors' processes, on their machines."""
+        return self._results([actor.process.remote() for actor in self._actors])
+
+    def _results(self, references: Sequence[Any]) -> list[Any]:
+        results = []
+        for reference, address in zip(references, self._addresses, strict=True):
+            try:
+                result = self._ray.get(reference)
+            except self._ray.exceptions.RayError as error:
+                reason = (str(error).strip().splitlines() or [type(error).__name__])[-1]
+                raise WorkFailed(f"the shard {address} cannot be asked: {reason}") from error
+            if isinstance(result, HoptrailError):
+                raise result
+            results.append(result)
+        return results

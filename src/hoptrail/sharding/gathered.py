@@ -1,0 +1,56 @@
+"""A small index of the candidates for one question, gathered from all shards. Recipes run over it as over any index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from hoptrail.corpus.head import Head
+from hoptrail.corpus.keywords import WordCounts
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import Writer, writing_to
+from hoptrail.models.encoder import Encoder
+from hoptrail.sharding.shard import Contents
+from hoptrail.structures.build_context import BuildContext
+from hoptrail.structures.course import ignore
+from hoptrail.structures.declaring import Name
+from hoptrail.structures.structure_names import MENTIONS
+from hoptrail.structures.title_mentions import NAMES, TitleMentions
+from hoptrail.types import Usage
+
+
+@contextmanager
+def gathered_index(parts: Sequence[Contents], head: Head, whole: WordCounts, encoder: Encoder) -> Iterator[Snapshot]:
+    """A snapshot of the passages of all parts, until the end of `with`.
+
+    Words count as in the `whole` corpus. `head` is that of a shard. Names are found anew, because a sentence of one shard may
+    name a document of another.
+    """
+    with TemporaryDirectory(prefix="hoptrail-question-") as temporary:
+        folder = Path(temporary)
+        with writing_to(folder, head.encoder) as writer:
+            _put(parts, writer)
+            writer.structures.update(head.structures)
+            if MENTIONS in head.structures and any(part.extractions for part in parts):
+                context = BuildContext(writer, encoder, ignore, lambda: None)
+                rows = TitleMentions().rows(context, None)
+                writer.renew_names(NAMES, [(row.key, row.unit) for row in rows if isinstance(row, Name)])
+            writer.publish(Usage())
+        with Snapshot.open(folder, whole=whole) as snapshot:
+            yield snapshot
+
+
+def _put(parts: Sequence[Contents], writer: Writer) -> None:
+    """Write all parts. A document that two shards hold is one document."""
+    documents = {document.id: document for part in parts for document in part.documents}
+    units = {unit.id: unit for part in parts for unit in part.units}
+    vectors = {unit.id: vector for part in parts for unit, vector in zip(part.units, part.vectors, strict=True)}
+    writer.put_documents([documents[name] for name in sorted(documents)])
+    if units:
+        names = sorted(units)
+        writer.put_units([units[name] for name in names], np.stack([vectors[name] for name in names]))
+    writer.put_extractions({name: extraction for part in parts for name, extraction in part.extractions.items()})
