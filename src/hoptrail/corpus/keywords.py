@@ -75,12 +75,13 @@ class Keywords:
         return self._texts.best(np.concatenate(numbers), np.concatenate(scores), limit)
 
     def scores(self, kind: Kind, questions: Sequence[str], numbers: Numbers) -> NDArray[np.float64]:
-        """The scores of `search` for each question and each of these units: shape (questions, units)."""
+        """The scores of `search` for each question and each of these units, which must be sorted: shape (questions, units)."""
         scores = np.zeros((len(questions), len(numbers)))
         for segment, row_scores in self._scores(kind, questions):
-            rows = rows_of(numbers, segment.arrays["numbers"])
-            here = rows >= 0
-            scores[:, here] += row_scores[:, rows[here]]  # removed rows score 0
+            rows = np.flatnonzero(row_scores.any(axis=0))  # without removed ones
+            places = rows_of(segment.arrays["numbers"][rows], numbers)
+            here = places >= 0
+            scores[:, places[here]] = row_scores[:, rows[here]]
         return scores
 
     def sizes(self, kind: Kind) -> tuple[int, int]:
@@ -118,10 +119,11 @@ class Keywords:
         for word, number, postings in found:
             idf = np.log(1 + (units - df[word] + 0.5) / (df[word] + 0.5))
             damping = constant + slope * lengths[number][postings.rows]
-            for row, repeats in enumerate(query[word] for query in queries):
-                if repeats:
-                    score = idf * repeats * (K1 + 1) * postings.counts / (postings.counts + damping)
-                    scores[number][row, postings.rows] += score
+            for repeats in {query[word] for query in queries} - {0}:
+                score = idf * repeats * (K1 + 1) * postings.counts / (postings.counts + damping)
+                for row, query in enumerate(queries):
+                    if query[word] == repeats:
+                        scores[number][row, postings.rows] += score
         for segment in segments:
             yield segment, scores[segment.number]
 

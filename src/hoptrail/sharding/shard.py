@@ -187,7 +187,8 @@ class Shard:
             return None
         keywords = self._snapshot.keywords.as_part_of(asked.words)
         graph = PassageGraph.of(self._snapshot)
-        return begin_walk(QuestionScores.of(graph, keywords, asked.queries, asked.vectors), CandidateSettings())
+        settings = CandidateSettings()
+        return begin_walk(QuestionScores.of(graph, keywords, asked.queries, asked.vectors, settings.read), settings)
 
     def _walked(self, asked: Asked, departures: Sequence[Departure]) -> Walk | None:
         """Path search after all names have been followed, remembered for the next call about the same question."""

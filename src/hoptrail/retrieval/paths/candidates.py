@@ -37,6 +37,8 @@ Places = NDArray[np.integer]
 class CandidateSettings(Limited):
     """How many candidates there are, and how widely they are searched. The scorer was trained with these values."""
 
+    read: AtLeast1 = 8000
+    """Passages whose sentences are compared with the queries: the best by words and by their vectors."""
     candidates: AtLeast1 = 120
     first_sources: AtLeast1 = 14
     """Passages whose names are followed in the first round."""
@@ -64,7 +66,7 @@ MOST_BRIDGED = 400
 
 @dataclass(frozen=True)
 class QuestionScores:
-    """The scores of all passages (n) and sentences (s) for all queries; columns are `queries.texts` (k)."""
+    """The scores of all passages (n) for all queries; columns are `queries.texts` (k)."""
 
     graph: PassageGraph
     queries: PathQueries
@@ -74,32 +76,44 @@ class QuestionScores:
     """n x k, shares of the best."""
     passages: FloatMatrix
     """n x k, cosines."""
-    all_sentences: FloatMatrix
-    """s x k, cosines."""
     sentences: FloatMatrix
-    """n x k, the cosine of each passage's best sentence."""
+    """n x k, the cosine of each passage's best sentence; -1 for passages whose sentences were not read."""
     asked: frozenset[int]
     """The names in the question."""
     document_frequencies: NDArray[np.int64]
     """For the question's words."""
+    corpus_size: int
+    """The passages that words are counted in: all shards of a corpus, of which this may be a part."""
 
     @classmethod
-    def of(cls, graph: PassageGraph, keywords: Keywords, queries: PathQueries, vectors: FloatMatrix) -> QuestionScores:
-        """The scores of `queries`; `vectors` are those of their texts."""
+    def of(
+        cls, graph: PassageGraph, keywords: Keywords, queries: PathQueries, vectors: FloatMatrix, read: int
+    ) -> QuestionScores:
+        """The scores of `queries`; `vectors` are those of their texts, `read` is the setting."""
         bm25 = keywords.scores(Kind.PASSAGE, queries.texts, graph.passage_numbers).astype(np.float32)
-        by_words = np.stack([as_shares(scores) for scores in bm25], axis=1)
-        sentences = graph.sentence_vectors @ vectors.T
-        return cls(
+        scores = cls(
             graph,
             queries,
             vectors,
-            by_words,
+            np.stack([as_shares(scores) for scores in bm25], axis=1),
             graph.passage_vectors @ vectors.T,
-            sentences,
-            graph.best_of_passages(sentences),
+            np.full((graph.size, len(vectors)), -1, dtype=np.float32),
             names_asked(queries.question, graph),
             keywords.frequencies(Kind.PASSAGE, queries.words),
+            keywords.sizes(Kind.PASSAGE)[0],
         )
+        promising = (KEYWORDS * scores.keywords + PASSAGES * scores.passages).max(axis=1)
+        scores.read(np.sort(top_rows(promising, read)))
+        return scores
+
+    def read(self, rows: NDArray[np.integer]) -> None:
+        """Compare the sentences of passages with the queries."""
+        self.sentences[rows] = self.graph.best_sentences(rows, self.vectors)
+
+    def cosines(self, sentences: NDArray[np.integer]) -> FloatMatrix:
+        """The cosines of these sentences with all queries: shape (sentences, k)."""
+        cosines: FloatMatrix = self.graph.sentence_vectors[sentences] @ self.vectors.T
+        return cosines
 
     @cached_property
     def words_asked(self) -> frozenset[str]:
@@ -169,6 +183,7 @@ def find_candidates(scores: QuestionScores, encoder: Encoder, settings: Candidat
     vectors = bridge_vectors(bridges, scores.queries, encoder)
     walk.add_bridged(bridges, vectors)
     rows = np.array(walk.best(settings.candidates), dtype=np.intp)
+    scores.read(rows[(scores.sentences[rows] < 0).all(axis=1)])
     return Candidates(rows, walk.promise[rows], direct, shares, bridges, vectors)
 
 
@@ -205,7 +220,9 @@ class Walk:
 
     def best(self, count: int) -> list[int]:
         """The most promising passages reached so far, best first."""
-        return [row for row in top_rows(self.promise, count) if self.promise[row] > 0]
+        reached = np.flatnonzero(self.promise > 0)
+        rows: list[int] = reached[top_rows(self.promise[reached], count)].tolist()
+        return rows
 
     def expand_best(self) -> None:
         """Follow the names of the best passages, twice."""
@@ -350,7 +367,7 @@ def _names_onward(scores: QuestionScores, rows: Places) -> tuple[Places, Places,
     return (
         np.concatenate([of_sentence[at], own]),
         np.concatenate([names, titles[own]]).astype(np.intp),
-        np.concatenate([scores.all_sentences[sentences[at]], scores.sentences[rows[own]]]),
+        np.concatenate([scores.cosines(sentences)[at], scores.sentences[rows[own]]]),
         np.concatenate([np.where(names == titles[of_sentence[at]], 0.7, 1.0), np.full(len(own), 0.8)]),
     )
 

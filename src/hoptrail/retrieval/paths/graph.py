@@ -25,6 +25,9 @@ from hoptrail.structures.title_mentions import NAMES, TitleMentions
 from hoptrail.structures.title_scanning import MOST_NAMESAKES, MOST_WORDS, can_be_found, names_in
 from hoptrail.types import Kind, Unit
 
+_BLOCK = 1024
+"""Sentences whose vectors are copied and multiplied at a time, so that they stay in the processor's cache."""
+
 
 @dataclass(frozen=True)
 class Postings:
@@ -166,12 +169,19 @@ class PassageGraph:
         text_of = {row: unit.text for row, unit in self.passages(set(passages)).items()}
         return [text_of[row][start:end] for row, (start, end) in zip(passages, spans, strict=True)]
 
-    def best_of_passages(self, scores: FloatMatrix) -> FloatMatrix:
-        """The highest score among each passage's sentences, -1 without sentences: (sentences, n) to (passages, n)."""
-        best = np.full((self.size, scores.shape[1]), -1, dtype=np.float32)
-        some = self.sentences.counts > 0
-        if some.any():
-            best[some] = np.maximum.reduceat(scores[self.sentences.values], self.sentences.starts[:-1][some], axis=0)
+    def best_sentences(self, rows: NDArray[np.integer], vectors: FloatMatrix) -> FloatMatrix:
+        """The highest cosine of a sentence of each of these passages with each vector, -1 without sentences: shape (len(rows),
+        len(vectors)).
+        """
+        of_passage, sentences = self.sentences.of_all(rows)
+        cosines = np.empty((len(sentences), len(vectors)), dtype=np.float32)
+        for first in range(0, len(sentences), _BLOCK):
+            block = slice(first, first + _BLOCK)
+            cosines[block] = self.sentence_vectors[sentences[block]] @ vectors.T
+        best = np.full((len(rows), len(vectors)), -1, dtype=np.float32)
+        filled, starts = np.unique(of_passage, return_index=True)
+        if len(filled):
+            best[filled] = np.maximum.reduceat(cosines, starts, axis=0)
         return best
 
 

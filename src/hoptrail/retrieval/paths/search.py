@@ -61,7 +61,7 @@ def describe(corpus: Corpus, question: str, settings: CandidateSettings) -> Cand
     if not snapshot.count(Kind.PASSAGE):
         return None
     vectors = corpus.quick_encoder.encode(queries.texts)
-    scores = QuestionScores.of(PassageGraph.of(snapshot), snapshot.keywords, queries, vectors)
+    scores = QuestionScores.of(PassageGraph.of(snapshot), snapshot.keywords, queries, vectors, settings.read)
     candidates = find_candidates(scores, corpus.quick_encoder, settings)
     return CandidateFeatures(scores, candidates) if len(candidates.rows) else None
 
