@@ -39,9 +39,9 @@ class LoadedBert:
         present = operations.multiply(hidden, operations.reshape("mask", (0, -1, 1)))
         self._tokens = operations.unit(hidden)
         self._texts = operations.unit(operations.total(present, 1))
-        self._large = operations.large  # the session reads them where they are, so they must outlive it
+        self._operations = operations  # the session reads large tensors where they are, so they must outlive it
         shapes = {self._tokens: ("texts", "length", sizes.width), self._texts: ("texts", sizes.width)}
-        self._session = open_session(operations.model(shapes), self._large, threads)
+        self._session = open_session(operations.model(shapes), operations, threads)
 
     def texts(self, pieces: NDArray[np.int64], mask: FloatMatrix) -> FloatMatrix:
         """Unit vectors of a padded batch: shape (texts, width)."""
@@ -119,7 +119,7 @@ class _Block:
         return do.reshape(do.transpose(mixed, (0, 2, 1, 3)), (0, 0, self._sizes.width))
 
     def _linear(self, tensor: str, name: str) -> str:
-        product = self._do.matmul(tensor, self._do.constant(self._weights[f"{name}.weight"].T))
+        product = self._do.linear(tensor, self._weights[f"{name}.weight"])
         return self._do.add(product, self._tensor(f"{name}.bias"))
 
     def _norm(self, tensor: str, name: str) -> str:
@@ -127,4 +127,4 @@ class _Block:
         return self._do.layer_norm(tensor, scale, shift, self._sizes.epsilon)
 
     def _tensor(self, name: str) -> str:
-        return self._do.constant(self._weights[name])
+        return self._do.stored(self._weights[name])

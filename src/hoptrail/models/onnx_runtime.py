@@ -1,7 +1,7 @@
 """Writes networks as ONNX graphs and runs them with onnxruntime on the processor.
 
-The graph is written in memory with the `onnx` package; the weights are handed over beside it, so that no second copy of
-them is serialised. Why this runtime: docs/decisions/runtime.md.
+The graph is written in memory with the `onnx` package, without the large tensors. The runtime maps those of a weights file
+itself and reads only what it uses; others are handed over beside the graph. Why this runtime: docs/decisions/runtime.md.
 
 Nothing leaves the machine: versions before 1.29 have no reporting code on Linux and macOS (`pyproject.toml` stays below),
 and on Windows `disable_telemetry_events` turns off the event tracing. Graphics processors are not used.
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ _OPSET = 20  # the first with Gelu
 _FORMAT = 9  # the file format that goes with it
 _MICROSOFT = "com.microsoft"  # operators that onnxruntime adds
 _ZERO = 128  # what stands for 0 among the eight-bit weights
+_WEIGHTS_FOLDER = "session.model_external_initializers_file_folder_path"
 _IN_GRAPH = 4096  # bytes; a constant up to this size stands in the graph itself
 
 
@@ -36,6 +38,8 @@ class OnnxOperations:
         self.nodes: list[Any] = []
         self.small: list[Any] = []
         self.large: dict[str, NDArray[Any]] = {}
+        self.folder: Path | None = None
+        """The folder of the weights files that the graph refers to."""
         self._constants = 0
 
     def constant(self, values: NDArray[Any]) -> str:
@@ -46,15 +50,27 @@ class OnnxOperations:
             self.small.append(self._onnx.numpy_helper.from_array(np.ascontiguousarray(values), name))
             return name
         self.large[name] = np.ascontiguousarray(values)
-        self.small.append(self._placeholder(name, values))
+        self.small.append(self._placeholder(name, values, "weights", 0))
         return name
 
-    def _placeholder(self, name: str, values: NDArray[Any]) -> Any:
-        """Says that the tensor is kept elsewhere; the session gets its values by name, and the place is never opened."""
+    def stored(self, values: NDArray[Any]) -> str:
+        """A whole tensor of a weights file (`models.weights.read_weights`); one that is not mapped is a constant."""
+        if not isinstance(values, np.memmap) or values.filename is None or values.nbytes <= _IN_GRAPH:
+            return self.constant(values)
+        path = Path(str(values.filename))
+        if self.folder not in (None, path.parent):
+            return self.constant(values)
+        self._constants += 1
+        self.folder, name = path.parent, f"constant{self._constants}"
+        self.small.append(self._placeholder(name, values, path.name, values.offset))
+        return name
+
+    def _placeholder(self, name: str, values: NDArray[Any], location: str, offset: int) -> Any:
+        """Says where the tensor is: in a file of `folder`, or in `large`, whose values the session gets by name."""
         kind = self._onnx.helper.np_dtype_to_tensor_dtype(values.dtype)
         tensor = self._onnx.TensorProto(name=name, data_type=kind, dims=values.shape)
         tensor.data_location = self._onnx.TensorProto.EXTERNAL
-        for key, value in (("location", "weights"), ("offset", "0"), ("length", str(values.nbytes))):
+        for key, value in (("location", location), ("offset", str(offset)), ("length", str(values.nbytes))):
             tensor.external_data.add(key=key, value=value)
         return tensor
 
@@ -81,6 +97,10 @@ class OnnxOperations:
     def matmul(self, left: str, right: str) -> str:
         """Matrix products over the last two axes, one for each index of the axes before them."""
         return self._node("MatMul", left, right)
+
+    def linear(self, tensor: str, weights: NDArray[np.float32]) -> str:
+        """The product with stored weights of shape (out, in), which stay where they are: nothing is copied to transpose them."""
+        return self._node("FusedMatMul", tensor, self.stored(weights), domain=_MICROSOFT, transB=1)
 
     def reshape(self, tensor: str, shape: Sequence[int]) -> str:
         """In `shape`, 0 keeps the size of that axis and -1 takes what is left."""
@@ -139,24 +159,13 @@ class EightBitOperations(OnnxOperations):
     sixteen bits on processors without VNNI instructions, so that results would be others there, and worse.
     """
 
-    def matmul(self, left: str, right: str) -> str:
-        """In eight bits if `right` is a matrix in `large`, where whole numbers replace it; else in floats."""
-        if right not in self.large:
-            return super().matmul(left, right)
-        weights = self.large.pop(right)
-        self.small = [kept for kept in self.small if kept.name != right]
-        scale = np.maximum(np.abs(weights).max(axis=0) / 127, np.float32(1e-12)).astype(np.float32)
-        whole = (np.rint(weights / scale) + _ZERO).astype(np.uint8)
-        inputs = (
-            left,
-            self.constant(whole),
-            self.constant(scale),
-            self.constant(np.full(scale.shape, _ZERO, np.uint8)),
-        )
-        name = f"node{len(self.nodes)}"
-        make = self._onnx.helper.make_node
-        self.nodes.append(make("DynamicQuantizeMatMul", inputs, [name], domain=_MICROSOFT))
-        return name
+    def linear(self, tensor: str, weights: NDArray[np.float32]) -> str:
+        """The product with stored weights of shape (out, in), in whole numbers."""
+        turned = np.ascontiguousarray(weights.T)
+        scale = np.maximum(np.abs(turned).max(axis=0) / 127, np.float32(1e-12)).astype(np.float32)
+        whole = self.constant((np.rint(turned / scale) + _ZERO).astype(np.uint8))
+        zeros = self.constant(np.full(scale.shape, _ZERO, np.uint8))
+        return self._node("DynamicQuantizeMatMul", tensor, whole, self.constant(scale), zeros, domain=_MICROSOFT)
 
 
 def silent_onnxruntime() -> Any:
@@ -168,8 +177,8 @@ def silent_onnxruntime() -> Any:
     return onnxruntime
 
 
-def open_session(model: bytes, large: dict[str, NDArray[Any]], threads: int) -> Any:
-    """A session of a graph and its large tensors, which it reads where they are: they must outlive it.
+def open_session(model: bytes, operations: OnnxOperations, threads: int) -> Any:
+    """A session of a graph that was written with `operations`, whose large tensors must outlive it.
     Raises: ValueError: the tensors do not fit one another.
     """
     onnxruntime = silent_onnxruntime()
@@ -179,8 +188,10 @@ def open_session(model: bytes, large: dict[str, NDArray[Any]], threads: int) -> 
     options.inter_op_num_threads = 1
     # Threads that wait for work would keep their cores busy: for nothing between questions, and in others' way beside them.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    values = [onnxruntime.OrtValue.ortvalue_from_numpy(tensor) for tensor in large.values()]
-    options.add_external_initializers(list(large), values)
+    if operations.folder:
+        options.add_session_config_entry(_WEIGHTS_FOLDER, str(operations.folder))
+    values = [onnxruntime.OrtValue.ortvalue_from_numpy(tensor) for tensor in operations.large.values()]
+    options.add_external_initializers(list(operations.large), values)
     try:
         return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # its errors share no narrower base

@@ -186,7 +186,7 @@ class _Graph:
         first = do.first_places(hidden)
 
         def head(tensor: str, name: str) -> str:
-            product = do.matmul(tensor, do.constant(weights[f"{name}.weight"].T))
+            product = do.linear(tensor, weights[f"{name}.weight"])
             return do.add(product, do.constant(weights[f"{name}.bias"]))
 
         shapes: dict[str, Sequence[str | int]] = {
@@ -195,8 +195,8 @@ class _Graph:
             head(first, "helps"): ("texts", 1),
         }
         self._outputs = list(shapes)
-        self._large = do.large  # the session reads these without copying, so they must outlive it
-        self._session = open_session(do.model(shapes, segments=True), self._large, threads)
+        self._operations = do  # the session reads large tensors where they are, so they must outlive it
+        self._session = open_session(do.model(shapes, segments=True), do, threads)
 
     def run(self, pieces: _Pieces) -> list[FloatMatrix]:
         """The logits of the heads span, verdict and helps: shapes (length, 2), (3) and (1)."""

@@ -1,19 +1,18 @@
 """Reading a model's weights from a safetensors file, and identifying them by their SHA-256.
 
 The format is eight bytes (little-endian length of the header), the header (JSON: per tensor its type, shape and offsets), then
-the numbers. The file is mapped into memory. Format: https://huggingface.co/docs/safetensors.
+the numbers. Tensors are mapped into memory, and know their place in the file. Format: https://huggingface.co/docs/safetensors.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import mmap
 from collections.abc import Mapping
 from functools import lru_cache
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,31 +51,33 @@ def read_weights(path: Path) -> Weights:
         ModelUnavailable: the file cannot be read, is not a safetensors file, is truncated, or holds another number type.
     """
     try:
+        size = path.stat().st_size
         with path.open("rb") as file:
-            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except (OSError, ValueError) as error:  # ValueError: an empty file cannot be mapped
+            header, start = _header(file, size)
+    except OSError as error:
         raise ModelUnavailable(f"the weights {path} cannot be read: {error}") from error
+    except ValueError as error:
+        raise ModelUnavailable(f"{path} is not a usable safetensors file ({error}); fetch it again") from error
     try:
-        header, start = _header(mapped)
         entries = {name: entry for name, entry in header.items() if name != "__metadata__" and entry["dtype"][0] != "I"}
-        return {name: _tensor(mapped, start, entry) for name, entry in entries.items()}
+        return {name: _tensor(path, size, start, entry) for name, entry in entries.items()}
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         raise ModelUnavailable(f"{path} is not a usable safetensors file ({error}); fetch it again") from error
 
 
-def _header(mapped: mmap.mmap) -> tuple[JsonObject, int]:
-    length = int.from_bytes(mapped[:8], "little")
-    if not 0 < length <= min(_LARGEST_HEADER, len(mapped) - 8):
-        raise ValueError(f"its header claims {length} bytes, the file has {len(mapped)}")
-    return json.loads(mapped[8 : 8 + length]), 8 + length
+def _header(file: BinaryIO, size: int) -> tuple[JsonObject, int]:
+    length = int.from_bytes(file.read(8), "little")
+    if not 0 < length <= min(_LARGEST_HEADER, size - 8):
+        raise ValueError(f"its header claims {length} bytes, the file has {size}")
+    return json.loads(file.read(length)), 8 + length
 
 
-def _tensor(mapped: mmap.mmap, start: int, entry: JsonObject) -> NDArray[np.float32]:
+def _tensor(path: Path, size: int, start: int, entry: JsonObject) -> NDArray[np.float32]:
     if entry["dtype"] not in _TYPES:
         raise ValueError(f"its numbers are of type {entry['dtype']}; {' and '.join(_TYPES)} are read")
-    number, shape = _TYPES[entry["dtype"]], entry["shape"]
+    number, shape = _TYPES[entry["dtype"]], tuple(entry["shape"])
     first, last = entry["data_offsets"]
-    if last - first != prod(shape) * number.itemsize or not 0 <= first <= last <= len(mapped) - start:
-        raise ValueError(f"a tensor of shape {shape} does not lie within its {len(mapped)} bytes")
-    values: NDArray[Any] = np.frombuffer(mapped, number, count=prod(shape), offset=start + first)
-    return values.reshape(shape).astype(np.float32, copy=False)
+    if last - first != prod(shape) * number.itemsize or not 0 <= first <= last <= size - start:
+        raise ValueError(f"a tensor of shape {shape} does not lie within its {size} bytes")
+    values: NDArray[Any] = np.memmap(path, number, "r", start + first, shape)
+    return values.astype(np.float32, copy=False)

@@ -1,0 +1,61 @@
+"""Graphs of stored weights: those of a file stay in the file, in other places they are handed over; the results are the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.models.onnx_runtime import EightBitOperations, OnnxOperations, open_session
+
+PIECES = np.array([[3, 1, 3]], np.int64)
+
+
+def mapped(path: Path, values: FloatMatrix, offset: int = 24) -> FloatMatrix:
+    """The values as a part of a file."""
+    path.write_bytes(b"\7" * offset + values.tobytes())
+    return np.memmap(path, np.float32, "r", offset, values.shape)
+
+
+def products(operations: OnnxOperations, table: FloatMatrix, weights: FloatMatrix) -> FloatMatrix:
+    """The rows of a table at PIECES times a matrix."""
+    found = operations.linear(operations.rows(operations.stored(table), "pieces"), weights)
+    model = operations.model({found: ("texts", "length", len(weights))})
+    given = {"pieces": PIECES, "positions": np.arange(3), "mask": np.ones((1, 3), np.float32)}
+    result: FloatMatrix = open_session(model, operations, 1).run([found], given)[0]
+    return result
+
+
+@pytest.fixture
+def table() -> FloatMatrix:
+    return np.random.default_rng(0).normal(size=(40, 64)).astype(np.float32)
+
+
+@pytest.fixture
+def weights() -> FloatMatrix:
+    return np.random.default_rng(1).normal(size=(48, 64)).astype(np.float32)
+
+
+def test_weights_of_a_file_are_not_copied(tmp_path: Path, table: FloatMatrix, weights: FloatMatrix) -> None:
+    operations = OnnxOperations()
+    found = products(operations, mapped(tmp_path / "table", table), mapped(tmp_path / "weights", weights, 4096))
+    assert operations.large == {}
+    assert operations.folder == tmp_path
+    assert np.allclose(found, table[PIECES] @ weights.T, atol=1e-5)
+    assert np.array_equal(found, products(OnnxOperations(), table, weights))
+
+
+def test_weights_in_a_second_folder_are_handed_over(tmp_path: Path, table: FloatMatrix, weights: FloatMatrix) -> None:
+    (tmp_path / "other").mkdir()
+    operations = OnnxOperations()
+    found = products(operations, mapped(tmp_path / "table", table), mapped(tmp_path / "other" / "weights", weights))
+    assert len(operations.large) == 1
+    assert np.allclose(found, table[PIECES] @ weights.T, atol=1e-5)
+
+
+def test_products_in_eight_bits_are_near(tmp_path: Path, table: FloatMatrix, weights: FloatMatrix) -> None:
+    found = products(EightBitOperations(), mapped(tmp_path / "table", table), weights)
+    exact = table[PIECES] @ weights.T
+    assert np.abs(found - exact).max() < 0.03 * np.abs(exact).max()
