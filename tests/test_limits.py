@@ -17,7 +17,6 @@ EXCEPTIONS = {
     "indexing.py:update_index: parameters": 9,
     "indexing.py:build: lines of the function": 42,
     "language/chat/performer.py:_TaskRun: methods": 16,
-    "models/onnx_runtime.py:OnnxOperations: methods": 17,
     "models/remembered.py:RememberedReplies: methods": 18,
     "serving/cli.py:index: parameters": 12,
     "serving/cli_evaluation.py:evaluate: lines of the function": 62,

@@ -11,8 +11,8 @@ from html import escape
 from pathlib import Path
 
 from hoptrail.corpus.register import BATCH_CHARACTERS, BATCH_DOCUMENTS, Register, file_of
+from hoptrail.documents.corpus_part import Part
 from hoptrail.documents.marks import FileMark, nothing_known
-from hoptrail.documents.parts import Part
 from hoptrail.documents.read_sources import Findings, ReadingLimits, read_sources
 from hoptrail.documents.walking import shown
 from hoptrail.errors import DocumentError

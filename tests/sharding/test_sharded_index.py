@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import pytest
 
-from hoptrail.documents.parts import Part
+from hoptrail.documents.corpus_part import Part
 from hoptrail.errors import IndexMismatch, UsageError
 from hoptrail.index import Index
 from hoptrail.language.offline.performer import OfflineLanguage

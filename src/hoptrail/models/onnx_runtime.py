@@ -25,11 +25,8 @@ _WEIGHTS_FOLDER = "session.model_external_initializers_file_folder_path"
 _IN_GRAPH = 4096  # bytes; a constant up to this size stands in the graph itself
 
 
-class OnnxOperations:
-    """Notes operations down as ONNX nodes. A tensor is the name of the node's output, or of an input of `model`.
-
-    Axes are counted as NumPy counts them; `add` and `multiply` broadcast.
-    """
+class _Graph:
+    """The nodes of a graph, and the tensors that they take beside its inputs."""
 
     def __init__(self) -> None:
         import onnx
@@ -78,6 +75,13 @@ class OnnxOperations:
         name = f"node{len(self.nodes)}"
         self.nodes.append(self._onnx.helper.make_node(operator, inputs, [name], **attributes))
         return name
+
+
+class OnnxOperations(_Graph):
+    """Notes operations down as ONNX nodes. A tensor is the name of the node's output, or of an input of `model`.
+
+    Axes are counted as NumPy counts them; `add` and `multiply` broadcast.
+    """
 
     def rows(self, table: str, indices: str) -> str:
         """The rows of `table` at `indices`: shape (*indices, columns)."""
