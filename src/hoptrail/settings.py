@@ -25,7 +25,7 @@ from hoptrail.language.chat.prompting import check_prompts
 from hoptrail.language.factory import check_language
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.models.chat import ChatSettings
-from hoptrail.models.encoder_factory import check_encoder
+from hoptrail.models.encoder_factory import DEFAULT_ENCODER, check_encoder
 from hoptrail.recipes.catalogue import DEFAULT, recipe_settings
 from hoptrail.recipes.papers import PREFIX, paper_named
 from hoptrail.recipes.settings import RecipeSettings
@@ -45,7 +45,7 @@ class Settings:
     its source matches the pattern (`*` is any text). Keys of a server may be limited to labels.
     """
 
-    encoder: str = "minilm"
+    encoder: str = DEFAULT_ENCODER
     recipe: str = DEFAULT
     language: str = "offline"
     sync: bool = False

@@ -27,6 +27,9 @@ from hoptrail.models.folder import encoder_from_folder
 from hoptrail.models.local import LocalSettings
 from hoptrail.models.minilm import MiniLmEncoder
 
+DEFAULT_ENCODER = "minilm"
+"""The encoder of the settings by default."""
+
 
 def open_encoder(name: str, settings: LocalSettings | None = None) -> Encoder:
     """Open the encoder `name`; its weights may be loaded only on first use. `settings` apply to encoders in this process.
@@ -36,7 +39,7 @@ def open_encoder(name: str, settings: LocalSettings | None = None) -> Encoder:
         ModelUnavailable: the weights, a file of the folder or an optional package are missing.
     """
     kind, _, model = name.partition(":")
-    if name == "minilm":
+    if name == DEFAULT_ENCODER:
         return MiniLmEncoder(settings=settings)
     if kind in _BY_PREFIX and model:
         return _BY_PREFIX[kind](model)
