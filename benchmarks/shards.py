@@ -56,7 +56,7 @@ def build(data: Dataset, folder: Path, count: int) -> tuple[Index, ShardedIndex]
         whole.add(data.corpus, ["trail"])
     for part in parts:
         if not Snapshot.exists(folder / str(part)):
-            build_part(folder / str(part), [data.corpus], ["trail"], Settings(), part)
+            build_part(folder / str(part), [data.corpus], ["trail"], Settings(), part, whole.encoder)
     return whole, ShardedIndex(LocalShards([folder / str(part) for part in parts]))
 
 

@@ -128,9 +128,7 @@ def read_all(
 
     marks = nothing_known if options.reread or options.keep_lines else known
     read = read_sources(sources, limits, context.executor, findings, marks, follow=options.follow_links)
-    documents = _without_failures(read, report)
-    part = options.part
-    _store((one for one in documents if part is None or part.has(one.id)), register, report, context, cut)
+    _store(_without_failures(read, report), register, report, context, cut, options.part)
     register.redate(findings.redated)
     cut(register.write())
     context.pause()
@@ -153,13 +151,16 @@ def _store(
     report: IndexingReport,
     context: BuildContext,
     cut: Callable[[Collection[str]], None],
+    part: Part | None,
 ) -> None:
     """Enter documents and write them, in batches each twice as large as the one before. The last may still wait to be
-    written.
+    written. At the source of a document of another part this one has no document any more.
     """
     most, room = FIRST_DOCUMENTS, FIRST_CHARACTERS
     while documents := next(batched(read, most, lambda document: len(document.text), room), None):
-        _enter(documents, register, report)
+        elsewhere = [document for document in documents if part is not None and not part.has(document.id)]
+        register.clear([source for document in elsewhere for source in document.sources])
+        _enter([document for document in documents if document not in elsewhere], register, report)
         context.report("reading", report.added + report.updated + report.unchanged, 0)
         changed, characters = register.waiting
         if changed >= most or characters >= room:

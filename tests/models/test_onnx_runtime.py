@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.onnx_runtime import EightBitOperations, OnnxOperations, open_session
+from hoptrail.models.weights import Place, place_of
 
 PIECES = np.array([[3, 1, 3]], np.int64)
 
@@ -53,6 +56,33 @@ def test_weights_in_a_second_folder_are_handed_over(tmp_path: Path, table: Float
     found = products(operations, mapped(tmp_path / "table", table), mapped(tmp_path / "other" / "weights", weights))
     assert len(operations.large) == 1
     assert np.allclose(found, table[PIECES] @ weights.T, atol=1e-5)
+
+
+def test_parts_of_a_file_are_read_at_their_places(tmp_path: Path, table: FloatMatrix) -> None:
+    whole = mapped(tmp_path / "table", table)
+    assert place_of(whole) == Place(tmp_path / "table", 24)
+    assert place_of(whole[3:9]) == Place(tmp_path / "table", 24 + 3 * table.strides[0])
+    assert place_of(whole.T) is None
+    assert place_of(whole[:, :2]) is None
+    assert place_of(np.array(whole)) is None
+    operations = OnnxOperations()
+    assert np.allclose(products(operations, whole[8:], whole), table[8:][PIECES] @ table.T, atol=1e-5)
+    assert operations.large == {}
+
+
+def test_few_weights_stay_in_floats(table: FloatMatrix) -> None:
+    few = table[:2]
+    exact = products(OnnxOperations(), table, few)
+    assert np.array_equal(products(EightBitOperations(), table, few), exact)
+
+
+def test_loading_needs_few_open_files() -> None:
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (60, 60)); "
+        "from hoptrail.models.minilm import MiniLmEncoder; print(MiniLmEncoder().encode(['harbour']).shape)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "(1, 384)", done.stderr
 
 
 def test_products_in_eight_bits_are_near(tmp_path: Path, table: FloatMatrix, weights: FloatMatrix) -> None:

@@ -4,22 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
+from command import Hoptrail
 from hoptrail.documents.corpus_part import Part
 from hoptrail.errors import IndexMismatch, UsageError
 from hoptrail.index import Index
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.sharding.building import build_shards
+from hoptrail.publishing.address import Address
+from hoptrail.publishing.objects import Objects
+from hoptrail.recipes.hybrid import HybridSettings
+from hoptrail.recipes.settings import RecipeSettings
+from hoptrail.retrieval.units.unit_search import HybridSearchSettings
+from hoptrail.settings import Settings
+from hoptrail.sharding.building import COUNT as COUNT_OBJECT
+from hoptrail.sharding.building import build_shards, shard_addresses
+from hoptrail.sharding.gathered import gathered_index
 from hoptrail.sharding.scatter import LocalShards
 from hoptrail.sharding.shard import Shard
 from hoptrail.sharding.sharded_index import ShardedIndex
-from hoptrail.types import Ranking
+from hoptrail.structures.title_mentions import NAMES
+from hoptrail.types import Kind, Ranking, Unit
+from publishing.indexes import manifests_of
 from sharding.conftest import COUNT, opened
 from sharding.towns import TOWNS
+from structures.site import names_of
 from world import FACTS, HashingEncoder
 
 T = TypeVar("T")
@@ -96,6 +110,94 @@ def test_changes_are_found_after_the_next_run(towns: Path, address: str, tmp_pat
     assert {hit.unit.title for hit in found[:2]} == {"Nettle", "Isk"}
 
 
+def test_changed_files_leave_their_shards(towns: Path, address: str, tmp_path: Path) -> None:
+    build_shards([towns], address, 2, ["hybrid"])
+    for path in sorted(towns.iterdir()):
+        path.write_text(f"{path.stem} was renamed and has an observatory.")
+    reports = build_shards([towns], address, 2, ["hybrid"])
+    assert sum(report.documents for report in reports) == len(TOWNS) + len(FACTS)
+    with closing(opened(address, 2, tmp_path / "shards")) as shards:
+        assert not ShardedIndex(shards).search("streets road leads", "bm25")
+
+
+def test_a_title_stays_with_the_first_passage(tmp_path: Path, address: str) -> None:
+    """Of a long document other passages may be gathered than the one that has its title as a name."""
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    middle = " ".join(
+        f"Its {number}th chamber holds {number} jars of dried moss and nothing else." for number in range(400)
+    )
+    text = f"Zephyr is a house of the Bright family. {middle} The observatory of Marrow was built beside it in 1844."
+    (folder / "Zephyr.txt").write_text(text)
+    (folder / "Marrow.txt").write_text("Marrow is a village. Zephyr stands above it.")
+    build_shards([folder], address, 2, ["trail"])
+    with closing(opened(address, 2, tmp_path / "shards")) as shards:
+        heads, _ = zip(*shards.all(Shard.state), strict=True)
+        few = [
+            unit.id
+            for shard in shards.all(passages_of)
+            for unit in shard
+            if "observatory" in unit.text or unit.title == "Marrow"
+        ]
+        parts = shards.all(partial(Shard.contents, ids=frozenset(few), sentences=True))
+        with gathered_index(parts, heads[0], ShardedIndex(shards), HashingEncoder()) as snapshot:
+            names = names_of(snapshot, NAMES)
+    passages = {unit.id: unit.title for part in parts for unit in part.units if unit.kind is Kind.PASSAGE}
+    assert set(passages.values()) == {"Zephyr", "Marrow"}
+    assert {passages[unit] for name, unit in names if unit in passages} == {"Marrow"}
+
+
+def passages_of(shard: Shard) -> list[Unit]:
+    return list(shard._snapshot.units(Kind.PASSAGE))
+
+
+def test_newer_commits_are_searched_after_renewing(towns: Path, address: str, tmp_path: Path) -> None:
+    build_shards([towns], address, 2, ["trail"])
+    (tmp_path / "Nettle.txt").write_text("Nettle is a hamlet with an observatory.")
+    with closing(opened(address, 2, tmp_path / "shards")) as shards:
+        index, question = ShardedIndex(shards), "Which hamlet has an observatory?"
+        before = index.search(question, "trail")
+        Index(tmp_path / "shards" / "1").add(tmp_path / "Nettle.txt", ["trail"])
+        assert ids(index.search(question, "trail")) == ids(before)
+        index.renew()
+        assert index.search(question, "trail")[0].unit.title == "Nettle"
+        assert index.sizes(Kind.PASSAGE)[0] == len(TOWNS) + len(FACTS) + 1
+
+
+def test_deeper_fusion_is_that_of_one_index(towns: Path, address: str, tmp_path: Path) -> None:
+    search = HybridSearchSettings(fusion="rrf", depth=400)
+    settings = Settings(recipes=replace(RecipeSettings(), hybrid=HybridSettings(search=search)))
+    whole = Index(tmp_path / "whole", settings)
+    whole.add(towns, ["hybrid"])
+    build_shards([towns], address, 2, ["hybrid"])
+    with closing(opened(address, 2, tmp_path / "shards")) as shards:
+        sharded = ShardedIndex(shards, settings)
+        for question in QUESTIONS[:4]:
+            assert ids(sharded.search(question, "hybrid", 60)) == ids(whole.search(question, "hybrid", 60))
+
+
+def test_damage_is_repaired_by_building_again(towns: Path, address: str, tmp_path: Path) -> None:
+    build_shards([towns], address, 2, ["bm25"])
+    Objects(Address.of(address)).put(COUNT_OBJECT, b"two")
+    first = Objects(Address.of(shard_addresses(address, 2)[0]))
+    chunk = min(manifests_of(shard_addresses(address, 2)[0])[0].chunks)
+    first.put(f"chunks/{chunk}", b"altered")
+    build_shards([towns], address, 2, ["bm25"])
+    with closing(opened(address, 2, tmp_path / "shards")) as shards:
+        assert ShardedIndex(shards).search("Which town has a market?", "bm25")
+
+
+def test_the_command_names_what_it_did(hoptrail: Hoptrail, towns: Path, address: str, tmp_path: Path) -> None:
+    (towns / "torn.docx").write_bytes(b"PK\x03\x04 torn")
+    done = hoptrail("shards", towns, "--to", address, "--count", 2, "--for", "bm25", "--on", "here")
+    assert done.code == 4
+    assert done.err.count("torn.docx") == 1
+    assert "Shard 2 of 2:" in done.err
+    assert hoptrail("shards", towns, "--to", address, "--count", 3, "--on", "here").code == 2
+    with closing(opened(address, 2, tmp_path / "shards")) as shards:
+        assert ShardedIndex(shards).search("Which town has a market?", "bm25")
+
+
 def test_more_shards_than_documents(address: str, tmp_path: Path) -> None:
     (tmp_path / "one.txt").write_text("Nettle is a hamlet with an observatory.")
     build_shards([tmp_path / "one.txt"], address, 3, ["trail"])
@@ -110,6 +212,8 @@ def test_what_shards_cannot_do_is_refused(sharded: ShardedIndex, towns: Path, ad
         sharded.search(QUESTION, "sirerag")
     with pytest.raises(UsageError, match="cannot search shards"):
         build_shards([towns], address, COUNT, ["hirag"])
+    with pytest.raises(UsageError, match="cannot search shards"):
+        build_shards([towns], address, COUNT, settings=Settings(recipe="hirag"))
     with pytest.raises(UsageError, match=f"holds {COUNT} shards, not 3"):
         build_shards([towns], address, 3)
     with pytest.raises(UsageError, match="no part 5 of 4"):

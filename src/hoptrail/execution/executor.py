@@ -1,7 +1,7 @@
 """Executors: apply a function to many batches somewhere, and return the results in the order of the batches.
 
-`Work` says what is done with a batch, the executor where. Only the process that calls `map` writes anything: the functions map a
-batch to a result without side effects, so a batch may be repeated elsewhere when its worker is lost.
+`Work` says what is done with a batch, the executor where. Functions map a batch to a result and may be repeated elsewhere when
+their worker is lost; only the process that calls `map` writes to its index.
 """
 
 from __future__ import annotations

@@ -4,10 +4,11 @@ A batch is a Ray task on one core. If a worker or its machine is lost, Ray repea
 the order of the batches. The arguments bound to a function (a matrix, a language) are put into Ray's object store once, and
 unpacked once per worker. The number of running batches is bounded.
 
-The calling process reads files and writes the index. The machines of a cluster need the same version of this package, and the
-encoder's weights at the path in its name. Anyone who can reach Ray's ports can run code: Ray started from here requires a token,
-which Ray makes and keeps in the user's home. How a running cluster is protected, and whether it reports usage to Ray's makers, is
-up to those who started it. Nothing is reported from here.
+The calling process reads files and writes the index, except where workers build indexes of their own (`sharding`). The
+machines of a cluster need the same version of this package, and the encoder's weights at the path in its name. Anyone who can
+reach Ray's ports can run code: Ray started from here requires a token, which Ray makes and keeps in the user's home. How a
+running cluster is protected, and whether it reports usage to Ray's makers, is up to those who started it. Nothing is reported
+from here.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ class RayExecutor:
             reason = str(error).strip().splitlines()
             raise WorkFailed(
                 f"{work.doing} {work.name(batch)} failed on Ray: {reason[-1] if reason else type(error).__name__}. What was "
-                "finished before is kept; run the same command without `--on ray` to see whether it works in this process."
+                "finished before is kept; run the same command with `--on here` to see whether it works in this process."
             ) from error
         if isinstance(outcome, HoptrailError):
             raise outcome
@@ -136,13 +137,18 @@ def _perform(expected: str, function: list[Any], batch: Any) -> Any:
     """In a worker: run one batch, if the worker has the expected version of hoptrail. Errors of hoptrail are returned, because
     Ray would wrap raised ones.
     """
-    installed = version("hoptrail")
-    if installed != expected:
-        return UsageError(f"{socket.gethostname()} has hoptrail {installed}, this is {expected}: install the same")
     try:
+        check_version(expected)
         return _unpacked(function[0])(batch)
     except HoptrailError as error:
         return error
+
+
+def check_version(expected: str) -> None:
+    """Raises: UsageError: this machine has another version of hoptrail than the one that sent work."""
+    installed = version("hoptrail")
+    if installed != expected:
+        raise UsageError(f"{socket.gethostname()} has hoptrail {installed}, this is {expected}: install the same")
 
 
 def _unpacked(reference: Any) -> Callable[[Any], Any]:
@@ -163,7 +169,7 @@ def _import_ray() -> Any:
     except ImportError as error:
         raise UsageError(
             f"building on Ray needs the package ray, which cannot be imported ({error}). Install it with "
-            "`pip install 'hoptrail[ray]'`, or leave `--on ray` out."
+            "`pip install 'hoptrail[ray]'`, or use `--on here`."
         ) from error
     return ray
 

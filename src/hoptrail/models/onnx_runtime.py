@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.models.weights import place_of
+
 _OPSET = 20  # the first with Gelu
 _FORMAT = 9  # the file format that goes with it
 _MICROSOFT = "com.microsoft"  # operators that onnxruntime adds
@@ -51,15 +53,13 @@ class _Graph:
         return name
 
     def stored(self, values: NDArray[Any]) -> str:
-        """A whole tensor of a weights file (`models.weights.read_weights`); one that is not mapped is a constant."""
-        if not isinstance(values, np.memmap) or values.filename is None or values.nbytes <= _IN_GRAPH:
-            return self.constant(values)
-        path = Path(str(values.filename))
-        if self.folder not in (None, path.parent):
+        """A tensor that may be mapped from a weights file, where the runtime reads it; else a constant."""
+        place = place_of(values)
+        if place is None or values.nbytes <= _IN_GRAPH or self.folder not in (None, place.path.parent):
             return self.constant(values)
         self._constants += 1
-        self.folder, name = path.parent, f"constant{self._constants}"
-        self.small.append(self._placeholder(name, values, path.name, values.offset))
+        self.folder, name = place.path.parent, f"constant{self._constants}"
+        self.small.append(self._placeholder(name, values, place.path.name, place.offset))
         return name
 
     def _placeholder(self, name: str, values: NDArray[Any], location: str, offset: int) -> Any:
@@ -164,7 +164,9 @@ class EightBitOperations(OnnxOperations):
     """
 
     def linear(self, tensor: str, weights: NDArray[np.float32]) -> str:
-        """The product with stored weights of shape (out, in), in whole numbers."""
+        """The product with stored weights of shape (out, in), in whole numbers unless the weights are few."""
+        if weights.nbytes <= _IN_GRAPH:
+            return super().linear(tensor, weights)
         turned = np.ascontiguousarray(weights.T)
         scale = np.maximum(np.abs(turned).max(axis=0) / 127, np.float32(1e-12)).astype(np.float32)
         whole = self.constant((np.rint(turned / scale) + _ZERO).astype(np.uint8))

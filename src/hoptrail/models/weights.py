@@ -1,7 +1,7 @@
 """Reading a model's weights from a safetensors file, and identifying them by their SHA-256.
 
 The format is eight bytes (little-endian length of the header), the header (JSON: per tensor its type, shape and offsets), then
-the numbers. Tensors are mapped into memory, and know their place in the file. Format: https://huggingface.co/docs/safetensors.
+the numbers. The file is mapped into memory. Format: https://huggingface.co/docs/safetensors.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,33 +52,48 @@ def read_weights(path: Path) -> Weights:
         ModelUnavailable: the file cannot be read, is not a safetensors file, is truncated, or holds another number type.
     """
     try:
-        size = path.stat().st_size
-        with path.open("rb") as file:
-            header, start = _header(file, size)
-    except OSError as error:
+        mapped = np.memmap(path, np.uint8, "r")
+    except (OSError, ValueError) as error:  # ValueError: an empty file cannot be mapped
         raise ModelUnavailable(f"the weights {path} cannot be read: {error}") from error
-    except ValueError as error:
-        raise ModelUnavailable(f"{path} is not a usable safetensors file ({error}); fetch it again") from error
     try:
+        header, start = _header(mapped)
         entries = {name: entry for name, entry in header.items() if name != "__metadata__" and entry["dtype"][0] != "I"}
-        return {name: _tensor(path, size, start, entry) for name, entry in entries.items()}
+        return {name: _tensor(mapped, start, entry) for name, entry in entries.items()}
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         raise ModelUnavailable(f"{path} is not a usable safetensors file ({error}); fetch it again") from error
 
 
-def _header(file: BinaryIO, size: int) -> tuple[JsonObject, int]:
-    length = int.from_bytes(file.read(8), "little")
-    if not 0 < length <= min(_LARGEST_HEADER, size - 8):
-        raise ValueError(f"its header claims {length} bytes, the file has {size}")
-    return json.loads(file.read(length)), 8 + length
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the numbers of an array begin in a file."""
+
+    path: Path
+    offset: int
 
 
-def _tensor(path: Path, size: int, start: int, entry: JsonObject) -> NDArray[np.float32]:
+def place_of(values: NDArray[Any]) -> Place | None:
+    """The place of an array in the file that it is mapped from; None where it is a copy, or not contiguous."""
+    root: Any = values
+    while isinstance(root.base, np.ndarray):
+        root = root.base
+    if not isinstance(root, np.memmap) or root.filename is None or not values.flags.c_contiguous:
+        return None
+    return Place(Path(str(root.filename)), root.offset + values.ctypes.data - root.ctypes.data)
+
+
+def _header(mapped: NDArray[np.uint8]) -> tuple[JsonObject, int]:
+    length = int.from_bytes(mapped[:8].tobytes(), "little")
+    if not 0 < length <= min(_LARGEST_HEADER, len(mapped) - 8):
+        raise ValueError(f"its header claims {length} bytes, the file has {len(mapped)}")
+    return json.loads(mapped[8 : 8 + length].tobytes()), 8 + length
+
+
+def _tensor(mapped: NDArray[np.uint8], start: int, entry: JsonObject) -> NDArray[np.float32]:
     if entry["dtype"] not in _TYPES:
         raise ValueError(f"its numbers are of type {entry['dtype']}; {' and '.join(_TYPES)} are read")
-    number, shape = _TYPES[entry["dtype"]], tuple(entry["shape"])
+    number, shape = _TYPES[entry["dtype"]], entry["shape"]
     first, last = entry["data_offsets"]
-    if last - first != prod(shape) * number.itemsize or not 0 <= first <= last <= size - start:
-        raise ValueError(f"a tensor of shape {shape} does not lie within its {size} bytes")
-    values: NDArray[Any] = np.memmap(path, number, "r", start + first, shape)
-    return values.astype(np.float32, copy=False)
+    if last - first != prod(shape) * number.itemsize or not 0 <= first <= last <= len(mapped) - start:
+        raise ValueError(f"a tensor of shape {shape} does not lie within its {len(mapped)} bytes")
+    values: NDArray[Any] = np.frombuffer(mapped, number, count=prod(shape), offset=start + first)
+    return values.reshape(shape).astype(np.float32, copy=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -52,14 +53,16 @@ def shards(
     settings: options.SettingsFile = None,
 ) -> None:
     """Build or update a corpus in shards, for more documents than one machine can search."""
+    from hoptrail.serving.render import render_indexing
     from hoptrail.settings import load_settings
     from hoptrail.sharding.building import build_shards
 
     with open_executor(on, address) as executor:
         reports = build_shards(sources, to, count, options.named(recipes), load_settings(settings), executor)
     for number, report in enumerate(reports, start=1):
-        say(f"shard {number} of {count}: {report.documents:,} documents, {report.added:,} added.")
-    failures = {failure.source: failure for report in reports for failure in report.failures}
+        say(f"Shard {number} of {count}:")
+        say(render_indexing(replace(report, failures=[])))
+    failures = {failure.source: failure for report in reports for failure in report.failures}  # every worker reads all
     for failure in failures.values():
         say(f"not read: {failure}")
     if failures:

@@ -1,16 +1,18 @@
 """Shards as Ray actors, spread over the machines of a cluster. Each fetches its shard from the object store into a cache there.
 
-If an actor or its machine is lost, Ray starts the actor elsewhere, it fetches the shard again, and the call is repeated.
+If an actor or its machine is lost, Ray starts the actor elsewhere, it fetches the newest publication of the shard, and the
+call is repeated. Every machine needs the keys of the object store in its environment.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from importlib.metadata import version
 from typing import Any, TypeVar
 
 from hoptrail.errors import HoptrailError, WorkFailed
-from hoptrail.execution.on_ray import RayExecutor
+from hoptrail.execution.on_ray import RayExecutor, check_version
 from hoptrail.publishing.fetching import Follower, default_cache
 from hoptrail.sharding.shard import Shard
 
@@ -23,7 +25,10 @@ REPEATS = 3
 class _Actor:
     """In a worker: one published shard."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, expected: str) -> None:
+        """Raises: UsageError: this machine has not the expected version of hoptrail."""
+        check_version(expected)
+        self._address = address
         self._follower = Follower(address, default_cache())
         self._copy = self._follower.first()
         self._shard = Shard(self._copy.folder)
@@ -36,16 +41,20 @@ class _Actor:
             return error
 
     def renew(self) -> HoptrailError | None:
-        """Read the newest publication."""
+        """Read the newest publication. After an error, which is returned, the earlier one is read."""
+        newer = None
         try:
             newer = self._follower.look()
-            if newer is not None:
-                before, shard = self._copy, self._shard
-                self._shard, self._copy = Shard(newer.folder), newer
-                shard.close()
-                before.close()
+            shard = self._shard if newer is None else Shard(newer.folder)
         except HoptrailError as error:
+            if newer is not None:
+                newer.close()
+            self._follower = Follower(self._address, default_cache())  # it would take this publication for read
             return error
+        if newer is not None:
+            self._shard.close()
+            self._copy.close()
+            self._shard, self._copy = shard, newer
         return None
 
     def process(self) -> int:
@@ -60,7 +69,7 @@ class RayShards:
         """`executor` must have been entered."""
         self._ray = executor.ray
         actor = self._ray.remote(max_restarts=-1, max_task_retries=REPEATS, scheduling_strategy="SPREAD")(_Actor)
-        self._actors = [actor.remote(address) for address in addresses]
+        self._actors = [actor.remote(address, version("hoptrail")) for address in addresses]
         self._addresses = list(addresses)
 
     def all(self, call: Callable[[Shard], T]) -> list[T]:

@@ -1,8 +1,9 @@
 """Making shards: workers build an index of their part each, and publish it below one address.
 
-The number of shards is written last, so that nobody finds an incomplete corpus. A later run brings every shard in step with the
-sources, and sends what has changed. Workers read the sources themselves, at the same paths on every machine. Each reads all of
-them, because a document's part depends on its content: reading is cheap beside encoding.
+The number of shards is written last, so that nobody finds a corpus that was never complete. A later run brings every shard in
+step with the sources, and sends what has changed. Each shard publishes by itself: until all have, a changed document may be
+missing or there twice. Workers read the sources themselves, at the same paths on every machine. Each reads all of them in
+every run, because a document's part depends on its content.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ from hoptrail.execution.on_ray import RayExecutor
 from hoptrail.indexing import Performer, Watcher, update_index
 from hoptrail.language.factory import LanguageContext, open_language
 from hoptrail.language.lazy import OFFLINE
+from hoptrail.models.encoder import Encoder
 from hoptrail.models.encoder_factory import open_encoder
+from hoptrail.models.local import LocalSettings
 from hoptrail.publishing.address import Address
 from hoptrail.publishing.fetching import restore
-from hoptrail.publishing.manifest import read_pointer
 from hoptrail.publishing.objects import Objects
 from hoptrail.publishing.sending import publish
 from hoptrail.recipes.catalogue import needed_structures
@@ -66,7 +68,10 @@ def build_shards(
     task = _Task(tuple(str(Path(source).resolve()) for source in sources), address, tuple(recipes), settings)
     _check(task, count)
     objects = Objects(Address.of(address))
-    stored = _count_at(objects)
+    try:
+        stored = _count_at(objects)
+    except IndexDamaged:
+        stored = None  # it is written anew
     if stored not in (None, count):
         raise UsageError(f"{address} holds {stored} shards, not {count}: name another address for another number.")
     work = Work("building shard", partial(_build, task), str)
@@ -93,20 +98,29 @@ def shard_addresses(address: str, count: int) -> list[str]:
 def _build(task: _Task, part: Part) -> IndexingReport:
     """In a worker: bring one shard up to date, from what is published of it, and publish it."""
     address = shard_addresses(task.address, part.count)[part.number - 1]
-    with TemporaryDirectory(prefix="hoptrail-shard-") as temporary:
-        folder = Path(temporary, "index")
-        if read_pointer(Objects(Address.of(address))) is not None:
+    with TemporaryDirectory(prefix="hoptrail-shard-", ignore_cleanup_errors=True) as temporary:
+        folder, damaged = Path(temporary, "index"), False
+        try:
             restore(address, folder)
-        report = build_part(folder, task.sources, task.recipes, task.settings, part)
-        publish(folder, address)
+        except IndexDamaged:  # a kind of IndexUnavailable
+            damaged = True
+        except IndexUnavailable:
+            pass  # the first run
+        encoder = open_encoder(task.settings.encoder, LocalSettings(threads=1))  # a task of Ray has one core
+        report = build_part(folder, task.sources, task.recipes, task.settings, part, encoder)
+        publish(folder, address, afresh=damaged)
     return report
 
 
 def build_part(
-    folder: Path, sources: Sequence[str | Path], recipes: Sequence[str], settings: Settings, part: Part
+    folder: Path,
+    sources: Sequence[str | Path],
+    recipes: Sequence[str],
+    settings: Settings,
+    part: Part,
+    encoder: Encoder,
 ) -> IndexingReport:
     """Bring the index of one part of a corpus in step with its sources. Raises: as `indexing.update_index`."""
-    encoder = open_encoder(settings.encoder)
     structures = with_foundations(
         needed_structures(recipes or [settings.recipe], settings.recipes),
         structures_by_name(settings.passages, settings.structures),
@@ -121,7 +135,7 @@ def build_part(
 def _check(task: _Task, count: int) -> None:
     if count < 1:
         raise UsageError("a corpus has at least one shard.")
-    for name in task.recipes:
+    for name in task.recipes or (task.settings.recipe,):
         if name.partition(":")[0] not in RECIPES:
             raise UsageError(f"recipe {name} cannot search shards. These can: {', '.join(RECIPES)}.")
 

@@ -20,7 +20,7 @@ from hoptrail.structures.course import ignore
 from hoptrail.structures.declaring import Name
 from hoptrail.structures.structure_names import MENTIONS
 from hoptrail.structures.title_mentions import NAMES, TitleMentions
-from hoptrail.types import Usage
+from hoptrail.types import Kind, Usage
 
 
 @contextmanager
@@ -30,18 +30,29 @@ def gathered_index(parts: Sequence[Contents], head: Head, whole: WordCounts, enc
     Words count as in the `whole` corpus. `head` is that of a shard. Names are found anew, because a sentence of one shard may
     name a document of another.
     """
-    with TemporaryDirectory(prefix="hoptrail-question-") as temporary:
+    with TemporaryDirectory(
+        prefix="hoptrail-question-", ignore_cleanup_errors=True
+    ) as temporary:  # Windows: still mapped
         folder = Path(temporary)
         with writing_to(folder, head.encoder) as writer:
             _put(parts, writer)
             writer.structures.update(head.structures)
             if MENTIONS in head.structures and any(part.extractions for part in parts):
-                context = BuildContext(writer, encoder, ignore, lambda: None)
-                rows = TitleMentions().rows(context, None)
-                writer.renew_names(NAMES, [(row.key, row.unit) for row in rows if isinstance(row, Name)])
+                writer.renew_names(NAMES, _names(parts, BuildContext(writer, encoder, ignore, lambda: None)))
             writer.publish(Usage())
         with Snapshot.open(folder, whole=whole) as snapshot:
             yield snapshot
+
+
+def _names(parts: Sequence[Contents], context: BuildContext) -> Iterator[tuple[str, str]]:
+    """Names with the ids of their units. A title stays with the passage that has it in its shard: of a document the first passage
+    that was gathered may be another.
+    """
+    titled = {name for part in parts for name in part.titled}
+    passages = {unit.id for part in parts for unit in part.units if unit.kind is Kind.PASSAGE}
+    for row in TitleMentions().rows(context, None):
+        if isinstance(row, Name) and (row.unit in titled or row.unit not in passages):
+            yield row.key, row.unit
 
 
 def _put(parts: Sequence[Contents], writer: Writer) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -56,24 +55,36 @@ class CountedWords:
 
 @dataclass(frozen=True)
 class Asked:
-    """A question to a shard. `vector` is that of the question; `queries` with their vectors are those of path search."""
+    """A question to a shard. `vector` is that of the question, None where only words are asked for; `paths` is what path search
+    needs, None without it. `commits` are those of all shards.
+    """
 
     question: str
     words: CountedWords
-    vector: FloatMatrix
-    queries: PathQueries
-    vectors: FloatMatrix
+    commits: tuple[int, ...]
+    vector: FloatMatrix | None
+    paths: AskedPaths | None
 
     @property
-    def key(self) -> tuple[str, int, int]:
+    def key(self) -> tuple[str, tuple[int, ...]]:
         """Identifies the question and the state of the corpus."""
-        return self.question, self.words.units, self.words.length
+        return self.question, self.commits
+
+
+@dataclass(frozen=True)
+class AskedPaths:
+    """The queries of path search with their vectors, and its settings."""
+
+    queries: PathQueries
+    vectors: FloatMatrix
+    settings: CandidateSettings
 
 
 @dataclass(frozen=True)
 class Departure:
     """A passage of one shard whose names are followed in all others; see `retrieval.paths.candidates.Source`."""
 
+    passage: str
     names: tuple[str, ...]
     title: str
     vector: FloatMatrix
@@ -99,6 +110,8 @@ class Contents:
     vectors: FloatMatrix
     """One row for each unit."""
     extractions: Mapping[str, Extraction]
+    titled: frozenset[str]
+    """The passages that have the title of their document as a name: the first of each document."""
 
 
 class Shard:
@@ -107,15 +120,16 @@ class Shard:
     def __init__(self, folder: Path) -> None:
         """Raises: as `Snapshot.open`."""
         self._snapshot = Snapshot.open(folder)
-        self._walks: OrderedDict[tuple[str, int, int], Walk | None] = OrderedDict()
+        self._begun: OrderedDict[tuple[str, tuple[int, ...]], Walk] = OrderedDict()
+        self._walked: OrderedDict[tuple[str, tuple[int, ...]], Walk] = OrderedDict()
 
     def close(self) -> None:
         """Release the commit."""
         self._snapshot.close()
 
-    def head(self) -> Head:
-        """The metadata of the shard."""
-        return self._snapshot.head
+    def state(self) -> tuple[Head, int]:
+        """The metadata of the shard, and the number of its commit."""
+        return self._snapshot.head, self._snapshot.commit
 
     def sizes(self) -> tuple[int, int]:
         """The number of passages, and of their words."""
@@ -125,23 +139,25 @@ class Shard:
         """How many passages contain each word."""
         return self._snapshot.keywords.frequencies(Kind.PASSAGE, words)
 
-    def find(self, asked: Asked, depth: int, *, paths: bool) -> Leads:
-        """The best `depth` passages by words and by vectors each, and, for `paths`, the first sources of path search."""
+    def find(self, asked: Asked, depth: int) -> Leads:
+        """The best `depth` passages by words and by the vector, and the first sources of path search."""
         snapshot = self._snapshot
         by_words = snapshot.keywords.as_part_of(asked.words).search(Kind.PASSAGE, asked.question, depth)
-        [by_vectors] = snapshot.search.nearest(Kind.PASSAGE, asked.vector[np.newaxis], depth)
-        return Leads(by_words, by_vectors, self._departures(asked) if paths else ())
+        by_vectors: Found = []
+        if asked.vector is not None:
+            [by_vectors] = snapshot.search.nearest(Kind.PASSAGE, asked.vector[np.newaxis], depth)
+        return Leads(by_words, by_vectors, self._departures(asked) if asked.paths else ())
 
     def bridges(self, asked: Asked, departures: Sequence[Departure]) -> tuple[Bridge, ...]:
         """Names to bridge by, after following names here and those of the other shards' `departures`."""
-        walk = self._walked(asked, departures)
+        walk = self._walk(asked, departures)
         return find_bridges(walk) if walk else ()
 
     def on_paths(
         self, asked: Asked, departures: Sequence[Departure], bridges: Sequence[Bridge], vectors: FloatMatrix, most: int
     ) -> tuple[str, ...]:
         """The `most` best candidates of path search. `vectors` are those of the bridged queries."""
-        walk = self._walked(asked, departures)
+        walk = self._walk(asked, departures)
         if walk is None:
             return ()
         graph = walk.scores.graph
@@ -161,46 +177,58 @@ class Shard:
         vectors = snapshot.search.vectors_in_order([Kind.PASSAGE], names)
         documents = tuple(snapshot.documents({span.document for unit in passages for span in unit.sources}))
         if not sentences or not passages:
-            return Contents(documents, passages, vectors, {})
+            return Contents(documents, passages, vectors, {}, frozenset())
         graph = PassageGraph.of(snapshot)
         rows = rows_of(snapshot.texts.numbers(names), graph.passage_numbers)
         _, within = graph.sentences.of_all(rows)
         read = snapshot.texts.units(graph.sentence_vectors.numbers[within])
         together = np.concatenate([vectors, graph.sentence_vectors[within]])
-        return Contents(documents, (*passages, *read), together, dict(snapshot.extractions(names)))
+        titled = frozenset(name for name, title in zip(names, graph.titles[rows].tolist(), strict=True) if title >= 0)
+        return Contents(documents, (*passages, *read), together, dict(snapshot.extractions(names)), titled)
 
     def _departures(self, asked: Asked) -> tuple[Departure, ...]:
-        walk = self._begun(asked)
+        walk = self._begin(asked)
         if walk is None:
             return ()
+        self._begun[asked.key] = walk
+        _forget_oldest(self._begun)
         graph = walk.scores.graph
+        sources = walk.sources(walk.best(walk.settings.first_sources))
+        passages = self._snapshot.texts.ids(graph.passage_numbers[[source.row for source in sources]])
         departures = []
-        for source in walk.sources(walk.best(walk.settings.first_sources)):
+        for passage, source in zip(passages, sources, strict=True):
             title = graph.name(source.title) if source.title >= 0 else ""
             names = tuple(map(graph.name, source.names.tolist()))
-            departures.append(Departure(names, title, source.vector, source.cosine, source.promise))
+            departures.append(Departure(passage, names, title, source.vector, source.cosine, source.promise))
         return tuple(departures)
 
-    def _begun(self, asked: Asked) -> Walk | None:
+    def _begin(self, asked: Asked) -> Walk | None:
         """The beginning of path search; None in a shard without passages."""
-        if not self._snapshot.count(Kind.PASSAGE):
+        if asked.paths is None or not self._snapshot.count(Kind.PASSAGE):
             return None
         keywords = self._snapshot.keywords.as_part_of(asked.words)
-        graph = PassageGraph.of(self._snapshot)
-        settings = CandidateSettings()
-        return begin_walk(QuestionScores.of(graph, keywords, asked.queries, asked.vectors, settings.read), settings)
+        graph, paths = PassageGraph.of(self._snapshot), asked.paths
+        scores = QuestionScores.of(graph, keywords, paths.queries, paths.vectors, paths.settings.read)
+        return begin_walk(scores, paths.settings)
 
-    def _walked(self, asked: Asked, departures: Sequence[Departure]) -> Walk | None:
+    def _walk(self, asked: Asked, departures: Sequence[Departure]) -> Walk | None:
         """Path search after all names have been followed, remembered for the next call about the same question."""
-        if asked.key not in self._walks:
-            walk = self._begun(asked)
-            if walk is not None:
-                walk.follow(list(map(partial(_arrival, walk.scores.graph), departures)))
-                walk.expand_best()
-            self._walks[asked.key] = walk
-            while len(self._walks) > QUESTIONS:
-                self._walks.popitem(last=False)
-        return self._walks[asked.key]
+        if asked.key not in self._walked:
+            walk = self._begun.pop(asked.key, None) or self._begin(asked)
+            if walk is None:
+                return None
+            own = self._snapshot.table.stored(Kind.PASSAGE, [departure.passage for departure in departures])
+            others = [departure for departure in departures if departure.passage not in own]
+            walk.follow([_arrival(walk.scores.graph, departure) for departure in others])
+            walk.expand_best()
+            self._walked[asked.key] = walk
+            _forget_oldest(self._walked)
+        return self._walked[asked.key]
+
+
+def _forget_oldest(walks: OrderedDict[tuple[str, tuple[int, ...]], Walk]) -> None:
+    while len(walks) > QUESTIONS:
+        walks.popitem(last=False)
 
 
 def _arrival(graph: PassageGraph, departure: Departure) -> Source:

@@ -29,16 +29,18 @@ from hoptrail.language.lazy import LazyLanguage
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder, QuickEncoder
 from hoptrail.models.encoder_factory import open_encoder
+from hoptrail.recipes.bm25 import Bm25Settings
 from hoptrail.recipes.catalogue import needed_structures, open_recipe, recipe_settings
+from hoptrail.recipes.hybrid import HybridSettings
 from hoptrail.recipes.recipe import Recipe
+from hoptrail.recipes.trail import TrailSettings
 from hoptrail.retrieval.corpus import Corpus, check_question
 from hoptrail.retrieval.paths.candidates import Bridge, CandidateSettings, bridge_vectors
 from hoptrail.retrieval.paths.queries import PathQueries
 from hoptrail.settings import Settings
 from hoptrail.sharding.gathered import gathered_index
 from hoptrail.sharding.scatter import Scatter
-from hoptrail.sharding.shard import Asked, CountedWords, Departure, Leads, Shard
-from hoptrail.structures.structure_names import MENTIONS
+from hoptrail.sharding.shard import Asked, AskedPaths, CountedWords, Departure, Leads, Shard
 from hoptrail.types import Answer, Kind, Ranking
 
 RECIPES = ("bm25", "dense", "hybrid", "trail")
@@ -47,8 +49,8 @@ RECIPES = ("bm25", "dense", "hybrid", "trail")
 DEPTH = 100
 """Passages by words, and by vectors, that are gathered at least. `hybrid` fuses as many of each."""
 
-ON_PATHS = 480
-"""Candidates of path search that are gathered from all shards together: four times as many as one index orders."""
+TIMES_ON_PATHS = 4
+"""Candidates of path search that are gathered from all shards together, as a multiple of those that one index orders."""
 
 LEAST_ON_PATHS = 30
 """Candidates of path search that are gathered from each shard at least."""
@@ -67,7 +69,9 @@ class ShardedIndex:
         self._begin()
 
     def _begin(self) -> None:
-        self._heads: list[Head] = self._scatter.all(Shard.head)
+        heads, commits = zip(*self._scatter.all(Shard.state), strict=True)
+        self._heads: tuple[Head, ...] = heads
+        self._commits: tuple[int, ...] = commits
         for number, head in enumerate(self._heads, start=1):
             check_encoder(f"shard {number} of {len(self._heads)}", head.encoder, self.encoder.identity)
         units, lengths = zip(*self._scatter.all(Shard.sizes), strict=True)
@@ -75,8 +79,10 @@ class ShardedIndex:
 
     def renew(self) -> None:
         """Search the last publication of every shard from now on."""
-        self._scatter.renew()
-        self._begin()
+        try:
+            self._scatter.renew()
+        finally:  # some shards may have been renewed
+            self._begin()
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -119,28 +125,31 @@ class ShardedIndex:
             if missing := sorted(needed - head.structures.keys()):
                 raise UsageError(f"recipe {name} needs {', '.join(missing)}, which shard {number} does not hold.")
         depth = max(DEPTH, limit or own.k)
-        with self._gathered(check_question(question), depth, on_paths=MENTIONS in needed) as snapshot:
+        if isinstance(own, HybridSettings):
+            depth = max(depth, own.search.depth, own.rerank_depth)
+        paths = own.search.candidates if isinstance(own, TrailSettings) else None
+        asked = self._asked(check_question(question), paths, by_vector=not isinstance(own, Bm25Settings))
+        with self._gathered(asked, depth) as snapshot:
             corpus = Corpus(snapshot, lambda: self.encoder, self.settings.structures)
             yield open_recipe(name, corpus, language, self.settings.recipes, limit)
 
     @contextmanager
-    def _gathered(self, question: str, depth: int, *, on_paths: bool) -> Iterator[Snapshot]:
-        asked = self._asked(question, on_paths=on_paths)
-        leads = self._scatter.all(partial(Shard.find, asked=asked, depth=depth, paths=on_paths))
+    def _gathered(self, asked: Asked, depth: int) -> Iterator[Snapshot]:
+        leads = self._scatter.all(partial(Shard.find, asked=asked, depth=depth))
         ids = _chosen(leads, depth)
-        if on_paths:
-            ids |= self._on_paths(asked, [lead.departures for lead in leads])
-        parts = self._scatter.all(partial(Shard.contents, ids=frozenset(ids), sentences=on_paths))
-        with gathered_index(parts, self._heads[0], self, self.encoder) as snapshot:
+        if asked.paths:
+            ids |= self._on_paths(asked, asked.paths, [lead.departures for lead in leads])
+        contents = partial(Shard.contents, ids=frozenset(ids), sentences=asked.paths is not None)
+        with gathered_index(self._scatter.all(contents), self._heads[0], self, self.encoder) as snapshot:
             yield snapshot
 
-    def _on_paths(self, asked: Asked, found: Sequence[tuple[Departure, ...]]) -> set[str]:
+    def _on_paths(self, asked: Asked, paths: AskedPaths, found: Sequence[tuple[Departure, ...]]) -> set[str]:
         """The candidates of path search in all shards."""
         departures = tuple(departure for several in found for departure in several)
         bridges = self._scatter.all(partial(Shard.bridges, asked=asked, departures=departures))
-        chosen = _best_bridges(bridge for several in bridges for bridge in several)
-        vectors = bridge_vectors(chosen, asked.queries, self._quick_encoder)
-        most = max(LEAST_ON_PATHS, ON_PATHS // len(self._heads))
+        chosen = _best_bridges((bridge for several in bridges for bridge in several), paths.settings.bridges)
+        vectors = bridge_vectors(chosen, paths.queries, self._quick_encoder)
+        most = max(LEAST_ON_PATHS, TIMES_ON_PATHS * paths.settings.candidates // len(self._heads))
         search = partial(Shard.on_paths, asked=asked, departures=departures, bridges=chosen, vectors=vectors, most=most)
         return set[str]().union(*self._scatter.all(search))
 
@@ -148,13 +157,17 @@ class ShardedIndex:
     def _quick_encoder(self) -> Encoder:
         return self.encoder.quick if isinstance(self.encoder, QuickEncoder) else self.encoder
 
-    def _asked(self, question: str, *, on_paths: bool) -> Asked:
-        queries = PathQueries.of(question) if on_paths else PathQueries(question, (), (), ())
-        words = sorted({word for text in (*queries.texts, *queries.words) for word in keyword_words(text)})
+    def _asked(self, question: str, paths: CandidateSettings | None, *, by_vector: bool) -> Asked:
+        queries = PathQueries.of(question) if paths else None
+        texts = (*queries.texts, *queries.words) if queries else (question,)
+        words = sorted({word for text in texts for word in keyword_words(text)})
         counts = self.frequencies(Kind.PASSAGE, words).tolist()
-        counted = CountedWords(self._units, self._length, dict(zip(words, counts, strict=True)))
         return Asked(
-            question, counted, self.encoder.encode([question])[0], queries, self._quick_encoder.encode(queries.texts)
+            question,
+            CountedWords(self._units, self._length, dict(zip(words, counts, strict=True))),
+            self._commits,
+            self.encoder.encode([question])[0] if by_vector else None,
+            AskedPaths(queries, self._quick_encoder.encode(queries.texts), paths) if queries and paths else None,
         )
 
     def sizes(self, _: Kind) -> tuple[int, int]:
@@ -172,15 +185,14 @@ def _chosen(leads: Sequence[Leads], depth: int) -> set[str]:
     return {*_best(by_words, depth), *_best(by_vectors, depth)}
 
 
-def _best_bridges(bridges: Iterable[Bridge]) -> list[Bridge]:
+def _best_bridges(bridges: Iterable[Bridge], most: int) -> list[Bridge]:
     """The most promising names of all shards, each with its step."""
     best: dict[tuple[str, int], Bridge] = {}
     for bridge in bridges:
         key = bridge.text, bridge.step
         if key not in best or best[key].promise < bridge.promise:
             best[key] = bridge
-    order = sorted(best.values(), key=lambda bridge: (-bridge.promise, bridge.text, bridge.step))
-    return order[: CandidateSettings().bridges]
+    return sorted(best.values(), key=lambda bridge: (-bridge.promise, bridge.text, bridge.step))[:most]
 
 
 def _best(found: Iterable[Found], depth: int) -> list[str]:

@@ -107,8 +107,9 @@ class QuestionScores:
         return scores
 
     def read(self, rows: NDArray[np.integer]) -> None:
-        """Compare the sentences of passages with the queries."""
-        self.sentences[rows] = self.graph.best_sentences(rows, self.vectors)
+        """Compare the sentences of passages with the queries, unless that was done."""
+        unread = rows[(self.sentences[rows] == -1).all(axis=1)]
+        self.sentences[unread] = self.graph.best_sentences(unread, self.vectors)
 
     def cosines(self, sentences: NDArray[np.integer]) -> FloatMatrix:
         """The cosines of these sentences with all queries: shape (sentences, k)."""
@@ -183,7 +184,7 @@ def find_candidates(scores: QuestionScores, encoder: Encoder, settings: Candidat
     vectors = bridge_vectors(bridges, scores.queries, encoder)
     walk.add_bridged(bridges, vectors)
     rows = np.array(walk.best(settings.candidates), dtype=np.intp)
-    scores.read(rows[(scores.sentences[rows] < 0).all(axis=1)])
+    scores.read(rows)
     return Candidates(rows, walk.promise[rows], direct, shares, bridges, vectors)
 
 
@@ -340,6 +341,7 @@ def find_bridges(walk: Walk) -> tuple[Bridge, ...]:
     rows = np.array(walk.best(BRIDGED_FROM), dtype=np.intp)
     if not len(rows):
         return ()
+    scores.read(rows)
     places, occurrences, near, weights = _names_onward(scores, rows)
     likely = np.minimum(walk.promise[rows].astype(np.float64), 1.4) / float(walk.promise[rows[0]])
     names, which = np.unique(occurrences, return_inverse=True)
