@@ -16,6 +16,9 @@ from hoptrail.corpus.texts import Found, Texts, Units
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Kind, Unit
 
+BLOCK = 512
+"""Vectors that are multiplied at a time."""
+
 
 @dataclass(frozen=True, slots=True)
 class VectorMirror:
@@ -140,8 +143,22 @@ class Matrix:
         """The products of all rows with the columns of another matrix."""
         products = np.zeros((len(self), *other.shape[1:]), np.float32)
         for vectors, rows, places in self._parts:
-            products[places] = vectors @ other if len(rows) == len(vectors) else (vectors @ other)[rows]
+            found = _blockwise(vectors, other)
+            products[places] = found if len(rows) == len(vectors) else found[rows]
         return products
+
+
+def _blockwise(vectors: FloatMatrix, columns: FloatMatrix) -> FloatMatrix:
+    """The product of two matrices, the second with few columns. A block stays in the processor cache while it meets all columns:
+    a third less time than one product, which copies the first matrix into another order.
+    """
+    products = np.empty((len(vectors), *columns.shape[1:]), np.float32)
+    each = [(..., columns)] if columns.ndim == 1 else list(enumerate(np.ascontiguousarray(columns.T)))
+    for first in range(0, len(vectors), BLOCK):
+        block = vectors[first : first + BLOCK]
+        for place, column in each:
+            products[first : first + BLOCK, place] = block @ column
+    return products
 
 
 def _chosen(segment: Segment, among: Numbers | None) -> Places | None:
