@@ -116,6 +116,16 @@ def test_a_larger_vocabulary_than_the_weights_is_refused(tiny_folder: Path) -> N
         encoder_from_folder(tiny_folder).encode([SENTENCE])
 
 
+def test_weights_may_be_a_link(tiny_folder: Path, tmp_path: Path) -> None:
+    """As in the caches of model hubs."""
+    expected = encoder_from_folder(tiny_folder).encode(["harbour"])
+    (tmp_path / "blobs").mkdir()
+    weights = tiny_folder / "model.safetensors"
+    weights.rename(tmp_path / "blobs" / "d41d8c")
+    weights.symlink_to(tmp_path / "blobs" / "d41d8c")
+    assert np.array_equal(encoder_from_folder(tiny_folder).encode(["harbour"]), expected)
+
+
 def test_half_precision_weights_are_widened(tiny_folder: Path) -> None:
     halves = {name: tensor.astype(np.float16) for name, tensor in random_weights().items()}
     write_safetensors(tiny_folder / "model.safetensors", halves)

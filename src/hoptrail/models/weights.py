@@ -72,13 +72,13 @@ class Place:
 
 
 def place_of(values: NDArray[Any]) -> Place | None:
-    """The place of an array in the file that it is mapped from; None where it is a copy, or not contiguous."""
+    """The place of an array in the file that it is mapped from, links followed; None where it is a copy, or not contiguous."""
     root: Any = values
     while isinstance(root.base, np.ndarray):
         root = root.base
     if not isinstance(root, np.memmap) or root.filename is None or not values.flags.c_contiguous:
         return None
-    return Place(Path(str(root.filename)), root.offset + values.ctypes.data - root.ctypes.data)
+    return Place(Path(str(root.filename)).resolve(), root.offset + values.ctypes.data - root.ctypes.data)
 
 
 def _header(mapped: NDArray[np.uint8]) -> tuple[JsonObject, int]:
