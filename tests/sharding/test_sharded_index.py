@@ -120,6 +120,18 @@ def test_changed_files_leave_their_shards(towns: Path, address: str, tmp_path: P
         assert not ShardedIndex(shards).search("streets road leads", "bm25")
 
 
+def test_structures_of_earlier_runs_are_kept_in_step(towns: Path, address: str, tmp_path: Path) -> None:
+    build_shards([towns], address, 2, ["trail"])
+    (towns / "Nettle.txt").write_text("Nettle is a hamlet with an observatory.")
+    build_shards([towns], address, 2, ["bm25"])
+    with closing(opened(address, 2, tmp_path / "shards")) as shards:
+        assert any("Nettle" in titles for titles in shards.all(titles_of_sentences))
+
+
+def titles_of_sentences(shard: Shard) -> set[str]:
+    return {unit.title for unit in shard._snapshot.units(Kind.SENTENCE)}
+
+
 def test_a_title_stays_with_the_first_passage(tmp_path: Path, address: str) -> None:
     """Of a long document other passages may be gathered than the one that has its title as a name."""
     folder = tmp_path / "papers"

@@ -141,7 +141,7 @@ class Matrix:
 
     def __matmul__(self, other: FloatMatrix) -> FloatMatrix:
         """The products of all rows with the columns of another matrix."""
-        products = np.zeros((len(self), *other.shape[1:]), np.float32)
+        products = np.zeros((len(self), other.shape[1]), np.float32)
         for vectors, rows, places in self._parts:
             found = _blockwise(vectors, other)
             products[places] = found if len(rows) == len(vectors) else found[rows]
@@ -152,11 +152,11 @@ def _blockwise(vectors: FloatMatrix, columns: FloatMatrix) -> FloatMatrix:
     """The product of two matrices, the second with few columns. A block stays in the processor cache while it meets all columns:
     a third less time than one product, which copies the first matrix into another order.
     """
-    products = np.empty((len(vectors), *columns.shape[1:]), np.float32)
-    each = [(..., columns)] if columns.ndim == 1 else list(enumerate(np.ascontiguousarray(columns.T)))
+    products = np.empty((len(vectors), columns.shape[1]), np.float32)
+    contiguous = np.ascontiguousarray(columns.T)
     for first in range(0, len(vectors), BLOCK):
         block = vectors[first : first + BLOCK]
-        for place, column in each:
+        for place, column in enumerate(contiguous):
             products[first : first + BLOCK, place] = block @ column
     return products
 

@@ -102,9 +102,8 @@ class RayExecutor:
         try:
             outcome: B | HoptrailError = self._ray.get(reference)
         except self._ray.exceptions.RayError as error:
-            reason = str(error).strip().splitlines()
             raise WorkFailed(
-                f"{work.doing} {work.name(batch)} failed on Ray: {reason[-1] if reason else type(error).__name__}. What was "
+                f"{work.doing} {work.name(batch)} failed on Ray: {reason_of(error)}. What was "
                 "finished before is kept; run the same command with `--on here` to see whether it works in this process."
             ) from error
         if isinstance(outcome, HoptrailError):
@@ -142,6 +141,11 @@ def _perform(expected: str, function: list[Any], batch: Any) -> Any:
         return _unpacked(function[0])(batch)
     except HoptrailError as error:
         return error
+
+
+def reason_of(error: Exception) -> str:
+    """The last line of an error of Ray, which says what happened; what comes before is the worker's traceback."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[-1]
 
 
 def check_version(expected: str) -> None:

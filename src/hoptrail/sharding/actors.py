@@ -12,7 +12,7 @@ from importlib.metadata import version
 from typing import Any, TypeVar
 
 from hoptrail.errors import HoptrailError, WorkFailed
-from hoptrail.execution.on_ray import RayExecutor, check_version
+from hoptrail.execution.on_ray import RayExecutor, check_version, reason_of
 from hoptrail.publishing.fetching import Follower, default_cache
 from hoptrail.sharding.shard import Shard
 
@@ -96,8 +96,7 @@ class RayShards:
             try:
                 result = self._ray.get(reference)
             except self._ray.exceptions.RayError as error:
-                reason = (str(error).strip().splitlines() or [type(error).__name__])[-1]
-                raise WorkFailed(f"the shard {address} cannot be asked: {reason}") from error
+                raise WorkFailed(f"the shard {address} cannot be asked: {reason_of(error)}") from error
             if isinstance(result, HoptrailError):
                 raise result
             results.append(result)

@@ -15,13 +15,13 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from hoptrail.corpus.shared_snapshot import SharedSnapshot
 from hoptrail.documents.corpus_part import Part
 from hoptrail.errors import IndexDamaged, IndexUnavailable, UsageError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work
 from hoptrail.execution.on_ray import RayExecutor
-from hoptrail.indexing import Performer, Watcher, update_index
-from hoptrail.language.factory import LanguageContext, open_language
-from hoptrail.language.lazy import OFFLINE
+from hoptrail.index_builder import Building
+from hoptrail.language.factory import LanguageContext
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.models.local import LocalSettings
@@ -29,11 +29,9 @@ from hoptrail.publishing.address import Address
 from hoptrail.publishing.fetching import restore
 from hoptrail.publishing.objects import Objects
 from hoptrail.publishing.sending import publish
-from hoptrail.recipes.catalogue import needed_structures
 from hoptrail.settings import Settings
 from hoptrail.sharding.actors import RayShards
 from hoptrail.sharding.sharded_index import RECIPES, ShardedIndex
-from hoptrail.structures.catalogue import structures_by_name, with_foundations
 from hoptrail.syncing import IndexingReport, ReadingOptions
 
 COUNT = "shards.json"
@@ -120,16 +118,11 @@ def build_part(
     part: Part,
     encoder: Encoder,
 ) -> IndexingReport:
-    """Bring the index of one part of a corpus in step with its sources. Raises: as `indexing.update_index`."""
-    structures = with_foundations(
-        needed_structures(recipes or [settings.recipe], settings.recipes),
-        structures_by_name(settings.passages, settings.structures),
-    )
-    rules = open_language(OFFLINE, LanguageContext(encoder, folder, settings.chat, settings.offline))
+    """Bring the index of one part of a corpus in step with its sources. Raises: as `Index.add`."""
+    context = LanguageContext(encoder, folder, settings.chat, settings.offline)
+    building = Building(folder, settings, SharedSnapshot(folder), lambda: encoder, lambda: context)
     options = ReadingOptions(sync=settings.sync, follow_links=settings.follow_links, part=part)
-    return update_index(
-        *(folder, sources, encoder, structures, settings.reading, Watcher()), Performer(rules), options=options
-    )
+    return building.add(sources, recipes, None, None, options)
 
 
 def _check(task: _Task, count: int) -> None:
