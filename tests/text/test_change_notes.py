@@ -24,6 +24,7 @@ from pieces import unit_of
         ("history", "Changes between v2.34 and v2.35"),
         ("history", "[1.2.0] - 2024-05-01"),
         ("history", "Version 1.20 (30-Jul-93)"),
+        ("history", "Version 1.28b (30-May-94)"),
     ],
 )
 def test_notes_on_changes(title: str, heading: str) -> None:

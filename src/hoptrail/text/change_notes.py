@@ -18,7 +18,7 @@ _ENTRY = re.compile(
     r";\s*urgency=\w"  # hello (2.10-3) unstable; urgency=medium
     r"|^\W*\d{4}-\d\d-\d\d\s.*@"  # 2022-10-10  Ann Lee  <ann@example.org>
     r"|\bchanges\b.{0,20}\b(?:in|since|between|with)\s+(?:version|release|v?\d+\.\d|\d{3}\b)"  # Noteworthy changes in version 1.9
-    r"|^\W*(?:version |release )?v?\d+(?:\.\d+)+\W+(?:\d{4}-\d\d-\d\d|\d{1,2}[ -]\w{3,9}[ -]\d{2})",  # [1.2.0] - 2022-10-10
+    r"|^\W*(?:version |release )?v?\d+(?:\.\d+)+[a-z]?\W+(?:\d{4}-\d\d-\d\d|\d{1,2}[ -]\w{3,9}[ -]\d{2})",  # [1.2.0] - 2022-10-10
     re.IGNORECASE,
 )
 """A heading above the changes of one version or day."""
