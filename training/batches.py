@@ -1,4 +1,4 @@
-"""Turns examples into arrays: word pieces of question and text, cropped around the answer, in batches of similar length.
+"""Turns examples into arrays: word pieces of question and text, cropped around the answer, end to end in steps of training.
 
     [CLS] question [SEP] (what was read before [SEP]) text [SEP]
 
@@ -41,40 +41,76 @@ class Pieces:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """Padded examples. The first four have shape (examples, length), the labels (examples).
+class Ranked:
+    """A question whose statements are ranked: each as pieces, the one that settles it first if `is_settled`."""
 
-    `segments` is 1 in the text; `mask` is 0 for padding; `allowed` is 1 where an answer may begin or end.
+    statements: Sequence[Pieces]
+    is_settled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one step of training learns from, as sequences end to end, without padding.
+
+    `ids` and `segments` (1 in a text) have shape (pieces), `starts` (sequences + 1): where each sequence begins, and the end.
+    The first `len(start)` sequences are examples: `allowed`, over their pieces, is true where an answer may begin or end;
+    `start`, `end`, `verdict` and `helps` are their labels, with the places of answers counted from the start of their sequence.
+    The other sequences are statements: `question` has the number of the question of each, `settling` for each question the
+    place of its settling statement among them, or `UNTAUGHT`.
     """
 
     ids: Integers
     segments: Integers
-    mask: NDArray[np.bool_]
+    starts: Integers
     allowed: NDArray[np.bool_]
     start: Integers
     end: Integers
     verdict: Integers
     helps: Integers
+    question: Integers
+    settling: Integers
+
+    @property
+    def longest(self) -> int:
+        """The number of pieces of the longest sequence."""
+        return int(np.diff(self.starts).max())
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Sizes in word pieces: of a batch with its padding, and of a text, which is cropped to this."""
+def step_of(examples: Sequence[Pieces], ranked: Sequence[Ranked]) -> Step:
+    """The step with these examples and these questions. There must be examples."""
+    sequences = [*examples, *(one for asked in ranked for one in asked.statements)]
+    starts = np.cumsum([0, *(len(one.ids) for one in sequences)])
+    segments = np.zeros(starts[-1], np.int64)
+    for one, begin, end in zip(sequences, starts, starts[1:], strict=False):
+        segments[begin + one.text_at : end] = 1
+    allowed = segments[: starts[len(examples)]] == 1
+    allowed[starts[1 : len(examples) + 1] - 1] = False  # the last [SEP]
+    allowed[starts[: len(examples)]] = True
+    firsts = np.cumsum([0, *(len(asked.statements) for asked in ranked)])
+    right = np.array([(one.start, one.end, one.verdict, one.helps) for one in examples], np.int64)
+    return Step(
+        np.concatenate([np.array(one.ids, np.int64) for one in sequences]),
+        segments,
+        starts,
+        allowed,
+        *(right[:, column] for column in range(4)),
+        question=np.repeat(np.arange(len(ranked)), np.diff(firsts)),
+        settling=np.where([asked.is_settled for asked in ranked], firsts[:-1], UNTAUGHT),
+    )
 
-    batch: int
-    text: int
 
-
-def batches(examples: Sequence[Example], tokenizer: Tokenizer, limits: Limits, draw: random.Random) -> Iterator[Batch]:
-    """Batches of examples of similar length, in random order."""
-    ready = sorted(encode(examples, tokenizer, limits.text, draw), key=lambda one: len(one.ids))
-    groups: list[list[Pieces]] = [[]]
-    for pieces in ready:
-        if groups[-1] and (len(groups[-1]) + 1) * len(pieces.ids) > limits.batch:
-            groups.append([])
-        groups[-1].append(pieces)
-    draw.shuffle(groups)
-    yield from map(pad, groups)
+def cut(pieces: Sequence[Pieces], budget: int) -> Iterator[list[Pieces]]:
+    """The examples in their order, in parts of about `budget` word pieces; a small rest is left out."""
+    part: list[Pieces] = []
+    size = 0
+    for one in pieces:
+        part.append(one)
+        size += len(one.ids)
+        if size >= budget:
+            yield part
+            part, size = [], 0
+    if 2 * size >= budget:
+        yield part
 
 
 def encode(examples: Sequence[Example], tokenizer: Tokenizer, longest: int, draw: random.Random) -> list[Pieces]:
@@ -132,18 +168,3 @@ def _crop(length: int, first: int, last: int, longest: int, draw: random.Random)
     if length <= longest or last < longest // 2:
         return 0
     return draw.randint(max(0, min(first, last - longest + 1)), max(0, min(first, length - longest)))
-
-
-def pad(group: Sequence[Pieces]) -> Batch:
-    """One batch of a group of examples."""
-    shape = (len(group), max(len(one.ids) for one in group))
-    ids, segments = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-    mask, allowed = np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
-    for place, one in enumerate(group):
-        ids[place, : len(one.ids)] = one.ids
-        segments[place, one.text_at : len(one.ids)] = 1
-        mask[place, : len(one.ids)] = True
-        allowed[place, 0] = True
-        allowed[place, one.text_at : len(one.ids) - 1] = True
-    right = np.array([(one.start, one.end, one.verdict, one.helps) for one in group], np.int64)
-    return Batch(ids, segments, mask, allowed, right[:, 0], right[:, 1], right[:, 2], right[:, 3])

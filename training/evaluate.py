@@ -6,7 +6,8 @@
 questions on their gold sentences. `strategyqa`: its questions on their facts. Questions that were learned from are refused.
 The other figures are on held-out examples of the training sets, split by text. F1 is of the most probable answer, whatever its
 probability; `silent` is the share of unanswerable questions with a probability below a half; accuracies are balanced over the
-verdicts; `helps` is the share of pairs of a helpful and an unhelpful text that are ordered correctly.
+verdicts; `helps` is the share of pairs of a helpful and an unhelpful text that are ordered correctly; `first` that of questions
+whose settling statement is ranked above twenty close ones.
 """
 
 from __future__ import annotations
@@ -23,12 +24,15 @@ from pathlib import Path
 from hoptrail.evaluation.answer_scores import Rule, score_answer
 from hoptrail.models.learned import TRAINED, read_trained
 from hoptrail.models.reader import Reader, Reading, ToRead
+from hoptrail.models.statement_ranker import settling
 from training import made, sources
 from training.examples import VERDICTS, Example, Verdict
 from training.made import Distractors
 from training.manifest import PACKAGE
 from training.mixture import Pools, read_pools
 from training.sources import DATA
+from training.statements import HELD_OUT, choices_of
+from training.written import FOLDER
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,17 @@ def helps_order(reader: Reader, what: str, examples: Sequence[Example], draw: ra
     return Figure(what, "helps", sum(one > other for one, other in pairs) / len(pairs), len(examples))
 
 
+def chosen_first(reader: Reader, limit: int) -> Figure:
+    """The share of questions whose settling statement is scored above the others, in folders not learned from for this."""
+    found = [one for name in HELD_OUT for one in choices_of(FOLDER / name) if one.settling is not None][:limit]
+    right = [
+        odds.index(max(odds)) == 0
+        for one in found
+        for odds in [settling(reader, one.question, [str(one.settling), *one.others])]
+    ]
+    return Figure("statements of held-out folders", "first", sum(right) / len(right), len(right))
+
+
 def kept_back(reader: Reader, pools: Pools, limit: int) -> Iterable[Figure]:
     """Figures on held-out examples of the training sets, and on generated ones."""
     draw = random.Random(0)
@@ -122,6 +137,7 @@ def kept_back(reader: Reader, pools: Pools, limit: int) -> Iterable[Figure]:
         one_source = [example for example in pools.validation["yes_no"] if example.source == kind][:limit]
         if {example.verdict for example in one_source} >= {Verdict.YES, Verdict.NO}:
             yield balanced_accuracy(reader, kind, one_source)
+    yield chosen_first(reader, limit)
     yield helps_order(reader, "passages of one question's context", validation["helps"], draw)
     rows = [made.row(pools.kinds, draw) for _ in range(limit)]
     answerable = [row for row in rows if row.answered]

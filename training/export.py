@@ -22,9 +22,11 @@ from numpy.typing import NDArray
 from hoptrail.models.learned import TRAINED, trained_on
 from hoptrail.models.minilm import WEIGHTS_SHA256
 from training.manifest import MANIFEST, PACKAGE, WEIGHTS, Manifest, Source, digest_of_file, in_eight_bits
-from training.mixture import MULTI_HOP, READING, SHARES, read_pools
+from training.mixture import MULTI_HOP, READING, SHARES
 from training.reader import COOLED
 from training.sources import DATA, read_lines
+from training.statements import HELD_OUT
+from training.supply import read_material
 from training.written import FOLDER as WRITTEN
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -48,10 +50,13 @@ def sources_of(data: Path) -> Iterator[Source]:
 
 def learned_texts(data: Path, seed: int) -> Iterator[str]:
     """Every question, text and question id that training may have used."""
-    for examples in read_pools(data, seed).training.values():
+    material = read_material(data, seed)
+    for examples in material.pools.training.values():
         for example in examples:
             yield example.question
             yield example.text
+    for choice in (*material.written, *material.paragraphs):
+        yield from filter(None, (choice.question, choice.settling, *choice.others))
     for folder in MULTI_HOP:
         yield from (line["id"] for line in read_lines(data / folder / "questions.jsonl"))
 
@@ -86,9 +91,10 @@ def export(checkpoints: Sequence[Path], out: Path, data: Path) -> Manifest:
         budget=settings["budget"],
         longest=settings["longest"],
         steps=progress["step"],
-        rounds=progress["round"],
         examples=progress["examples"],
         pieces=progress["pieces"],
+        questions=progress["questions"],
+        held_out=HELD_OUT,
         averaged=tuple(kept["progress"]["examples"] for kept in loaded),
         shares=dict(SHARES),
         licence=LICENCE,

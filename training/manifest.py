@@ -28,20 +28,9 @@ class Source(BaseModel):
     licences: tuple[str, ...]
 
 
-class Ranker(BaseModel):
-    """The origin of the ranker's weights: the mean of runs that began with the reader's. `questions` are the numbers of questions
-    that each has seen, `held_out` the folders of `training/written` that it did not learn from.
-    """
-
-    model_config = ConfigDict(frozen=True)
-    weights_sha256: str
-    commit: str
-    held_out: tuple[str, ...]
-    questions: tuple[int, ...]
-
-
 class Manifest(BaseModel):
-    """The origin of weights. `commit` is that of the exporting code; `pieces` counts the word pieces seen.
+    """The origin of weights. `commit` is that of the exporting code; `pieces` counts the word pieces seen, `questions` those
+    whose statements were ranked; `held_out` are the folders of `training/written` that ranking did not learn from.
 
     `averaged` has the number of examples seen by each of the checkpoints whose mean the weights are.
     """
@@ -56,14 +45,14 @@ class Manifest(BaseModel):
     budget: int
     longest: int
     steps: int
-    rounds: int
     examples: int
     pieces: int
+    questions: int
+    held_out: tuple[str, ...]
     averaged: tuple[int, ...] = ()
     shares: dict[str, float]
     licence: str
     sources: tuple[Source, ...]
-    ranker: Ranker | None = None
 
 
 def digest_of_file(path: Path) -> str:

@@ -23,20 +23,20 @@ ROUND = 1000
 """Number of examples in a round."""
 
 SHARES: Mapping[str, float] = {
-    "written": 0.50,
-    "reading": 0.12,
-    "sentences": 0.03,
+    "written": 0.40,
+    "reading": 0.17,
+    "sentences": 0.04,
     "steps": 0.06,
-    "whole": 0.02,
+    "whole": 0.03,
     "after": 0.03,
-    "yes_no": 0.05,
+    "yes_no": 0.07,
     "helps": 0.02,
     "rows": 0.02,
-    "linked": 0.04,
+    "linked": 0.06,
     "manuals": 0.01,
     "stated": 0.02,
     "unanswerable": 0.05,
-    "without_answer": 0.03,
+    "without_answer": 0.02,
 }
 """Proportions of a round, by pool; the pools after `helps` are derived from the others."""
 

@@ -1,12 +1,16 @@
-"""The reader in PyTorch: the trunk of the encoder that ships, and three heads.
+"""The reader in PyTorch: the trunk of the encoder that ships, and a head for each judgement.
 
 Tensors have the names of the encoder's weights, so that these load unchanged; the word
 embeddings are those of the encoder and are not trained. Devlin et al. 2019 (BERT), sections 3 and 4.2 to 4.3.
+
+Sequences stand end to end, without padding: every layer but attention treats word pieces alone. On an accelerator attention
+does so as well; elsewhere it pads (`attend`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -15,19 +19,58 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hoptrail.models.bert import BertSizes
-from training.batches import UNTAUGHT, Batch
+from training.batches import UNTAUGHT, Step
 
 WORDS = "embeddings.word_embeddings.weight"
+HEADS = ("span", "verdict", "helps", "settles")
 VERDICTS = 3
-_HELPS_WEIGHT = 0.5  # of the second head's loss beside those of the reader
+_HELPS_WEIGHT, _SETTLES_WEIGHT = 0.5, 0.5  # of these heads' losses beside those of the reader
+_LARGEST_SCORE = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sequences:
+    """Where sequences that stand end to end begin and end: `starts` has shape (sequences + 1)."""
+
+    starts: Tensor
+    longest: int
+    owner: Tensor
+    """Of each word piece, its sequence."""
+    places: Tensor
+    """Of each word piece, its place in its sequence."""
+
+    @classmethod
+    def of(cls, starts: Tensor, longest: int, pieces: int) -> Sequences:
+        """The sequences of `pieces` word pieces in all."""
+        lengths = starts.diff()
+        owner = torch.repeat_interleave(torch.arange(len(lengths), device=starts.device), lengths, output_size=pieces)
+        return cls(starts, longest, owner, torch.arange(pieces, device=starts.device) - starts[:-1][owner])
+
+
+def attend(query: Tensor, key: Tensor, value: Tensor, sequences: Sequences) -> Tensor:
+    """Attention within each sequence; all of shape (pieces, heads, size)."""
+    if query.is_cuda:
+        from torch.nn.attention.varlen import varlen_attn
+
+        starts, longest = sequences.starts.int(), sequences.longest
+        half = (part.to(torch.bfloat16) for part in (query, key, value))
+        mixed: Tensor = varlen_attn(*half, starts, starts, longest, longest)
+        return mixed.to(query.dtype)
+    shape = (len(sequences.starts) - 1, sequences.longest, *query.shape[1:])
+    at = (sequences.owner, sequences.places)
+    padded = (query.new_zeros(shape).index_put(at, part).transpose(1, 2) for part in (query, key, value))
+    present = torch.arange(sequences.longest) < sequences.starts.diff()[:, None]
+    mixed = functional.scaled_dot_product_attention(*padded, attn_mask=present[:, None, None, :])
+    return mixed.transpose(1, 2)[at]
 
 
 class Layer(nn.Module):
     """One layer of BERT: attention, then the feed-forward network, each with a residual connection and normalisation."""
 
-    def __init__(self, sizes: BertSizes) -> None:
+    def __init__(self, sizes: BertSizes, dropped: float) -> None:
         super().__init__()
         width = sizes.width
+        self.drop = nn.Dropout(dropped)
         self.heads = sizes.heads
         self.attention = nn.ModuleDict(
             {
@@ -42,22 +85,20 @@ class Layer(nn.Module):
             {"dense": nn.Linear(4 * width, width), "LayerNorm": nn.LayerNorm(width, sizes.epsilon)}
         )
 
-    def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        """Hidden states after this layer, shape as before."""
+    def forward(self, hidden: Tensor, sequences: Sequences) -> Tensor:
+        """Hidden states after this layer, shape (pieces, width) as before."""
         inner, outer = self.attention["self"], self.attention["output"]
-        query, key, value = (
-            inner[name](hidden).unflatten(-1, (self.heads, -1)).transpose(1, 2) for name in ("query", "key", "value")
-        )
-        mixed = functional.scaled_dot_product_attention(query, key, value, mask)
-        hidden = outer["LayerNorm"](hidden + outer["dense"](mixed.transpose(1, 2).flatten(-2)))
+        query, key, value = (inner[name](hidden).unflatten(-1, (self.heads, -1)) for name in ("query", "key", "value"))
+        mixed = attend(query, key, value, sequences).flatten(-2)
+        hidden = outer["LayerNorm"](hidden + self.drop(outer["dense"](mixed)))
         wide = self.output["dense"](functional.gelu(self.intermediate["dense"](hidden)))
-        return self.output["LayerNorm"](hidden + wide)
+        return self.output["LayerNorm"](hidden + self.drop(wide))
 
 
 class Reader(nn.Module):
-    """Maps word pieces of a question and a text to start and end of the answer, verdict, and whether the text helps."""
+    """Maps word pieces of questions and texts to the logits of its heads. Training drops the share `dropped` of hidden values."""
 
-    def __init__(self, sizes: BertSizes, weights: Mapping[str, NDArray[np.float32]]) -> None:
+    def __init__(self, sizes: BertSizes, weights: Mapping[str, NDArray[np.float32]], dropped: float = 0.0) -> None:
         super().__init__()
         words, places = weights[WORDS].shape[0], weights["embeddings.position_embeddings.weight"].shape[0]
         self.embeddings = nn.ModuleDict(
@@ -68,53 +109,60 @@ class Reader(nn.Module):
                 "LayerNorm": nn.LayerNorm(sizes.width, sizes.epsilon),
             }
         )
-        self.encoder = nn.ModuleDict({"layer": nn.ModuleList(Layer(sizes) for _ in range(sizes.layers))})
+        self.drop = nn.Dropout(dropped)
+        self.encoder = nn.ModuleDict({"layer": nn.ModuleList(Layer(sizes, dropped) for _ in range(sizes.layers))})
         self.span = nn.Linear(sizes.width, 2)
         self.verdict = nn.Linear(sizes.width, VERDICTS)
         self.helps = nn.Linear(sizes.width, 1)
+        self.settles = nn.Linear(sizes.width, 1)
         tensors = {name: torch.from_numpy(np.array(values)) for name, values in weights.items()}
         missing = self.load_state_dict(tensors, strict=False).missing_keys
-        if surplus := [name for name in missing if not name.startswith(("span.", "verdict.", "helps."))]:
+        if surplus := [name for name in missing if name.partition(".")[0] not in HEADS]:
             raise ValueError(f"the encoder's weights lack {', '.join(surplus)}")
         self.embeddings["word_embeddings"].requires_grad_(requires_grad=False)
 
-    def freeze(self, layers: int) -> None:
-        """Freeze the embeddings and the first `layers` layers."""
-        for part in (self.embeddings, *self.encoder["layer"][:layers]) if layers else ():
-            part.requires_grad_(requires_grad=False)
-
-    def forward(self, ids: Tensor, segments: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Logits: start and end, shape (texts, length, 2); verdict, shape (texts, 3); helps, shape (texts)."""
+    def forward(self, ids: Tensor, segments: Tensor, sequences: Sequences) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Logits: start and end, shape (pieces, 2); verdict, shape (sequences, 3); helps and settles, shape (sequences)."""
         embed = self.embeddings
-        places = torch.arange(ids.shape[1], device=ids.device)
-        hidden = embed["word_embeddings"](ids) + embed["position_embeddings"](places)
-        hidden = embed["LayerNorm"](hidden + embed["token_type_embeddings"](segments))
-        barrier = mask[:, None, None, :]
+        hidden = embed["word_embeddings"](ids) + embed["position_embeddings"](sequences.places)
+        hidden = self.drop(embed["LayerNorm"](hidden + embed["token_type_embeddings"](segments)))
         for layer in self.encoder["layer"]:
-            hidden = layer(hidden, barrier)
-        first = hidden[:, 0]
-        return self.span(hidden), self.verdict(first), self.helps(first).squeeze(-1)
+            hidden = layer(hidden, sequences)
+        first = hidden[sequences.starts[:-1]]
+        return self.span(hidden), self.verdict(first), self.helps(first).squeeze(-1), self.settles(first).squeeze(-1)
 
 
-def on_device(batch: Batch, device: torch.device) -> dict[str, Tensor]:
-    """The arrays of a batch as tensors, by their names."""
-    return {name: torch.from_numpy(getattr(batch, name)).to(device) for name in Batch.__slots__}
-
-
-def loss_of(reader: Reader, batch: Mapping[str, Tensor]) -> Tensor:
-    """Sum of the cross entropies of the known labels, per example of the batch."""
-    spans, verdicts, helps = reader(batch["ids"], batch["segments"], batch["mask"])
-    spans = spans.float().masked_fill(~batch["allowed"][..., None], -1e4)
-    loss = sum(
-        functional.cross_entropy(logits.float(), right, ignore_index=UNTAUGHT, reduction="sum") * weight
-        for logits, right, weight in (
-            (spans[..., 0], batch["start"], 0.5),
-            (spans[..., 1], batch["end"], 0.5),
-            (verdicts, batch["verdict"], 1.0),
-        )
-    )
-    taught = batch["helps"] != UNTAUGHT
+def loss_of(reader: Reader, step: Step, device: torch.device) -> Tensor:
+    """The mean loss of the examples, and of the questions with statements, together."""
+    given = {name: torch.from_numpy(getattr(step, name)).to(device, non_blocking=True) for name in Step.__slots__}
+    sequences = Sequences.of(given["starts"], step.longest, len(step.ids))
+    span, verdict, helps, settles = reader(given["ids"], given["segments"], sequences)
+    count, pieces = len(step.start), len(step.allowed)
+    owner, first = sequences.owner[:pieces], sequences.starts[:count]
+    span = span[:pieces].float().masked_fill(~given["allowed"][:, None], -1e4)
+    loss = functional.cross_entropy(verdict[:count].float(), given["verdict"], ignore_index=UNTAUGHT, reduction="sum")
+    for column, name in enumerate(("start", "end")):
+        right = span[first + given[name].clamp(min=0), column]
+        unlikely = (_totals(span[:, column], owner, count) - right) * (given[name] != UNTAUGHT)
+        loss = loss + 0.5 * unlikely.sum()
+    taught = (given["helps"] != UNTAUGHT).float()
     loss = loss + _HELPS_WEIGHT * functional.binary_cross_entropy_with_logits(
-        helps.float()[taught], batch["helps"][taught].float(), reduction="sum"
+        helps[:count].float(), given["helps"].clamp(min=0).float(), taught, reduction="sum"
     )
-    return loss / len(batch["ids"])
+    return loss / count + _SETTLES_WEIGHT * _choosing(settles[count:].float(), given["question"], given["settling"])
+
+
+def _totals(logits: Tensor, owner: Tensor, count: int) -> Tensor:
+    """The logarithm of the sum of the exponentials of each owner's logits."""
+    top = logits.new_full((count,), -1e9).scatter_reduce(0, owner, logits.detach(), "amax")
+    return logits.new_zeros(count).index_add(0, owner, (logits - top[owner]).exp()).log() + top
+
+
+def _choosing(scores: Tensor, question: Tensor, settling: Tensor) -> Tensor:
+    """The mean cross entropy of a softmax over the statements of each question and a score of 0 for "none of them"."""
+    if not len(settling):
+        return scores.sum()
+    scores = scores.clamp(-_LARGEST_SCORE, _LARGEST_SCORE)
+    total = torch.ones_like(settling, dtype=scores.dtype).index_add(0, question, scores.exp()).log()
+    right = torch.where(settling == UNTAUGHT, torch.zeros_like(total), scores[settling.clamp(min=0)])
+    return (total - right).mean()

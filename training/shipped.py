@@ -32,7 +32,7 @@ def main() -> None:
     unknown = run.reader.load_state_dict(weights, strict=False).unexpected_keys
     if unknown:
         raise ValueError(f"weights that the reader does not have: {', '.join(unknown)}")
-    run.progress = Progress(manifest.rounds, manifest.steps, manifest.examples, manifest.pieces)
+    run.progress = Progress(manifest.steps, manifest.examples, manifest.pieces, manifest.questions)
     run.save(options.work / SHIPPED)
     shutil.copyfile(options.work / SHIPPED, options.work / EVEN)
 

@@ -28,6 +28,10 @@ from training.written import LEAST_SHARE, Question, indexed, questions_of
 
 CLOSEST = 20
 """The most other statements of a question."""
+HELD_OUT = ("letters-and-law", "tools-and-standards")
+"""Folders of `training/written` that show how well statements are ranked, and from which ranking is not learned."""
+_OTHERS = 6  # drawn of a question's statements
+_CLOSER = 1.7  # power of the place among the closest: at 1 all are as likely
 _PARAGRAPHS = 300  # whose sentences are ranked together
 _LONGEST_SENTENCE, _ENCODED_CHARACTERS, _AT_ONCE = 400, 600, 64
 _MEANING = 0.9  # weight of the cosine beside the share of words, as in `hoptrail.language.closeness`
@@ -41,6 +45,28 @@ class Choice:
     question: str
     settling: str | None
     others: tuple[str, ...]
+
+
+def drawn(choice: Choice, draw: random.Random) -> list[str]:
+    """The settling statement, if there is one, and others, closer ones more often."""
+    others = list(choice.others)
+    chosen: list[str] = []
+    while others and len(chosen) < _OTHERS:
+        chosen.append(others.pop(int(len(others) * draw.random() ** _CLOSER)))
+    return [*filter(None, [choice.settling]), *chosen]
+
+
+def typed(question: str, draw: random.Random) -> str:
+    """The question as it may be typed: in small letters, without its mark, or with two letters swapped."""
+    chance = draw.random()
+    if chance < 0.2:
+        question = question.lower()
+    if chance < 0.1 or 0.2 < chance < 0.3:
+        question = question.rstrip("?.")
+    if 0.3 < chance < 0.35 and len(question) > 8:
+        at = draw.randrange(1, len(question) - 2)
+        question = question[:at] + question[at + 1] + question[at] + question[at + 2 :]
+    return question
 
 
 class Closeness:

@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         name: values for name, values in read_weights(packaged_folder() / "model.safetensors").items() if name != WORDS
     }
     random = np.random.default_rng(3)
-    for name, count in (("span", 2), ("verdict", 3), ("helps", 1)):
+    for name, count in (("span", 2), ("verdict", 3), ("helps", 1), ("settles", 1)):
         trunk[f"{name}.weight"] = random.normal(size=(count, 384), scale=0.1).astype(np.float32)
         trunk[f"{name}.bias"] = random.normal(size=count).astype(np.float32)
     np.savez(found / "weights.npz", allow_pickle=False, **in_eight_bits(trunk))
@@ -73,6 +73,7 @@ def test_a_reading_is_that_of_a_second_implementation(folder: Path, reader: Read
     shares = np.exp(head(weights, "verdict", hidden[0]))
     assert [reading.yes, reading.no, reading.neither] == pytest.approx(list(shares / shares.sum()), abs=ROUNDED)
     assert reading.helps == pytest.approx(1 / (1 + np.exp(-head(weights, "helps", hidden[0])[0])), abs=ROUNDED)
+    assert reading.settles == pytest.approx(head(weights, "settles", hidden[0])[0], abs=4 * ROUNDED)
 
 
 def test_a_reading_does_not_depend_on_what_is_read_beside_it(reader: Reader) -> None:

@@ -1,39 +1,32 @@
-"""Statements are judged by the shipped ranker, and by the odds of whichever reader it has."""
+"""Statements are judged by the odds of the reader that settles them."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
-import pytest
-
-from hoptrail.models.reader import Reading, ToRead
-from hoptrail.models.statement_ranker import installed_ranker, settling
+from hoptrail.models.reader import Reading, ToRead, installed_reader
+from hoptrail.models.statement_ranker import settling
 
 
-class Helping:
-    """Finds that a text helps by the share of its letters that are `a`."""
+class Settling:
+    """Finds that a text settles the question by the number of its letters that are `a`."""
 
     def read(self, pairs: Sequence[ToRead]) -> list[Reading]:
-        shares = [pair.text.count("a") / max(1, len(pair.text)) for pair in pairs]
-        return [Reading((), yes=0.0, no=0.0, neither=1.0, helps=share) for share in shares]
+        return [Reading((), yes=0.0, no=0.0, neither=1.0, helps=0.5, settles=pair.text.count("a")) for pair in pairs]
 
 
-def test_probabilities_become_log_odds_within_bounds() -> None:
-    odds = settling(Helping(), "?", ["ab", "aaab", "bb", "aa"])
-    assert odds[:2] == pytest.approx([0.0, math.log(3)])
-    assert odds[2] == pytest.approx(-odds[3])
-    assert math.isfinite(odds[3])
+def test_log_odds_stay_within_bounds() -> None:
+    assert settling(Settling(), "?", ["ab", "aaab", "bb", "a" * 50]) == [1.0, 3.0, 0.0, 14.0]
 
 
 def test_a_long_statement_is_cut() -> None:
-    assert settling(Helping(), "?", ["a" * 400 + "b" * 4000]) > [10.0]
+    assert settling(Settling(), "?", ["b" * 400 + "a" * 4000]) == [0.0]
 
 
-def test_the_shipped_ranker_prefers_what_settles_the_question_to_what_shares_its_words() -> None:
+def test_the_shipped_reader_prefers_what_settles_the_question_to_what_shares_its_words() -> None:
     question = "When may dogs come into the reading room?"
     best, alike, other = settling(
-        installed_ranker(),
+        installed_reader(),
         question,
         [
             "House rules > Animals\nPets are welcome on Friday afternoons.",
@@ -46,4 +39,4 @@ def test_the_shipped_ranker_prefers_what_settles_the_question_to_what_shares_its
 
 
 def test_nothing_is_judged_of_nothing() -> None:
-    assert settling(installed_ranker(), "Who?", []) == []
+    assert settling(installed_reader(), "Who?", []) == []

@@ -62,7 +62,6 @@ def test_the_wheel_holds_both_models_and_their_licences(wheel: Path, tmp_path: P
     assert digest_of(tmp_path / "hoptrail_encoder" / "model" / "model.safetensors") == WEIGHTS_SHA256
     assert {
         "hoptrail_reader/weights.npz",
-        "hoptrail_reader/ranker.npz",
         "hoptrail/serving/server/page/index.html",
     } <= set(names)
     assert any(name.endswith("licenses/packages/hoptrail-reader/LICENSE") for name in names)

@@ -8,10 +8,9 @@ import random
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from tokenizers import Tokenizer
-from training.batches import UNTAUGHT, Limits, batches, encode
+from training.batches import UNTAUGHT, Pieces, Ranked, cut, encode, step_of
 from training.examples import Example, Verdict, answered_at
 from training.linked import linked, links_of
 from training.made import Distractors, Fact, facts, stated
@@ -207,26 +206,46 @@ def test_a_round_is_a_function_of_the_seed_and_its_number() -> None:
     assert len(found.round(3)) == pytest.approx(ROUND, abs=len(SHARES))
 
 
-def test_batches_say_where_the_answer_stands() -> None:
+def test_pieces_say_where_the_answer_stands() -> None:
     tokenizer = Tokenizer.from_file(str(packaged_folder() / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
     long = example(text="Nobody knows. " * 100 + BERG)
+    for pieces in encode([example(), long], tokenizer, 112, random.Random(0)):
+        assert tokenizer.decode(pieces.ids[pieces.start : pieces.end + 1]) == "ida berg"
     judged = Example("test", "It is old.", BERG, before="It rained.", verdict=Verdict.YES)
     silent = example().unanswered_by("It rained.", "test")
-    examples = [example(), long, judged, silent]
-    for pieces in encode(examples[:2], tokenizer, 112, random.Random(0)):
-        assert tokenizer.decode(pieces.ids[pieces.start : pieces.end + 1]) == "ida berg"
-    found = list(batches(examples, tokenizer, Limits(256, 112), random.Random(0)))
-    assert sum(len(batch.ids) for batch in found) == 4
-    assert all(batch.ids.size <= 256 for batch in found)
-    starts = {
-        int(verdict): int(start) for batch in found for verdict, start in zip(batch.verdict, batch.start, strict=True)
-    }
-    assert starts[int(Verdict.YES)] == UNTAUGHT
-    assert sorted(int(start) == 0 for batch in found for start in batch.start) == [False, False, False, True]
-    for batch in found:
-        assert not np.any(batch.allowed & (batch.segments == 0) & (np.arange(batch.ids.shape[1]) > 0))
+    found = encode([judged, silent], tokenizer, 112, random.Random(0))
+    assert [(one.verdict, one.start) for one in found] == [(int(Verdict.YES), UNTAUGHT), (UNTAUGHT, 0)]
+
+
+def pieces_of(length: int, start: int = UNTAUGHT) -> Pieces:
+    """A question of one piece and a text."""
+    return Pieces([101, 7, 102, *range(8, 5 + length), 102][:length], 3, start, start, UNTAUGHT, 1)
+
+
+def test_a_step_has_its_sequences_end_to_end() -> None:
+    examples = [pieces_of(7, 4), pieces_of(6, 0)]
+    asked = [Ranked([pieces_of(5), pieces_of(6)], is_settled=True), Ranked([pieces_of(5)], is_settled=False)]
+    asked.append(Ranked([pieces_of(5), pieces_of(5)], is_settled=True))
+    step = step_of(examples, asked)
+    assert step.starts.tolist() == [0, 7, 13, 18, 24, 29, 34, 39]
+    assert step.longest == 7
+    for one, begin in zip(
+        [*examples, *(said for question in asked for said in question.statements)], step.starts, strict=False
+    ):
+        assert step.ids[begin : begin + len(one.ids)].tolist() == one.ids
+        assert step.segments[begin : begin + len(one.ids)].tolist() == [0] * 3 + [1] * (len(one.ids) - 3)
+    assert step.allowed.tolist() == [True, False, False, True, True, True, False, True, False, False, True, True, False]
+    assert step.start.tolist() == [4, 0]
+    assert step.question.tolist() == [0, 0, 1, 2, 2]
+    assert step.settling.tolist() == [0, UNTAUGHT, 3]
+
+
+def test_examples_are_cut_into_parts_of_the_budget() -> None:
+    parts = list(cut([pieces_of(8) for _ in range(8)], 20))
+    assert [len(part) for part in parts] == [3, 3, 2]
+    assert [len(part) for part in cut([pieces_of(8) for _ in range(7)], 20)] == [3, 3]  # too small a rest
 
 
 def test_what_was_learned_from_is_refused(tmp_path: Path) -> None:

@@ -2,10 +2,10 @@
 
     [CLS] question [SEP] (what was read before [SEP]) text [SEP]
 
-There is one trunk, with the architecture of the encoder that ships, and three heads: start and end of the answer (both at [CLS]
-where the text does not answer), the verdict on a yes/no question or a claim, and whether the text helps to find the answer. Word
-embeddings and tokeniser are the encoder's; the rest is trained by `training/` and ships as the package hoptrail_reader. Texts are
-cut at 512 word pieces. Probabilities are not calibrated.
+There is one trunk, with the architecture of the encoder that ships, and a head for each judgement: start and end of the answer
+(both at [CLS] where the text does not answer), the verdict on a yes/no question or a claim, whether the text helps to find the
+answer, whether a statement settles the question. Word embeddings and tokeniser are the encoder's; the rest is trained by
+`training/` and ships as the package hoptrail_reader. Texts are cut at 512 word pieces. Probabilities are not calibrated.
 
 Devlin et al. 2019 (BERT), sections 4.2 and 4.3, for span and absence of an answer.
 """
@@ -37,8 +37,7 @@ from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.weights import Weights, read_weights
 
 _PACKAGE = "hoptrail_reader"
-READER_WEIGHTS, RANKER_WEIGHTS = "weights.npz", "ranker.npz"
-"""Files of the package: the weights of the reader, and those of `models.statement_ranker`, which judges single statements."""
+_WEIGHTS = "weights.npz"
 _WORDS = "embeddings.word_embeddings.weight"
 _SCALE = ".scale"
 _LONGEST = 512  # word pieces, as many as the trunk has positions
@@ -76,7 +75,7 @@ class Reading:
 
     `answers` are the most probable ones that do not overlap, best first, with offsets in the text without surrogates. `yes`, `no`
     and `neither` add up to 1, and mean nothing for other than yes/no questions. `helps` is the probability that the text helps to
-    find the answer.
+    find the answer, `settles` the log odds that the text, a single statement, settles the question.
     """
 
     answers: tuple[Answer, ...]
@@ -84,6 +83,7 @@ class Reading:
     no: float
     neither: float
     helps: float
+    settles: float = 0.0
 
     @property
     def answered(self) -> float:
@@ -112,11 +112,11 @@ class Reader:
     Raises: ModelUnavailable: the weights are missing, unusable, or for another encoder.
     """
 
-    def __init__(self, folder: Path | None = None, weights: str = READER_WEIGHTS, threads: int = 1) -> None:
+    def __init__(self, folder: Path | None = None, threads: int = 1) -> None:
         from tokenizers import Tokenizer
 
         model = read_folder(packaged_folder())
-        own = read_reader_weights(folder or reader_folder(), weights)
+        own = read_reader_weights(folder or reader_folder())
         every = {**own, _WORDS: read_weights(model.weights)[_WORDS]}
         self._tokenizer = Tokenizer.from_file(str(model.tokenizer))
         self._tokenizer.no_truncation()
@@ -193,13 +193,14 @@ class _Graph:
             head(hidden, "span"): ("texts", "length", 2),
             head(first, "verdict"): ("texts", 3),
             head(first, "helps"): ("texts", 1),
+            head(first, "settles"): ("texts", 1),
         }
         self._outputs = list(shapes)
         self._operations = do  # the session reads large tensors where they are, so they must outlive it
         self._session = open_session(do.model(shapes, segments=True), do, threads)
 
     def run(self, pieces: _Pieces) -> list[FloatMatrix]:
-        """The logits of the heads span, verdict and helps: shapes (length, 2), (3) and (1)."""
+        """The logits of the heads span, verdict, helps and settles: shapes (length, 2), (3), (1) and (1)."""
         length = len(pieces.ids)
         segments = np.zeros((1, length), np.int64)
         segments[0, pieces.text_at :] = 1
@@ -227,12 +228,12 @@ def reader_folder() -> Path:
 
 
 def reader_version() -> str:
-    """The first twelve digits of the SHA-256 of the reader's and of the ranker's weights; empty where none are installed."""
+    """The first twelve digits of the SHA-256 of the reader's weights; empty where none are installed."""
     try:
         manifest = json.loads((reader_folder() / "manifest.json").read_text(encoding="utf-8"))
     except (ModelUnavailable, OSError, ValueError):
         return ""
-    return "+".join(str(part["weights_sha256"])[:12] for part in (manifest, manifest["ranker"]))
+    return str(manifest["weights_sha256"])[:12]
 
 
 def refuse_training_questions(ids: Iterable[str]) -> None:
@@ -245,11 +246,11 @@ def refuse_training_questions(ids: Iterable[str]) -> None:
     read_trained(reader_folder() / TRAINED).refuse(ids)
 
 
-def read_reader_weights(folder: Path, weights: str = READER_WEIGHTS) -> dict[str, NDArray[np.float32]]:
-    """The tensors of a file of weights in `folder`, stored as eight-bit integers with a scale per row.
+def read_reader_weights(folder: Path) -> dict[str, NDArray[np.float32]]:
+    """The tensors of the reader in `folder`, stored as eight-bit integers with a scale per row.
     Raises: ModelUnavailable: the file cannot be read.
     """
-    path = folder / weights
+    path = folder / _WEIGHTS
     try:
         with np.load(path, allow_pickle=False) as file:
             stored: dict[str, NDArray[Any]] = dict(file)
@@ -262,10 +263,12 @@ def read_reader_weights(folder: Path, weights: str = READER_WEIGHTS) -> dict[str
     }
 
 
-def _reading(pieces: _Pieces, span: FloatMatrix, verdict: FloatMatrix, helps: FloatMatrix) -> Reading:
+def _reading(
+    pieces: _Pieces, span: FloatMatrix, verdict: FloatMatrix, helps: FloatMatrix, settles: FloatMatrix
+) -> Reading:
     shares = np.exp(verdict - verdict.max())
     yes, no, neither = (float(share) for share in shares / shares.sum())
-    return Reading(_answers(pieces, span), yes, no, neither, _logistic(float(helps[0])))
+    return Reading(_answers(pieces, span), yes, no, neither, _logistic(float(helps[0])), float(settles[0]))
 
 
 def _answers(pieces: _Pieces, span: FloatMatrix) -> tuple[Answer, ...]:

@@ -37,7 +37,7 @@ from hoptrail.language.spelling import corrected
 from hoptrail.language.tasks import Extraction, Fact, Reading, Reply, Task
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.reader import Remembered, TextReader, installed_reader
-from hoptrail.models.statement_ranker import installed_ranker, settling
+from hoptrail.models.statement_ranker import settling
 from hoptrail.text.lexicon import DEMONYMS
 from hoptrail.text.mentions import Mention, Shape
 from hoptrail.text.normal_forms import base_title, same_words, squeeze
@@ -118,7 +118,7 @@ class OfflineLanguage:
         """See `StatementJudge`."""
         if isinstance(self._reader, NoReader):
             return ()
-        return settling(installed_ranker(), question[: self._settings.question_characters], statements)
+        return settling(self._reader, question[: self._settings.question_characters], statements)
 
     def _output(self, task: object) -> Output:
         match task:
