@@ -99,6 +99,31 @@ def test_names_follow_the_documents(tmp_path: Path, documents: list[Document]) -
     assert named(site) == before
 
 
+@pytest.mark.parametrize(
+    ("title", "said"),
+    [
+        ("Zürich Bank", "She works at Zu\u0308rich Bank."),
+        ("Zürich Bank", "He left the Zü\u00adrich  BANK in May."),
+        ("Bodø", "The ferry to Bodø is late."),
+        ("Groß", "It belongs to GROSS and sons."),
+        ("Οδυσσεύς", "A ship called Οδυσσεύς lies there."),
+        ("The Who", "They heard The Who twice."),
+    ],
+)
+def test_a_new_title_is_found_in_older_documents_however_it_is_spelt(tmp_path: Path, title: str, said: str) -> None:
+    structures = (Sentences(), TitleMentions())
+    older = [
+        make_document("Diary", f"It rained. {said} It snowed."),
+        make_document("Weather", "It rained. The bank is open."),
+    ]
+    site, whole = Site(tmp_path / "site"), Site(tmp_path / "whole")
+    site.build(*structures, add=older)
+    site.build(*structures, add=[make_document(title, "Something new.")])
+    whole.build(*structures, add=[*older, make_document(title, "Something new.")])
+    assert (name_key(title), normalize("NFC", said)) in {(key, normalize("NFC", text)) for key, text in named(site)}
+    assert named(site) == named(whole)
+
+
 def test_building_again_or_all_at_once_gives_the_same(tmp_path: Path, documents: list[Document]) -> None:
     structures = (Sentences(), TitleMentions())
     whole, grown = Site(tmp_path / "whole"), Site(tmp_path / "grown")

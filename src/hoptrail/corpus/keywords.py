@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import groupby, pairwise
 from typing import Any, Protocol
 
@@ -98,6 +99,15 @@ class Keywords:
             return self._whole.frequencies(kind, words)
         df = _counted(self._postings(self._segments.of(Family.KEYWORDS, kind), tuple(sorted(set(words)))))
         return np.array([df[word] for word in words], dtype=np.int64)
+
+    def documents_with(self, kind: Kind, words: Sequence[str]) -> Numbers:
+        """The documents whose units contain all of these words, as `keyword_words` writes them; by number, sorted."""
+        segments = {segment.number: segment for segment in self._segments.of(Family.KEYWORDS, kind)}
+        found: dict[str, list[Numbers]] = {word: [NONE] for word in words}
+        for word, number, postings in self._postings(list(segments.values()), tuple(found)):
+            found[word].append(segments[number].arrays["numbers"][postings.rows])
+        documents = [np.unique(self._texts.origins_of(np.concatenate(units)).documents) for units in found.values()]
+        return reduce(np.intersect1d, documents) if documents else NONE
 
     def _scores(self, kind: Kind, questions: Sequence[str]) -> Iterator[tuple[Segment, NDArray[np.float64]]]:
         """The scores of all rows of each segment: shape (questions, rows)."""

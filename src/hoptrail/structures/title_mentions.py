@@ -15,7 +15,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
 
+import numpy as np
+
+from hoptrail.corpus.columns import Numbers
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.words import keyword_words
 from hoptrail.corpus.writer import Change
 from hoptrail.execution.executor import batched
 from hoptrail.structures.build_context import BuildContext
@@ -165,7 +169,20 @@ def _sentences_with(names: Collection[str], snapshot: Snapshot) -> Iterator[str]
         may_have_one = not text.isascii() or any(pattern.search(text) for pattern in patterns)
         return may_have_one and bool(names_in(text, known))
 
-    return (unit.id for unit in snapshot.units(Kind.SENTENCE) if has_name(unit.text))
+    return (unit.id for unit in snapshot.texts.stream(_near(usable, snapshot)) if has_name(unit.text))
+
+
+def _near(names: Collection[str], snapshot: Snapshot) -> Numbers:
+    """The sentences of documents that have all words of a name.
+
+    All sentences where a name has only words that are not indexed, or letters that the keyword index may write differently.
+    """
+    sentences = snapshot.texts.origins(Kind.SENTENCE)
+    words = [keyword_words(name) for name in names if name.isascii()]
+    if len(words) < len(names) or not all(words):
+        return sentences.numbers
+    documents = [snapshot.keywords.documents_with(Kind.PASSAGE, of_one) for of_one in words]
+    return sentences.numbers[np.isin(sentences.documents, np.concatenate(documents))]
 
 
 def _pattern(names: Collection[str]) -> str:
