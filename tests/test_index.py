@@ -26,12 +26,14 @@ from hoptrail import Answer, Index, Kind, Span, UsageError
 from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import IndexDamaged, IndexMismatch, IndexUnavailable, StillRead
+from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Quote, QuotedReading, QuotedStep, ScriptedLanguage
 from hoptrail.recipes.closed_book import ClosedBook
 from hoptrail.recipes.registry import RECIPES
 from hoptrail.retrieval.corpus import QUESTION_LIMIT
 from hoptrail.retrieval.rankings import ranked
 from hoptrail.types import Hit, Unit, Usage
+from name_reader import NameReader
 from world import FACTS, HashingEncoder, write_facts
 
 QUESTION = "Which river flows through the town where the designer of the Tallow Bridge was born?"
@@ -339,11 +341,19 @@ OPERATORS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def by_names(shared: Index) -> OfflineLanguage:
+    """The language `offline` with a reader that finds something everywhere."""
+    return OfflineLanguage(shared.encoder, reader=NameReader())
+
+
 @settings(max_examples=8, deadline=None)
 @given(question=st.text(max_size=60))
 @pytest.mark.parametrize("name", RECIPES)
-def test_whatever_is_asked_ends_in_an_answer_or_an_abstention(shared: Index, name: str, question: str) -> None:
-    check_bounded(shared, name, question)
+def test_whatever_is_asked_ends_in_an_answer_or_an_abstention(
+    shared: Index, by_names: OfflineLanguage, name: str, question: str
+) -> None:
+    check_bounded(shared, name, question, by_names)
 
 
 @pytest.mark.parametrize(("name", "question"), list(zip(RECIPES, cycle(OPERATORS))))
@@ -351,12 +361,12 @@ def test_operators_quotes_and_riddles_are_words_like_others(shared: Index, name:
     check_bounded(shared, name, question)
 
 
-def check_bounded(index: Index, name: str, question: str) -> None:
+def check_bounded(index: Index, name: str, question: str, language: str | OfflineLanguage = "offline") -> None:
     if not any(character.isprintable() and not character.isspace() for character in question):
         with pytest.raises(UsageError, match="the question is empty"):
-            index.ask(question, name)
+            index.ask(question, name, language=language)
         return
-    answer = index.ask(question, name)
+    answer = index.ask(question, name, language=language)
     assert answer.abstained == (answer.text is None)
     assert len(answer.trail) <= 10
     assert len(answer.ranking) <= pool_size(index, name)

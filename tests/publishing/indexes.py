@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,9 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {name: content for name, content in found.items() if not name.endswith(("-shm", "-wal"))}
 
 
+@cache
 def objects_of(address: str) -> Objects:
+    """Opened once, which takes as long as several requests."""
     return Objects(Address.of(address))
 
 

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from corpus.worlds import files_with, indexed, made
+from corpus.worlds import files_with, indexed_once, made
 from hoptrail.corpus import segments as segments_module
 from hoptrail.errors import IndexBusy, StorageError
 from hoptrail.publishing import sending
@@ -37,7 +37,7 @@ def numbers(address: str) -> list[int]:
 
 
 def test_without_time_to_keep_the_current_and_the_last_stay(any_address: str, tmp_path: Path) -> None:
-    folder = indexed(tmp_path / "index", OLD)
+    folder = indexed_once(tmp_path / "index", OLD)
     for number in range(5):
         commit(folder, made(2, seed=number + 1), remove=OLD[number : number + 1])
         publish(folder, any_address, keep_hours=0)
@@ -49,7 +49,7 @@ def test_without_time_to_keep_the_current_and_the_last_stay(any_address: str, tm
 
 
 def test_what_was_replaced_a_short_while_ago_stays(address: str, tmp_path: Path) -> None:
-    folder = indexed(tmp_path / "index", OLD)
+    folder = indexed_once(tmp_path / "index", OLD)
     for number in range(4):
         commit(folder, made(1, seed=number + 1), remove=OLD[number : number + 1])
         assert publish(folder, address).removed == 0
@@ -61,7 +61,7 @@ def test_what_was_replaced_a_short_while_ago_stays(address: str, tmp_path: Path)
 
 
 def test_what_failed_publishers_sent_goes(address: str, tmp_path: Path, store: FaultyStore) -> None:
-    folder = indexed(tmp_path / "index", OLD)
+    folder = indexed_once(tmp_path / "index", OLD)
     publish(folder, address)
     commit(folder, made(20, seed=1))
 
@@ -82,7 +82,7 @@ def test_what_failed_publishers_sent_goes(address: str, tmp_path: Path, store: F
 
 
 def test_collecting_that_was_interrupted_is_done_again(address: str, tmp_path: Path, store: FaultyStore) -> None:
-    folder = indexed(tmp_path / "index", OLD)
+    folder = indexed_once(tmp_path / "index", OLD)
     for number in range(3):
         commit(folder, made(1, seed=number + 1), remove=OLD[number : number + 1])
         publish(folder, address)
@@ -102,7 +102,7 @@ def test_a_slow_collector_takes_nothing_from_later_publications(
 ) -> None:
     """Others publish, and bring back what has gone, between any two of its requests."""
     draw = Random(3)
-    folder, other = indexed(tmp_path / "index", OLD), indexed(tmp_path / "other", made(50, seed=77))
+    folder, other = indexed_once(tmp_path / "index", OLD), indexed_once(tmp_path / "other", made(50, seed=77))
     for number in range(3):
         commit(folder, made(1, seed=number + 1), remove=OLD[number : number + 1])
         publish(folder, address)
@@ -129,10 +129,10 @@ def test_publishers_that_fail_and_race_never_lose_what_is_current(
 ) -> None:
     """Whatever requests fail, and whoever publishes between two of them."""
     draw = Random(seed)
-    folders = [indexed(tmp_path / str(number), made(60, seed=number, words=60)) for number in range(2)]
+    folders = [indexed_once(tmp_path / str(number), made(60, seed=number, words=60)) for number in range(2)]
     publish(folders[0], address)
     ended = []
-    for turn in range(12):
+    for turn in range(8):
         folder = draw.choice(folders)
         if draw.random() < 0.7:
             commit(folder, made(2, seed=turn + 10))
@@ -170,7 +170,7 @@ class _Trouble:
 
 
 def test_a_damaged_publication_is_collected_too(address: str, tmp_path: Path) -> None:
-    folder = indexed(tmp_path / "index", OLD)
+    folder = indexed_once(tmp_path / "index", OLD)
     publish(folder, address)
     (name,) = stored(address, "manifests")
     objects_of(address).put(name, b"{}")
@@ -183,7 +183,7 @@ def test_a_damaged_publication_is_collected_too(address: str, tmp_path: Path) ->
 
 def test_removed_text_goes_with_the_publications_that_hold_it(address: str, tmp_path: Path) -> None:
     secret = make_document("Secret", "The quetzalcoatlus sleeps.")
-    folder = indexed(tmp_path / "index", [secret, *OLD])
+    folder = indexed_once(tmp_path / "index", [secret, *OLD])
     publish(folder, address)
     commit(folder, [], remove=[secret])
     publish(folder, address, keep_hours=0)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from corpus.worlds import indexed, made
+from corpus.worlds import indexed_once, made
 from hoptrail.corpus import segments as segments_module
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import IndexDamaged, IndexMismatch, StorageError, UsageError
@@ -35,7 +35,7 @@ def arrays_in_files(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def folder(tmp_path: Path, address: str) -> Path:
     """A published index."""
-    found = indexed(tmp_path / "index", OLD)
+    found = indexed_once(tmp_path / "index", OLD)
     publish(found, address)
     return found
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from corpus.worlds import indexed, made
+from corpus.worlds import indexed_once, made
 from hoptrail.corpus import segments as segments_module
 from hoptrail.errors import IndexBusy, IndexUnavailable, StorageError, UsageError
 from hoptrail.publishing.manifest import number_of
@@ -32,7 +32,7 @@ def puts(store: FaultyStore) -> list[str]:
 
 
 def test_what_is_published_is_what_is_fetched_elsewhere(any_address: str, tmp_path: Path) -> None:
-    folder = indexed(tmp_path / "index", OLD)
+    folder = indexed_once(tmp_path / "index", OLD)
     done = publish(folder, any_address)
     with fetch(any_address, tmp_path / "cache") as copy:
         assert (done.number, done.commit) == (copy.number, copy.commit) == (1, 1)
@@ -44,7 +44,7 @@ def test_what_is_published_is_what_is_fetched_elsewhere(any_address: str, tmp_pa
 
 def test_one_more_document_sends_few_chunks(any_address: str, tmp_path: Path) -> None:
     documents = made(3000, words=60)
-    folder = indexed(tmp_path / "index", documents)
+    folder = indexed_once(tmp_path / "index", documents)
     first = publish(folder, any_address)
     assert first.sent_chunks == first.chunks
     commit(folder, NEW[:1])
@@ -57,7 +57,7 @@ def test_one_more_document_sends_few_chunks(any_address: str, tmp_path: Path) ->
 
 
 def test_the_same_commit_is_not_published_twice(address: str, tmp_path: Path, store: FaultyStore) -> None:
-    folder = indexed(tmp_path / "index", OLD)
+    folder = indexed_once(tmp_path / "index", OLD)
     publish(folder, address)
     store.requests.clear()
     again = publish(folder, address)
@@ -66,7 +66,7 @@ def test_the_same_commit_is_not_published_twice(address: str, tmp_path: Path, st
 
 
 def test_chunks_are_named_by_their_content(address: str, tmp_path: Path) -> None:
-    publish(indexed(tmp_path / "index", OLD), address)
+    publish(indexed_once(tmp_path / "index", OLD), address)
     objects = objects_of(address)
     for name in stored(address, "chunks"):
         assert hashlib.sha256(objects.get(name) or b"").hexdigest() == name.rpartition("/")[2]
@@ -91,7 +91,7 @@ publish(pathlib.Path(sys.argv[1]), sys.argv[2])
 def test_a_publisher_that_is_killed_leaves_the_old_publication_whole(
     address: str, tmp_path: Path, store: FaultyStore, request_number: str
 ) -> None:
-    folder = indexed(tmp_path / "index", OLD)
+    folder = indexed_once(tmp_path / "index", OLD)
     publish(folder, address)
     before = pointer_of(address)
     commit(folder, NEW, remove=OLD[:5])
@@ -123,9 +123,9 @@ def test_of_two_publishers_one_wins_and_the_other_is_told(
     any_address: str, tmp_path: Path, server: FaultyStore, cloud_server: FaultyStore, published: bool
 ) -> None:
     """The second has finished by the time that the first writes its pointer."""
-    ours, theirs = indexed(tmp_path / "ours", OLD), indexed(tmp_path / "theirs", NEW)
+    ours, theirs = indexed_once(tmp_path / "ours", OLD), indexed_once(tmp_path / "theirs", NEW)
     if published:
-        publish(indexed(tmp_path / "before", made(9)), any_address)
+        publish(indexed_once(tmp_path / "before", made(9)), any_address)
     raced: list[bool] = []
 
     def race(asked: Asked) -> None:
@@ -147,7 +147,7 @@ def test_of_two_publishers_one_wins_and_the_other_is_told(
 def test_a_pointer_whose_answer_is_lost_counts_once(
     address: str, tmp_path: Path, store: FaultyStore, fault: Fault
 ) -> None:
-    folder = indexed(tmp_path / "index", NEW)
+    folder = indexed_once(tmp_path / "index", NEW)
     publish(folder, address)
     commit(folder, OLD[:2])
     seen: list[Asked] = []
@@ -167,7 +167,7 @@ def test_a_pointer_whose_answer_is_lost_counts_once(
 def test_a_store_that_heeds_no_conditions_is_refused(
     address: str, tmp_path: Path, store: FaultyStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = indexed(tmp_path / "index", NEW)
+    folder = indexed_once(tmp_path / "index", NEW)
     with monkeypatch.context() as patched:
         patched.setattr(store, "heeds_conditions", False)
         with pytest.raises(StorageError, match="ignores conditions"):
@@ -185,7 +185,7 @@ def test_a_store_that_heeds_no_conditions_is_refused(
 
 
 def test_no_key_is_in_messages_or_objects(address: str, tmp_path: Path, store: FaultyStore) -> None:
-    folder = indexed(tmp_path / "index", NEW)
+    folder = indexed_once(tmp_path / "index", NEW)
     publish(folder, address)
     commit(folder, OLD[:3])
     for number in range(4):

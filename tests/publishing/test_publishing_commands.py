@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from command import Hoptrail
-from corpus.worlds import indexed, made
+from corpus.worlds import indexed_once, made
 from object_store import SECRET
 from publishing.indexes import commit, titles
 
@@ -13,7 +13,7 @@ OLD, NEW = made(50), made(2, seed=1)
 
 
 def test_publish_and_restore(hoptrail: Hoptrail, address: str, tmp_path: Path) -> None:
-    folder = indexed(tmp_path / "index", OLD)
+    folder = indexed_once(tmp_path / "index", OLD)
     first = hoptrail("publish", address, "--index", folder)
     assert first.code == 0
     assert "publication 1 is commit 1" in first.err
@@ -26,7 +26,7 @@ def test_publish_and_restore(hoptrail: Hoptrail, address: str, tmp_path: Path) -
 
 
 def test_back_up_and_restore(hoptrail: Hoptrail, tmp_path: Path) -> None:
-    folder = indexed(tmp_path / "index", OLD)
+    folder = indexed_once(tmp_path / "index", OLD)
     assert hoptrail("backup", tmp_path / "backup", "--index", folder).code == 0
     commit(folder, NEW, remove=OLD[:5])
     assert hoptrail("restore", tmp_path / "backup", "--index", tmp_path / "restored").code == 0
@@ -34,7 +34,7 @@ def test_back_up_and_restore(hoptrail: Hoptrail, tmp_path: Path) -> None:
 
 
 def test_wrong_usage_is_said(hoptrail: Hoptrail, address: str, tmp_path: Path) -> None:
-    folder = indexed(tmp_path / "index", NEW)
+    folder = indexed_once(tmp_path / "index", NEW)
     assert hoptrail("publish", "elsewhere", "--index", folder).code == 2
     assert hoptrail("backup", folder, "--index", folder).code == 2
     ended = hoptrail("restore", address, "--index", tmp_path / "restored")

@@ -12,16 +12,12 @@ import os
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from threading import Lock
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, TypeVar
 
 from hoptrail.errors import DataError, StorageError
-from hoptrail.json_object import JsonObject
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
+from hoptrail.json_object import JsonObject, reader_of
 
 T = TypeVar("T")
 
@@ -38,20 +34,12 @@ class Line:
         from pydantic import ValidationError
 
         try:
-            read: T = reader_of(kind).validate_python(self.content)  # type: ignore[arg-type]  # classes can be hashed
+            read: T = reader_of(kind).validate_python(self.content)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             key = ".".join(str(part) for part in first["loc"])
             raise DataError(f"{self.place}: {key}: {first['msg']}") from error
         return read
-
-
-@cache
-def reader_of(kind: type[Any]) -> TypeAdapter[Any]:
-    """Pydantic's reader of a dataclass."""
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(kind)
 
 
 def read_lines(path: Path) -> Iterator[Line]:

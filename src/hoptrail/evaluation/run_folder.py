@@ -24,10 +24,10 @@ from hoptrail.atomic_write import replace_file
 from hoptrail.errors import DataError, StorageError, UsageError
 from hoptrail.evaluation.answer_scores import Rule
 from hoptrail.evaluation.datasets import Question, placed_questions
-from hoptrail.evaluation.lines import read_lines, reader_of
+from hoptrail.evaluation.lines import read_lines
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.trail_records import TrailRecord, TrailsFile, read_trails
-from hoptrail.json_object import JsonObject
+from hoptrail.json_object import JsonObject, reader_of
 from hoptrail.models.encoder import EncoderIdentity
 
 FORMAT = 1

@@ -14,7 +14,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hoptrail.errors import DataError, StorageError
-from hoptrail.evaluation.lines import GrowingFile, reader_of
+from hoptrail.evaluation.lines import GrowingFile
+from hoptrail.json_object import reader_of
 from hoptrail.types import Answer, Kind, Ranking, Unit, Verdict
 
 PassagesOf = Callable[[Unit], Sequence[str]]

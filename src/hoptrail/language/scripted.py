@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, get_args
 
 from hoptrail.errors import TaskFailed, UsageError
+from hoptrail.json_object import reader_of
 from hoptrail.language import tasks
 from hoptrail.language.tasks import TASK_NAMES, Decomposition, Extraction, Reading, Reply, Samples, Task
 from hoptrail.types import Kind, Span, Unit, Usage
@@ -196,10 +197,10 @@ def _span(given: Quote | Span, units: Sequence[Unit]) -> Span:
 
 
 def _parse(line: str, place: str) -> ScriptedReply:
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import ValidationError
 
     try:
-        row = TypeAdapter(_Row).validate_json(line, strict=True)
+        row = reader_of(_Row).validate_json(line, strict=True)
         task = next((task for task, name in TASK_NAMES.items() if name == row.task), None)
         if task is None:
             raise UsageError(f"{place}: no task is called {row.task!r}; the tasks are {', '.join(TASK_NAMES.values())}")
@@ -209,7 +210,7 @@ def _parse(line: str, place: str) -> ScriptedReply:
         output = (
             Failure(row.fail)
             if row.fail is not None
-            else TypeAdapter(_QUOTING.get(given, given)).validate_json(json.dumps(row.reply), strict=True)
+            else reader_of(_QUOTING.get(given, given)).validate_json(json.dumps(row.reply), strict=True)
         )
     except ValidationError as error:
         raise UsageError(f"{place}: {error}") from error

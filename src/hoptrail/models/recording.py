@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from hoptrail.atomic_write import replace_file
 from hoptrail.errors import RecordingError, StorageError, UsageError
-from hoptrail.json_object import JsonObject
+from hoptrail.json_object import JsonObject, reader_of
 from hoptrail.models.billing import PaidReply
 from hoptrail.models.chat import ChatRequest, Rung
 from hoptrail.models.completion import ChatReply
@@ -121,7 +121,7 @@ def _read(path: Path) -> list[StoredReply]:
 
 
 def _stored(line: str, path: Path, number: int) -> StoredReply:
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import ValidationError
 
     try:
         content = json.loads(line)
@@ -133,6 +133,7 @@ def _stored(line: str, path: Path, number: int) -> StoredReply:
         call = f"{content.get('key')} ({content.get('task')})"
         raise RecordingError(f"{path}:{number} was altered: the reply to the call {call} does not match its checksum")
     try:
-        return TypeAdapter(StoredReply).validate_python(content, strict=False)
+        reply: StoredReply = reader_of(StoredReply).validate_python(content, strict=False)
     except ValidationError as error:
         raise RecordingError(f"{path}:{number} is not a line of a recording: {error.errors()[0]['msg']}") from None
+    return reply

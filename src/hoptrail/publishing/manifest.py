@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from hoptrail.corpus.places import DATABASE
 from hoptrail.errors import IndexDamaged, IndexMismatch
+from hoptrail.json_object import reader_of
 from hoptrail.publishing.address import Address
 from hoptrail.publishing.objects import Objects
 
@@ -175,7 +176,7 @@ def _to_json(record: Manifest | Pointer) -> bytes:
 
 
 def _from_json(kind: type[Read], content: bytes, name: str, address: Address | Path) -> Read:
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import ValidationError
 
     try:
         parsed = json.loads(content)
@@ -184,6 +185,7 @@ def _from_json(kind: type[Read], content: bytes, name: str, address: Address | P
             raise IndexMismatch(
                 f"{address} was published in format {version}; this hoptrail reads {FORMAT}. Update hoptrail."
             )
-        return TypeAdapter(kind).validate_python(parsed)
+        read: Read = reader_of(kind).validate_python(parsed)
     except (ValidationError, ValueError) as error:
         raise _damaged(name, address, "it is not JSON of the expected form") from error
+    return read

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from codecs import BOM_UTF8
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from io import BufferedReader
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TypeVar
 
 from hoptrail.errors import UsageError
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
+from hoptrail.json_object import reader_of
 
 T = TypeVar("T")
 
@@ -95,16 +92,9 @@ def parsed(form: type[T], content: bytes, *, strict: bool = False) -> T:
     from pydantic import ValidationError
 
     try:
-        line: T = _adapter(form).validate_json(content, strict=strict)  # type: ignore[arg-type]  # a class can be hashed
+        line: T = reader_of(form).validate_json(content, strict=strict)
     except ValidationError as error:
         fault = error.errors()[0]
         where = ".".join(map(str, fault["loc"]))
         raise Unfit(f"{where}: {fault['msg']}" if where else fault["msg"]) from None
     return line
-
-
-@cache
-def _adapter(form: Hashable) -> TypeAdapter[Any]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(form)  # type: ignore[arg-type]

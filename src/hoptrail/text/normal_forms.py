@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from hoptrail.text.lexicon import ARTICLES
 
@@ -48,5 +49,9 @@ def base_title(title: str) -> str:
 
 def same_words(one: str, other: str) -> bool:
     """Whether two answers are equal apart from case, white space, a leading article and a full stop."""
-    first, second = (folded(without_article(answer.strip(" ."))) for answer in (one, other))
-    return first == second
+    return _compared(one) == _compared(other)
+
+
+@lru_cache(maxsize=16_384)
+def _compared(answer: str) -> str:
+    return folded(without_article(answer.strip(" .")))

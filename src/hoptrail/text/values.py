@@ -83,6 +83,7 @@ def _number_in_words(text: str) -> float | None:
 
 
 @lru_cache(maxsize=4_096)
+@lru_cache(maxsize=16_384)
 def country_of(text: str) -> str | None:
     """The country in lower case that `text` names, directly or by its people or language."""
     lowered = squeeze(text).lower()
@@ -137,8 +138,8 @@ def same_value(first: str, second: str) -> bool:
 
 
 def same_answer(one: str, other: str) -> bool:
-    """Whether two answers are equal, or one has a subset of the other's words."""
-    return same_words(one, other) or same_value(one, other) or _one_includes_other(one, other)
+    """Whether two answers are equal, or one has a subset of the other's words, or both name one country."""
+    return same_words(one, other) or _one_includes_other(one, other) or country_of(one) == country_of(other) is not None
 
 
 def _one_includes_other(first: str, second: str) -> bool:

@@ -55,6 +55,13 @@ def client_of(app: FastAPI, key: str | None = None) -> TestClient:
     return TestClient(app, base_url="http://localhost", headers=headers)
 
 
+def beside(client: TestClient, key: str | None = None) -> TestClient:
+    """Another client of the same app, for while the first one is open: alone, each request would start an event loop."""
+    other = client_of(client.app, key)
+    other.portal = client.portal
+    return other
+
+
 def ended(client: TestClient | httpx.Client, job: dict[str, Any], **more: Any) -> dict[str, Any]:
     """The job once it is over, with a long timeout for busy machines."""
     until = time.monotonic() + 90

@@ -1,0 +1,32 @@
+"""A reader without weights, for tests that are about what is done with readings, not about what is read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import pytest
+
+from hoptrail.models.reader import Answer, Reading, ToRead
+
+_NAME = re.compile(r"[A-Z]\w+(?: [A-Z]\w+)*")
+
+
+class NameReader:
+    """Every name in a text that the question does not have is an answer. A text helps if it shares a name with the question."""
+
+    def read(self, pairs: Sequence[ToRead]) -> list[Reading]:
+        """The readings, in order."""
+        return [self._reading(pair) for pair in pairs]
+
+    def _reading(self, pair: ToRead) -> Reading:
+        names = [found for found in _NAME.finditer(pair.text) if found.group() not in pair.question]
+        answers = tuple(Answer(found.start(), found.end(), 6.0 - number) for number, found in enumerate(names[:4]))
+        shared = any(found in pair.text for found in _NAME.findall(pair.question))
+        return Reading(answers, yes=0.05, no=0.05, neither=0.9, helps=0.9 if answers and shared else 0.1)
+
+
+def use_name_reader(patch: pytest.MonkeyPatch) -> None:
+    """In place of the installed reader, and of the installed ranker of statements."""
+    for name in ("installed_reader", "installed_ranker"):
+        patch.setattr(f"hoptrail.language.offline.performer.{name}", NameReader)
