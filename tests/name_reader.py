@@ -9,11 +9,11 @@ import pytest
 
 from hoptrail.models.reader import Answer, Reading, ToRead
 
-_NAME = re.compile(r"[A-Z]\w+(?: [A-Z]\w+)*")
+_NAME = re.compile(r"(?!(?:A|An|The|He|She|It|They|His|Her|Its|Their|In|At|On|Of) )[A-Z]\w+(?: [A-Z]\w+)+")
 
 
 class NameReader:
-    """Every name in a text that the question does not have is an answer. A text helps if it shares a name with the question."""
+    """Every name of several words in a text that the question lacks is an answer. A text with a name of the question helps."""
 
     def read(self, pairs: Sequence[ToRead]) -> list[Reading]:
         """The readings, in order."""

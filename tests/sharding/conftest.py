@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from hoptrail.publishing.fetching import restore
 from hoptrail.sharding.building import build_shards, shard_addresses
 from hoptrail.sharding.scatter import LocalShards
 from hoptrail.sharding.sharded_index import ShardedIndex
+from object_store import FaultyStore, use
 from publishing.conftest import address, bucket, server, store
 from sharding.towns import write_towns
 from world import HashingEncoder
@@ -25,8 +28,12 @@ COUNT = 4
 @pytest.fixture(autouse=True)
 def hashing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Vectors of hashed words, everywhere."""
+    use_hashing(monkeypatch)
+
+
+def use_hashing(patch: pytest.MonkeyPatch) -> None:
     for module in ("models.encoder_factory", "sharding.building", "sharding.sharded_index"):
-        monkeypatch.setattr(f"hoptrail.{module}.open_encoder", lambda *_: HashingEncoder())
+        patch.setattr(f"hoptrail.{module}.open_encoder", lambda *_: HashingEncoder())
 
 
 @pytest.fixture
@@ -34,19 +41,41 @@ def towns(tmp_path: Path) -> Path:
     return write_towns(tmp_path / "towns")
 
 
+@dataclass(frozen=True, slots=True)
+class Built:
+    """The towns in one index, and in shards at an address, with a copy of these. To be copied."""
+
+    whole: Path
+    address: str
+    shards: Path
+
+
+@pytest.fixture(scope="session")
+def built(server: FaultyStore, tmp_path_factory: pytest.TempPathFactory) -> Built:
+    folder = tmp_path_factory.mktemp("towns")
+    made = Built(folder / "whole", "s3://bucket-of-towns/the index", folder / "shards")
+    server.make_bucket("bucket-of-towns")
+    with pytest.MonkeyPatch.context() as patch:
+        use(server, patch)
+        use_hashing(patch)
+        towns = write_towns(folder / "towns")
+        Index(made.whole).add(towns, ["trail"])
+        build_shards([towns], made.address, COUNT, ["trail"])
+        opened(made.address, COUNT, made.shards).close()
+    return made
+
+
 @pytest.fixture
-def whole(towns: Path, tmp_path: Path) -> Index:
+def whole(built: Built, tmp_path: Path) -> Index:
     """All documents in one index."""
-    index = Index(tmp_path / "whole")
-    index.add(towns, ["trail"])
-    return index
+    return Index(shutil.copytree(built.whole, tmp_path / "whole"))
 
 
 @pytest.fixture
-def sharded(towns: Path, address: str, tmp_path: Path) -> Iterator[ShardedIndex]:
+def sharded(built: Built, tmp_path: Path) -> Iterator[ShardedIndex]:
     """The same documents in shards, fetched from their addresses."""
-    build_shards([towns], address, COUNT, ["trail"])
-    with closing(opened(address, COUNT, tmp_path / "shards")) as shards:
+    shutil.copytree(built.shards, tmp_path / "shards")
+    with closing(LocalShards([tmp_path / "shards" / str(number) for number in range(COUNT)])) as shards:
         yield ShardedIndex(shards)
 
 
