@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from shared_models import OPEN_ENCODER, open_once
+
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
@@ -29,6 +31,7 @@ def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     notebook = json.loads((EXAMPLES / "notebook.ipynb").read_text(encoding="utf-8"))
     assert not any(cell.get("outputs") for cell in notebook["cells"]), "stored without what a run puts out"
     monkeypatch.chdir(EXAMPLES)
+    monkeypatch.setattr(OPEN_ENCODER, open_once)
     shown = shown_by(notebook)
     rich: list[str] = [one._repr_html_() for one in shown if hasattr(one, "_repr_html_")]
     plain = list(map(repr, shown))

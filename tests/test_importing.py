@@ -8,6 +8,7 @@ import os
 import pkgutil
 import subprocess
 import sys
+from functools import cache
 from importlib.metadata import files as installed_files
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -236,6 +237,7 @@ def layer_of(module: str) -> int:
     return next(place for place, names in enumerate(ORDER) if name in names)
 
 
+@cache
 def imports_of(module: str) -> list[tuple[int, str]]:
     """Every import of ours in a module, wherever in it (inside functions too), with its line."""
     path = SOURCE.parent.joinpath(*module.split("."))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +11,13 @@ if TYPE_CHECKING:
 JsonObject = dict[str, Any]
 
 
+def reader_of(kind: Any) -> TypeAdapter[Any]:
+    """Pydantic's reader of a class or another type. Each is made once, which takes much longer than reading with it."""
+    return _reader_of(kind)
+
+
 @cache
-def reader_of(kind: Hashable) -> TypeAdapter[Any]:
-    """Pydantic's reader of a class or another type. Making one takes much longer than reading with it."""
+def _reader_of(kind: Any) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter
 
-    return TypeAdapter(kind)  # type: ignore[arg-type]  # types can be hashed
+    return TypeAdapter(kind)

@@ -23,7 +23,7 @@ from hoptrail.models.minilm import WEIGHTS_SHA256, MiniLmEncoder, packaged_folde
 from hoptrail.models.weights import read_weights
 from tiny_bert import plain_bert
 
-TEXTS = [f"Ship {number} left the harbour of {'old ' * (number % 17)}Oslo." for number in range(60)]
+TEXTS = [f"Ship {number} left the harbour of {'old ' * (number % 17)}Oslo." for number in range(30)]
 
 
 def test_vectors_are_those_of_sentence_transformers(minilm: MiniLmEncoder) -> None:
@@ -49,7 +49,7 @@ def test_token_vectors_are_those_of_a_second_implementation(minilm: MiniLmEncode
 
 def test_shape_type_and_length(minilm: MiniLmEncoder) -> None:
     vectors = minilm.encode(TEXTS)
-    assert vectors.shape == (60, 384)
+    assert vectors.shape == (30, 384)
     assert vectors.dtype == np.float32
     assert vectors.flags.c_contiguous
     assert np.abs(np.linalg.norm(vectors, axis=1) - 1).max() < 1e-6
@@ -82,7 +82,7 @@ def test_short_texts_are_not_padded_to_the_length_of_a_long_one(minilm: MiniLmEn
 def test_progress_reaches_the_end_in_steps() -> None:
     seen: list[tuple[int, int]] = []
     MiniLmEncoder(settings=LocalSettings(batch=100)).encode(TEXTS, lambda done, total: seen.append((done, total)))
-    assert seen[-1] == (60, 60)
+    assert seen[-1] == (30, 30)
     assert len(seen) > 5
     assert [done for done, _ in seen] == sorted({done for done, _ in seen})
 

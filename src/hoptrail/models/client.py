@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from hoptrail.models.deadline import attach
-from hoptrail.models.environment import Address
+from hoptrail.models.environment import Address, certificates
 from hoptrail.models.failures import CallFailed, FailureKind
 from hoptrail.models.redacting import hide_in_logs
 
@@ -36,6 +36,7 @@ def open_client(address: Address, seconds: float, retries: int = 0) -> Any:
         timeout=seconds,
         http_client=openai.DefaultHttpxClient(
             follow_redirects=False,
+            verify=certificates(),
             params=parts.query,
             event_hooks={"request": [attach], "response": [_bound]},
             limits=httpx2.Limits(max_keepalive_connections=0),

@@ -8,9 +8,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING
 from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit
 
 from hoptrail.errors import UsageError
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
 
 NO_KEY = "none"
 """The key for servers that need none: the client requires one."""
@@ -109,3 +114,15 @@ def configured_base_url(base_url: str = "") -> str:
 def configured_model(model: str = "") -> str:
     """`model`, or the one that the environment names; empty where neither does."""
     return model or os.environ.get("HOPTRAIL_MODEL", "")
+
+
+def certificates() -> SSLContext:
+    """The authorities that certificates of servers are checked with, read once: that takes as long as many a call."""
+    return _certificates(os.environ.get("SSL_CERT_FILE", ""), os.environ.get("SSL_CERT_DIR", ""))
+
+
+@cache
+def _certificates(_file: str, _folder: str) -> SSLContext:
+    import httpx2
+
+    return httpx2.create_ssl_context()  # reads both variables itself

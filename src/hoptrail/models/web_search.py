@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from hoptrail.errors import ModelUnavailable, UsageError
 from hoptrail.json_object import JsonObject
 from hoptrail.models.deadline import Deadline, attach
-from hoptrail.models.environment import NO_KEY, Address, find_key
+from hoptrail.models.environment import NO_KEY, Address, certificates, find_key
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.redacting import hide_in_logs, without
 
@@ -98,10 +98,12 @@ class WebSearch:
     def _exchange(self, question: str, limit: int) -> Any:
         import httpx2
 
-        limits = httpx2.Limits(max_keepalive_connections=0)
-        hooks = {"request": [attach]}
         with httpx2.Client(
-            follow_redirects=False, timeout=self._settings.deadline_seconds, event_hooks=hooks, limits=limits
+            follow_redirects=False,
+            verify=certificates(),
+            timeout=self._settings.deadline_seconds,
+            event_hooks={"request": [attach]},
+            limits=httpx2.Limits(max_keepalive_connections=0),
         ) as client:
             hide_in_logs(self._address.secrets)
             with client.stream(**self._request(whole_text(question), limit)) as response:

@@ -101,8 +101,11 @@ def answer_from_server(page: Page, answer: dict[str, Any]) -> None:
     page.route("**/api/ask*", lambda route: route.fulfill(body=body, content_type="text/event-stream"))
 
 
-def look(page: Page, name: str) -> None:
-    """Check a state with axe: no findings of any severity. Save a screenshot if a folder for them is named."""
+def look(page: Page, name: str, within: str = "html") -> None:
+    """Check a state with axe: no findings of any severity. Save a screenshot if a folder for them is named.
+
+    Only what is new needs to be looked at where the rest of the page has been; `within` selects it.
+    """
     from axe_playwright_python.sync_playwright import Axe
 
     if SHOTS:
@@ -113,7 +116,9 @@ def look(page: Page, name: str) -> None:
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(Axe().axe_script)
     found = page.evaluate(
-        "() => axe.run({resultTypes: ['violations']}).then(all => [all.violations, all.passes.length])"
+        "within => axe.run(document.querySelector(within), {resultTypes: ['violations']})"
+        ".then(all => [all.violations, all.passes.length])",
+        within,
     )
     assert found[0] == [], name
     assert found[1], "something was looked at"
