@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ import word_classifier
 from command import Hoptrail
 from hoptrail.models import reader
 from hoptrail.types import Document
+from shared_models import VECTORS
 from world import FACTS, HashingEncoder, make_document, write_facts
 
 # How long an example takes depends on what else the machine does; `timeout` bounds a test.
@@ -38,6 +40,17 @@ def long_memory_of_readings() -> Iterator[None]:
     """The tests of a process ask the same of the same small worlds again and again."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reader, "_KEPT", 100_000)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_vectors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A folder for what the encoder that ships computes, for all processes of this run."""
+    folder = tmp_path_factory.getbasetemp()
+    folder = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "vectors"
+    folder.mkdir(exist_ok=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(VECTORS, str(folder))
         yield
 
 

@@ -196,24 +196,20 @@ def run(body):
     except SystemExit as ended:
         return ended.code or 0
 
-def share_models():
-    if "hoptrail.models.minilm" not in sys.modules:
-        return  # nothing to share yet; an example must import what it needs itself
-    sys.path.append(tests)
-    import shared_models
-    sys.path.remove(tests)
-    sys.modules["hoptrail.models.encoder_factory"].open_encoder = shared_models.open_once
+sys.path.append(sys.argv[2])
+import shared_models  # what another process of this run has encoded is not encoded again
+sys.path.pop()
+sys.modules["hoptrail.models.encoder_factory"].open_encoder = shared_models.open_once
 
 def follow(steps):
     names = {"__name__": "__main__"}
     for kind, place, body in steps:
-        share_models()
         if kind == "python":
             exec(compile(body, place, "exec"), names)
         elif code := run(body):
             sys.exit(f"{place}: exit code {code}: {body}")
 
-result, tests, environment, failures = *sys.argv[1:], dict(os.environ), []
+result, environment, failures = sys.argv[1], dict(os.environ), []
 for folder, steps in json.load(sys.stdin):
     os.chdir(folder)
     os.environ.clear()

@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from starlette.types import ASGIApp
 
 from hoptrail import Index, Settings
 from hoptrail.server_limits import ServerLimits
@@ -50,7 +51,7 @@ def new_app(
     return create_app(served, keys, limits=limits, **{"warm": False, **more})
 
 
-def client_of(app: FastAPI, key: str | None = None) -> TestClient:
+def client_of(app: ASGIApp, key: str | None = None) -> TestClient:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     return TestClient(app, base_url="http://localhost", headers=headers)
 

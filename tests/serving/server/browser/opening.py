@@ -101,11 +101,8 @@ def answer_from_server(page: Page, answer: dict[str, Any]) -> None:
     page.route("**/api/ask*", lambda route: route.fulfill(body=body, content_type="text/event-stream"))
 
 
-def look(page: Page, name: str, within: str = "html") -> None:
-    """Check a state with axe: no findings of any severity. Save a screenshot if a folder for them is named.
-
-    Only what is new needs to be looked at where the rest of the page has been; `within` selects it.
-    """
+def look(page: Page, name: str) -> None:
+    """Check a state with axe: no findings of any severity. Save a screenshot if a folder for them is named."""
     from axe_playwright_python.sync_playwright import Axe
 
     if SHOTS:
@@ -116,9 +113,7 @@ def look(page: Page, name: str, within: str = "html") -> None:
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(Axe().axe_script)
     found = page.evaluate(
-        "within => axe.run(document.querySelector(within), {resultTypes: ['violations']})"
-        ".then(all => [all.violations, all.passes.length])",
-        within,
+        "() => axe.run({resultTypes: ['violations']}).then(all => [all.violations, all.passes.length])"
     )
     assert found[0] == [], name
     assert found[1], "something was looked at"
