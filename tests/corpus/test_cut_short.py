@@ -47,19 +47,19 @@ def found_by(benchmark: str, out: Path, *arguments: str) -> dict[str, object]:
 
 @recorder
 def test_a_power_cut_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
-    found = found_by("power_cuts", tmp_path / "out.json", "--of", "commands", "--seeds", "1", "--states", "60")
+    found = found_by("power_cuts", tmp_path / "out.json", "--of", "commands", "--seeds", "1", "--states", "120")
     assert found["failures"] == []
     assert isinstance(found["total"], int)
-    assert found["total"] > 30
+    assert found["total"] > 60
 
 
 @recorder
 def test_a_power_cut_loses_nothing_that_a_server_has_acknowledged(tmp_path: Path) -> None:
     pytest.importorskip("fastapi")
-    found = found_by("power_cuts", tmp_path / "out.json", "--of", "server", "--seeds", "1", "--states", "4")
+    found = found_by("power_cuts", tmp_path / "out.json", "--of", "server", "--seeds", "1", "--states", "8")
     assert found["failures"] == []
     assert isinstance(found["total"], int)
-    assert found["total"] >= 3
+    assert found["total"] >= 4
 
 
 @recorder

@@ -1,7 +1,7 @@
 """Any order of uploads, new versions, removals, cancellations, restarts, kills and commands loses no acknowledged work.
 
 The model is the set of acknowledged documents of two workspaces. Servers and commands are processes of their own, forked from
-one that has loaded everything; vectors are hashed words. HOPTRAIL_STATE_MACHINE says how many runs there are (2 otherwise).
+one that has loaded everything; vectors are hashed words. HOPTRAIL_STATE_MACHINE says how many runs there are (3 otherwise).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are f
 
 WORKSPACES = ("north", "south")
 NAMES = ("avocet", "bittern", "crake")
-RUNS = int(os.environ.get("HOPTRAIL_STATE_MACHINE", "2"))
+RUNS = int(os.environ.get("HOPTRAIL_STATE_MACHINE", "3"))
 
 workspaces = st.sampled_from(WORKSPACES)
 names = st.sampled_from(NAMES)
