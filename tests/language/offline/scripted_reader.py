@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from hoptrail.models.reader import Answer, Reading, ToRead
 
 
 class ScriptedReader:
-    """Gives for each question the answers listed for it, where a text holds them: their words with their margins."""
+    """Gives for each question the answers listed for it, where a text holds them: their words with their margins.
 
-    def __init__(self, script: Mapping[str, Mapping[str, float]]) -> None:
+    `settles`: words with the log odds that a text with them settles the question.
+    """
+
+    def __init__(
+        self, script: Mapping[str, Mapping[str, float]], settles: Mapping[str, float] = MappingProxyType({})
+    ) -> None:
         self._script = script
+        self._settles = settles
         self.asked: list[ToRead] = []
 
     def read(self, pairs: Sequence[ToRead]) -> list[Reading]:
@@ -24,4 +31,5 @@ class ScriptedReader:
         places = {words: pair.text.find(words) for words in listed}
         found = [Answer(at, at + len(words), listed[words]) for words, at in places.items() if at >= 0]
         best = tuple(sorted(found, key=lambda one: -one.margin))
-        return Reading(best, yes=0.0, no=0.0, neither=1.0, helps=0.9 if best else 0.1)
+        settles = max((odds for words, odds in self._settles.items() if words in pair.text), default=-8.0)
+        return Reading(best, yes=0.0, no=0.0, neither=1.0, helps=0.97 if best else 0.1, settles=settles)

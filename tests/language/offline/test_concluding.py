@@ -9,8 +9,8 @@ from hoptrail.language.offline.concluding import MOST, Evidence, cut, stored_jud
 
 def test_what_speaks_for_an_answer_makes_it_more_probable() -> None:
     judge = stored_judge()
-    weak = Evidence(odds=-2.0, lead=0.1, helps=0.2, said=0.4)
-    strong = Evidence(odds=6.0, lead=4.0, helps=0.95, said=0.9)
+    weak = Evidence(odds=-2.0, lead=0.1, helps=-1.4, said=0.4)
+    strong = Evidence(odds=6.0, lead=4.0, helps=3.0, said=0.9)
     assert judge.probability(weak) < 0.3 < judge.probability(strong)
     assert judge.probability(replace(strong, cell=1.0)) > judge.probability(strong)
     assert judge.probability(replace(strong, against=1.0)) < judge.probability(strong)

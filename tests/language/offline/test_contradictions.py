@@ -24,7 +24,7 @@ BOTH = {DEPOSIT: {"20 euros": 5.0, "35 euros": 4.0}}
 
 
 def read(question: str, *units: Unit, script: dict[str, dict[str, float]] | None = None) -> Reading:
-    reader = ScriptedReader(BOTH if script is None else script)
+    reader = ScriptedReader(BOTH if script is None else script, {"glued": 8.0, "cut": 8.0})
     return OfflineLanguage(None, OfflineSettings(), reader).perform(Read(question, units)).value
 
 

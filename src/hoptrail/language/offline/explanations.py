@@ -44,12 +44,12 @@ _LIST_SLOPE, _LIST_EVEN = 8.0, 0.6
 _SURE = 0.5  # below this probability, a text around one statement may be better than a list of steps
 _CLOSE = 12  # number of closest statements that are considered
 _SETTLES = 0.2  # weight of the log odds that a text settles the question, relative to the closeness of its statement
-_SLOPE, _EVEN, _OTHERS = 0.35, 4.0, 0.2
+_SLOPE, _EVEN, _OTHERS = 0.35, 3.5, 0.2
 """The probability that a quoted text is right is a logistic function of the log odds that it settles the question. The judge
 learned to choose among statements, not how often one of them settles a question: it is one half at `_EVEN` if the mean of the
 other texts' log odds is 0. Where all of them seem to settle it, they are about the same matter, and each is less likely to.
 """
-_TYPICAL = -4.0  # mean log odds of others, where there are none
+_UNRELATED = -3.0  # least mean log odds of others, and where there are none: lower ones say nothing more
 _REFERENCE = re.compile(r"\s*\W?(?:see|refer to|cf\.)\s", re.IGNORECASE)
 _AS_CLOSE = 0.1  # how much less close a later statement may be to replace an earlier one
 
@@ -93,7 +93,7 @@ def _preferred(question: str, close: Sequence[Close], judged: Sequence[tuple[Clo
 
 def _probability(settles: float, others: Sequence[float], further: float = 0.0) -> float:
     """The probability that a text is right, by the log odds that it and other texts settle the question, and `further` ones."""
-    mean = fmean(others) if others else _TYPICAL
+    mean = max(fmean(others), _UNRELATED) if others else _UNRELATED
     return round(logistic(_SLOPE * (settles - _EVEN) - _OTHERS * mean + further), 4)
 
 
