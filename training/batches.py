@@ -87,13 +87,18 @@ def step_of(examples: Sequence[Pieces], ranked: Sequence[Ranked]) -> Step:
     allowed[starts[1 : len(examples) + 1] - 1] = False  # the last [SEP]
     allowed[starts[: len(examples)]] = True
     firsts = np.cumsum([0, *(len(asked.statements) for asked in ranked)])
-    right = np.array([(one.start, one.end, one.verdict, one.helps) for one in examples], np.int64)
+    start, end, verdict, helps = np.array(
+        [(one.start, one.end, one.verdict, one.helps) for one in examples], np.int64
+    ).T
     return Step(
-        np.concatenate([np.array(one.ids, np.int64) for one in sequences]),
-        segments,
-        starts,
-        allowed,
-        *(right[:, column] for column in range(4)),
+        ids=np.concatenate([np.array(one.ids, np.int64) for one in sequences]),
+        segments=segments,
+        starts=starts,
+        allowed=allowed,
+        start=start,
+        end=end,
+        verdict=verdict,
+        helps=helps,
         question=np.repeat(np.arange(len(ranked)), np.diff(firsts)),
         settling=np.where([asked.is_settled for asked in ranked], firsts[:-1], UNTAUGHT),
     )
