@@ -46,10 +46,8 @@ def read_material(data: Path, seed: int) -> Material:
 def ranked(question: str, statements: Sequence[str], pieces: Tokenizer, *, is_settled: bool) -> Ranked:
     """A question and its statements as word pieces."""
     examples = [Example(_SOURCE, question, statement) for statement in statements]
-    encoded = encode(
-        examples, pieces, _LONGEST_STATEMENT, random.Random(0)
-    )  # nothing is drawn: only answers move a crop
-    return Ranked(encoded, is_settled)
+    nothing_is_drawn = random.Random(0)  # only answers move a crop
+    return Ranked(encode(examples, pieces, _LONGEST_STATEMENT, nothing_is_drawn), is_settled)
 
 
 class Steps(IterableDataset[Step]):

@@ -118,6 +118,9 @@ MOST_SENTENCES = 50_000
 SHARE = 0.01
 """Sentences with such a name, and their share of all. Beyond any limit all sentences are read again at about the same cost."""
 
+FEW_NAMES = 50
+"""Names that are looked up in the keyword index before sentences are read."""
+
 NAMES_A_PATTERN = 100
 """Names in one regular expression: with a thousand, matching a text takes 150 times as long."""
 
@@ -175,11 +178,12 @@ def _sentences_with(names: Collection[str], snapshot: Snapshot) -> Iterator[str]
 def _near(names: Collection[str], snapshot: Snapshot) -> Numbers:
     """The sentences of documents that have all words of a name.
 
-    All sentences where a name has only words that are not indexed, or letters that the keyword index may write differently.
+    All sentences where a name has only words that are not indexed, or letters that the keyword index may write differently, and
+    where there are many names: looking these up costs more than reading.
     """
     sentences = snapshot.texts.origins(Kind.SENTENCE)
     words = [keyword_words(name) for name in names if name.isascii()]
-    if len(words) < len(names) or not all(words):
+    if len(words) < len(names) or not all(words) or len(names) > FEW_NAMES:
         return sentences.numbers
     documents = [snapshot.keywords.documents_with(Kind.PASSAGE, of_one) for of_one in words]
     return sentences.numbers[np.isin(sentences.documents, np.concatenate(documents))]
