@@ -23,10 +23,10 @@ class NameReader:
         names = [found for found in _NAME.finditer(pair.text) if found.group() not in pair.question]
         answers = tuple(Answer(found.start(), found.end(), 6.0 - number) for number, found in enumerate(names[:4]))
         shared = any(found in pair.text for found in _NAME.findall(pair.question))
-        return Reading(answers, yes=0.05, no=0.05, neither=0.9, helps=0.9 if answers and shared else 0.1)
+        helps, settles = (0.9, 6.0) if answers and shared else (0.1, -6.0)
+        return Reading(answers, yes=0.05, no=0.05, neither=0.9, helps=helps, settles=settles)
 
 
 def use_name_reader(patch: pytest.MonkeyPatch) -> None:
-    """In place of the installed reader, and of the installed ranker of statements."""
-    for name in ("installed_reader", "installed_ranker"):
-        patch.setattr(f"hoptrail.language.offline.performer.{name}", NameReader)
+    """In place of the installed reader."""
+    patch.setattr("hoptrail.language.offline.performer.installed_reader", NameReader)
