@@ -347,7 +347,7 @@ def by_names(shared: Index) -> OfflineLanguage:
     return OfflineLanguage(shared.encoder, reader=NameReader())
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(question=st.text(max_size=60))
 @pytest.mark.parametrize("name", RECIPES)
 def test_whatever_is_asked_ends_in_an_answer_or_an_abstention(

@@ -63,7 +63,7 @@ class Progress:
 
     @property
     def round(self) -> int:
-        """The first round that has not begun."""
+        """The round to go on from. A few of its examples may have been seen: rests of rounds are left out and not counted."""
         return -(-self.examples // ROUND)
 
 

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.reading import measure_mutations, read_files
 
 CONTENTS = read_files(Path(__file__).parent / "blocks")
-NUMBER = 4
+NUMBER = 8
 """Mutated files a form."""
 
 

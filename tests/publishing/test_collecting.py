@@ -132,7 +132,7 @@ def test_publishers_that_fail_and_race_never_lose_what_is_current(
     folders = [indexed_once(tmp_path / str(number), made(60, seed=number, words=60)) for number in range(2)]
     publish(folders[0], address)
     ended = []
-    for turn in range(8):
+    for turn in range(12):
         folder = draw.choice(folders)
         if draw.random() < 0.7:
             commit(folder, made(2, seed=turn + 10))

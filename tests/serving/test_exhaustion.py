@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import re
 import subprocess
 import sys
@@ -12,7 +13,6 @@ from threading import Thread
 
 import pytest
 
-from hoptrail import Index
 from hoptrail.errors import ModelUnavailable
 from hoptrail.exhaustion import exhausted
 
@@ -43,7 +43,8 @@ def test_too_little_memory_is_said_as_such(index_of_world: Path) -> None:
     assert "gave no more memory" in " ".join(error.split())
     for wrong in ("Traceback", "hoptrail repair", "do not fit"):
         assert wrong not in error
-    assert Index(index_of_world).verify()
+    code, error = run("verify", "--index", index_of_world, limit=limited("RLIMIT_AS", 4000 * MIB))
+    assert code == 0, error
 
 
 def test_what_hangs_on_a_lack_is_told_from_other_faults() -> None:
@@ -60,7 +61,13 @@ def test_what_hangs_on_a_lack_is_told_from_other_faults() -> None:
 
 @pytest.fixture
 def index_of_world(world: Path, tmp_path: Path) -> Path:
-    Index(tmp_path / "index").add([world], ["hybrid"])
+    ended = subprocess.run(
+        [EXECUTABLE, "index", world, "--index", tmp_path / "index", "--for", "hybrid"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
     return tmp_path / "index"
 
 
@@ -96,6 +103,8 @@ def test_a_document_that_takes_too_much_memory_costs_only_itself(world: Path, ti
     assert code == 4, error
     assert re.search(r"lists\.json.*bytes\s+of\s+memory", error, re.DOTALL)
     assert "Traceback" not in error
-    index = Index(tmp_path / "index")
-    assert {one.title for one in index.contents().documents} == {path.stem for path in world.iterdir()} - {"lists"}
-    assert index.verify()
+    shown = subprocess.run([EXECUTABLE, "show", *at, "--json"], capture_output=True, text=True, check=True)
+    titles = {one["title"] for one in json.loads(shown.stdout)["documents"]}
+    assert titles == {path.stem for path in world.iterdir()} - {"lists"}
+    code, error = run("verify", *at, limit=limited("RLIMIT_AS", 1500 * MIB))
+    assert code == 0, error

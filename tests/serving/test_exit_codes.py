@@ -277,11 +277,8 @@ def scoring(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [str(EXECUTABLE), "score", str(file), "--rule", "cover"]
 
 
-@pytest.mark.parametrize(
-    ("form", "environment"),
-    [(["--json"], {}), ([], {"PYTHONUNBUFFERED": "1"})],
-    ids=["json-buffered", "shown-unbuffered"],
-)
+@pytest.mark.parametrize("environment", [{"PYTHONUNBUFFERED": "1"}, {}], ids=["unbuffered", "buffered"])
+@pytest.mark.parametrize("form", [["--json"], []], ids=["json", "shown"])
 def test_a_reader_that_leaves_early_is_no_failure(
     scoring: list[str], environment: dict[str, str], form: list[str]
 ) -> None:
@@ -299,11 +296,8 @@ def test_a_reader_that_leaves_early_is_no_failure(
     assert (ended.returncode, ended.stderr) == (1, b"")
 
 
-@pytest.mark.parametrize(
-    ("form", "output", "reason"),
-    [(["--json"], ">/dev/full", "No space left on device"), ([], ">&-", "it is closed")],
-    ids=["json-full", "shown-closed"],
-)
+@pytest.mark.parametrize("form", [["--json"], []], ids=["json", "shown"])
+@pytest.mark.parametrize(("output", "reason"), [(">/dev/full", "No space left on device"), (">&-", "it is closed")])
 def test_an_output_that_takes_nothing_is_a_failure(
     scoring: list[str], form: list[str], output: str, reason: str
 ) -> None:

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(
 ROOT = Path(__file__).parents[2]
 EXECUTABLE = Path(sys.executable).with_name("hoptrail")
 AT = ("--index", "index", "--settings", "settings.toml")
-POINTS = 3
+POINTS = 4
 """Number of failing reads per command, one per trial, spread evenly over all reads."""
 
 TRIALS = """

@@ -42,7 +42,7 @@ QUESTION = "Which river flows through the birthplace of the designer of the Tall
 QUESTIONS = (
     QUESTION,
     "Which town has a market?",
-    *(f"Where does the road from {town} lead to?" for town in TOWNS[:5]),
+    *(f"Where does the road from {town} lead to?" for town in TOWNS[:12]),
 )
 
 

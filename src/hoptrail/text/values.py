@@ -82,7 +82,6 @@ def _number_in_words(text: str) -> float | None:
     return None if number is None else float(number)
 
 
-@lru_cache(maxsize=4_096)
 @lru_cache(maxsize=16_384)
 def country_of(text: str) -> str | None:
     """The country in lower case that `text` names, directly or by its people or language."""
