@@ -7,7 +7,7 @@
 The trees are in `weights/paths.npz`, trained by `benchmarks/train_paths.py` on training questions only. They are evaluated with
 NumPy alone and without walking them (Lucchese et al. 2015, QuickScorer): every node whose test fails clears the leaves of its
 left side in a bit mask, and the lowest remaining bit is the leaf reached. A value is looked up once among all thresholds of its
-feature, and finds there what the nodes with lower thresholds leave of every tree.
+feature, and finds there what the nodes with lower thresholds leave of every tree. The values of all masks are tabulated.
 """
 
 from __future__ import annotations
@@ -59,10 +59,20 @@ class BoostedTrees:
     def _block(self, values: FloatMatrix) -> FloatMatrix:
         remaining = np.full((len(values), len(self.leaves)), 255, dtype=np.uint8)
         for feature, thresholds, left in self._left_by_feature:
-            remaining &= left[np.searchsorted(thresholds, values[:, feature])]
-        reached = self.leaves[np.arange(len(self.leaves)), _LOWEST_BIT[remaining]]
+            remaining &= np.take(left, np.searchsorted(thresholds, values[:, feature]), axis=0)
+        reached = np.take(self._values, remaining + self._first_values, mode="clip")
         total: FloatMatrix = reached.sum(axis=1, dtype=np.float64).astype(np.float32)
         return total
+
+    @cached_property
+    def _values(self) -> FloatMatrix:
+        """The leaf that each mask reaches, 256 values a tree."""
+        return self.leaves[:, _LOWEST_BIT].ravel()
+
+    @cached_property
+    def _first_values(self) -> Numbers:
+        """The place in `_values` where each tree begins."""
+        return np.arange(len(self.leaves), dtype=np.intp) * 256
 
     @cached_property
     def _left_by_feature(self) -> list[tuple[int, FloatMatrix, NDArray[np.uint8]]]:
