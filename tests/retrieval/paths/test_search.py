@@ -15,10 +15,11 @@ from hoptrail.errors import IndexUnavailable, NotBuilt, UsageError
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.models.encoder import FloatMatrix, Progress
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.paths.candidates import CandidateSettings, names_asked
+from hoptrail.retrieval.paths.candidates import Bridge, CandidateSettings, choose_bridges
 from hoptrail.retrieval.paths.features import PAIR_FEATURES, PASSAGE_FEATURES
 from hoptrail.retrieval.paths.graph import PassageGraph, Postings
 from hoptrail.retrieval.paths.queries import PathQueries, stretches
+from hoptrail.retrieval.paths.question_scores import names_asked
 from hoptrail.retrieval.paths.scoring import (
     LINKED_FEATURES,
     best_places,
@@ -184,6 +185,26 @@ def test_after_the_sure_ones_the_direct_order_takes_turns(corpus: Corpus) -> Non
 def test_least_link_is_kept(corpus: Corpus) -> None:
     unlinked = search_paths(corpus, QUESTION, 6, PathSettings(least_link=1))
     assert {hit.channel for hit in unlinked} == {DIRECT}
+
+
+def test_names_of_a_single_passage_and_of_little_promise_bridge_nothing() -> None:
+    bridges = [
+        Bridge(number, text, 1, promise)
+        for number, (text, promise) in enumerate(zip("abcd", (1, 0.9, 0.8, 0.7), strict=True))
+    ]
+    having = {"a": 1, "b": 2, "c": 3, "d": 2}
+    assert [bridge.text for bridge in choose_bridges(bridges, having, 3)] == ["b", "c", "d"]
+    assert [bridge.text for bridge in choose_bridges(bridges, having, 1)] == ["b"]
+    assert [bridge.text for bridge in choose_bridges(bridges, {**having, "a": 2}, 4)] == ["a", "b", "c"]
+    assert choose_bridges(bridges, dict.fromkeys("abcd", 1), 4) == ()
+
+
+def test_every_bridge_leads_to_a_further_passage(corpus: Corpus) -> None:
+    described = describe(corpus, QUESTION, CandidateSettings())
+    assert described is not None
+    bridges, graph = described.candidates.bridges, described.scores.graph
+    assert "dunmere" in {bridge.text for bridge in bridges}
+    assert all(graph.passages_with(bridge.name) > 1 for bridge in bridges)
 
 
 def test_without_bridges_nothing_is_asked_twice(corpus: Corpus) -> None:

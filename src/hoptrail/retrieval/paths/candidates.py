@@ -1,10 +1,10 @@
 """The candidates for a question's path: found directly, one or two names away, or by a bridged query.
 
-1. Score every query (`queries.py`) against all passages by words, by the passage's vector and by its sentences.
+1. Score every query (`queries.py`) against all passages (`question_scores.py`).
 2. Twice, follow names from the best passages to passages with that title or that mention the name; a common name leads only to
    the passages nearest to the question.
-3. Take names from sentences of the best passages that are near a step to which another step refers. Put each into that other
-   step, and add the best passages for it among those that have the name.
+3. Take names from sentences of the best passages that are near a step to which another step refers. Put each that some further
+   passage has into that other step, and add the best passages for it among those that have the name.
 
 Nothing here is learned; the numbers were set by hand on training and development questions. `features.py` describes the
 candidates, `scoring.py` orders them.
@@ -12,23 +12,18 @@ candidates, `scoring.py` orders them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Rows
-from hoptrail.corpus.keywords import Keywords
 from hoptrail.corpus.searching import Matrix, top_rows
 from hoptrail.models.encoder import Encoder, FloatMatrix
-from hoptrail.retrieval.paths.graph import PassageGraph
 from hoptrail.retrieval.paths.queries import PathQueries
+from hoptrail.retrieval.paths.question_scores import QuestionScores, best_column
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited
-from hoptrail.structures.title_scanning import name_key
-from hoptrail.text.mentions import find_names
-from hoptrail.types import Kind
 
 Places = NDArray[np.integer]
 
@@ -45,93 +40,24 @@ class CandidateSettings(Limited):
     second_sources: AtLeast0 = 16
     """Passages whose names are followed in the second round."""
     bridges: AtLeast0 = 12
-    """Names put into a step, over all steps; 0: no bridged queries."""
+    """Most names put into a step, over all steps; 0: no bridged queries."""
     rare: AtLeast0 = 40
     """A name in at most this many passages leads to all of them."""
     common: AtLeast0 = 600
     """A name in at most this many passages leads to the few nearest to the question, a commoner one nowhere."""
 
 
-KEYWORDS, PASSAGES, SENTENCES = 0.4, 0.3, 0.3
-"""Weights in a query's score of a passage: by words, by its vector, by its best sentence, each as a share of the best."""
 STRETCH = 0.6
 """Weight of the best stretch relative to the whole question."""
 NAMED = 0.5
 """Bonus if the question names the passage's title; half of it if four or more passages have that title."""
 MEETING_POINTS = 5
 BRIDGED_FROM = 12
+LEAST_PROMISE = 0.75
+"""Least promise of a bridge relative to the best: each costs an encoded text, and lesser ones reach nothing more."""
+CONSIDERED = 40
 BRIDGED_TO = 6
 MOST_BRIDGED = 400
-
-
-@dataclass(frozen=True)
-class QuestionScores:
-    """The scores of all passages (n) for all queries; columns are `queries.texts` (k)."""
-
-    graph: PassageGraph
-    queries: PathQueries
-    vectors: FloatMatrix
-    """k x dimension."""
-    keywords: FloatMatrix
-    """n x k, shares of the best."""
-    passages: FloatMatrix
-    """n x k, cosines."""
-    sentences: FloatMatrix
-    """n x k, the cosine of each passage's best sentence; -1 for passages whose sentences were not read."""
-    asked: frozenset[int]
-    """The names in the question."""
-    document_frequencies: NDArray[np.int64]
-    """For the question's words."""
-    corpus_size: int
-    """The passages that words are counted in: all shards of a corpus, of which this may be a part."""
-
-    @classmethod
-    def of(
-        cls, graph: PassageGraph, keywords: Keywords, queries: PathQueries, vectors: FloatMatrix, read: int
-    ) -> QuestionScores:
-        """The scores of `queries`; `vectors` are those of their texts, `read` is the setting."""
-        bm25 = keywords.scores(Kind.PASSAGE, queries.texts, graph.passage_numbers).astype(np.float32)
-        scores = cls(
-            graph,
-            queries,
-            vectors,
-            np.stack([as_shares(scores) for scores in bm25], axis=1),
-            graph.passage_vectors @ vectors.T,
-            np.full((graph.size, len(vectors)), -1, dtype=np.float32),
-            names_asked(queries.question, graph),
-            keywords.frequencies(Kind.PASSAGE, queries.words),
-            keywords.sizes(Kind.PASSAGE)[0],
-        )
-        promising = best_column(KEYWORDS * scores.keywords + PASSAGES * scores.passages)
-        scores.read(np.sort(top_rows(promising, read)))
-        return scores
-
-    def read(self, rows: NDArray[np.integer]) -> None:
-        """Compare the sentences of passages with the queries, unless that was done."""
-        unread = rows[(self.sentences[rows] == -1).all(axis=1)]
-        self.sentences[unread] = self.graph.best_sentences(unread, self.vectors)
-
-    def cosines(self, sentences: NDArray[np.integer]) -> FloatMatrix:
-        """The cosines of these sentences with all queries: shape (sentences, k)."""
-        cosines: FloatMatrix = self.graph.sentence_vectors[sentences] @ self.vectors.T
-        return cosines
-
-    @cached_property
-    def words_asked(self) -> frozenset[str]:
-        """All words of the question, normalised like names."""
-        return frozenset(name_key(self.queries.question).split())
-
-    @cached_property
-    def near(self) -> FloatMatrix:
-        """The highest cosine of each passage or its sentences with any query: shape (n,)."""
-        return best_column(np.maximum(self.sentences, self.passages))
-
-    def shares(self) -> FloatMatrix:
-        """The score of every passage for every query, 0 to 1: n x k."""
-        passages = np.stack([as_shares(column) for column in self.passages.T], axis=1)
-        sentences = np.stack([as_shares(column) for column in self.sentences.T], axis=1)
-        mixed: FloatMatrix = KEYWORDS * self.keywords + PASSAGES * passages + SENTENCES * sentences
-        return mixed
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,13 +123,6 @@ def bridge_vectors(bridges: Sequence[Bridge], queries: PathQueries, encoder: Enc
     """The vectors of bridged queries: shape (len(bridges), dimension)."""
     texts = [queries.bridged(bridge.step, bridge.text) for bridge in bridges]
     return encoder.encode(texts) if texts else np.zeros((0, encoder.identity.dimension), dtype=np.float32)
-
-
-def names_asked(question: str, graph: PassageGraph) -> frozenset[int]:
-    """The numbers of the names in a question that some passage has."""
-    spelt_as_names = {name_key(mention.text) for mention in find_names(question)}
-    numbers = map(graph.number, spelt_as_names.union(graph.titles_in(question)))
-    return frozenset(number for number in numbers if number >= 0)
 
 
 class Walk:
@@ -336,6 +255,20 @@ def _seeds(scores: QuestionScores, shares: FloatMatrix, direct: FloatMatrix) -> 
 
 def find_bridges(walk: Walk) -> tuple[Bridge, ...]:
     """The most promising names to bridge by, each with the step to put it into."""
+    bridges = promising_bridges(walk)
+    numbers = {bridge.text: bridge.name for bridge in bridges}
+    having = {text: walk.scores.graph.passages_with(number) for text, number in numbers.items()}
+    return choose_bridges(bridges, having, walk.settings.bridges)
+
+
+def choose_bridges(bridges: Sequence[Bridge], having: Mapping[str, int], most: int) -> tuple[Bridge, ...]:
+    """The best of `bridges`, best first. A name that only one passage has (by `having`) leads nowhere."""
+    leading = [bridge for bridge in bridges if having[bridge.text] > 1][:most]
+    return tuple(bridge for bridge in leading if bridge.promise >= LEAST_PROMISE * leading[0].promise)
+
+
+def promising_bridges(walk: Walk) -> tuple[Bridge, ...]:
+    """Names of the best passages, each with a step to put it into, best first."""
     scores = walk.scores
     rows = np.array(walk.best(BRIDGED_FROM), dtype=np.intp)
     if not len(rows):
@@ -352,7 +285,7 @@ def find_bridges(walk: Walk) -> tuple[Bridge, ...]:
         for place in free:
             pair = int(names[place]), step
             promises[pair] = max(promises.get(pair, 0.0), float(best[place]))
-    chosen = sorted(promises, key=lambda pair: (-promises[pair], pair))[: walk.settings.bridges]
+    chosen = sorted(promises, key=lambda pair: (-promises[pair], pair))[:CONSIDERED]
     return tuple(Bridge(name, scores.graph.name(name), step, promises[name, step]) for name, step in chosen)
 
 
@@ -376,16 +309,3 @@ def _names_onward(scores: QuestionScores, rows: Places) -> tuple[Places, Places,
 def _is_asked(scores: QuestionScores, name: int) -> bool:
     """Whether the question already has the name, so that it bridges nothing."""
     return name in scores.asked or set(scores.graph.name(name).split()) <= scores.words_asked
-
-
-def best_column(scores: FloatMatrix) -> FloatMatrix:
-    """The highest value of each row of at least one column: a quarter of the time of `max(axis=1)` where columns are few."""
-    best: FloatMatrix = reduce(np.maximum, scores.T)
-    return best
-
-
-def as_shares(scores: FloatMatrix) -> FloatMatrix:
-    """Scores divided by the highest. Negative scores count as 0; all are 0 if none is positive."""
-    best = float(scores.max(initial=0))
-    positive: FloatMatrix = np.maximum(scores, 0).astype(np.float32)
-    return positive / best if best > 0 else positive

@@ -10,15 +10,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import ranges
 from hoptrail.models.encoder import FloatMatrix, unit_length
-from hoptrail.retrieval.paths.candidates import Candidates, QuestionScores
-from hoptrail.text.words import stem, with_stems
+from hoptrail.retrieval.paths.candidates import Candidates
+from hoptrail.retrieval.paths.question_scores import QuestionScores
+from hoptrail.text.words import places_of_stems, stem
 
 PASSAGE_FEATURES = (
     "words", "cosine", "sentence cosine", "direct", "direct rank", "promise", "step words", "step cosine",
@@ -277,12 +277,15 @@ class _Coverage:
 def _stems_in(texts: list[str], stems: list[str]) -> NDArray[np.bool_]:
     """Whether each text has each stem: shape (texts, stems)."""
     said = np.zeros((len(texts), len(stems)), dtype=bool)
-    words = [_WORD.findall(text) for text in texts]
     column_of = {key: column for column, key in enumerate(stems)}
-    columns = {word: column_of[key] for word, key in with_stems(set(chain.from_iterable(words)), stems).items()}
-    asked = frozenset(columns)
-    for row, words_of_text in enumerate(words):
-        said[row, [columns[word] for word in asked.intersection(words_of_text)]] = True
+    plain = [text if text.isascii() else "" for text in texts]
+    begins = np.cumsum([0, *(len(text) + 1 for text in plain)])
+    found = list(places_of_stems("\n".join(plain), stems))
+    rows = np.searchsorted(begins, [place for place, _ in found], side="right") - 1
+    said[rows, [column_of[key] for _, key in found]] = True
+    for row, text in enumerate(texts):
+        if not text.isascii():
+            said[row, [column_of[key] for key in map(stem, _WORD.findall(text)) if key in column_of]] = True
     return said
 
 

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.paths.candidates import CandidateSettings, QuestionScores, find_candidates
+from hoptrail.retrieval.paths.candidates import CandidateSettings, find_candidates
 from hoptrail.retrieval.paths.features import CandidateFeatures
 from hoptrail.retrieval.paths.graph import PassageGraph
 from hoptrail.retrieval.paths.queries import PathQueries
+from hoptrail.retrieval.paths.question_scores import QuestionScores
 from hoptrail.retrieval.paths.scoring import Judged, in_order, stored_scorer
 from hoptrail.setting_limits import AtLeast0, Limited, Share
 from hoptrail.structures.structure_names import EXTRACTIONS, MENTIONS, PASSAGES, SENTENCES
