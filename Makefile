@@ -33,7 +33,7 @@ types: .venv/developed
 	nice -n 19 $(BIN)/mypy
 
 pytest: .venv/developed
-	$(IN_MEMORY) $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+	$(IN_MEMORY) $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile --durations 20
 
 # The wheel, built and installed in a clean environment.
 wheel: .venv/developed
