@@ -6,6 +6,7 @@ import ast
 import json
 import os
 import pkgutil
+import re
 import subprocess
 import sys
 from functools import cache
@@ -64,7 +65,7 @@ UNUSED = tuple(
 """What a search by keywords has no use for."""
 
 ORDER = [
-    {"types", "errors", "json_object", "notebook"},
+    {"types", "errors", "json_object", "notebook", "environment_variables"},
     {"text"},
     {"exhaustion", "fingerprints", "labels", "atomic_write", "setting_limits"},
     {"execution"},
@@ -274,6 +275,15 @@ def test_no_modules_import_one_another() -> None:
     while ready := {module for module, wanted in unread.items() if not wanted & set(unread)}:
         unread = {module: wanted for module, wanted in unread.items() if module not in ready}
     assert unread == {}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_one_module_reads_environment_variables(module: str) -> None:
+    """Others may set one that a library reads."""
+    path = SOURCE.parent.joinpath(*module.split("."))
+    text = (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text(encoding="utf-8")
+    reads = re.findall(r"getenv|environ(?!\.setdefault\(|\[\"\w+\"\] = |ment)", text)
+    assert not reads or module == "hoptrail.environment_variables"
 
 
 def test_the_version_is_that_of_the_installed_package() -> None:

@@ -5,13 +5,13 @@ They are read when an endpoint is opened, never at import. A key is held by an `
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit
 
+from hoptrail import environment_variables
 from hoptrail.errors import UsageError
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def find_key(variable: str) -> str:
     Raises:
         UsageError: it cannot be sent in an HTTP header. Checked here, because every call would fail and count as paid.
     """
-    key = os.environ.get(variable, "").strip()
+    key = environment_variables.variable(variable).strip()
     if not (key.isascii() and key.isprintable()):
         raise UsageError(
             f"the key in {variable} has characters that no key has: letters beyond ASCII, perhaps a dash or a quotation mark "
@@ -108,17 +108,17 @@ def find_key(variable: str) -> str:
 
 def configured_base_url(base_url: str = "") -> str:
     """`base_url`, or the one that the environment names; empty where neither does."""
-    return base_url or os.environ.get("OPENAI_BASE_URL", "")
+    return base_url or environment_variables.variable("OPENAI_BASE_URL")
 
 
 def configured_model(model: str = "") -> str:
     """`model`, or the one that the environment names; empty where neither does."""
-    return model or os.environ.get("HOPTRAIL_MODEL", "")
+    return model or environment_variables.variable("HOPTRAIL_MODEL")
 
 
 def certificates() -> SSLContext:
     """The authorities that certificates of servers are checked with, read once: that takes as long as many a call."""
-    return _certificates(os.environ.get("SSL_CERT_FILE", ""), os.environ.get("SSL_CERT_DIR", ""))
+    return _certificates(*map(environment_variables.variable, ("SSL_CERT_FILE", "SSL_CERT_DIR")))
 
 
 @cache

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 from urllib.parse import unquote, urlsplit
 
+from hoptrail.environment_variables import variable, variables
 from hoptrail.errors import UsageError
 
 SCHEMES = ("s3", "gs", "az")
@@ -80,24 +80,24 @@ def without_tls() -> bool:
 
 def secrets() -> tuple[str, ...]:
     """The secrets of object stores in the environment."""
-    values = [value for name, value in os.environ.items() if _SECRET.match(name)]
+    values = variables(_SECRET).values()
     passwords = [urlsplit(value).password or "" for value in _endpoints()]
     keys = _of_google_account("private_key")
     return tuple(value for value in (*values, *keys, *passwords, *map(unquote, passwords)) if value)
 
 
 def _endpoints() -> list[str]:
-    named = [value for name, value in sorted(os.environ.items()) if _ENDPOINT.match(name)]
+    named = variables(_ENDPOINT).values()
     return [*named, *_of_google_account("gcs_base_url")]
 
 
 def _of_google_account(name: str) -> list[str]:
     """The field `name` of the service account in the environment, if it is a text."""
-    for variable in _ACCOUNTS:
+    for account_variable in _ACCOUNTS:
         try:
-            value = os.environ[variable]
-            account = json.loads(value if variable.endswith("KEY") else Path(value).read_text(encoding="utf-8"))
-        except (KeyError, OSError, ValueError):  # the client library reports what is wrong
+            value = variable(account_variable)
+            account = json.loads(value if account_variable.endswith("KEY") else Path(value).read_text(encoding="utf-8"))
+        except (OSError, ValueError):  # the client library reports what is wrong
             continue
         if isinstance(account, dict) and isinstance(account.get(name), str):
             return [account[name]]

@@ -6,7 +6,6 @@ It reads up to four of its installed languages, English first. Nothing is writte
 from __future__ import annotations
 
 import csv
-import os
 import shutil
 import subprocess
 import time
@@ -17,6 +16,7 @@ from statistics import median
 from typing import Any
 
 from hoptrail.documents.pdf.fragments import Fragment
+from hoptrail.environment_variables import environment_of_child
 
 _DPI = 200
 _LARGEST = 40_000_000
@@ -92,7 +92,7 @@ def _languages(program: str) -> str:
 
 def _recognise(program: str, picture: bytes, seconds: float) -> str:
     command = [program, "stdin", "stdout", "-l", _languages(program), "--dpi", str(_DPI), "tsv"]
-    environment = {**os.environ, "OMP_THREAD_LIMIT": "1"}
+    environment = environment_of_child(OMP_THREAD_LIMIT="1")
     done = subprocess.run(command, input=picture, capture_output=True, check=False, timeout=seconds, env=environment)
     return done.stdout.decode("utf-8", "replace")
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hoptrail import environment_variables
 from hoptrail.errors import UsageError
 
 VARIABLE = "HOPTRAIL_KEY"
@@ -91,7 +91,7 @@ _Line = tuple[str, str, frozenset[str] | None]
 
 def _from_environment(names: list[str]) -> list[_Line]:
     variables = {name: variable_of(name) for name in names}
-    given = {name: key for name, key in os.environ.items() if name == VARIABLE or name.startswith(f"{VARIABLE}_")}
+    given = environment_variables.variables(re.compile(rf"{VARIABLE}(_|$)"))
     if VARIABLE in given and len(names) > 1:
         raise UsageError(
             f"{VARIABLE} is set, but several workspaces are served: it is the key for a single one. Unset it, and set "

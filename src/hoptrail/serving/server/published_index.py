@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any, NoReturn
 
+from hoptrail.environment_variables import variable
 from hoptrail.errors import HoptrailError, UsageError
 from hoptrail.index import Index
 from hoptrail.publishing.address import Address
@@ -25,7 +25,7 @@ def folder_of(address: Address) -> Path:
     """The folder of this machine for paid replies to questions about a published index: under HOPTRAIL_DATA or, by default, in
     the user's data folder.
     """
-    chosen = os.environ.get("HOPTRAIL_DATA", "")
+    chosen = variable("HOPTRAIL_DATA")
     if chosen:
         return Path(chosen).expanduser() / "published" / address.folder_name
     from platformdirs import user_data_path

@@ -1,0 +1,21 @@
+"""The environment variables of this process. No other module reads them; nothing reads them at import."""
+
+from __future__ import annotations
+
+import os
+import re
+
+
+def variable(name: str) -> str:
+    """The value of a variable, empty where it is not set."""
+    return os.environ.get(name, "")
+
+
+def variables(names: re.Pattern[str]) -> dict[str, str]:
+    """The variables whose name matches from its beginning, by name."""
+    return {name: value for name, value in sorted(os.environ.items()) if names.match(name)}
+
+
+def environment_of_child(**changes: str) -> dict[str, str]:
+    """All variables of this process with `changes`, for a program that it starts."""
+    return {**os.environ, **changes}
