@@ -52,11 +52,14 @@ STRETCH = 0.6
 NAMED = 0.5
 """Bonus if the question names the passage's title; half of it if four or more passages have that title."""
 MEETING_POINTS = 5
+"""Passages to which a common name leads from one source."""
 BRIDGED_FROM = 12
+"""Passages whose names are bridged; of their names the CONSIDERED most promising are looked up."""
+CONSIDERED = 40
 LEAST_PROMISE = 0.75
 """Least promise of a bridge relative to the best: each costs an encoded text, and lesser ones reach nothing more."""
-CONSIDERED = 40
 BRIDGED_TO = 6
+"""Passages reached by one bridge, among the MOST_BRIDGED with its name that are nearest to the question."""
 MOST_BRIDGED = 400
 
 
