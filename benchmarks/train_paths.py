@@ -336,7 +336,7 @@ MEASURES = ("recall@2", "recall@5", "recall@10", "full@5", "full@10")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, metavar="DIR", help="keep the indexes here")
-    parser.add_argument("--seed", type=int, default=1, metavar="N")
+    parser.add_argument("--seed", type=int, default=7, metavar="N")
     parser.add_argument("--folds-only", action="store_true", help="only measure; do not change the package's trees")
     parser.add_argument("--judge", default="", metavar="A,B", help="data sets to measure the finished scorer on")
     options = parser.parse_args()
