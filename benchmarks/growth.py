@@ -63,7 +63,6 @@ class Asked:
 
 def build(structure: str, folder: Path) -> None:
     """Runs in a separate process."""
-    from hoptrail.documents.read_sources import ReadingLimits
     from hoptrail.documents.splitting import PassageLimits
     from hoptrail.indexing import Performer, Watcher, update_index
     from hoptrail.language.factory import LanguageContext, open_language
@@ -74,7 +73,7 @@ def build(structure: str, folder: Path) -> None:
     performer = Performer(open_language(OFFLINE, LanguageContext(encoder)))
     sources = [] if (folder / "built.json").exists() else [folder / "corpus.jsonl"]
     structures = with_foundations([structure], structures_by_name(PassageLimits()))
-    update_index(folder / "index", sources, encoder, structures, ReadingLimits(), Watcher(), performer)
+    update_index(folder / "index", sources, encoder, structures, Watcher(), performer)
 
 
 def measure_building(size: int, structures: Iterable[str], folder: Path) -> list[Built]:

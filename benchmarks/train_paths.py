@@ -36,7 +36,6 @@ from numpy.typing import NDArray
 
 from hoptrail import Unit, Watcher
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.documents.read_sources import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.evaluation.datasets import CORPUS_FILES, QUESTION_FILES, Dataset, Question, first_file, load_dataset
 from hoptrail.evaluation.outcomes import settles
@@ -184,7 +183,7 @@ def opened_corpus(source: Path, folder: Path) -> Corpus:
     encoder = open_encoder("minilm")
     structures = with_foundations(STRUCTURES, structures_by_name(PassageLimits()))
     performer = Performer(OfflineLanguage(), rebuild=True)
-    update_index(folder, [source], encoder, structures, ReadingLimits(), Watcher(), performer)
+    update_index(folder, [source], encoder, structures, Watcher(), performer)
     return Corpus(Snapshot.open(folder), lambda: encoder)
 
 

@@ -12,7 +12,6 @@ import pytest
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
-from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted, UsageError
 from hoptrail.indexing import Watcher, remove_documents, update_index
@@ -42,9 +41,8 @@ class Desk:
     ) -> IndexingReport:
         known = structures_by_name(limits or PassageLimits())
         structures = [known[name] for name in names]
-        reading, options = ReadingLimits(), ReadingOptions(sync=sync)
-        watcher = watcher or Watcher()
-        return update_index(self.folder, sources, self.encoder, structures, reading, watcher, options=options)
+        options, watcher = ReadingOptions(sync=sync), watcher or Watcher()
+        return update_index(self.folder, sources, self.encoder, structures, watcher, options=options)
 
     def remove(self, *names: object) -> list[str]:
         structures = [structures_by_name(PassageLimits())["passages"]]

@@ -14,7 +14,6 @@ from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.repairing import repair
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer
-from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted
 from hoptrail.indexing import Performer, Watcher, remove_documents, repair_index, update_index
@@ -85,7 +84,7 @@ class Desk:
         performer = Performer(OfflineLanguage(), rebuild=rebuild)
         options = ReadingOptions(sync=sync)
         update_index(
-            *(self.index, [self.documents], HashingEncoder(), built, ReadingLimits(), watcher, performer),
+            *(self.index, [self.documents], HashingEncoder(), built, watcher, performer),
             options=options,
         )
         return list(UPDATED)

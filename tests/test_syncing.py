@@ -301,12 +301,12 @@ def test_a_change_right_after_reading_is_seen_whatever_the_times_say(
 def test_other_limits_and_rebuilding_read_all_again(desk: Desk, world: Path, parsed: list[str]) -> None:
     desk.index(world)
     parsed.clear()
-    structures = [structures_by_name(PassageLimits())["passages"]]
-    update_index(desk.folder, [world], desk.encoder, structures, ReadingLimits(pages=7), Watcher())
+    structures, limits = [structures_by_name(PassageLimits())["passages"]], ReadingLimits(pages=7)
+    update_index(desk.folder, [world], desk.encoder, structures, Watcher(), options=ReadingOptions(limits=limits))
     assert len(parsed) == 6
     parsed.clear()
-    again = ReadingOptions(reread=True)
-    update_index(desk.folder, [world], desk.encoder, structures, ReadingLimits(pages=7), Watcher(), options=again)
+    again = ReadingOptions(reread=True, limits=limits)
+    update_index(desk.folder, [world], desk.encoder, structures, Watcher(), options=again)
     assert len(parsed) == 6
 
 

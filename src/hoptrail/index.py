@@ -75,9 +75,11 @@ class Index(AskedIndex):
         from hoptrail.syncing import ReadingOptions
 
         synced = self.settings.sync if sync is None else sync
-        options = ReadingOptions(keep_lines, synced, rebuild, self.settings.follow_links)
+        options = ReadingOptions(
+            keep_lines, synced, rebuild, self.settings.follow_links, limits=limits or self.settings.reading
+        )
         sources, recipes = _one_or_several(sources), _one_or_several(recipes or ())
-        return self._building.add(sources, recipes, watcher, limits, options, on)
+        return self._building.add(sources, recipes, watcher, options, on)
 
     def check(self, recipes: Sequence[str]) -> None:
         """Refuse recipes that these settings cannot build for, before any work is done.

@@ -12,7 +12,6 @@ from hoptrail.corpus.head import Head
 from hoptrail.corpus.register import Withdrawn
 from hoptrail.corpus.shared_snapshot import SharedSnapshot
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.walking import files_of
 from hoptrail.errors import DocumentError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
@@ -54,7 +53,6 @@ class Building:
         sources: Sequence[str | Path],
         recipes: Sequence[str],
         watcher: Watcher | None,
-        limits: ReadingLimits | None,
         options: ReadingOptions,
         on: Executor = LOCAL_EXECUTOR,
     ) -> IndexingReport:
@@ -63,8 +61,7 @@ class Building:
         structures = self._structures(recipes)
         encoder = self.encoder() if on is LOCAL_EXECUTOR else remote_safe_encoder(self.settings.encoder, self.encoder())
         performer = self._performer(recipes, structures, encoder, rebuild=options.reread)
-        limits, watcher = limits or self.settings.reading, watcher or Watcher()
-        report = update_index(self.folder, sources, encoder, structures, limits, watcher, performer, on, options)
+        report = update_index(self.folder, sources, encoder, structures, watcher or Watcher(), performer, on, options)
         self._forget_replies()
         return report
 
@@ -86,7 +83,8 @@ class Building:
             if Snapshot.exists(self.folder):
                 copy_index(self.folder, copy)
             watcher, performer = watcher or Watcher(), Performer(rehearsal, rebuild=rebuild)
-            return update_index(copy, sources, self.encoder(), structures, self.settings.reading, watcher, performer)
+            options = ReadingOptions(limits=self.settings.reading)
+            return update_index(copy, sources, self.encoder(), structures, watcher, performer, options=options)
 
     def withdraw(self, documents: Sequence[str]) -> list[Withdrawn]:
         """See `Index.withdraw`."""

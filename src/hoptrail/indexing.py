@@ -16,7 +16,6 @@ from pathlib import Path
 from hoptrail.corpus.register import Withdrawn, removal_mark, remove_unsourced, withdraw
 from hoptrail.corpus.repairing import repair
 from hoptrail.corpus.writer import Writer, writing_to
-from hoptrail.documents.limits import ReadingLimits
 from hoptrail.errors import EndpointRefused, Interrupted, MadeByAnother, UsageError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
 from hoptrail.fingerprints import digest_of_code
@@ -72,7 +71,6 @@ def update_index(
     sources: Sequence[str | Path],
     encoder: Encoder,
     structures: Sequence[Structure],
-    limits: ReadingLimits,
     watcher: Watcher,
     performer: Performer | None = None,
     executor: Executor = LOCAL_EXECUTOR,
@@ -92,11 +90,9 @@ def update_index(
     with writing_to(where, encoder.identity) as writer:
         if performer and not performer.rebuild:
             _check_makers(writer, structures, performer.language.name)
-        context = replace(_build_context(writer, encoder, watcher), account=account, executor=executor)
-        if performer:
-            context = replace(context, language=performer.language, workers=performer.workers)
+        context = replace(_build_context(writer, encoder, watcher, performer), account=account, executor=executor)
         with _spending(context, started) as spent:
-            report = read_all(where, sources, limits, context, options, _passage_cutter(structures, context))
+            report = read_all(where, sources, context, options, _passage_cutter(structures, context))
             context.course.plan(estimated_steps(structures, context))
             anew = performer is not None and performer.rebuild
             settled = build(structures, context, {} if anew else writer.head.settled)
@@ -112,9 +108,14 @@ def update_index(
     return report
 
 
-def _build_context(writer: Writer, encoder: Encoder, watcher: Watcher) -> BuildContext:
+def _build_context(
+    writer: Writer, encoder: Encoder, watcher: Watcher, performer: Performer | None = None
+) -> BuildContext:
     course = watcher.course()
-    return BuildContext(writer, encoder, course.report, lambda: _pause(writer, watcher), say=watcher.say, course=course)
+    context = BuildContext(
+        writer, encoder, course.report, lambda: _pause(writer, watcher), say=watcher.say, course=course
+    )
+    return replace(context, language=performer.language, workers=performer.workers) if performer else context
 
 
 def _passage_cutter(structures: Sequence[Structure], context: BuildContext) -> Callable[[Collection[str]], None]:
@@ -149,12 +150,7 @@ def build(
     for structure in _removing_leftovers(structures, context.writer):
         change = context.writer.change()
         maker = context.language.name if structure.needs_language and context.language else ""
-        try:
-            fingerprint = build_fingerprint(structure, maker)
-        except UsageError:
-            if not as_built:
-                raise
-            fingerprint = ""  # the file that it was made from no longer exists; removing needs none
+        fingerprint = _fingerprint_to_build(structure, maker, as_built=as_built)
         unchanged = settled.get(structure.name) == fingerprint and followed.issuperset(structure.built_from)
         since = change if unchanged else None
         if since:
@@ -198,6 +194,16 @@ def build_fingerprint(structure: Structure, maker: str) -> str:
     that performs its tasks; the code. Not covered: other packages.
     """
     return content_id("", repr(structure), structure.fingerprint, maker, digest_of_code("hoptrail"))
+
+
+def _fingerprint_to_build(structure: Structure, maker: str, *, as_built: bool) -> str:
+    """As `build_fingerprint`; empty if the file that it was made from no longer exists and it is kept as it is."""
+    try:
+        return build_fingerprint(structure, maker)
+    except UsageError:
+        if not as_built:
+            raise
+        return ""
 
 
 def _discard_outdated(structure: Structure, writer: Writer, maker: str) -> None:

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from hoptrail.corpus.register import BATCH_CHARACTERS, BATCH_DOCUMENTS, Register, file_of
 from hoptrail.documents.corpus_part import Part
+from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 from hoptrail.documents.marks import FileMark, nothing_known
-from hoptrail.documents.read_sources import Findings, ReadingLimits, read_sources
+from hoptrail.documents.read_sources import Findings, read_sources
 from hoptrail.documents.walking import shown
 from hoptrail.errors import DocumentError
 from hoptrail.execution.executor import batched
@@ -87,13 +88,14 @@ class IndexingReport:
 
 @dataclass(frozen=True, slots=True)
 class ReadingOptions:
-    """What to read again, and which documents to remove.
+    """What to read, what to read again, and which documents to remove.
 
     - `keep_lines`: keep documents whose lines are no longer in their JSONL file.
     - `sync`: remove documents whose files are no longer in a named folder.
     - `reread`: read files again that look unchanged.
     - `follow_links`: follow links to outside the folder.
     - `part`: add only the documents of this part of the sources; None: all.
+    - `limits`: see `ReadingLimits`.
     """
 
     keep_lines: bool = False
@@ -101,6 +103,7 @@ class ReadingOptions:
     reread: bool = False
     follow_links: bool = False
     part: Part | None = None
+    limits: ReadingLimits = DEFAULT_LIMITS
 
 
 USUAL = ReadingOptions()
@@ -109,7 +112,6 @@ USUAL = ReadingOptions()
 def read_all(
     where: Path,
     sources: Sequence[str | Path],
-    limits: ReadingLimits,
     context: BuildContext,
     options: ReadingOptions = USUAL,
     cut: Callable[[Collection[str]], None] = lambda _: None,
@@ -120,14 +122,14 @@ def read_all(
     `options` say otherwise. `cut` is called with the ids of documents at new sources as they are stored. The first batches are
     small, so that something can be found soon.
     """
-    report, findings, reading = IndexingReport(), Findings(), _reading_fingerprint(limits)
+    report, findings, reading = IndexingReport(), Findings(), _reading_fingerprint(options.limits)
     register = Register(context.writer, where, findings, reading)
 
     def known(paths: Sequence[str]) -> Mapping[str, FileMark]:
         return context.writer.snapshot().register.files(paths, reading)
 
     marks = nothing_known if options.reread or options.keep_lines else known
-    read = read_sources(sources, limits, context.executor, findings, marks, follow=options.follow_links)
+    read = read_sources(sources, options.limits, context.executor, findings, marks, follow=options.follow_links)
     _store(_without_failures(read, report), register, report, context, cut, options.part)
     register.redate(findings.redated)
     cut(register.write())

@@ -145,7 +145,7 @@ def _build(
     if not old.paid:
         performer = Performer(open_language(OFFLINE, LanguageContext(encoder, new, settings.chat, settings.offline)))
     structures = with_foundations(names, known)
-    return update_index(new, (), encoder, structures, settings.reading, watcher, performer).notes
+    return update_index(new, (), encoder, structures, watcher, performer).notes
 
 
 def _report(old: OldIndex, new: Path) -> Iterator[str]:

@@ -14,7 +14,6 @@ from hoptrail.corpus import segments
 from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.repairing import damage
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.documents.read_sources import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import IndexDamaged, IndexUnavailable
 from hoptrail.indexing import Watcher, repair_index, update_index
@@ -27,7 +26,7 @@ LOG, SHARED = f"{DATABASE}-wal", f"{DATABASE}-shm"
 
 
 def index(folder: Path, world: Path) -> None:
-    update_index(folder, [world], HashingEncoder(), list(STRUCTURES.values()), ReadingLimits(), Watcher())
+    update_index(folder, [world], HashingEncoder(), list(STRUCTURES.values()), Watcher())
 
 
 def seen(folder: Path) -> object:

@@ -16,7 +16,6 @@ from hoptrail.corpus.repairing import damage
 from hoptrail.corpus.segments import SegmentWriter
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Change, writing_to
-from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted
 from hoptrail.indexing import Performer, Watcher, remove_documents, update_index
@@ -46,7 +45,6 @@ def index(place: Path, sources: Path, watcher: Watcher | None = None) -> None:
         [sources],
         ENCODER,
         structures(),
-        ReadingLimits(),
         watcher or Watcher(),
         Performer(OfflineLanguage()),
     )

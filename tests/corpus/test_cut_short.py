@@ -20,7 +20,6 @@ from hoptrail.corpus.durable import remove_files
 from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.repairing import damage
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.documents.read_sources import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import IndexUnavailable, UsageError
 from hoptrail.indexing import Watcher, remove_documents, repair_index, update_index
@@ -79,7 +78,7 @@ def sources(world: Path, tmp_path: Path) -> Path:
 
 
 def index(folder: Path, world: Path) -> None:
-    update_index(folder, [world], HashingEncoder(), list(STRUCTURES.values()), ReadingLimits(), Watcher())
+    update_index(folder, [world], HashingEncoder(), list(STRUCTURES.values()), Watcher())
 
 
 def remove(folder: Path, *names: str) -> list[str]:

@@ -25,7 +25,6 @@ from hoptrail.corpus.repairing import damage
 from hoptrail.corpus.segments import ARRAYS
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
-from hoptrail.documents.read_sources import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import IndexBusy, IndexDamaged, IndexUnavailable, StorageError
 from hoptrail.indexing import Watcher, repair_index, update_index
@@ -37,7 +36,7 @@ STRUCTURES = structures_by_name(PassageLimits())
 
 
 def index(folder: Path, world: Path, encoder: HashingEncoder) -> None:
-    update_index(folder, [world], encoder, list(STRUCTURES.values()), ReadingLimits(), Watcher())
+    update_index(folder, [world], encoder, list(STRUCTURES.values()), Watcher())
 
 
 def state(folder: Path) -> tuple[list[str], list[str], list[str]]:
@@ -226,7 +225,6 @@ WORK = """
 import os, sys, tempfile
 from pathlib import Path
 from world import HashingEncoder
-from hoptrail.documents.read_sources import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.indexing import Watcher, remove_documents, update_index
 from hoptrail.structures.catalogue import structures_by_name
@@ -237,7 +235,7 @@ def update(folder, world, turn):
         new = world.with_name("new.txt")
         new.write_text(f"Turn {turn} is about rivers. This is part {part} of it.")
         new.replace(world / f"part {part}.txt")  # a kill leaves no half file
-    update_index(folder, [world], encoder, structures, ReadingLimits(), Watcher())
+    update_index(folder, [world], encoder, structures, Watcher())
 
 def work(folder, world, first):
     print(os.getpid(), flush=True)

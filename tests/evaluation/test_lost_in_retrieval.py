@@ -11,7 +11,6 @@ import pytest
 
 from evaluation.oracle_world import CHAIN, LENGTHS, LONGER, PASSAGES
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.answer_scores import Rule
@@ -31,7 +30,7 @@ def probe_index(tmp_path_factory: pytest.TempPathFactory) -> tuple[Corpus, Names
     rows = ({"id": name, "title": title, "text": text} for name, (title, text) in PASSAGES.items())
     source = folder / "corpus.jsonl"
     source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    update_index(folder / "index", [source], encoder, [Passages(PassageLimits())], ReadingLimits(), Watcher())
+    update_index(folder / "index", [source], encoder, [Passages(PassageLimits())], Watcher())
     corpus = Corpus(Snapshot.open(folder / "index"), lambda: encoder)
     return corpus, {entry.id: [entry.sources[0].rpartition("#")[2]] for entry in corpus.snapshot.register.entries}
 

@@ -10,7 +10,6 @@ from typer.testing import CliRunner
 
 from evaluation.oracle_world import CHAIN, LENGTHS, LONGER, PASSAGES
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.evaluation.datasets import Dataset, Question, load_dataset
 from hoptrail.evaluation.oracle import OracleLanguage
@@ -65,7 +64,7 @@ def dataset(data: Path) -> Dataset:
 def corpus(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     folder, encoder = tmp_path_factory.mktemp("index"), HashingEncoder()
     structures = list(structures_by_name(PassageLimits()).values())
-    update_index(folder, [data / "corpus.jsonl"], encoder, structures, ReadingLimits(), Watcher())
+    update_index(folder, [data / "corpus.jsonl"], encoder, structures, Watcher())
     return Corpus(Snapshot.open(folder), lambda: encoder)
 
 

@@ -16,7 +16,6 @@ from fakeai.clients import point_at
 from fakeai.server import Body, FakeAI, serving
 from far_work import DyingEncoder, FarEncoder
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import BudgetExhausted
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
@@ -72,7 +71,7 @@ def build(folder: Path, corpus: Path, encoder: FarEncoder, executor: Executor) -
     """Every structure that there is."""
     structures = list(structures_by_name(PassageLimits()).values())
     performer = Performer(OfflineLanguage(encoder))
-    return update_index(folder, [corpus], encoder, structures, ReadingLimits(), Watcher(), performer, executor)
+    return update_index(folder, [corpus], encoder, structures, Watcher(), performer, executor)
 
 
 def rows(folder: Path) -> dict[str, object]:

@@ -56,7 +56,7 @@ def test_it_is_known_of_that_model_alone(fake: FakeAI, tmp_path: Path) -> None:
 
 def test_a_server_that_refuses_nothing_has_nothing_written(fake: FakeAI, tmp_path: Path) -> None:
     paid_chat(fake, tmp_path).ask(request())
-    with servers_in(tmp_path)._replies.transaction(write=False) as connection:
+    with servers_in(tmp_path)._file.transaction(write=False) as connection:
         assert connection.execute("SELECT count(*) FROM dialects").fetchone() == (0,)
 
 

@@ -329,7 +329,7 @@ def test_a_limit_costs_the_same_however_long_the_ledger_is(tmp_path: Path) -> No
     replies = replies_in(tmp_path)
     limits = Limits(calls=10_000)
     replies.reserve(request("first"), MOST, limits)
-    connection = replies._connection
+    connection = replies.file._connection
     assert connection is not None
 
     def steps(text: str) -> int:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.indexing import Performer, Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
@@ -79,7 +78,7 @@ def build(folder: Path) -> Corpus:
     structures: list[Structure] = [Passages(PassageLimits()), Extractions(), Sentences(), SentenceLinks()]
     sources = sorted(folder.glob("*.txt"))
     performer = Performer(OfflineLanguage())
-    update_index(folder / "index", sources, encoder, structures, ReadingLimits(), Watcher(), performer)
+    update_index(folder / "index", sources, encoder, structures, Watcher(), performer)
     return Corpus(Snapshot.open(folder / "index"), lambda: encoder)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.indexing import Watcher, update_index
 from hoptrail.retrieval.corpus import Corpus
@@ -19,5 +18,5 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     folder, encoder = tmp_path_factory.mktemp("corpus"), HashingEncoder()
     write_facts(folder)
     structures = list(structures_by_name(PassageLimits()).values())
-    update_index(folder / "index", sorted(folder.glob("*.txt")), encoder, structures, ReadingLimits(), Watcher())
+    update_index(folder / "index", sorted(folder.glob("*.txt")), encoder, structures, Watcher())
     return Corpus(Snapshot.open(folder / "index"), lambda: encoder)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.indexing import Performer, Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
@@ -47,5 +46,5 @@ def build(folder: Path) -> Corpus:
     structures = list(structures_by_name(PassageLimits(12, 0), settings).values())
     sources = sorted(folder.glob("*.txt"))
     performer = Performer(OfflineLanguage())
-    update_index(folder / "index", sources, encoder, structures, ReadingLimits(), Watcher(), performer)
+    update_index(folder / "index", sources, encoder, structures, Watcher(), performer)
     return Corpus(Snapshot.open(folder / "index"), lambda: encoder)

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import IndexUnavailable
 from hoptrail.indexing import Performer, Watcher, update_index
@@ -50,7 +49,7 @@ def build(folder: Path, world: dict[str, str], settings: TripleSettings) -> Corp
     structures: list[Structure] = [Passages(PassageLimits()), Extractions(), Triples(settings)]
     sources = sorted(folder.glob("*.txt"))
     performer = Performer(OfflineLanguage())
-    update_index(folder / "index", sources, encoder, structures, ReadingLimits(), Watcher(), performer)
+    update_index(folder / "index", sources, encoder, structures, Watcher(), performer)
     return Corpus(Snapshot.open(folder / "index"), lambda: encoder)
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import UsageError
 from hoptrail.indexing import Watcher, update_index
@@ -33,7 +32,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     for title, text in WORLD.items():
         (folder / f"{title}.txt").write_text(text, encoding="utf-8")
     structures = [Passages(PassageLimits())]
-    update_index(folder / "index", sorted(folder.glob("*.txt")), encoder, structures, ReadingLimits(), Watcher())
+    update_index(folder / "index", sorted(folder.glob("*.txt")), encoder, structures, Watcher())
     return Corpus(Snapshot.open(folder / "index"), lambda: encoder)
 
 

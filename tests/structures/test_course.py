@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.indexing import Watcher, update_index
 from hoptrail.models import encoder
@@ -63,7 +62,7 @@ def followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: int, notes: i
     monkeypatch.setattr(Watcher, "course", lambda self: Course(self._report_progress, self.say, clock))
     known = structures_by_name(PassageLimits(words=9))
     structures = [known[name] for name in names]
-    update_index(tmp_path / "index", sources, Slow(clock=clock), structures, ReadingLimits(), watcher)
+    update_index(tmp_path / "index", sources, Slow(clock=clock), structures, watcher)
     found.seconds = clock.now
     return found
 

@@ -133,7 +133,7 @@ class Matrix:
             return vector
         part_of, row_of = self._part_of[rows], self._row_of[rows]
         if len(row_of) and (part_of == part_of[0]).all():
-            vectors = self._parts[part_of[0]][0]
+            vectors: FloatMatrix = self._parts[part_of[0]][0]
             in_one_piece = (row_of == np.arange(row_of[0], row_of[0] + len(row_of))).all()
             return vectors[row_of[0] : row_of[-1] + 1] if in_one_piece else vectors[row_of]
         width = self._parts[0][0].shape[1] if self._parts else 0

@@ -168,15 +168,12 @@ class _Reader:
             yield from self._text(node)
 
     def _text(self, node: nodes.Node) -> Iterator[Piece]:
-        text = unwrapped(_visible_text(node), getattr(node, "rawsource", ""))
+        lines = [_visible_text(line) for line in node.findall(nodes.line)]  # of a line block
+        text = "\n".join(lines) if lines else unwrapped(_visible_text(node), getattr(node, "rawsource", ""))
         if text.strip():
             kind = BlockKind.QUOTE if self._quotes else BlockKind.PARAGRAPH
             yield self._lists.piece(kind, self._prefix + text, self._place)
             self._prefix = ""
-
-    def _lines(self, node: nodes.Node) -> Iterator[Piece]:
-        text = "\n".join(_visible_text(line) for line in node.findall(nodes.line))
-        yield self._lists.piece(BlockKind.QUOTE if self._quotes else BlockKind.PARAGRAPH, text, self._place)
 
     def _literal(self, node: nodes.Node) -> Iterator[Piece]:
         yield from self._lists.waiting()
@@ -242,7 +239,6 @@ class _Reader:
         ((nodes.title,), _title),
         ((nodes.literal_block, nodes.doctest_block, nodes.math_block), _literal),
         ((nodes.system_message,), _error),
-        ((nodes.line_block,), _lines),
         ((nodes.bullet_list, nodes.enumerated_list, nodes.definition_list, nodes.field_list, nodes.option_list), _list),
         ((nodes.list_item, nodes.definition, nodes.field_body, nodes.description), _item),
         ((nodes.term, nodes.field_name, nodes.option_group), _term),
@@ -258,7 +254,7 @@ class _Reader:
             ),
             lambda _reader, _node: iter(()),
         ),
-        ((nodes.TextElement, nodes.image), _text),
+        ((nodes.TextElement, nodes.image, nodes.line_block), _text),
     )
 
 

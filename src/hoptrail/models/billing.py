@@ -105,11 +105,11 @@ class KnownServers:
     """
 
     def __init__(self, replies: RememberedReplies) -> None:
-        self._replies = replies
+        self._file = replies.file
 
     def rung(self, place: str, model: str) -> Rung | None:
         """The rung that is known to work, if any."""
-        rows = self._replies.rows("SELECT rung FROM rungs WHERE place = ? AND model = ?", place, model)
+        rows = self._file.rows("SELECT rung FROM rungs WHERE place = ? AND model = ?", place, model)
         return next((Rung(rung) for (rung,) in rows if rung in set(Rung)), None)
 
     def remember_rung(self, place: str, model: str, rung: Rung) -> None:
@@ -118,7 +118,7 @@ class KnownServers:
 
     def accepted(self, place: str, model: str) -> Accepted:
         """The dialect, as far as it is known."""
-        rows = self._replies.rows("SELECT dialect FROM dialects WHERE place = ? AND model = ?", place, model)
+        rows = self._file.rows("SELECT dialect FROM dialects WHERE place = ? AND model = ?", place, model)
         return Accepted.from_json(rows[0][0]) if rows else Accepted()
 
     def remember_accepted(self, place: str, model: str, accepted: Accepted) -> None:
@@ -126,7 +126,7 @@ class KnownServers:
         self._write("INSERT OR REPLACE INTO dialects VALUES (?, ?, ?)", place, model, accepted.as_json())
 
     def _write(self, statement: str, place: str, model: str, value: str) -> None:
-        with self._replies.transaction() as connection:
+        with self._file.transaction() as connection:
             connection.execute(statement, (place, model, value))
 
 

@@ -3,7 +3,7 @@
 A call is entered with the most it may cost before it is sent, and marked as sent afterwards. Its reply and its real cost are
 stored together in one transaction before the reply is used. So a crash at any moment leaves nothing, a call that counts with its
 estimate, or a reply that is never paid again. Safe for several threads and processes: a call that another live process is making
-is waited for. The tables are in `reply_tables.py`. States of a call:
+is waited for. The file is opened by `reply_file.py`. States of a call:
 
     entered -> sent -> settled     the reply is stored
        |         |---> lost        it was sent completely; no reply, or a broken one
@@ -16,19 +16,16 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
-from hoptrail.errors import StorageError
 from hoptrail.models.chat import ChatRequest
 from hoptrail.models.completion import ChatReply
 from hoptrail.models.logprobs import last_tokens
-from hoptrail.models.reply_tables import FORMAT, POLL_SECONDS, WAIT_SECONDS, prepare
+from hoptrail.models.reply_file import ReplyFile
+from hoptrail.models.reply_tables import POLL_SECONDS
 from hoptrail.models.spending import Cost, Ledger, Limits
 
 FILE = "replies.sqlite"
@@ -85,22 +82,17 @@ class RememberedReplies:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._lock = threading.RLock()
-        self._connection: sqlite3.Connection | None = None
-        self._owner = 0
-        self._recounted = False
+        self.file = ReplyFile(path)
+        self._recounted: sqlite3.Connection | None = None
 
     def reply(self, key: str) -> ChatReply | None:
         """The stored reply to the request with a key, or a placeholder that still applies; None where there is neither."""
-        if self._connection is None and not self.path.exists():
-            return None
-        with self.transaction(write=False) as connection:
-            row = connection.execute(_KNOWN, (key, time.time() - STANDS_SECONDS)).fetchone()
-        return _parse(row[0]) if row else None
+        rows = self.file.rows(_KNOWN, key, time.time() - STANDS_SECONDS)
+        return _parse(rows[0][0]) if rows else None
 
     def wait_for_others(self, key: str, longest: float) -> ChatReply | None:
         """Wait while another process is making the call of a request. Returns its reply; None where there is none."""
-        while _is_asked_elsewhere(self.rows(_IN_FLIGHT, key), longest):
+        while _is_asked_elsewhere(self.file.rows(_IN_FLIGHT, key), longest):
             time.sleep(POLL_SECONDS)
         return self.reply(key)
 
@@ -109,13 +101,13 @@ class RememberedReplies:
         Raises: BudgetExhausted: it could pass a limit; it is not entered.
         """
         self._recount(limits)
-        with self.transaction() as connection:
+        with self.file.transaction() as connection:
             return _enter(connection, request, most, limits, self.path)
 
     def reserve_first(self, request: ChatRequest, most: Cost, limits: Limits, longest: float) -> int | None:
         """Like `reserve`, but returns None and enters nothing if another process is making the call or has the reply by now."""
         self._recount(limits)
-        with self.transaction() as connection:
+        with self.file.transaction() as connection:
             stored = connection.execute(_KNOWN, (request.key, time.time() - STANDS_SECONDS)).fetchone()
             in_flight = connection.execute(_IN_FLIGHT, (request.key,)).fetchall()
             if stored or _is_asked_elsewhere(in_flight, longest):
@@ -124,39 +116,39 @@ class RememberedReplies:
 
     def mark_sent(self, call: int) -> None:
         """Note that the whole request was passed to the operating system."""
-        with self.transaction() as connection:
+        with self.file.transaction() as connection:
             connection.execute("UPDATE calls SET state = 'sent' WHERE id = ? AND state = 'entered'", (call,))
 
     def settle(self, call: int, answered: Mapping[ChatRequest, ChatReply], cost: Cost) -> None:
         """Store the real cost of a call and its replies, by request, in one transaction."""
         estimated = any(reply.estimated for reply in answered.values())
-        with self.transaction() as connection:
+        with self.file.transaction() as connection:
             connection.execute(_SETTLE, (cost.prompt_tokens, cost.completion_tokens, cost.money, estimated, call))
             for request, reply in answered.items():
                 _keep(connection, request, reply, call)
 
     def keep(self, call: int, request: ChatRequest, reply: ChatReply) -> None:
         """Store a placeholder for the reply of a refused `call`, for a prompt that does not fit. It applies for a while."""
-        with self.transaction() as connection:
+        with self.file.transaction() as connection:
             _keep(connection, request, reply, call)
 
     def close_call(self, call: int, reason: str, *, paid: bool) -> None:
         """Note that a call got no reply. One that may have been `paid` still counts, with its estimate."""
-        with self.transaction() as connection:
+        with self.file.transaction() as connection:
             connection.execute(_CLOSE, {"paid": paid, "reason": reason[:300], "call": call})
 
     def ledger(self) -> Ledger:
         """The sums over all calls ever entered, including those in flight."""
-        return Ledger(*(value for row in self.rows(_SUMS) for value in row))
+        return Ledger(*(value for row in self.file.rows(_SUMS) for value in row))
 
     def stored(self) -> Iterator[StoredReply]:
         """All replies, ordered by key."""
-        rows = self.rows("SELECT key, task, place, model, reply FROM replies ORDER BY key")
+        rows = self.file.rows("SELECT key, task, place, model, reply FROM replies ORDER BY key")
         yield from (StoredReply(key, task, place, model, _parse(reply)) for key, task, place, model, reply in rows)
 
     def documents(self) -> set[str]:
         """The documents from which the text of requests was taken or derived."""
-        return {row[0] for row in self.rows("SELECT DISTINCT document FROM mentions")}
+        return {row[0] for row in self.file.rows("SELECT DISTINCT document FROM mentions")}
 
     def forget(self, documents: Iterable[str]) -> int:
         """Remove the replies to requests with text taken or derived from these documents. Returns their number.
@@ -167,7 +159,7 @@ class RememberedReplies:
         """
         if not self.path.exists():
             return 0
-        with self.transaction() as connection:
+        with self.file.transaction() as connection:
             connection.execute("CREATE TEMP TABLE IF NOT EXISTS gone (key TEXT PRIMARY KEY)")
             connection.execute("DELETE FROM gone")
             connection.executemany(
@@ -177,72 +169,25 @@ class RememberedReplies:
             count = connection.execute("DELETE FROM replies WHERE key IN (SELECT key FROM gone)").rowcount
             connection.execute("DELETE FROM mentions WHERE key IN (SELECT key FROM gone)")
             connection.execute("UPDATE calls SET reason = '' WHERE key IN (SELECT key FROM gone)")
-        with self.transaction(write=False) as connection:
+        with self.file.transaction(write=False) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return count
 
     def close(self) -> None:
         """Close the connection; the next call opens it again."""
-        with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-            self._connection = None
+        self.file.close()
 
     def _recount(self, limits: Limits) -> None:
         """Sum up the ledger, once per connection: older files have no totals, and others may have been edited by hand."""
         if limits == Limits():
             return
-        with self._lock:
-            self._connected()
-            if not self._recounted:
-                with self.transaction() as connection:
-                    connection.execute("DELETE FROM totals")
-                    connection.execute(_RECOUNT)
-                self._recounted = True
-
-    def rows(self, statement: str, *values: str) -> list[tuple[Any, ...]]:
-        """The rows that a statement selects; none where there is no file yet."""
-        if not self.path.exists():
-            return []
-        with self.transaction(write=False) as connection:
-            return connection.execute(statement, values).fetchall()
-
-    @contextmanager
-    def transaction(self, *, write: bool = True) -> Iterator[sqlite3.Connection]:
-        """The connection, in a transaction, for one thread at a time. Raises: StorageError: the file cannot be used."""
-        try:
-            with self._lock:
-                connection = self._connected()
-                if write:
-                    connection.execute("BEGIN IMMEDIATE")
-                try:
-                    yield connection
-                except BaseException:
-                    if write:
-                        connection.execute("ROLLBACK")
-                    raise
-                if write:
-                    connection.execute("COMMIT")
-        except sqlite3.Error as error:
-            raise StorageError(
-                f"cannot use the replies in {self.path}: {error}. Free some space or check the permissions. If the file is "
-                "damaged, move it away: then the replies in it are paid for again"
-            ) from error
-
-    def _connected(self) -> sqlite3.Connection:
-        """The connection of this process; a forked child opens its own."""
-        if self._connection is None or self._owner != os.getpid():
-            try:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise StorageError(f"cannot make the folder of {self.path}: {error.strerror or error}.") from error
-            connection = sqlite3.connect(self.path, WAIT_SECONDS, isolation_level=None, check_same_thread=False)
-            version = prepare(connection)
-            if version > FORMAT:
-                connection.close()
-                raise StorageError(f"{self.path} was written by a newer hoptrail (format {version}). Update hoptrail.")
-            self._connection, self._owner, self._recounted = connection, os.getpid(), False
-        return self._connection
+        with self.file.transaction(write=False) as connection:
+            if self._recounted is connection:
+                return
+        with self.file.transaction() as connection:
+            connection.execute("DELETE FROM totals")
+            connection.execute(_RECOUNT)
+        self._recounted = connection
 
 
 def _enter(connection: sqlite3.Connection, request: ChatRequest, most: Cost, limits: Limits, path: Path) -> int:

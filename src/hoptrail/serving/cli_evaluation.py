@@ -19,6 +19,7 @@ from hoptrail.serving import contract, options, render
 
 if TYPE_CHECKING:
     from hoptrail.evaluation.datasets import Dataset
+    from hoptrail.evaluation.reports import EvaluationReport
     from hoptrail.retrieval.corpus import Corpus
     from hoptrail.settings import Settings
 
@@ -33,38 +34,40 @@ Out = Annotated[Path | None, typer.Option("--out", metavar="FILE.json", help="Th
 Work = Annotated[Path | None, typer.Option("--work", metavar="DIR", help="Keep the index here.")]
 
 
+EvaluationFolder = Annotated[
+    Path, typer.Argument(metavar="DATA", help="A folder with corpus.jsonl or documents/, and questions.")
+]
+Limit = Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Only the first N questions.")]
+Kept = Annotated[Path | None, typer.Option("--work", metavar="DIR", help="Keep index, results and runs here.")]
+Threads = Annotated[int, typer.Option("--threads", metavar="N", min=1, help="Ask this many questions at once.")]
+OwnContext = Annotated[
+    bool, typer.Option("--own-context", help="Ask each question over only its own passages (candidates).")
+]
+SingleHops = Annotated[
+    bool, typer.Option("--single-hops", help="Ask the self-contained sub-questions instead of the questions.")
+]
+
+
 def evaluate(
-    data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="A folder with corpus.jsonl or documents/, and questions.")
-    ],
+    data: EvaluationFolder,
     recipes: Annotated[list[str], typer.Option("--recipes", metavar="A,B", help="The recipes to run.")],
     questions: Annotated[Path | None, typer.Option("--questions", metavar="FILE")] = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", metavar="N", min=1, help="Only the first N questions.")
-    ] = None,
+    limit: Limit = None,
     language: options.LanguageName = None,
     retrieval_only: Annotated[bool, typer.Option("--retrieval-only", help="Do not answer.")] = False,
     out: Out = None,
-    work: Annotated[
-        Path | None, typer.Option("--work", metavar="DIR", help="Keep index, results and runs here.")
-    ] = None,
-    threads: Annotated[int, typer.Option("--threads", metavar="N", min=1, help="Ask this many questions at once.")] = 1,
-    own_context: Annotated[
-        bool, typer.Option("--own-context", help="Ask each question over only its own passages (candidates).")
-    ] = False,
-    single_hops: Annotated[
-        bool, typer.Option("--single-hops", help="Ask the self-contained sub-questions instead of the questions.")
-    ] = False,
+    work: Kept = None,
+    threads: Threads = 1,
+    own_context: OwnContext = False,
+    single_hops: SingleHops = False,
     settings: options.SettingsFile = None,
 ) -> None:
     """Measure recipes on a data set or on your own documents: answers, retrieval, seconds, cost."""
     from hoptrail.evaluation.datasets import load_dataset, single_hops_of
     from hoptrail.evaluation.oracle import OracleLanguage
     from hoptrail.evaluation.own_context import evaluate_own_contexts
-    from hoptrail.evaluation.run_folder import RUNS_FOLDER
     from hoptrail.evaluation.runner import INDEX_FOLDER
     from hoptrail.evaluation.runner import evaluate as run
-    from hoptrail.serving.render_evaluation import render_evaluation
 
     options.check_writable(out)
     if own_context and threads > 1:
@@ -76,20 +79,25 @@ def evaluate(
         # The oracle cannot build anything, so the index keeps the language of the settings.
         builder = None if language == OracleLanguage.name else language
         opened = options.open_index(folder / INDEX_FOLDER / dataset.name, settings, builder)
-        if work is None and (language or opened.settings.language) == CHAT:
-            raise UsageError("with the language chat, name a folder as --work: the paid replies are stored there.")
         names, performer = options.named(recipes), language or opened.settings.language
-        if not retrieval_only:
-            _check_performer(performer, dataset, names, opened.settings)
+        _check_performer(performer, dataset, [] if retrieval_only else names, opened.settings, work)
         chosen: dict[str, Any] = {"retrieval_only": retrieval_only} | ({} if own_context else {"threads": threads})
         measure = evaluate_own_contexts if own_context else run
         report = measure(dataset, names, opened, folder, performer, watcher, **chosen)
+    _show_report(report, None if own_context else work, out)
+
+
+def _show_report(report: EvaluationReport, work: Path | None, out: Path | None) -> None:
+    """Print a report and, with the folder `work`, its runs, and write it to `out`. Ends with 4 if documents were not read."""
+    from hoptrail.evaluation.run_folder import RUNS_FOLDER
+    from hoptrail.serving.render_evaluation import render_evaluation
+
     for line in (*render.render_notes(report.notes), *render.failures(report)):
         options.say(line)
     if report.unread:
         options.say(render.render_failures(report.unread))
     options.console_of().print(render_evaluation(report.to_json()))
-    if work is not None and not own_context:
+    if work is not None:
         for _, recipe in report.recipes:  # for `hoptrail compare` and `hoptrail errors`
             options.console_of().print(render.plain(f"run: {work / RUNS_FOLDER / recipe.run}"), soft_wrap=True)
     _write_results(report.to_json(), out)
@@ -97,11 +105,17 @@ def evaluate(
         raise typer.Exit(options.INCOMPLETE)
 
 
-def _check_performer(performer: str, dataset: Dataset, recipes: Sequence[str], settings: Settings) -> None:
-    """Print what calling a model may cost; refuse questions that the reader was trained on."""
+def _check_performer(
+    performer: str, dataset: Dataset, recipes: Sequence[str], settings: Settings, work: Path | None
+) -> None:
+    """Print what a model may cost that answers with `recipes` (none: nothing is answered). Refuses a model without a folder
+    `work`, and questions that the reader was trained on.
+    """
+    if performer == CHAT and work is None:
+        raise UsageError("with the language chat, name a folder as --work: the paid replies are stored there.")
     if performer == CHAT:
         _print_costs(dataset, recipes, settings)
-    if performer == OFFLINE and settings.offline.reader:
+    if recipes and performer == OFFLINE and settings.offline.reader:
         from hoptrail.models.reader import refuse_training_questions
 
         refuse_training_questions(question.id for question in dataset.questions)

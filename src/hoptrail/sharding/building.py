@@ -121,8 +121,8 @@ def build_part(
     """Bring the index of one part of a corpus in step with its sources. Raises: as `Index.add`."""
     context = LanguageContext(encoder, folder, settings.chat, settings.offline)
     building = Building(folder, settings, SharedSnapshot(folder), lambda: encoder, lambda: context)
-    options = ReadingOptions(sync=settings.sync, follow_links=settings.follow_links, part=part)
-    return building.add(sources, recipes, None, None, options)
+    options = ReadingOptions(sync=settings.sync, follow_links=settings.follow_links, part=part, limits=settings.reading)
+    return building.add(sources, recipes, None, options)
 
 
 def _check(task: _Task, count: int) -> None:

@@ -99,11 +99,11 @@ class _TaskRun:
             case tasks.Decompose():
                 return self._decompose(task)
             case tasks.Complete() | tasks.Clarify():
-                return self._complete(task) if isinstance(task, tasks.Complete) else self._clarify(task)
+                return self._complete(task)
             case tasks.Read(question, evidence, abstain):
                 return self._read(question, evidence, abstain)
             case tasks.Assess() | tasks.Verify():
-                return self._judge(task) if task.evidence else 0.0
+                return self._judge(task)
             case tasks.Integrate():
                 return self._integrate(task)
             case tasks.Recall(question):
@@ -141,8 +141,12 @@ class _TaskRun:
         questions = tuple(dict.fromkeys(squeeze(question) for question in reply.questions if question.strip()))
         return Decomposition(questions[: 1 if one else MOST_QUESTIONS])
 
-    def _complete(self, task: tasks.Complete) -> str:
-        """Resolve numbers by rule; ask the model only if words point back to an existing answer."""
+    def _complete(self, task: tasks.Complete | tasks.Clarify) -> str:
+        """Resolve numbers by rule; ask the model only if words point back to an existing answer, or to clarify."""
+        if isinstance(task, tasks.Clarify):
+            values = {"question": squeeze(task.question), "name": squeeze(task.name), "context": squeeze(task.context)}
+            reply, _ = self._climb_required("clarify", self._drafting.fixed("clarify", **values), schemas.CompleteReply)
+            return squeeze(reply.question)
         question = resolve_references(task.question, task.findings)
         answered = tuple(finding for finding in task.findings if finding.answer is not None)
         if unresolved(question) or not points_back(question, answered):
@@ -152,20 +156,19 @@ class _TaskRun:
         completed = squeeze(reply.question)
         return completed if is_completion(question, completed, answered) else question
 
-    def _clarify(self, task: tasks.Clarify) -> str:
-        values = {"question": squeeze(task.question), "name": squeeze(task.name), "context": squeeze(task.context)}
-        reply, _ = self._climb_required("clarify", self._drafting.fixed("clarify", **values), schemas.CompleteReply)
-        return squeeze(reply.question)
-
     def _read(self, question: str, evidence: Sequence[Unit], abstain: tasks.Abstain) -> Reading:
         if not evidence:
             return Reading(None)
         values = {"question": squeeze(question), "abstain": self._drafting.phrase("answer", abstain)}
         draft = self._drafting.with_units("answer", "evidence", evidence, **values)
-        return self._reading("answer", draft, question)
+        return _reading(question, self._climb("answer", draft, schemas.ReadingReply))
 
     def _judge(self, task: tasks.Assess | tasks.Verify) -> float:
-        """The probability of the word with which the model says whether evidence is enough or supports an answer."""
+        """The probability of the word with which the model says whether evidence is enough or supports an answer.
+        Without evidence 0, and no model is asked.
+        """
+        if not task.evidence:
+            return 0.0
         question = squeeze(task.question)
         if isinstance(task, tasks.Assess):
             draft = self._drafting.with_units("assess", "evidence", task.evidence, question=question)
@@ -188,13 +191,9 @@ class _TaskRun:
         }
         if task.evidence:
             draft = self._drafting.with_units(prompt, "evidence", task.evidence, **values)
-            return self._reading("integrate", draft, task.question)
+            return _reading(task.question, self._climb("integrate", draft, schemas.ReadingReply))
         told = self._told("integrate", self._drafting.fixed(prompt, **values), schemas.ConclusionReply)
         return replace(told, steps=(Step(task.question, told.answer, ()),)) if told.answer is not None else told
-
-    def _reading(self, task: str, draft: Drafted, question: str) -> Reading:
-        climbed = self._climb(task, draft, schemas.ReadingReply)
-        return reading_from(question, climbed.reply, climbed.draft.units) if climbed.reply else Reading(None)
 
     def _told(self, task: str, draft: Drafted, form: type[Told]) -> Reading:
         """The answer to a draft without evidence."""
@@ -248,6 +247,10 @@ class _TaskRun:
         self.usage += climbed.usage
         self.documents = climbed.draft.documents
         return climbed
+
+
+def _reading(question: str, climbed: Climbed[schemas.ReadingReply]) -> Reading:
+    return reading_from(question, climbed.reply, climbed.draft.units) if climbed.reply else Reading(None)
 
 
 def _traced(draft: Drafted, origins: tuple[str, ...]) -> Drafted:

@@ -46,20 +46,6 @@ def create_app(
     Raises: UsageError: no workspace, or two of one name or folder; an invalid host name; a key with an unknown label.
     """
     services = services_for(workspaces, limits or ServerLimits())
-
-    @contextlib.asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        warming = asyncio.create_task(asyncio.to_thread(_start, services, warm))
-        following = _following(services)
-        for one in following:
-            one.start()
-        yield
-        services.desk.close()
-        for one in following:
-            await asyncio.to_thread(one.end, services.limits.stop_seconds)
-        await warming
-        await asyncio.to_thread(_stop, services)
-
     app = FastAPI(
         title="hoptrail",
         description="Answers questions whose answer is spread over several documents, and shows the trail.",
@@ -67,7 +53,7 @@ def create_app(
         openapi_url="/api/openapi.json",
         docs_url=None,
         redoc_url=None,
-        lifespan=lifespan,
+        lifespan=lambda _: _running(services, warm),
     )
     app.state.services = services
     app.state.page = routes_status.read_page()
@@ -85,6 +71,21 @@ def create_app(
 
         app.include_router(agents_router(may_change=agents_may_change))
     return app
+
+
+@contextlib.asynccontextmanager
+async def _running(services: Services, warm: bool) -> AsyncIterator[None]:
+    """From the start of the server to its end."""
+    warming = asyncio.create_task(asyncio.to_thread(_start, services, warm))
+    following = _following(services)
+    for one in following:
+        one.start()
+    yield
+    services.desk.close()
+    for one in following:
+        await asyncio.to_thread(one.end, services.limits.stop_seconds)
+    await warming
+    await asyncio.to_thread(_stop, services)
 
 
 def _check_labels(services: Services, keys: Keys) -> None:
