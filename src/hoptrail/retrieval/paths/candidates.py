@@ -18,7 +18,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.columns import Rows
 from hoptrail.corpus.searching import Matrix, top_rows
 from hoptrail.models.encoder import Encoder, FloatMatrix
 from hoptrail.retrieval.paths.queries import PathQueries
@@ -167,40 +166,44 @@ class Walk:
 
     def follow(self, sources: Sequence[Source]) -> None:
         """Reach passages that share a name with the sources, in order: one source may raise the promise of the next."""
-        links = [self._linked(source) for source in sources]
-        if not links:
+        if not sources:
             return
+        of_source, targets, weights = self._links(sources)
+        bounds = np.searchsorted(of_source, np.arange(len(sources) + 1))
         cosines = self.scores.passages[:, 0]
-        near = _RowVectors(self.scores.graph.passage_vectors, np.concatenate([targets for targets, _ in links]))
-        for source, (targets, weights) in zip(sources, links, strict=True):
-            between = near.to(targets, source.vector)
+        near = _RowVectors(self.scores.graph.passage_vectors, targets)
+        for source, start, end in zip(sources, bounds, bounds[1:], strict=False):
+            reached = targets[start:end]
+            between = near.to(reached, source.vector)
             # The cosine of the question with the sum of two vectors of length 1, without adding them up.
-            both = (cosines[targets] + np.float32(source.cosine)) / np.sqrt(np.maximum(2 + 2 * between, 1e-9))
-            fit = 0.5 + 0.4 * both + 0.6 * self.near[targets]
+            both = (cosines[reached] + np.float32(source.cosine)) / np.sqrt(np.maximum(2 + 2 * between, 1e-9))
+            fit = 0.5 + 0.4 * both + 0.6 * self.near[reached]
             promise = source.promise if source.row < 0 else float(self.promise[source.row])
-            np.maximum.at(self.promise, targets, min(promise, 1.3) * weights * fit)
+            np.maximum.at(self.promise, reached, min(promise, 1.3) * weights[start:end] * fit)
 
-    def _linked(self, source: Source) -> tuple[Rows, FloatMatrix]:
-        """Passages that share a name with `source`, and the weight of each link.
+    def _links(self, sources: Sequence[Source]) -> tuple[Places, Places, FloatMatrix]:
+        """Links to passages that share a name with a source: the source's place, rising, the passage, and the link's weight.
 
         A passage with the name as its title weighs most, unless that is the source's own title: a namesake is no next step.
         """
-        graph, names = self.scores.graph, source.names
-        asked = self.asked[names]
-        counts = graph.counts[names]
+        graph, names = self.scores.graph, np.concatenate([source.names for source in sources])
+        of_name = np.repeat(np.arange(len(sources)), [len(source.names) for source in sources])
+        titles = np.array([source.title for source in sources])[of_name]
+        counts, asked = graph.counts[names], self.asked[names]
         at, owners = graph.owners.of_all(names)
-        rare = counts <= self.settings.rare
-        at_rare, namers = graph.namers.of_all(names[rare])
+        parts = [(of_name[at], owners, np.where(names[at] == titles[at], 0.6, 1.0))]
+        rare = np.flatnonzero(counts <= self.settings.rare)
+        at, namers = graph.namers.of_all(names[rare])
         worth = np.where(asked[rare], 0.75, 0.95 - 0.05 * np.log1p(counts[rare]))
-        parts = [(owners, np.where(names[at] == source.title, 0.6, 1.0)), (namers, worth[at_rare])]
-        for name in names[~rare & ~asked & (counts <= self.settings.common)]:
-            passages = graph.namers.at(name)
+        parts.append((of_name[rare[at]], namers, worth[at]))
+        for place in np.flatnonzero((counts > self.settings.rare) & ~asked & (counts <= self.settings.common)):
+            passages = graph.namers.at(names[place])
             nearest = passages[top_rows(self.near[passages], MEETING_POINTS)]
-            parts.append((nearest, np.full(len(nearest), 0.72)))
-        targets = np.concatenate([rows for rows, _ in parts])
-        weights = np.concatenate([values for _, values in parts]).astype(np.float32)
-        others = targets != source.row
-        return targets[others], weights[others]
+            parts.append((np.full(len(nearest), of_name[place]), nearest, np.full(len(nearest), 0.72)))
+        of_source, targets, weights = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        kept = np.flatnonzero(targets != np.array([source.row for source in sources])[of_source])
+        kept = kept[np.argsort(of_source[kept], kind="stable")]
+        return of_source[kept], targets[kept], weights[kept].astype(np.float32)
 
     def add_bridged(self, bridges: Sequence[Bridge], vectors: FloatMatrix) -> None:
         """Reach the passages that have a bridge's name and are nearest to its query, whose vector is in `vectors`."""
