@@ -57,7 +57,7 @@ UNUSED = tuple(
         *("documents.read_sources", "documents.splitting", "text.statements", "text.mentions"),
         *("language.offline", "language.chat", "language.factory", "language.scripted"),
         *("models.encoder_factory", "models.local", "models.rerankers", "models.web_search", "models.remembered"),
-        *("structures.catalogue", "structures.declaring", "structures.keyword_statistics", "corpus.writer"),
+        *("structures.catalogue", "structures.declaration", "structures.keyword_statistics", "corpus.writer"),
         *("recipes.settings", "recipes.trail", "recipes.hybrid", "recipes.answering", "recipes.closest"),
         *("retrieval.paths", "retrieval.units.pool_search"),
     )

@@ -15,10 +15,10 @@ from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted, UsageError
 from hoptrail.indexing import Watcher, remove_documents, update_index
-from hoptrail.structures import declaring
+from hoptrail.structures import declaration
 from hoptrail.structures.build_context import Report
 from hoptrail.structures.catalogue import structures_by_name
-from hoptrail.structures.course import ignore
+from hoptrail.structures.progress_tracker import ignore
 from hoptrail.syncing import IndexingReport, ReadingOptions
 from hoptrail.types import Kind, Link, Usage
 from world import FACTS, Counting
@@ -335,7 +335,7 @@ def stopping_after(calls: int, report: Report = ignore) -> Watcher:
 def test_wherever_a_run_stops_the_next_encodes_only_the_rest(
     tmp_path: Path, world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(declaring, "BATCH", 2)
+    monkeypatch.setattr(declaration, "BATCH", 2)
     for calls in range(4):
         desk = Desk(tmp_path / str(calls))
         with pytest.raises(Interrupted, match="Run the same command again"):
@@ -349,7 +349,7 @@ def test_wherever_a_run_stops_the_next_encodes_only_the_rest(
 def test_a_run_that_is_stopped_again_and_again_ends_nevertheless(
     desk: Desk, world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(declaring, "BATCH", 1)
+    monkeypatch.setattr(declaration, "BATCH", 1)
     for _ in range(20):
         try:
             desk.index(world, watcher=stopping_after(2))
@@ -380,7 +380,7 @@ def test_a_structure_that_was_only_begun_is_not_published_by_a_run_for_others_an
     desk: Desk, world: Path, monkeypatch: pytest.MonkeyPatch, calls: int, remove: bool
 ) -> None:
     """The last call comes when every sentence has been written."""
-    monkeypatch.setattr(declaring, "BATCH", 2)
+    monkeypatch.setattr(declaration, "BATCH", 2)
     desk.index(world)
     with pytest.raises(Interrupted):
         desk.index(world, watcher=stopping_after(calls), names=SENTENCES)
@@ -401,7 +401,7 @@ def test_a_structure_that_was_only_begun_is_not_published_by_a_run_for_others_an
 def test_what_was_begun_with_other_settings_is_recognised_after_another_run_has_published(
     desk: Desk, world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(declaring, "BATCH", 1)
+    monkeypatch.setattr(declaration, "BATCH", 1)
     small = PassageLimits(words=5, short_document_words=0)
     with pytest.raises(Interrupted):
         desk.index(world, limits=small, watcher=stopping_after(3))
@@ -416,7 +416,7 @@ def test_removing_ends_what_a_stopped_run_has_begun_to_make_anew(
     desk: Desk, world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By the settings of now: what is there would not be whole otherwise."""
-    monkeypatch.setattr(declaring, "BATCH", 1)
+    monkeypatch.setattr(declaration, "BATCH", 1)
     desk.index(world)
     with pytest.raises(Interrupted):
         desk.index(world, limits=PassageLimits(words=5, short_document_words=0), watcher=stopping_after(3))
@@ -508,7 +508,7 @@ def test_removed_and_read_again_is_as_it_was(desk: Desk, world: Path) -> None:
 def test_what_is_removed_while_a_run_is_half_done_stays_removed(
     desk: Desk, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(declaring, "BATCH", 1)
+    monkeypatch.setattr(declaration, "BATCH", 1)
     desk.index(world)
     more = lines(tmp_path / "all.jsonl", one="Alpha.", two="Beta.", three="Gamma.")
     with pytest.raises(Interrupted):

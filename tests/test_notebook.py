@@ -10,7 +10,7 @@ import pytest
 from hoptrail import Index, notebook_progress
 from hoptrail.errors import DocumentError
 from hoptrail.notebook_progress import shown_progress
-from hoptrail.structures.course import Progress
+from hoptrail.structures.progress_tracker import Progress
 from hoptrail.syncing import IndexingReport
 from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Kind, Statement, Trail, Verdict
 

@@ -18,9 +18,9 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted
 from hoptrail.indexing import Performer, Watcher, remove_documents, repair_index, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.structures import catalogue, declaring
+from hoptrail.structures import catalogue, declaration
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.declaring import Structure
+from hoptrail.structures.declaration import Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.profiles import Profiles, ProfileSettings
@@ -128,7 +128,7 @@ def test_the_log_is_emptied_while_a_structure_is_built_over_unchanged_documents(
     for number in range(30):
         desk.write(f"tree {number}", f"Tree {number} is an elm.")
     desk.updated()
-    monkeypatch.setattr(declaring, "BATCH", 5)
+    monkeypatch.setattr(declaration, "BATCH", 5)
     monkeypatch.setattr(Writer, "put_units", _noting_the_log(Writer.put_units, desk.index, sizes))
     desk.updated(Sentences())
     assert len(sizes) > 3

@@ -25,7 +25,7 @@ from hoptrail.recipes.catalogue import usable
 from hoptrail.serving.contract import contents_json
 from hoptrail.serving.options import say_unfinished
 from hoptrail.settings import Settings
-from hoptrail.structures import declaring
+from hoptrail.structures import declaration
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.syncing import IndexingReport, ReadingOptions
 from hoptrail.types import Kind
@@ -342,7 +342,7 @@ def test_an_index_from_before_files_were_known_again_learns_them(desk: Desk, wor
 def test_what_can_be_found_is_said_while_indexing_has_not_ended(
     desk: Desk, world: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(declaring, "BATCH", 2)
+    monkeypatch.setattr(declaration, "BATCH", 2)
     with pytest.raises(Interrupted):
         desk.index(world, watcher=stopping_after(3))
     index = Index(desk.folder)
@@ -439,7 +439,7 @@ def test_links_out_of_a_folder_are_followed_where_asked_for(desk: Desk, world: P
 def test_until_its_first_run_has_ended_another_recipe_answers(
     desk: Desk, world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(declaring, "BATCH", 2)
+    monkeypatch.setattr(declaration, "BATCH", 2)
     named: list[tuple[str, ...]] = []
 
     def look(what: str, done: int, total: int) -> None:

@@ -25,7 +25,7 @@ from hoptrail.models.remembered import FILE, RememberedReplies
 from hoptrail.recipes.catalogue import built_by_model, check_built_for, needed_structures
 from hoptrail.settings import Settings
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
-from hoptrail.structures.declaring import Structure
+from hoptrail.structures.declaration import Structure
 from hoptrail.syncing import IndexingReport, ReadingOptions
 
 

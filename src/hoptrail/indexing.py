@@ -24,9 +24,9 @@ from hoptrail.models.encoder import Encoder
 from hoptrail.structures.build_context import Account, BuildContext, Report
 from hoptrail.structures.catalogue import discard_unknown
 from hoptrail.structures.cost_estimates import estimated_steps
-from hoptrail.structures.course import Course, Progress, ignore
-from hoptrail.structures.declaring import Structure
+from hoptrail.structures.declaration import Structure
 from hoptrail.structures.passages import Passages
+from hoptrail.structures.progress_tracker import Progress, ProgressTracker, ignore
 from hoptrail.structures.structure_names import PASSAGES
 from hoptrail.syncing import USUAL, IndexingReport, ReadingOptions, read_all
 from hoptrail.types import Usage, content_id
@@ -44,9 +44,9 @@ class Watcher:
     say: Callable[[str], None] = ignore
     progress: Callable[[Progress], None] = ignore
 
-    def course(self) -> Course:
-        """A new `Course` that reports to this watcher."""
-        return Course(self._report_progress, self.say)
+    def tracker(self) -> ProgressTracker:
+        """A new `ProgressTracker` that reports to this watcher."""
+        return ProgressTracker(self._report_progress, self.say)
 
     def _report_progress(self, progress: Progress) -> None:
         self.progress(progress)
@@ -93,7 +93,7 @@ def update_index(
         context = replace(_build_context(writer, encoder, watcher, performer), account=account, executor=executor)
         with _spending(context, started) as spent:
             report = read_all(where, sources, context, options, _passage_cutter(structures, context))
-            context.course.plan(estimated_steps(structures, context))
+            context.tracker.plan(estimated_steps(structures, context))
             anew = performer is not None and performer.rebuild
             settled = build(structures, context, {} if anew else writer.head.settled)
         if writer.changed:
@@ -111,9 +111,9 @@ def update_index(
 def _build_context(
     writer: Writer, encoder: Encoder, watcher: Watcher, performer: Performer | None = None
 ) -> BuildContext:
-    course = watcher.course()
+    tracker = watcher.tracker()
     context = BuildContext(
-        writer, encoder, course.report, lambda: _pause(writer, watcher), say=watcher.say, course=course
+        writer, encoder, tracker.report, lambda: _pause(writer, watcher), say=watcher.say, tracker=tracker
     )
     return replace(context, language=performer.language, workers=performer.workers) if performer else context
 
@@ -162,7 +162,7 @@ def build(
         if fingerprint and not lacks_language and not (as_built and structure.name not in context.writer.unfinished):
             _discard_outdated(structure, context.writer, maker)
         notes = len(context.account.notes)
-        context.course.begin(structure.name)
+        context.tracker.begin(structure.name)
         structure.update(replace(context, change=since))
         if fingerprint and not lacks_language:
             _finish(structure, context.writer)

@@ -8,7 +8,7 @@ from typing import Any
 from hoptrail.errors import UsageError
 from hoptrail.indexing import Watcher
 from hoptrail.notebook import progress_html
-from hoptrail.structures.course import Progress
+from hoptrail.structures.progress_tracker import Progress
 
 _SHOWN_EVERY = 0.5
 """Seconds between two updates."""

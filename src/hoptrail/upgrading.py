@@ -33,7 +33,7 @@ from hoptrail.recipes.catalogue import needed_structures
 from hoptrail.serving.options import FAILED, STOPPED, WRONG_USAGE, say, watching
 from hoptrail.settings import Settings, load_settings
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
-from hoptrail.structures.declaring import Structure
+from hoptrail.structures.declaration import Structure
 from hoptrail.structures.structure_names import EXTRACTIONS, PASSAGES, TOPICS
 from hoptrail.structures.tree_store import TREES
 from hoptrail.types import Kind, Unit

@@ -23,7 +23,7 @@ from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.structures import title_mentions
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.catalogue import StructureSettings, structures_by_name, with_foundations
-from hoptrail.structures.declaring import Row, Structure
+from hoptrail.structures.declaration import Row, Structure
 from hoptrail.structures.title_mentions import TitleMentions
 from hoptrail.types import Document, Usage
 from world import HashingEncoder, make_document

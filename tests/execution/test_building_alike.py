@@ -26,7 +26,7 @@ from hoptrail.language import task_batches
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.models.remembered import FILE, RememberedReplies
 from hoptrail.settings import Settings
-from hoptrail.structures import declaring, encoding, nearest, passages
+from hoptrail.structures import declaration, encoding, nearest, passages
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.syncing import IndexingReport
 from hoptrail.types import Kind
@@ -63,7 +63,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoding, "TOGETHER", 4)
     monkeypatch.setattr(task_batches, "TOGETHER", 4)
     monkeypatch.setattr(passages, "SPLIT_DOCUMENTS", 8)
-    monkeypatch.setattr(declaring, "BATCH", 16)
+    monkeypatch.setattr(declaration, "BATCH", 16)
     monkeypatch.setattr(nearest, "BLOCK", 512)
 
 

@@ -24,7 +24,7 @@ from hoptrail.language.tasks import (
 )
 from hoptrail.recipes.chainrag import Chainrag, ChainragSettings
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.structures.declaring import Structure
+from hoptrail.structures.declaration import Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.sentence_graph import SentenceLinks

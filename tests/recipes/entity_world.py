@@ -9,7 +9,7 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.indexing import Performer, Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.structures.declaring import Structure
+from hoptrail.structures.declaration import Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.triples import Triples

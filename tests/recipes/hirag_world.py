@@ -14,7 +14,7 @@ from hoptrail.language.scripted import ScriptedLanguage
 from hoptrail.language.tasks import Read, Reading, Task, Verify
 from hoptrail.recipes.hirag import Hirag, HiragSettings
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.structures.declaring import Structure
+from hoptrail.structures.declaration import Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.profiles import Profiles

@@ -22,7 +22,7 @@ from hoptrail.retrieval.triples.space import TripleSpaceSettings
 from hoptrail.retrieval.triples.stored import stored_triples
 from hoptrail.retrieval.triples.unbinding import UnbindingSettings, fillers
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings, dense_search, hybrid_search
-from hoptrail.structures.declaring import Structure
+from hoptrail.structures.declaration import Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.triples import Triples, TripleSettings

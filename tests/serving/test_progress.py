@@ -10,7 +10,7 @@ from rich.console import Console
 
 from hoptrail.serving import progress
 from hoptrail.serving.progress import progress_reports
-from hoptrail.structures.course import Progress
+from hoptrail.structures.progress_tracker import Progress
 from hoptrail.types import Usage
 
 

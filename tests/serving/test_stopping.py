@@ -16,7 +16,7 @@ import pytest
 from command import Hoptrail
 from hoptrail import Index
 from hoptrail.models.encoder import FloatMatrix, Progress
-from hoptrail.structures import declaring
+from hoptrail.structures import declaration
 from world import FACTS, HashingEncoder
 
 EXECUTABLE = Path(sys.executable).with_name("hoptrail")
@@ -44,7 +44,7 @@ class Interrupting(HashingEncoder):
 def test_a_stopped_run_keeps_what_is_finished_and_the_next_does_the_rest(
     hoptrail: Hoptrail, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
-    monkeypatch.setattr(declaring, "BATCH", 2)
+    monkeypatch.setattr(declaration, "BATCH", 2)
     encoder = Interrupting(number=number, when=lambda before: len(before) == 2)
     monkeypatch.setattr("hoptrail.models.encoder_factory.open_encoder", lambda _: encoder)
     before = signal.getsignal(number)
@@ -64,7 +64,7 @@ def test_a_stopped_run_keeps_what_is_finished_and_the_next_does_the_rest(
 def test_a_signal_during_a_change_leaves_every_document_to_readers_old_or_new(
     hoptrail: Hoptrail, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(declaring, "BATCH", 1)
+    monkeypatch.setattr(declaration, "BATCH", 1)
     encoder = Interrupting(when=lambda before: len(before) == len(FACTS))
     monkeypatch.setattr("hoptrail.models.encoder_factory.open_encoder", lambda _: encoder)
     options = ["--index", tmp_path / "index"]
@@ -84,7 +84,7 @@ SLOW = """
 import sys, time
 import hoptrail.models.encoder_factory
 from hoptrail.serving.cli import main
-from hoptrail.structures import declaring
+from hoptrail.structures import declaration
 from world import HashingEncoder
 
 class Slow(HashingEncoder):

@@ -24,7 +24,7 @@ from hoptrail.retrieval.units.unit_search import HybridSearchSettings
 from hoptrail.settings import Settings
 from hoptrail.sharding.building import COUNT as COUNT_OBJECT
 from hoptrail.sharding.building import build_shards, shard_addresses
-from hoptrail.sharding.gathered import gathered_index
+from hoptrail.sharding.candidate_index import candidate_index
 from hoptrail.sharding.scatter import LocalShards
 from hoptrail.sharding.shard import Shard
 from hoptrail.sharding.sharded_index import ShardedIndex
@@ -152,7 +152,7 @@ def test_a_title_stays_with_the_first_passage(tmp_path: Path, address: str) -> N
             if "observatory" in unit.text or unit.title == "Marrow"
         ]
         parts = shards.all(partial(Shard.contents, ids=frozenset(few), sentences=True))
-        with gathered_index(parts, heads[0], ShardedIndex(shards), HashingEncoder()) as snapshot:
+        with candidate_index(parts, heads[0], ShardedIndex(shards), HashingEncoder()) as snapshot:
             names = names_of(snapshot, NAMES)
     passages = {unit.id: unit.title for part in parts for unit in part.units if unit.kind is Kind.PASSAGE}
     assert set(passages.values()) == {"Zephyr", "Marrow"}

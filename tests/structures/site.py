@@ -14,7 +14,7 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import Extract, Language, Reply, Summarise, Task
 from hoptrail.structures.build_context import Account, BuildContext
-from hoptrail.structures.declaring import Structure
+from hoptrail.structures.declaration import Structure
 from hoptrail.structures.passages import Passages
 from hoptrail.types import Document, Kind, Unit, Usage
 from world import Counting

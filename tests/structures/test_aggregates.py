@@ -10,18 +10,18 @@ import pytest
 from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import Interrupted
 from hoptrail.language.tasks import Extraction, Fact
-from hoptrail.structures import declaring
+from hoptrail.structures import declaration
 from hoptrail.structures.aggregates import Aggregates, AggregateSettings, units_of
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.course import ignore
 from hoptrail.structures.extractions import Extractions
-from hoptrail.structures.gathering import (
-    Gathering,
+from hoptrail.structures.facts_by_entity import (
+    FactGroup,
     InformativeNames,
-    gathered_by_entity,
+    grouped_by_entity,
     is_date_or_number,
     select_aggregates,
 )
+from hoptrail.structures.progress_tracker import ignore
 from hoptrail.text.statements import support_of
 from hoptrail.text.words import words_in
 from hoptrail.types import Document, Kind, Link, Span, Unit, Usage, content_id
@@ -44,13 +44,13 @@ def said(*facts: tuple[str, Sequence[str]], document: str = "d1") -> tuple[Unit,
     return unit, Extraction((), found)
 
 
-def by_entity(found: Iterable[tuple[Unit, Extraction]], settings: AggregateSettings = EVERYTHING) -> list[Gathering]:
-    gathered = list(gathered_by_entity(found, dates_and_numbers=settings.dates_and_numbers))
-    return list(select_aggregates(gathered, drop_covered=settings.drop_covered_singletons))
+def by_entity(found: Iterable[tuple[Unit, Extraction]], settings: AggregateSettings = EVERYTHING) -> list[FactGroup]:
+    groups = list(grouped_by_entity(found, dates_and_numbers=settings.dates_and_numbers))
+    return list(select_aggregates(groups, drop_covered=settings.drop_covered_singletons))
 
 
 def lines(found: Iterable[tuple[Unit, Extraction]], settings: AggregateSettings = EVERYTHING) -> dict[str, list[str]]:
-    return {gathering.title: list(gathering.facts) for gathering in by_entity(found, settings)}
+    return {group.title: list(group.facts) for group in by_entity(found, settings)}
 
 
 def build(site: Site, settings: AggregateSettings = EVERYTHING, add: Sequence[Document] = ()) -> None:
@@ -109,14 +109,14 @@ def test_the_title_is_a_name_that_was_given() -> None:
 
 def test_without_a_limit_an_aggregate_is_one_text() -> None:
     facts = {f"Fact number {number} is here.": ("d1", number, number + 1) for number in range(90)}
-    assert len(list(units_of([Gathering("a", "A", facts)], 0))) == 1
-    assert len(list(units_of([Gathering("a", "A", facts)], 150))) == 3
+    assert len(list(units_of([FactGroup("a", "A", facts)], 0))) == 1
+    assert len(list(units_of([FactGroup("a", "A", facts)], 150))) == 3
 
 
 def test_a_fact_stands_once_under_an_entity_with_the_place_where_it_stood_first() -> None:
     found = [said(("It is  so.", ["A", "a", "A"]), document="d1"), said(("It is so.", ["A"]), document="d2")]
-    (gathering,) = by_entity(found)
-    assert gathering.facts == {"It is so.": ("d1", 0, 10)}
+    (group,) = by_entity(found)
+    assert group.facts == {"It is so.": ("d1", 0, 10)}
 
 
 def test_what_has_no_entity_or_no_text_is_left_out() -> None:
@@ -250,7 +250,7 @@ def test_an_aggregate_that_changes_keeps_its_links_and_one_that_vanishes_loses_t
 def test_a_stopped_build_goes_on_after_its_last_batch(
     site: Site, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(declaring, "BATCH", 2)
+    monkeypatch.setattr(declaration, "BATCH", 2)
     site.build(Extractions(), add=documents, language=Rules())
     encoded = len(site.encoder.texts)
     with writing_to(site.folder, site.encoder.identity) as writer:

@@ -14,8 +14,8 @@ from hoptrail.language.tasks import Extract, Extraction, Language, Reply, Task
 from hoptrail.structures import passage_tasks
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.catalogue import structures_by_name
-from hoptrail.structures.course import ignore
 from hoptrail.structures.extractions import Extractions, ExtractionSettings, stored_in_order
+from hoptrail.structures.progress_tracker import ignore
 from hoptrail.types import Document, Kind, Usage
 from structures.site import Rules, Site
 from world import make_document

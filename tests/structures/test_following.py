@@ -14,7 +14,7 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.structures import title_mentions, title_scanning
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.declaring import Row, Structure
+from hoptrail.structures.declaration import Row, Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.facts import Facts
 from hoptrail.structures.profiles import Profiles

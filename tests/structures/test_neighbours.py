@@ -18,7 +18,6 @@ from hoptrail.retrieval.passages.adaptive import stored_neighbours
 from hoptrail.structures import nearest, neighbours
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.catalogue import structures_by_name
-from hoptrail.structures.course import ignore
 from hoptrail.structures.keyword_statistics import KeywordStatistics
 from hoptrail.structures.neighbours import (
     Bm25Neighbours,
@@ -29,6 +28,7 @@ from hoptrail.structures.neighbours import (
     dearest_words,
 )
 from hoptrail.structures.passages import Passages
+from hoptrail.structures.progress_tracker import ignore
 from hoptrail.types import Document, Kind, Link, Usage
 from structures.site import Site
 from world import FACTS, HashingEncoder, make_document

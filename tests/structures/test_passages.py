@@ -15,11 +15,11 @@ from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted
 from hoptrail.models.encoder import FloatMatrix, Progress
-from hoptrail.structures import declaring, encoding
+from hoptrail.structures import declaration, encoding
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.catalogue import structures_by_name
-from hoptrail.structures.course import ignore
 from hoptrail.structures.passages import Passages
+from hoptrail.structures.progress_tracker import ignore
 from hoptrail.types import Document, Kind, Usage
 from world import HashingEncoder, make_document
 
@@ -99,7 +99,7 @@ def test_a_document_without_text_has_no_passages_and_stops_nobody(tmp_path: Path
 
 
 def test_a_stopped_build_goes_on_after_its_last_whole_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(declaring, "BATCH", 4)
+    monkeypatch.setattr(declaration, "BATCH", 4)
     encoder = Counting()
     documents = many(10)
 
@@ -121,7 +121,7 @@ def test_a_stopped_build_goes_on_after_its_last_whole_batch(tmp_path: Path, monk
 
 
 def test_progress_rises_to_the_total(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(declaring, "BATCH", 4)
+    monkeypatch.setattr(declaration, "BATCH", 4)
     told: list[tuple[str, int, int]] = []
     with writing_to(tmp_path, HashingEncoder().identity) as writer:
         writer.put_documents(many(10))

@@ -16,9 +16,9 @@ from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import Extraction, Fact
 from hoptrail.structures import linking, nearest
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.course import ignore
-from hoptrail.structures.declaring import Structure
+from hoptrail.structures.declaration import Structure
 from hoptrail.structures.extractions import Extractions
+from hoptrail.structures.progress_tracker import ignore
 from hoptrail.structures.sentence_graph import EC, KINDS, SA, SS, SentenceGraphSettings, SentenceLinks
 from hoptrail.structures.sentences import Sentences, sentence_units
 from hoptrail.types import Document, Kind, Link, Usage

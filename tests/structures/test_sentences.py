@@ -14,7 +14,7 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
 from hoptrail.structures import sentences
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.course import ignore
+from hoptrail.structures.progress_tracker import ignore
 from hoptrail.structures.sentences import SentencePlaces, Sentences, sentence_places, sentence_units, sentences_inside
 from hoptrail.types import Document, Kind, Span, Unit, Usage, content_id
 from world import HashingEncoder, make_document, make_passage

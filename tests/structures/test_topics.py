@@ -19,8 +19,8 @@ from hoptrail.structures.aggregates import Aggregates, AggregateSettings
 from hoptrail.structures.clustering import Groups
 from hoptrail.structures.clustering.capping import Words
 from hoptrail.structures.extractions import Extractions
-from hoptrail.structures.gathering import Gathering
-from hoptrail.structures.topics import Topics, TopicSettings, gathered_by_topic, topic_id
+from hoptrail.structures.facts_by_entity import FactGroup
+from hoptrail.structures.topics import Topics, TopicSettings, grouped_by_topic, topic_id
 from hoptrail.types import Document, Kind, Usage
 from structures.site import Rules, Site
 from world import make_document, make_passage
@@ -116,16 +116,16 @@ def test_topics_go_with_their_documents_and_a_second_run_writes_nothing(site: Si
     assert site.units(Kind.TOPIC) == {}
 
 
-def gathered_titles(snapshot: Snapshot, clusterer: SameVectors) -> list[Gathering]:
+def titles_grouped(snapshot: Snapshot, clusterer: SameVectors) -> list[FactGroup]:
     """The groups of topics, where every passage states one fact: its title."""
     facts = ((unit, Extraction((), (Fact(unit.title, (), unit.sources[0]),))) for unit in snapshot.units(Kind.PASSAGE))
-    return list(gathered_by_topic(snapshot, clusterer.cluster, facts))
+    return list(grouped_by_topic(snapshot, clusterer.cluster, facts))
 
 
 def test_groups_have_the_title_of_their_most_central_topic(site: Site, documents: list[Document]) -> None:
     site.build(Topics(), add=documents, language=Librarian())
     clusterer = SameVectors()
-    groups = gathered_titles(site.snapshot, clusterer)
+    groups = titles_grouped(site.snapshot, clusterer)
     assert {group.title: set(group.facts) for group in groups} == {
         "people": {"Orla Finch"},
         "towns": {"Wrenmouth", "Dunmere", "Lindeth"},
@@ -141,7 +141,7 @@ def test_soft_groups_around_the_same_topic_have_keys_of_their_own(site: Site) ->
     towns = [row for row, name in enumerate(ids) if site.units(Kind.TOPIC)[name].text == "towns"]
     others = [row for row in range(len(ids)) if row not in towns]
     clusterer = SameVectors(tuple(tuple(sorted((*towns, other))) for other in others))
-    groups = gathered_titles(site.snapshot, clusterer)
+    groups = titles_grouped(site.snapshot, clusterer)
     assert [group.title for group in groups] == ["towns", "towns"]
     assert groups[0].key + "+" == groups[1].key
     assert all({"Wrenmouth", "Dunmere", "Lindeth"} < set(group.facts) for group in groups)

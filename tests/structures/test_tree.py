@@ -17,9 +17,9 @@ from hoptrail.errors import BudgetExhausted, Interrupted
 from hoptrail.language.scripted import ScriptedLanguage
 from hoptrail.structures import tree_store, tree_summaries
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.course import ignore
-from hoptrail.structures.declaring import Structure
+from hoptrail.structures.declaration import Structure
 from hoptrail.structures.passages import Passages
+from hoptrail.structures.progress_tracker import ignore
 from hoptrail.structures.tree_nodes import level_of
 from hoptrail.structures.trees import SimilarityTree, SimilarityTreeSettings
 from hoptrail.types import Kind, Link, Usage

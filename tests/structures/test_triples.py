@@ -13,9 +13,9 @@ from hoptrail.errors import Interrupted, UsageError
 from hoptrail.language.tasks import Extraction, Fact, Triple
 from hoptrail.retrieval.triples.stored import stored_triples
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.course import ignore
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages
+from hoptrail.structures.progress_tracker import ignore
 from hoptrail.structures.triples import Triples, TripleSettings, slots_in, text_of
 from hoptrail.types import Document, Kind, Unit, Usage
 from structures.site import Rules, Site

@@ -15,9 +15,9 @@ from hoptrail.errors import BudgetExhausted, Interrupted, TaskFailed
 from hoptrail.language.tasks import Language, Reply, Summarise, Task
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.clustering import ClusteringSettings
-from hoptrail.structures.course import ignore
-from hoptrail.structures.declaring import Structure
+from hoptrail.structures.declaration import Structure
 from hoptrail.structures.passages import Passages
+from hoptrail.structures.progress_tracker import ignore
 from hoptrail.structures.tree_nodes import groups_of
 from hoptrail.structures.trees import SimilarityTree, SimilarityTreeSettings, TreeSettings
 from hoptrail.types import Document, Kind, Unit, Usage

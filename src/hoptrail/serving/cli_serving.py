@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hoptrail.corpus.finding import find_index, other_file
+from hoptrail.corpus.index_location import find_index, other_file
 from hoptrail.corpus.places import index_folder, refuse_old_index
 from hoptrail.errors import UsageError
 from hoptrail.index import Index

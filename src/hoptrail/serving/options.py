@@ -15,7 +15,7 @@ import typer
 from rich.console import Console, RenderableType
 
 from hoptrail.atomic_write import refuse_unwritable, replace_file
-from hoptrail.corpus.finding import find_index, index_here, make_index_folder, new_index
+from hoptrail.corpus.index_location import find_index, index_here, make_index_folder, new_index
 from hoptrail.corpus.places import index_folder
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import StorageError

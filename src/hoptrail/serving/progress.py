@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 
 from hoptrail.indexing import Watcher
 from hoptrail.serving.render import plain
-from hoptrail.structures.course import Progress as RunProgress
+from hoptrail.structures.progress_tracker import Progress as RunProgress
 from hoptrail.types import Usage
 
 EVERY = 60.0

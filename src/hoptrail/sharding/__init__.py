@@ -2,5 +2,5 @@
 
 `building` makes the shards and publishes them. `shard` is one of them: what it is asked, and what it returns. `scatter` calls
 every shard in this process, `actors` on Ray. `sharded_index` gathers the candidates for a question into a small index
-(`gathered`) and runs a recipe over it.
+(`candidate_index`) and runs a recipe over it.
 """

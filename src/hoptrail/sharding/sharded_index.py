@@ -3,7 +3,7 @@
     1. Every shard counts the words of the question. From now on words count as in the whole corpus.
     2. Every shard returns its best passages by words, by vectors and on paths, and the names in the best of the latter.
     3. For path search, every shard returns the passages nearest to the question that have one of the names of the others.
-    4. What was found is fetched into a small index (`gathered.py`), over which the recipe runs unchanged.
+    4. What was found is fetched into a small index (`candidate_index.py`), over which the recipe runs unchanged.
 
 `bm25`, `dense` and `hybrid` rank exactly as over one index, because the best passages of the whole are among the best of the
 shards. `trail` searches the paths among what was found; so do its further searches for the same question.
@@ -38,7 +38,7 @@ from hoptrail.retrieval.corpus import Corpus, check_question
 from hoptrail.retrieval.paths.candidates import Bridge, CandidateSettings, bridge_vectors, choose_bridges
 from hoptrail.retrieval.paths.queries import PathQueries
 from hoptrail.settings import Settings
-from hoptrail.sharding.gathered import gathered_index
+from hoptrail.sharding.candidate_index import candidate_index
 from hoptrail.sharding.scatter import Scatter
 from hoptrail.sharding.shard import Asked, AskedPaths, CountedWords, Departure, Leads, Shard
 from hoptrail.types import Answer, Kind, Ranking
@@ -140,7 +140,7 @@ class ShardedIndex:
         if asked.paths:
             ids |= self._on_paths(asked, asked.paths, [lead.departures for lead in leads])
         contents = partial(Shard.contents, ids=frozenset(ids), sentences=asked.paths is not None)
-        with gathered_index(self._scatter.all(contents), self._heads[0], self, self.encoder) as snapshot:
+        with candidate_index(self._scatter.all(contents), self._heads[0], self, self.encoder) as snapshot:
             yield snapshot
 
     def _on_paths(self, asked: Asked, paths: AskedPaths, found: Sequence[tuple[Departure, ...]]) -> set[str]:

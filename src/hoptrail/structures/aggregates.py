@@ -6,8 +6,8 @@
 Deviations: entities are compared without case (as in the code; the paper says exact match); a fact occurs once under an entity
 however often it names it; a long aggregate is cut into parts that the encoder can read whole (not with `part_words = 0`, as in
 the paper). With `key = "topic"` the passages of a topic replace those of an entity, as in the analysis of section 3
-(`topics.py`). A family name is merged with the full name that its document gives (`gathering.py`); other entities that differ in
-more than case and white space (`Orla Finch`, `O. Finch`) are not.
+(`topics.py`). A family name is merged with the full name that its document gives (`facts_by_entity.py`); other entities that
+differ in more than case and white space (`Orla Finch`, `O. Finch`) are not.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import Literal
 from hoptrail.setting_limits import AtLeast0, Limited
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.clustering import ClusteringSettings, open_clusterer
-from hoptrail.structures.declaring import Derived
+from hoptrail.structures.declaration import Derived
 from hoptrail.structures.extractions import stored_in_order
-from hoptrail.structures.gathering import Gathering, Place, gathered_by_entity, select_aggregates
+from hoptrail.structures.facts_by_entity import FactGroup, Place, grouped_by_entity, select_aggregates
 from hoptrail.structures.structure_names import AGGREGATES, EXTRACTIONS, TOPICS
-from hoptrail.structures.topics import gathered_by_topic
+from hoptrail.structures.topics import grouped_by_topic
 from hoptrail.text.words import words_in
 from hoptrail.types import Kind, Span, Unit, content_id
 
@@ -63,20 +63,20 @@ class Aggregates(Derived):
         snapshot, settings = context.writer.snapshot(), self.settings
         found = stored_in_order(snapshot, documents)
         if settings.key == "topic":
-            gatherings = gathered_by_topic(snapshot, open_clusterer(settings.topics), found)
+            groups = grouped_by_topic(snapshot, open_clusterer(settings.topics), found)
         else:
-            gatherings = gathered_by_entity(found, dates_and_numbers=settings.dates_and_numbers)
+            groups = grouped_by_entity(found, dates_and_numbers=settings.dates_and_numbers)
         covered = settings.key == "entity" and settings.drop_covered_singletons
-        return units_of(select_aggregates(list(gatherings), drop_covered=covered), settings.part_words)
+        return units_of(select_aggregates(list(groups), drop_covered=covered), settings.part_words)
 
 
-def units_of(gathered: Iterable[Gathering], part_words: int) -> Iterator[Unit]:
+def units_of(groups: Iterable[FactGroup], part_words: int) -> Iterator[Unit]:
     """The aggregates: one line per fact, one source per line. A single fact above the limit is one part; 0 is no limit."""
-    for gathering in gathered:
-        for number, facts in enumerate(_parts(list(gathering.facts.items()), part_words)):
+    for group in groups:
+        for number, facts in enumerate(_parts(list(group.facts.items()), part_words)):
             text = "\n".join(fact for fact, _ in facts)
             sources = tuple(Span(*place) for _, place in facts)
-            yield Unit(content_id("a", gathering.key, str(number)), Kind.AGGREGATE, gathering.title, text, sources)
+            yield Unit(content_id("a", group.key, str(number)), Kind.AGGREGATE, group.title, text, sources)
 
 
 def _parts(facts: Sequence[tuple[str, Place]], most: int) -> Iterator[list[tuple[str, Place]]]:

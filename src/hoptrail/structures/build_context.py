@@ -12,7 +12,7 @@ from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
 from hoptrail.language.task_batches import perform_all
 from hoptrail.language.tasks import Language, Task
 from hoptrail.models.encoder import Encoder
-from hoptrail.structures.course import Course, ignore
+from hoptrail.structures.progress_tracker import ProgressTracker, ignore
 from hoptrail.types import Usage
 
 T = TypeVar("T")
@@ -75,7 +75,7 @@ class BuildContext:
     executor: Executor = LOCAL_EXECUTOR
     change: Change | None = None
     say: Callable[[str], None] = ignore
-    course: Course = field(default_factory=Course)
+    tracker: ProgressTracker = field(default_factory=ProgressTracker)
 
     def perform(self, language: Language, tasks: Iterable[Task[T]]) -> Iterator[T | TaskFailed]:
         """The outputs of tasks in their order, with a TaskFailed for each that failed. Their usage is entered in `account`.

@@ -8,7 +8,7 @@ from dataclasses import field, make_dataclass, replace
 from hoptrail.corpus.writer import Writer
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.structures.aggregates import Aggregates
-from hoptrail.structures.declaring import Structure
+from hoptrail.structures.declaration import Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.facts import Facts
 from hoptrail.structures.neighbours import Bm25Neighbours, DenseNeighbours

@@ -11,8 +11,8 @@ from hoptrail.corpus.columns import Numbers
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.language.lazy import OFFLINE
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.course import TEXT, Step
-from hoptrail.structures.declaring import Structure
+from hoptrail.structures.declaration import Structure
+from hoptrail.structures.progress_tracker import TEXT, Step
 from hoptrail.structures.sentences import sentence_units
 from hoptrail.types import Kind, Unit
 

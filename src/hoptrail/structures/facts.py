@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.declaring import Derived
+from hoptrail.structures.declaration import Derived
 from hoptrail.structures.extractions import stored_in_order
 from hoptrail.structures.structure_names import EXTRACTIONS, FACTS
 from hoptrail.text.normal_forms import squeeze

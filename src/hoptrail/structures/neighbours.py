@@ -27,7 +27,7 @@ from hoptrail.corpus.writer import Writer
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.declaring import Structure
+from hoptrail.structures.declaration import Structure
 from hoptrail.structures.keyword_statistics import KeywordStatistics, passage_keywords
 from hoptrail.structures.nearest import BLOCK, DECIMALS, Least, Nearest, best_of
 from hoptrail.structures.structure_names import BM25_NEIGHBOURS, DENSE_NEIGHBOURS, PASSAGES

@@ -14,7 +14,7 @@ from hoptrail.errors import TaskFailed
 from hoptrail.execution.executor import is_remote_safe
 from hoptrail.language.tasks import Language, Task
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.declaring import Structure
+from hoptrail.structures.declaration import Structure
 from hoptrail.structures.encoding import kept_at_once
 from hoptrail.types import Kind, Span, Unit
 

@@ -9,9 +9,9 @@ from itertools import chain
 
 from hoptrail.documents.splitting import PassageLimits, passages
 from hoptrail.execution.executor import Work, batched, from_to
-from hoptrail.structures import declaring
+from hoptrail.structures import declaration
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.declaring import Structure, whole_documents
+from hoptrail.structures.declaration import Structure, whole_documents
 from hoptrail.structures.encoding import encode_batches, kept_at_once
 from hoptrail.structures.structure_names import PASSAGES
 from hoptrail.types import Document, Kind, Unit
@@ -45,7 +45,7 @@ class Passages(Structure):
         total = len(waiting) + len(fresh)
         if not total:
             return
-        size, done = kept_at_once(context, total, declaring.BATCH), 0
+        size, done = kept_at_once(context, total, declaration.BATCH), 0
         batches = chain(whole_documents(snapshot.texts.stream(waiting), size), whole_documents(fresh, size))
         for batch, vectors in encode_batches(context, batches, total):
             put = context.writer.put_vectors if done < len(waiting) else context.writer.put_units

@@ -26,7 +26,7 @@ from hoptrail.execution.executor import batched
 from hoptrail.language.tasks import Extraction, Fact
 from hoptrail.setting_limits import AtLeast1, Limited
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.declaring import Derived, Target
+from hoptrail.structures.declaration import Derived, Target
 from hoptrail.structures.extractions import stored_in_order
 from hoptrail.structures.json_lines import Faults, LinesFile, Unfit, parsed
 from hoptrail.structures.structure_names import EXTRACTIONS, PASSAGES, PROFILES

@@ -27,7 +27,7 @@ from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share, ShareAbove0
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.declaring import Structure
+from hoptrail.structures.declaration import Structure
 from hoptrail.structures.linking import Adjacency, SharedEntities, key_entities, mutual_pairs, unordered
 from hoptrail.structures.nearest import Nearest
 from hoptrail.structures.sentence_entities import Mentions, mentions_in

@@ -18,7 +18,7 @@ from hoptrail.corpus.columns import Places, Rows, paired, ranges, unpaired
 from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.execution.executor import batched
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.declaring import Derived
+from hoptrail.structures.declaration import Derived
 from hoptrail.structures.structure_names import PASSAGES, SENTENCES
 from hoptrail.text.sentences import without_space
 from hoptrail.types import Document, Kind, Span, Unit, content_id

@@ -23,7 +23,7 @@ from hoptrail.corpus.words import keyword_words
 from hoptrail.corpus.writer import Change
 from hoptrail.execution.executor import batched
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.declaring import Derived, Name, Replaced, Row, Target
+from hoptrail.structures.declaration import Derived, Name, Replaced, Row, Target
 from hoptrail.structures.sentence_entities import entity_key
 from hoptrail.structures.sentences import READ, SentencePlaces, sentence_units
 from hoptrail.structures.structure_names import EXTRACTIONS, MENTIONS, PASSAGES, SENTENCES

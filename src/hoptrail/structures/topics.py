@@ -19,7 +19,7 @@ from hoptrail.setting_limits import AtLeast1, Limited
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.clustering import Cluster, Groups
 from hoptrail.structures.encoding import encode_texts
-from hoptrail.structures.gathering import Gathering, Place, place_of
+from hoptrail.structures.facts_by_entity import FactGroup, Place, place_of
 from hoptrail.structures.passage_tasks import PassageTasks
 from hoptrail.structures.structure_names import PASSAGES, TOPICS
 from hoptrail.text.normal_forms import squeeze
@@ -78,9 +78,9 @@ def topic_id(passage: str) -> str:
     return content_id("o", passage)
 
 
-def gathered_by_topic(
+def grouped_by_topic(
     snapshot: Snapshot, cluster: Cluster, found: Iterable[tuple[Unit, Extraction]]
-) -> Iterator[Gathering]:
+) -> Iterator[FactGroup]:
     """The facts of passages whose topics are in the same cluster, in the order of `found`, also those without an entity. The
     title is the most central topic.
     """
@@ -101,7 +101,7 @@ def gathered_by_topic(
         topic = topics[_most_central(vectors, members)]
         if number in facts:
             key = topic.id + "+" * before[topic.id]  # soft groups may share their most central topic
-            yield Gathering(key, topic.text, facts[number])
+            yield FactGroup(key, topic.text, facts[number])
         before[topic.id] += 1
 
 

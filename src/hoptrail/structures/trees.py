@@ -26,7 +26,7 @@ from hoptrail.models.encoder import FloatMatrix
 from hoptrail.setting_limits import AtLeast1, Limit, Limited, Share, ShareInside
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.clustering import Cluster, ClusteringSettings, open_clusterer
-from hoptrail.structures.declaring import Structure
+from hoptrail.structures.declaration import Structure
 from hoptrail.structures.encoding import encode_texts
 from hoptrail.structures.structure_names import (
     AGGREGATES,

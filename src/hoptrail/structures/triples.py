@@ -20,7 +20,7 @@ from hoptrail.language.tasks import Extraction, Triple
 from hoptrail.language.triples.finders import check_triple_finder, open_triple_finder
 from hoptrail.models.encoder import unit_length
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.declaring import Derived, Target
+from hoptrail.structures.declaration import Derived, Target
 from hoptrail.structures.encoding import Encoded, encode_batches
 from hoptrail.structures.extractions import stored_in_order
 from hoptrail.structures.structure_names import EXTRACTIONS, TRIPLES

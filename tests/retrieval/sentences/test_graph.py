@@ -13,8 +13,8 @@ from hoptrail.errors import UsageError
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.retrieval.sentences.graph import SentenceGraph
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.course import ignore
 from hoptrail.structures.extractions import Extractions
+from hoptrail.structures.progress_tracker import ignore
 from hoptrail.structures.sentence_graph import EC, KINDS, SA, SS, SentenceGraphSettings, SentenceLinks
 from hoptrail.structures.sentences import Sentences, sentence_units
 from hoptrail.types import Document, Kind, Link, Unit, Usage

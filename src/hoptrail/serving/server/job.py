@@ -21,7 +21,7 @@ from hoptrail.json_object import JsonObject
 from hoptrail.serving.server.refusals import not_found
 from hoptrail.serving.server.uploads import Upload, Uploads
 from hoptrail.serving.server.wire import progress_json, shown
-from hoptrail.structures.course import Progress
+from hoptrail.structures.progress_tracker import Progress
 
 
 class State(StrEnum):

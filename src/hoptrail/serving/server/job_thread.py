@@ -23,7 +23,7 @@ from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.refusals import as_refusal
 from hoptrail.serving.server.uploads import Upload, Uploads
 from hoptrail.serving.server.workspaces import Workspace
-from hoptrail.structures.course import Progress
+from hoptrail.structures.progress_tracker import Progress
 
 log = logging.getLogger("hoptrail.server")
 

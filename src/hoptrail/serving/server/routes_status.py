@@ -12,7 +12,7 @@ from hoptrail.json_object import JsonObject
 from hoptrail.serving.server.refusals import Refusal, not_found
 from hoptrail.serving.server.services import Here, Served
 from hoptrail.serving.server.wire import contents_json, indexing_json, progress_json, unread_json
-from hoptrail.structures.course import Progress
+from hoptrail.structures.progress_tracker import Progress
 from hoptrail.types import content_id
 
 router = APIRouter(tags=["status"])

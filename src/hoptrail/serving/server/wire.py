@@ -18,7 +18,7 @@ from hoptrail.retrieval.corpus import QUESTION_LIMIT, check_question
 from hoptrail.serving import contract
 from hoptrail.serving.answer_text import one_line
 from hoptrail.serving.server.refusals import not_valid
-from hoptrail.structures.course import Progress
+from hoptrail.structures.progress_tracker import Progress
 from hoptrail.types import Answer, Block, Document, Hop, Trail, Verdict
 
 MOST_UNREAD = 100

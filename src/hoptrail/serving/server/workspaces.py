@@ -30,7 +30,7 @@ from hoptrail.recipes.registry import RECIPES
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.serving.server.refusals import Refusal, not_valid
 from hoptrail.serving.server.wire import indexing_json
-from hoptrail.structures.course import Progress
+from hoptrail.structures.progress_tracker import Progress
 from hoptrail.syncing import IndexingReport
 from hoptrail.types import Document
 from hoptrail.watching import watch

@@ -12,9 +12,9 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.indexing import Watcher, update_index
 from hoptrail.models import encoder
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures import course
+from hoptrail.structures import progress_tracker
 from hoptrail.structures.catalogue import structures_by_name
-from hoptrail.structures.course import Course, Progress, Step, in_words
+from hoptrail.structures.progress_tracker import Progress, ProgressTracker, Step, in_words
 from hoptrail.types import Kind
 from world import HashingEncoder
 
@@ -36,7 +36,7 @@ class Slow(HashingEncoder):
     clock: Clock = field(default_factory=Clock)
 
     def encode(self, texts: Sequence[str], progress: encoder.Progress | None = None) -> FloatMatrix:
-        self.clock.now += sum(len(text) + course.TEXT for text in texts) / 250
+        self.clock.now += sum(len(text) + progress_tracker.TEXT for text in texts) / 250
         return super().encode(texts, progress)
 
 
@@ -57,9 +57,9 @@ def followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: int, notes: i
             "\n\n".join(f"The {source.stem} say that Isk rose {at} metres." for at in range(number)), encoding="utf-8"
         )
     clock, found = Clock(), Followed()
-    monkeypatch.setattr(course, "MANY", 100)
+    monkeypatch.setattr(progress_tracker, "MANY", 100)
     watcher = Watcher(say=found.lines.append, progress=lambda news: found.news.append((clock.now, news)))
-    monkeypatch.setattr(Watcher, "course", lambda self: Course(self._report_progress, self.say, clock))
+    monkeypatch.setattr(Watcher, "tracker", lambda self: ProgressTracker(self._report_progress, self.say, clock))
     known = structures_by_name(PassageLimits(words=9))
     structures = [known[name] for name in names]
     update_index(tmp_path / "index", sources, Slow(clock=clock), structures, watcher)
@@ -94,7 +94,7 @@ def test_the_time_left_is_right_from_the_tenth_part_on(tmp_path: Path, monkeypat
 
 def test_the_share_never_falls_and_nothing_is_told_too_early() -> None:
     clock, news = Clock(), list[Progress]()
-    running = Course(news.append, clock=clock)
+    running = ProgressTracker(news.append, clock=clock)
     running.report("reading", 4, 0)
     running.plan([Step("passages", 100.0, 10, Kind.PASSAGE), Step("triples", 100.0)])
     running.begin("passages")
@@ -109,7 +109,7 @@ def test_the_share_never_falls_and_nothing_is_told_too_early() -> None:
 
 def test_what_a_model_makes_is_not_foretold() -> None:
     news, said = list[Progress](), list[str]()
-    running = Course(news.append, said.append, Clock())
+    running = ProgressTracker(news.append, said.append, Clock())
     running.plan([Step("passages", 100.0, 1500, Kind.PASSAGE), Step("facts", None)])
     running.begin("passages")
     running.report("encoding", 5, 10)

@@ -16,15 +16,15 @@ from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.models.encoder import Encoder
 from hoptrail.sharding.shard import Contents
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.course import ignore
-from hoptrail.structures.declaring import Name
+from hoptrail.structures.declaration import Name
+from hoptrail.structures.progress_tracker import ignore
 from hoptrail.structures.structure_names import MENTIONS
 from hoptrail.structures.title_mentions import NAMES, TitleMentions
 from hoptrail.types import Kind, Usage
 
 
 @contextmanager
-def gathered_index(parts: Sequence[Contents], head: Head, whole: WordCounts, encoder: Encoder) -> Iterator[Snapshot]:
+def candidate_index(parts: Sequence[Contents], head: Head, whole: WordCounts, encoder: Encoder) -> Iterator[Snapshot]:
     """A snapshot of the passages of all parts, until the end of `with`.
 
     Words count as in the `whole` corpus. `head` is that of a shard. Names are found anew, because a sentence of one shard may

@@ -13,11 +13,11 @@ from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted, UsageError
 from hoptrail.setting_limits import _limits_of
-from hoptrail.structures import catalogue, declaring
+from hoptrail.structures import catalogue, declaration
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.catalogue import StructureSettings, structures_by_name, with_foundations
-from hoptrail.structures.course import ignore
-from hoptrail.structures.declaring import Derived, Name, Row
+from hoptrail.structures.declaration import Derived, Name, Row
+from hoptrail.structures.progress_tracker import ignore
 from hoptrail.structures.structure_names import EXTRACTIONS, PASSAGES
 from hoptrail.types import Document, Kind, Unit, content_id
 from structures.site import Rules, Site, names_of
@@ -62,7 +62,7 @@ def named(site: Site) -> dict[str, str]:
 def test_rows_come_go_and_stay_with_their_documents(
     tmp_path: Path, documents: list[Document], follow: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(declaring, "_RUN", 2)
+    monkeypatch.setattr(declaration, "_RUN", 2)
     site = Site(tmp_path)
     site.build(FirstWords(), add=documents[1:])
     assert said(site) == {one.title: " ".join(one.text.split()[:2]) for one in documents[1:]}
@@ -82,7 +82,7 @@ def test_rows_come_go_and_stay_with_their_documents(
 def test_what_is_out_of_date_goes_and_a_stopped_build_goes_on(
     tmp_path: Path, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(declaring, "BATCH", 2)
+    monkeypatch.setattr(declaration, "BATCH", 2)
     site = Site(tmp_path)
     site.build(FirstWords(), add=documents)
     site.encoder.texts.clear()
@@ -105,7 +105,7 @@ def test_what_is_out_of_date_goes_and_a_stopped_build_goes_on(
 
 
 def test_of_a_document_all_units_are_kept_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(declaring, "BATCH", 1)
+    monkeypatch.setattr(declaration, "BATCH", 1)
     encoder, counts = Counting(), set[int]()
     documents = [make_document(f"Page {number}", "One word here. " * 30) for number in range(3)]
     with writing_to(tmp_path, encoder.identity) as writer:

@@ -22,7 +22,7 @@ MANY = 1000
 LONG = 60.0
 """A shorter time left, in seconds, is not announced."""
 
-_TOLD_AFTER = 5.0
+_ANNOUNCED_AFTER = 5.0
 """Seconds of work after which the time left is announced."""
 
 
@@ -54,7 +54,7 @@ def in_words(seconds: float) -> str:
 
 
 def ignore(*_: object) -> None:
-    """The default of callbacks that only tell something."""
+    """The default of callbacks that only report something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +70,16 @@ class Step:
     mostly: str = ""
 
 
-class Course:
-    """Tracks the progress of one run. `tell` gets each progress, `say` announcements."""
+class ProgressTracker:
+    """Tracks the progress of one run. `notify` gets each progress, `say` announcements."""
 
     def __init__(
         self,
-        tell: Callable[[Progress], None] = ignore,
+        notify: Callable[[Progress], None] = ignore,
         say: Callable[[str], None] = ignore,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        self._tell, self._say, self._clock = tell, say, clock
+        self._notify, self._say, self._clock = notify, say, clock
         self._began = self._planned = clock()
         self._costs: dict[str, float] = {}
         self._known = False
@@ -111,11 +111,11 @@ class Course:
         if left is not None:
             spent = self._clock() - self._began
             self._share = max(self._share, spent / max(spent + left, 1e-9))
-            if not self._announced and self._clock() - self._planned >= _TOLD_AFTER:
+            if not self._announced and self._clock() - self._planned >= _ANNOUNCED_AFTER:
                 self._announced = True
                 if left >= LONG:
                     self._say(f"{in_words(left)} more; a stopped run can be resumed later")
-        self._tell(Progress(what, done, total, None if left is None else self._share, left))
+        self._notify(Progress(what, done, total, None if left is None else self._share, left))
 
     def _left(self) -> float | None:
         """Seconds left at the speed so far."""

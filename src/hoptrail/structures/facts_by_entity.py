@@ -30,7 +30,7 @@ def place_of(fact: Fact) -> Place:
     return fact.source.document, fact.source.start, fact.source.end
 
 
-class Gathering(NamedTuple):
+class FactGroup(NamedTuple):
     """The facts of one aggregate: each text with its first place, in order. `key` identifies the entity."""
 
     key: str
@@ -38,7 +38,7 @@ class Gathering(NamedTuple):
     facts: dict[str, Place]
 
 
-def gathered_by_entity(found: Iterable[tuple[Unit, Extraction]], *, dates_and_numbers: bool) -> Iterator[Gathering]:
+def grouped_by_entity(found: Iterable[tuple[Unit, Extraction]], *, dates_and_numbers: bool) -> Iterator[FactGroup]:
     """The facts about each entity, by key, from passages in document order with their extractions. Short names count as the full
     name that their document gives; the title is the most common spelling, the first of several.
     """
@@ -63,21 +63,21 @@ def gathered_by_entity(found: Iterable[tuple[Unit, Extraction]], *, dates_and_nu
             spellings[name] += 1
         commonest = spellings.most_common(1)[0][0]
         if dates_and_numbers or not is_date_or_number(commonest):
-            yield Gathering(key, commonest, facts)
+            yield FactGroup(key, commonest, facts)
 
 
-def select_aggregates(gathered: Sequence[Gathering], *, drop_covered: bool) -> Iterator[Gathering]:
-    """Drop duplicates: of gatherings with the same facts the one with the longest key stays, of equally long ones the first.
+def select_aggregates(groups: Sequence[FactGroup], *, drop_covered: bool) -> Iterator[FactGroup]:
+    """Drop duplicates: of groups with the same facts the one with the longest key stays, of equally long ones the first.
 
     With `drop_covered`, entities whose only fact is also a fact of another entity, kept or not, are dropped before.
     """
-    counts = Counter(fact for gathering in gathered for fact in gathering.facts) if drop_covered else Counter[str]()
-    kept = [gathering for gathering in gathered if len(gathering.facts) > 1 or counts[next(iter(gathering.facts))] < 2]
+    counts = Counter(fact for group in groups for fact in group.facts) if drop_covered else Counter[str]()
+    kept = [group for group in groups if len(group.facts) > 1 or counts[next(iter(group.facts))] < 2]
     best: dict[tuple[str, ...], str] = {}
-    for gathering in sorted(kept, key=lambda gathering: (-len(gathering.key), gathering.key)):
-        best.setdefault(tuple(gathering.facts), gathering.key)
+    for group in sorted(kept, key=lambda group: (-len(group.key), group.key)):
+        best.setdefault(tuple(group.facts), group.key)
     keys = set(best.values())
-    return (gathering for gathering in kept if gathering.key in keys)
+    return (group for group in kept if group.key in keys)
 
 
 def is_date_or_number(name: str) -> bool:
