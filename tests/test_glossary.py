@@ -62,7 +62,7 @@ def test_notices_of_what_reads_pdfs_are_named_and_come_with_it() -> None:
 
 RETIRED = re.compile(
     r"\b(?:Standing|Grove|Openings|Titled|Said|Described|Cramped|Unusable|Unremembering|ListenedLanguage|Workshop|_hangs_on"
-    r"|told_name|tell_nobody|tell_no_progress|made_once|stand_alone|unleased|wanted_model|refuse_learned)\b"
+    r"|Course|Gathering|told_name|tell_nobody|tell_no_progress|made_once|stand_alone|unleased|wanted_model|refuse_learned)\b"
 )
 """Names that gave way to the trade's terms."""
 RIDDLES = re.compile(

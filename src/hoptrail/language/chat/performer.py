@@ -37,7 +37,7 @@ from hoptrail.types import Unit, Usage
 
 T = TypeVar("T")
 R = TypeVar("R", bound=BaseModel)
-Told = TypeVar("Told", schemas.ConclusionReply, schemas.RecallReply)
+Uncited = TypeVar("Uncited", schemas.ConclusionReply, schemas.RecallReply)
 Output = Extraction | str | Decomposition | Reading | float | Samples | bool
 
 MOST_QUESTIONS = 12
@@ -108,7 +108,7 @@ class _TaskRun:
                 return self._integrate(task)
             case tasks.Recall(question):
                 draft = self._drafting.fixed("recall", question=squeeze(question))
-                return self._told("recall", draft, schemas.RecallReply)
+                return self._without_evidence("recall", draft, schemas.RecallReply)
             case tasks.Sample() | tasks.Equate():
                 return self._sample(task) if isinstance(task, tasks.Sample) else self._equate(task)
         raise TaskFailed(f"chat cannot perform {type(task).__name__}: it is not a language task")
@@ -192,10 +192,14 @@ class _TaskRun:
         if task.evidence:
             draft = self._drafting.with_units(prompt, "evidence", task.evidence, **values)
             return _reading(task.question, self._climb("integrate", draft, schemas.ReadingReply))
-        told = self._told("integrate", self._drafting.fixed(prompt, **values), schemas.ConclusionReply)
-        return replace(told, steps=(Step(task.question, told.answer, ()),)) if told.answer is not None else told
+        reading = self._without_evidence("integrate", self._drafting.fixed(prompt, **values), schemas.ConclusionReply)
+        return (
+            replace(reading, steps=(Step(task.question, reading.answer, ()),))
+            if reading.answer is not None
+            else reading
+        )
 
-    def _told(self, task: str, draft: Drafted, form: type[Told]) -> Reading:
+    def _without_evidence(self, task: str, draft: Drafted, form: type[Uncited]) -> Reading:
         """The answer to a draft without evidence."""
         reply = self._climb(task, draft, form).reply
         answer = parse_answer(reply.answer) if reply else None

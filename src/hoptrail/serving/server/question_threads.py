@@ -248,11 +248,11 @@ class Desk:
         self._running[client] += 1
         work = self._pool.submit(question.begin)
 
-        def tell(done: Future[Any]) -> None:
+        def notify(done: Future[Any]) -> None:
             with suppress(RuntimeError):  # the loop has been closed, which a thread may outlive
                 loop.call_soon_threadsafe(self._done, client, question.outcome, done)
 
-        work.add_done_callback(tell)
+        work.add_done_callback(notify)
 
     def _done(self, client: str, outcome: asyncio.Future[Any], done: Future[Any]) -> None:
         self._running[client] -= 1
