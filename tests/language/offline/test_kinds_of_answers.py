@@ -216,6 +216,13 @@ def test_a_heading_that_only_names_the_matter_does_not_answer() -> None:
     assert "to the left" in found.value.answer
 
 
+def test_what_says_nothing_of_an_option_does_not_explain_it() -> None:
+    text = "If -x is given, pump can print little of the option, so the option -i is what it does instead."
+    units = passages(document_of("Pump", [paragraph(text)]))
+    found = [OfflineLanguage().perform(Read(f"What does the {one} option do?", units)).value for one in ("-x", "-t")]
+    assert [reading.answer for reading in found] == [text, None]
+
+
 def test_a_question_is_no_explanation() -> None:
     contents = items("How do I start the pump in winter?", "How do I start the winch in winter?")
     assert (

@@ -155,6 +155,22 @@ def test_an_address_is_answered_whole(passage: MakeUnit, part: str) -> None:
     assert web.text == "https://harbour.org/cranes?of=1"
 
 
+@pytest.mark.parametrize(
+    ("text", "part", "answer"),
+    [
+        ("Written by Ada B. Lunt for the harbour.", "Ada B", "Ada B. Lunt"),
+        ("Written by Ada B. C. Lunt for the harbour.", "Ada B", "Ada B. C. Lunt"),
+        ("Ada took Vitamin C. The crew did not.", "Vitamin C", "Vitamin C"),
+        ("Ada lives on Pier B and Bo does not.", "Pier B", "Pier B"),
+    ],
+)
+def test_an_initial_does_not_end_a_name(passage: MakeUnit, text: str, part: str, answer: str) -> None:
+    sheet = sheet_of(passage("Log", text), 10_000)
+    found = sheet.answer(*words_at(sheet, part), "Who?")
+    assert found is not None
+    assert found.text == answer
+
+
 def test_a_sheet_ends_before_its_longest(passage: MakeUnit) -> None:
     sheet = sheet_of(passage("Log", "It rained. " * 200), 120)
     assert len(sheet.text) <= 120

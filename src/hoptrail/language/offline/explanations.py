@@ -16,6 +16,7 @@ from hoptrail.language.closeness import Close, Judge, Similarity, below_headings
 from hoptrail.language.offline.contradicting import ALIKE, replaced
 from hoptrail.language.offline.listing import confidence_of, item_of, list_reading
 from hoptrail.language.offline.page_reading import logistic
+from hoptrail.language.offline.ruling_out import options_in
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.change_notes import are_change_notes
 from hoptrail.text.entries import is_entry
@@ -64,9 +65,11 @@ def explain(question: str, units: Sequence[Unit], similarity: Similarity | None,
 
 
 def _explanations(question: str, units: Sequence[Unit], similarity: Similarity | None) -> list[Close]:
-    """The closest statements, where they explain by themselves."""
-    near = (replace(one, said=_answer_to(one.said)) for one in close_statements(question, units, similarity)[:_CLOSE])
-    return [one for one in near if _is_explanation(one.said)]
+    """The closest statements, where they explain by themselves, and with the options that the question names."""
+    options = options_in(question)
+    near = [replace(one, said=_answer_to(one.said)) for one in close_statements(question, units, similarity)[:_CLOSE]]
+    explaining = [one for one in near if _is_explanation(one.said)]
+    return [one for one in explaining if options <= options_in(_as_judged(one.said))] if options else explaining
 
 
 def _judged(question: str, close: Sequence[Close], judge: Judge) -> list[tuple[Close, float]]:

@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 
 from hoptrail.language.closeness import is_covered
 from hoptrail.text.dates import date_spans
+from hoptrail.text.lexicon import FUNCTION_WORDS
 from hoptrail.text.lives import life_roles
 from hoptrail.text.mentions import find_mentions
 from hoptrail.text.normal_forms import base_title
@@ -27,6 +28,9 @@ _CUT = ' \t\n,;:.!?"“”'  # characters stripped from both ends of an answer
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\b(?:https?|ftp)://[^\s<>\"]*[^\s<>\".,;:!?)]")
 """An address of mail or of the web, no part of which is an answer."""
 
+_INITIAL = re.compile(r"(?<!\w)[A-Z][\w'’-]+ (?:[A-Z]\. ?)*[A-Z]\.?\Z")
+_FAMILY_NAME = re.compile(r"(?:(?<=\.)|\.) ?(?:[A-Z]\. ?)*([A-Z][\w'’-]+)")
+"""What may follow a name that ends with an initial."""
 _FILE_NAME = re.compile(r"\S+_\S+|[a-z][\w.]*-[A-Z]{3,}\S*")
 """A title such as `minutes_2024-03` or `wget-NEWS`."""
 
@@ -86,7 +90,8 @@ class Sheet:
             answer = base_title(self.text[start : min(end, self.title_end)].strip(_CUT)) if is_name else ""
         else:
             headers = (first for first, _ in self.barred if first > start)
-            answer = self._clean_answer(*self._with_address(start, min(end, part.end, *headers)))
+            start, end = self._with_address(start, min(end, part.end, *headers))
+            answer = self._clean_answer(start, self._end_of_name(start, end, part.end))
         return Found(answer, part, in_title, is_date=date is not None) if answer else None
 
     def date_at(self, place: int) -> tuple[int, int] | None:
@@ -146,6 +151,11 @@ class Sheet:
             if found.start() < end and start < found.end():
                 return min(start, found.start()), max(end, found.end())
         return start, end
+
+    def _end_of_name(self, start: int, end: int, last: int) -> int:
+        """The end of the span, or of the family name after it if it ends with an initial: `Ada B` of `Ada B. Lunt`."""
+        rest = _FAMILY_NAME.match(self.text, end, last) if _INITIAL.search(self.text, start, end) else None
+        return rest.end() if rest and rest[1].lower() not in FUNCTION_WORDS else end
 
     def _clean_answer(self, start: int, end: int) -> str:
         """The answer without punctuation around it; a bare number gets its unit."""

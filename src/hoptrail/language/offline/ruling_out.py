@@ -44,6 +44,7 @@ _REPEATED = re.compile(
     re.IGNORECASE,
 )
 """A frequency, which the answer to `how often` must have unless it is a number."""
+_OPTION = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*")
 _TIMES = frozenset(MONTHS) | word_set(
     "monday tuesday wednesday thursday friday saturday sunday century noon midnight daily weekly monthly yearly annually today "
     "spring summer autumn winter easter christmas half"
@@ -95,6 +96,11 @@ def _has_asked_type(answer: str, asked: Question) -> bool:
     figures = _FIGURE.search(answer) if asked.wanted is Wanted.NUMBER else _DIGIT.search(answer)
     named = (word.lower for word in words(answer.replace("-", " ")))
     return figures is not None or any(word in NUMBER_WORDS or word in _TIMES for word in named)
+
+
+def options_in(text: str) -> frozenset[str]:
+    """The options of commands in a text: `-t`, `--force`. What says nothing of one is no answer to a question about it."""
+    return frozenset(_OPTION.findall(text))
 
 
 def share_of_strangers(question: str, evidence: OpenedEvidence) -> float:
