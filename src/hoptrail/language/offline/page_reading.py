@@ -16,7 +16,7 @@ from hoptrail.language.offline.cell_answers import best_cell
 from hoptrail.language.offline.contradicting import replaced
 from hoptrail.language.offline.evidence import OpenedEvidence
 from hoptrail.language.offline.reader_input import Found, Sheet, sheet_of, sheet_of_statement
-from hoptrail.language.offline.ruling_out import may_answer, names_in_small_letters, options_in
+from hoptrail.language.offline.ruling_out import may_answer, names_in_small_letters
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.yes_no import claim
 from hoptrail.models.reader import Answer as Words
@@ -174,7 +174,6 @@ class Reader:
         """The reader's answers of all pages."""
         asks_date = question.wanted in {Wanted.DATE, Wanted.YEAR}
         readings, shares = self._readings(text)
-        options = options_in(text)
         asked, lived = content_stems(text), question.relations & ({"birth", "death"} if asks_date else set())
         for rank, sheet, reading in readings:
             said, later = _share(asked, sheet), _LATER * math.log2(1 + rank)
@@ -186,8 +185,6 @@ class Reader:
                     continue
                 date = read_date(found.text) if question.wanted is Wanted.YEAR else None
                 statement = found.part.said
-                if options and not options <= options_in(statement.seen):
-                    continue
                 share = shares.get(statement.support[0], 0.0) if statement.support else 0.0
                 answer = ReadAnswer(
                     str(abs(date[0])) if date else found.text,

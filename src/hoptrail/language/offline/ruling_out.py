@@ -99,7 +99,7 @@ def _has_asked_type(answer: str, asked: Question) -> bool:
 
 
 def options_in(text: str) -> frozenset[str]:
-    """The options of commands in a text: `-t`, `--force`. What says nothing of one is no answer to a question about it."""
+    """The options of commands in a text: `-t`, `--force`. A text without them explains nothing about them."""
     return frozenset(_OPTION.findall(text))
 
 
