@@ -36,6 +36,7 @@ from hoptrail.structures.catalogue import structures_by_name, with_foundations
 from hoptrail.structures.declaration import Structure
 from hoptrail.structures.structure_names import EXTRACTIONS, PASSAGES, TOPICS
 from hoptrail.structures.tree_store import TREES
+from hoptrail.syncing import ReadingOptions
 from hoptrail.types import Kind, Unit
 
 DESCRIPTION = "Make an index of the present version from one of version 0.1, which is not changed; resumable."
@@ -145,7 +146,8 @@ def _build(
     if not old.paid:
         performer = Performer(open_language(OFFLINE, LanguageContext(encoder, new, settings.chat, settings.offline)))
     structures = with_foundations(names, known)
-    return update_index(new, (), encoder, structures, watcher, performer).notes
+    options = ReadingOptions(limits=settings.reading)
+    return update_index(new, (), encoder, structures, watcher, performer, options=options).notes
 
 
 def _report(old: OldIndex, new: Path) -> Iterator[str]:
