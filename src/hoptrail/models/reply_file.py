@@ -25,7 +25,7 @@ class ReplyFile:
 
     def rows(self, statement: str, *values: str | float) -> list[tuple[Any, ...]]:
         """The rows that a statement selects; none where there is no file yet."""
-        if self._connection is None and not self.path.exists():
+        if not self.path.exists():
             return []
         with self.transaction(write=False) as connection:
             return connection.execute(statement, values).fetchall()

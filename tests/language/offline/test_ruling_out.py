@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.language.offline.ruling_out import asks_twice, may_answer
+from hoptrail.language.offline.ruling_out import asks_twice, may_answer, options_in
 from hoptrail.language.tasks import Read
 from hoptrail.text.questions import analyse
 from hoptrail.types import Unit
@@ -74,3 +74,16 @@ def test_two_values_in_one_sentence_are_not_told_apart(passage: MakeUnit) -> Non
 )
 def test_two_things_that_are_asked_for_have_no_one_answer(question: str, *, twice: bool) -> None:
     assert asks_twice(question) == twice
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("What does -t do with --one-file-system?", {"-t", "--one-file-system"}),
+        ("`-t`, _-n_ and \u2212v", {"-t", "-n", "-v"}),
+        ("--[no-]colour", {"--colour"}),
+        ("tar -xvf, a Paris -based group, well-known, 2-3 and - that", set()),
+    ],
+)
+def test_options_of_commands(text: str, options: set[str]) -> None:
+    assert options_in(text) == options

@@ -31,6 +31,7 @@ _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\b(?:https?|ftp)://[^\s<>\"
 _INITIAL = re.compile(r"(?<!\w)[A-Z][\w'’-]+ (?:[A-Z]\. ?)*[A-Z]\.?\Z")
 _FAMILY_NAME = re.compile(r"(?:(?<=\.)|\.) ?(?:[A-Z]\. ?)*([A-Z][\w'’-]+)")
 """What may follow a name that ends with an initial."""
+_WHO = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
 _FILE_NAME = re.compile(r"\S+_\S+|[a-z][\w.]*-[A-Z]{3,}\S*")
 """A title such as `minutes_2024-03` or `wget-NEWS`."""
 
@@ -89,9 +90,10 @@ class Sheet:
             is_name = _FILE_NAME.fullmatch(self.unit.title) is None
             answer = base_title(self.text[start : min(end, self.title_end)].strip(_CUT)) if is_name else ""
         else:
-            headers = (first for first, _ in self.barred if first > start)
-            start, end = self._with_address(start, min(end, part.end, *headers))
-            answer = self._clean_answer(start, self._end_of_name(start, end, part.end))
+            last = min([part.end, *(first for first, _ in self.barred if first > start)])
+            start, end = self._with_address(start, min(end, last))
+            end = self._end_of_person(start, end, last) if _WHO.search(question) else end
+            answer = self._clean_answer(start, end)
         return Found(answer, part, in_title, is_date=date is not None) if answer else None
 
     def date_at(self, place: int) -> tuple[int, int] | None:
@@ -152,7 +154,7 @@ class Sheet:
                 return min(start, found.start()), max(end, found.end())
         return start, end
 
-    def _end_of_name(self, start: int, end: int, last: int) -> int:
+    def _end_of_person(self, start: int, end: int, last: int) -> int:
         """The end of the span, or of the family name after it if it ends with an initial: `Ada B` of `Ada B. Lunt`."""
         rest = _FAMILY_NAME.match(self.text, end, last) if _INITIAL.search(self.text, start, end) else None
         return rest.end() if rest and rest[1].lower() not in FUNCTION_WORDS else end

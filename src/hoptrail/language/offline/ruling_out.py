@@ -44,7 +44,9 @@ _REPEATED = re.compile(
     re.IGNORECASE,
 )
 """A frequency, which the answer to `how often` must have unless it is a number."""
-_OPTION = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*")
+_OPTION = re.compile(r"(?<![^\W_])(?<!-)(?:--[A-Za-z][A-Za-z\d]*(?:-[A-Za-z\d]+)*|-[A-Za-z\d](?![^\W_]|-))")
+"""An option of one letter, or one after two dashes; not several letters at once, as `-xvf`."""
+_DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2013\u2212", "-"))
 _TIMES = frozenset(MONTHS) | word_set(
     "monday tuesday wednesday thursday friday saturday sunday century noon midnight daily weekly monthly yearly annually today "
     "spring summer autumn winter easter christmas half"
@@ -100,7 +102,7 @@ def _has_asked_type(answer: str, asked: Question) -> bool:
 
 def options_in(text: str) -> frozenset[str]:
     """The options of commands in a text: `-t`, `--force`. A text without them explains nothing about them."""
-    return frozenset(_OPTION.findall(text))
+    return frozenset(_OPTION.findall(text.translate(_DASHES).replace("[no-]", "")))
 
 
 def share_of_strangers(question: str, evidence: OpenedEvidence) -> float:

@@ -53,7 +53,7 @@ NAMED = 0.5
 MEETING_POINTS = 5
 """Passages to which a common name leads from one source."""
 BRIDGED_FROM = 12
-"""Passages whose names are bridged; of their names the CONSIDERED most promising are looked up."""
+"""Passages whose names are bridged; of their names at least the CONSIDERED most promising are looked up."""
 CONSIDERED = 40
 LEAST_PROMISE = 0.75
 """Least promise of a bridge relative to the best: each costs an encoded text, and lesser ones reach nothing more."""
@@ -291,7 +291,7 @@ def promising_bridges(walk: Walk) -> tuple[Bridge, ...]:
         for place in free:
             pair = int(names[place]), step
             promises[pair] = max(promises.get(pair, 0.0), float(best[place]))
-    chosen = sorted(promises, key=lambda pair: (-promises[pair], pair))[:CONSIDERED]
+    chosen = sorted(promises, key=lambda pair: (-promises[pair], pair))[: max(CONSIDERED, walk.settings.bridges)]
     return tuple(Bridge(name, scores.graph.name(name), step, promises[name, step]) for name, step in chosen)
 
 
