@@ -158,7 +158,7 @@ class Shard:
         if not self._snapshot.count(Kind.PASSAGE):
             return np.zeros(len(names), dtype=np.int64)
         graph = PassageGraph.of(self._snapshot)
-        return np.array([graph.passages_with(graph.number(name)) for name in names], dtype=np.int64)
+        return np.array([len(graph.passages_with(graph.number(name))) for name in names], dtype=np.int64)
 
     def on_paths(
         self, asked: Asked, departures: Sequence[Departure], bridges: Sequence[Bridge], vectors: FloatMatrix, most: int

@@ -209,7 +209,7 @@ class Walk:
         """Reach the passages that have a bridge's name and are nearest to its query, whose vector is in `vectors`."""
         if not bridges:
             return
-        named = [self._passages_with(bridge.name) for bridge in bridges]
+        named = [self._nearest_with(bridge.name) for bridge in bridges]
         cosines = _RowVectors(self.scores.graph.passage_vectors, np.concatenate(named))
         nearest = [
             rows[top_rows(cosines.to(rows, vector), BRIDGED_TO)] for rows, vector in zip(named, vectors, strict=True)
@@ -223,10 +223,9 @@ class Walk:
                 promise = min(bridge.promise, 0.9) * (0.3 + 0.7 * highest)
                 self.promise[row] = max(float(self.promise[row]), promise)
 
-    def _passages_with(self, name: int) -> Places:
+    def _nearest_with(self, name: int) -> Places:
         """The passages with a name; if there are too many, those nearest to the question."""
-        graph = self.scores.graph
-        rows = np.union1d(graph.namers.at(name), graph.owners.at(name))
+        rows = self.scores.graph.passages_with(name)
         return rows[top_rows(self.near[rows], MOST_BRIDGED)]
 
 
@@ -261,9 +260,8 @@ def _seeds(scores: QuestionScores, shares: FloatMatrix, direct: FloatMatrix) -> 
 
 def find_bridges(walk: Walk) -> tuple[Bridge, ...]:
     """The most promising names to bridge by, each with the step to put it into."""
-    bridges = promising_bridges(walk)
-    numbers = {bridge.text: bridge.name for bridge in bridges}
-    having = {text: walk.scores.graph.passages_with(number) for text, number in numbers.items()}
+    bridges, graph = promising_bridges(walk), walk.scores.graph
+    having = {bridge.text: len(graph.passages_with(bridge.name)) for bridge in bridges}
     return choose_bridges(bridges, having, walk.settings.bridges)
 
 

@@ -152,11 +152,11 @@ class PassageGraph:
         """The key of the name with this number."""
         return self._keys[int(number)].decode(errors="surrogatepass")
 
-    def passages_with(self, name: int) -> int:
-        """The number of passages that mention a name or have it as title; 0 for -1."""
+    def passages_with(self, name: int) -> Rows:
+        """The passages that mention a name or have it as title, rising; none for -1."""
         if name < 0:
-            return 0
-        return len(np.union1d(self.namers.at(name), self.owners.at(name)))
+            return np.zeros(0, np.int32)
+        return np.union1d(self.namers.at(name), self.owners.at(name))
 
     def titles_in(self, question: str) -> tuple[str, ...]:
         """The keys of the titles of passages that a question names."""
