@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hoptrail.models import onnx_runtime
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.onnx_runtime import EightBitOperations, OnnxOperations, open_session
 from hoptrail.models.weights import Place, place_of
@@ -83,6 +84,16 @@ def test_loading_needs_few_open_files() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "(1, 384)", done.stderr
+
+
+def test_signed_and_unsigned_weights_give_the_same(
+    table: FloatMatrix, weights: FloatMatrix, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for signed in (onnx_runtime.multiplies_signed_exactly(), False):
+        monkeypatch.setattr(onnx_runtime, "multiplies_signed_exactly", lambda signed=signed: signed)
+        found.append(products(EightBitOperations(), table, weights))
+    assert np.array_equal(*found)
 
 
 def test_products_in_eight_bits_are_near(tmp_path: Path, table: FloatMatrix, weights: FloatMatrix) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from threading import Lock
 
@@ -147,19 +147,24 @@ class Matrix:
         """The products of all rows with the columns of another matrix."""
         products = np.zeros((len(self), other.shape[1]), np.float32)
         for vectors, rows, places in self._parts:
-            found = _blockwise(vectors, other)
+            found = _blockwise(vectors.__getitem__, len(vectors), other)
             products[places] = found if len(rows) == len(vectors) else found[rows]
         return products
 
+    def products(self, rows: NDArray[np.integer], other: FloatMatrix) -> FloatMatrix:
+        """The products of these rows with the columns of another matrix."""
+        return _blockwise(lambda block: self[rows[block]], len(rows), other)
 
-def _blockwise(vectors: FloatMatrix, columns: FloatMatrix) -> FloatMatrix:
-    """The product of two matrices, the second with few columns. A block stays in the processor cache while it meets all columns:
-    a third less time than one product, which copies the first matrix into another order.
+
+def _blockwise(read: Callable[[slice], FloatMatrix], count: int, columns: FloatMatrix) -> FloatMatrix:
+    """The product of a matrix of `count` rows, of which `read` returns a part, with another one of few columns. A block stays in
+    the processor cache while it meets all columns: a third less time than one product, which copies the first matrix into another
+    order.
     """
-    products = np.empty((len(vectors), columns.shape[1]), np.float32)
+    products = np.empty((count, columns.shape[1]), np.float32)
     contiguous = np.ascontiguousarray(columns.T)
-    for first in range(0, len(vectors), BLOCK):
-        block = vectors[first : first + BLOCK]
+    for first in range(0, count, BLOCK):
+        block = read(slice(first, first + BLOCK))
         for place, column in enumerate(contiguous):
             products[first : first + BLOCK, place] = block @ column
     return products

@@ -71,12 +71,9 @@ def trunk(operations: OnnxOperations, weights: Weights, sizes: BertSizes, *, seg
         )
     block = _Block(operations, weights, sizes)
     hidden = block.embed(segments=segments)
-    # Padding must get no attention: after adding -1e9 its share in the softmax is exactly 0, so a text's vector does not
-    # depend on how far its batch is padded.
-    absent = operations.add(operations.reshape("mask", (0, 1, 1, -1)), block.number(-1.0))
-    barrier = operations.multiply(absent, block.number(1e9))
+    present = operations.whole_numbers("mask")
     for layer in range(sizes.layers):
-        hidden = block.layer(hidden, barrier, f"encoder.layer.{layer}")
+        hidden = block.layer(hidden, present, f"encoder.layer.{layer}")
     return hidden
 
 
@@ -88,9 +85,6 @@ class _Block:
         self._weights = weights
         self._sizes = sizes
 
-    def number(self, value: float) -> str:
-        return self._do.constant(np.array(value, np.float32))
-
     def embed(self, *, segments: bool) -> str:
         words = self._do.rows(self._tensor("embeddings.word_embeddings.weight"), "pieces")
         places = self._do.rows(self._tensor("embeddings.position_embeddings.weight"), "positions")
@@ -98,25 +92,18 @@ class _Block:
         segment = self._do.rows(self._do.constant(kinds), "segments") if segments else self._do.constant(kinds[0])
         return self._norm(self._do.add(self._do.add(words, places), segment), "embeddings")
 
-    def layer(self, hidden: str, barrier: str, name: str) -> str:
-        attended = self._linear(
-            self._attend(hidden, barrier, f"{name}.attention.self"), f"{name}.attention.output.dense"
-        )
+    def layer(self, hidden: str, present: str, name: str) -> str:
+        mixed = self._attend(hidden, present, f"{name}.attention.self")
+        attended = self._linear(mixed, f"{name}.attention.output.dense")
         hidden = self._norm(self._do.add(hidden, attended), f"{name}.attention.output")
         widened = self._do.gelu(self._linear(hidden, f"{name}.intermediate.dense"))
         return self._norm(self._do.add(hidden, self._linear(widened, f"{name}.output.dense")), f"{name}.output")
 
-    def _attend(self, hidden: str, barrier: str, name: str) -> str:
-        do, size = self._do, self._sizes.width // self._sizes.heads
-        query, key, value = (
-            do.transpose(
-                do.reshape(self._linear(hidden, f"{name}.{part}"), (0, 0, self._sizes.heads, size)), (0, 2, 1, 3)
-            )
-            for part in ("query", "key", "value")
-        )  # each of shape (texts, heads, length, size)
-        likeness = do.matmul(do.multiply(query, self.number(size**-0.5)), do.transpose(key, (0, 1, 3, 2)))
-        mixed = do.matmul(do.softmax(do.add(likeness, barrier)), value)
-        return do.reshape(do.transpose(mixed, (0, 2, 1, 3)), (0, 0, self._sizes.width))
+    def _attend(self, hidden: str, present: str, name: str) -> str:
+        parts = [f"{name}.{part}" for part in ("query", "key", "value")]
+        products = [self._do.linear(hidden, self._weights[f"{part}.weight"]) for part in parts]
+        biases = self._do.constant(np.concatenate([self._weights[f"{part}.bias"] for part in parts]))
+        return self._do.attention(products, biases, present, self._sizes.heads)
 
     def _linear(self, tensor: str, name: str) -> str:
         product = self._do.linear(tensor, self._weights[f"{name}.weight"])

@@ -114,12 +114,12 @@ def stem(word: str) -> str:
     return lower
 
 
-def places_of_stems(text: str, stems: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """The words of an ASCII text whose stem is among `stems`: where each begins, and its stem.
+def places_of_stems(lower: str, stems: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """The words of a composed text in lower case whose stem is among `stems`: where each begins, and its stem.
 
     Looks only at words that begin like a stem: a third of the time of splitting the text into words.
     """
-    wanted, lower = frozenset(stems), text.lower()
+    wanted = frozenset(stems)
     irregular = {word for word, family in CANONICAL.items() if family in wanted}
     for beginning in irregular.union(one[:_SHORTEST_STEM] for one in wanted):
         at = lower.find(beginning)

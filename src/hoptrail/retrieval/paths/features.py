@@ -7,7 +7,6 @@ informative. Coverage is the share of the question's words in a text, compared b
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,6 +17,7 @@ from hoptrail.corpus.columns import ranges
 from hoptrail.models.encoder import FloatMatrix, unit_length
 from hoptrail.retrieval.paths.candidates import Candidates
 from hoptrail.retrieval.paths.question_scores import QuestionScores
+from hoptrail.text.normal_forms import composed
 from hoptrail.text.words import places_of_stems, stem
 
 PASSAGE_FEATURES = (
@@ -38,7 +38,6 @@ PAIR_FEATURES = (
 COMMON = 60
 """A name in more passages joins two candidates only if it is the title of one of them or bridges a step."""
 
-_WORD = re.compile(r"[^\W_]+")
 Numbers = NDArray[np.intp]
 
 
@@ -278,14 +277,11 @@ def _stems_in(texts: list[str], stems: list[str]) -> NDArray[np.bool_]:
     """Whether each text has each stem: shape (texts, stems)."""
     said = np.zeros((len(texts), len(stems)), dtype=bool)
     column_of = {key: column for column, key in enumerate(stems)}
-    plain = [text if text.isascii() else "" for text in texts]
-    begins = np.cumsum([0, *(len(text) + 1 for text in plain)])
-    found = list(places_of_stems("\n".join(plain), stems))
+    lower = [composed(text).lower() for text in texts]
+    begins = np.cumsum([0, *(len(text) + 1 for text in lower)])
+    found = list(places_of_stems("\n".join(lower), stems))
     rows = np.searchsorted(begins, [place for place, _ in found], side="right") - 1
     said[rows, [column_of[key] for _, key in found]] = True
-    for row, text in enumerate(texts):
-        if not text.isascii():
-            said[row, [column_of[key] for key in map(stem, _WORD.findall(text)) if key in column_of]] = True
     return said
 
 

@@ -25,9 +25,6 @@ from hoptrail.structures.title_mentions import NAMES, TitleMentions
 from hoptrail.structures.title_scanning import MOST_NAMESAKES, MOST_WORDS, can_be_found, names_in
 from hoptrail.types import Kind, Unit
 
-_BLOCK = 1024
-"""Sentences whose vectors are copied and multiplied at a time, so that they stay in the processor's cache."""
-
 
 @dataclass(frozen=True)
 class Postings:
@@ -180,10 +177,7 @@ class PassageGraph:
         len(vectors)).
         """
         of_passage, sentences = self.sentences.of_all(rows)
-        cosines = np.empty((len(sentences), len(vectors)), dtype=np.float32)
-        for first in range(0, len(sentences), _BLOCK):
-            block = slice(first, first + _BLOCK)
-            cosines[block] = self.sentence_vectors[sentences[block]] @ vectors.T
+        cosines = self.sentence_vectors.products(sentences, vectors.T)
         best = np.full((len(rows), len(vectors)), -1, dtype=np.float32)
         filled, starts = np.unique(of_passage, return_index=True)
         if len(filled):
