@@ -247,8 +247,8 @@ def test_every_connection_has_the_promised_settings(tmp_path: Path) -> None:
     with writing_rows(tmp_path) as writer, Snapshot.open(tmp_path) as snapshot:
         for database in (writer._database, snapshot._database):
             found = [
-                database.one(f"PRAGMA {name}")
+                database.column(f"PRAGMA {name}")
                 for name in ("journal_mode", "synchronous", "secure_delete", "temp_store")
             ]
-            assert found == [("wal",), (2,), (1,), (2,)]
-            assert database.one("PRAGMA wal_autocheckpoint") == (0,)
+            assert found == [["wal"], [2], [1], [2]]
+            assert database.column("PRAGMA wal_autocheckpoint") == [0]

@@ -100,8 +100,8 @@ def write_head(database: Database, head: Head) -> None:
 
 def commit_number(database: Database) -> int:
     """The number of the last commit; 0 before the first."""
-    row = database.one("SELECT value FROM settings WHERE name = 'commit'")
-    return int(row[0]) if row else 0
+    numbers = database.column("SELECT value FROM settings WHERE name = 'commit'")
+    return int(numbers[0]) if numbers else 0
 
 
 def count_commit(database: Database) -> None:
@@ -112,7 +112,7 @@ def count_commit(database: Database) -> None:
 
 def is_unclean(database: Database) -> bool:
     """Whether text of a committed removal may still be in the log or in files that no commit names."""
-    return database.one("SELECT value FROM settings WHERE name = 'unclean'") is not None
+    return bool(database.rows("SELECT value FROM settings WHERE name = 'unclean'"))
 
 
 def mark_unclean(database: Database, *, unclean: bool) -> None:

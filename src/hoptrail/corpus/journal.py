@@ -18,7 +18,7 @@ from pathlib import Path
 
 import apsw
 
-from hoptrail.corpus.connection import Row, connected, keep_checksums
+from hoptrail.corpus.database import Row, connected, keep_checksums
 from hoptrail.corpus.durable import make_folder, remove_files
 from hoptrail.corpus.places import JOBS, is_read_only
 from hoptrail.corpus.refusals import translating_errors

@@ -8,6 +8,7 @@ import numpy as np
 
 from hoptrail.corpus.columns import Numbers, numbers_of
 from hoptrail.corpus.database import Database
+from hoptrail.corpus.rows import numbers_by_id
 from hoptrail.corpus.texts import Texts
 
 
@@ -60,30 +61,28 @@ class Numbering:
 
     def release(self, linked: Numbers) -> None:
         """Release the reserved numbers that are not among `linked`."""
-        rows = self._database.rows("SELECT number FROM reserved")
-        unused = np.setdiff1d(numbers_of([number for (number,) in rows]), linked)
+        unused = np.setdiff1d(numbers_of(self._database.column("SELECT number FROM reserved")), linked)
         self._database.run("DELETE FROM reserved WHERE number IN (SELECT value FROM carray(?))", unused)
 
     def _take_reserved(self, ids: Sequence[str]) -> Mapping[str, int]:
-        if self._database.one("SELECT 1 FROM reserved LIMIT 1") is None:
+        if not self._database.rows("SELECT 1 FROM reserved LIMIT 1"):
             return {}
-        sql = "SELECT r.id, r.number FROM carray(?) c CROSS JOIN reserved r ON r.id = CAST(c.value AS TEXT)"
-        numbers: dict[str, int] = dict(self._database.rows(sql, ids))
+        numbers = numbers_by_id(self._database, "reserved", ids)
         self._database.run("DELETE FROM reserved WHERE id IN (SELECT CAST(value AS TEXT) FROM carray(?))", ids)
         return numbers
 
 
 def next_number(database: Database, table: str) -> int:
     """The lowest number that no row of a table has ever had."""
-    row = database.one("SELECT seq FROM sqlite_sequence WHERE name = ?", table)
-    return int(row[0]) + 1 if row else 1
+    last = database.column("SELECT seq FROM sqlite_sequence WHERE name = ?", table)
+    return last[0] + 1 if last else 1
 
 
 def unused_numbers(database: Database, removed: Numbers) -> Numbers:
     """The numbers of removed units that have not come back and are not reserved."""
-    used = database.rows(
+    used = database.column(
         "SELECT u.number FROM carray(?1) c CROSS JOIN units u ON u.number = c.value UNION ALL "
         "SELECT r.number FROM carray(?1) c CROSS JOIN reserved r ON r.number = c.value",
         removed,
     )
-    return np.setdiff1d(removed, numbers_of([number for (number,) in used]))
+    return np.setdiff1d(removed, numbers_of(used))

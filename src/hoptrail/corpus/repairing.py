@@ -11,8 +11,8 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hoptrail.corpus import rows
 from hoptrail.corpus.database import Database
+from hoptrail.corpus.documents import Documents
 from hoptrail.corpus.durable import remove_files, remove_folder, sync_folder
 from hoptrail.corpus.head import Head, read_head, write_head
 from hoptrail.corpus.journal import damaged_journal, drop_damaged_journal
@@ -43,8 +43,8 @@ def damage(folder: Path) -> list[str]:
         raise absent(folder)
     try:
         with translating_errors(folder), closing(Database.to_read(folder)) as database:
-            checks = database.rows("PRAGMA integrity_check")
-            faults = [f"{DATABASE}: {' '.join(fault.split())}" for (fault,) in checks if fault != "ok"]
+            checks = database.column("PRAGMA integrity_check")
+            faults = [f"{DATABASE}: {' '.join(fault.split())}" for fault in checks if fault != "ok"]
             damaged = damaged_segments(database)
             faults += [f"{file} is missing or altered" for segment in damaged for file in segment.files]
             faults += [f"{file} does not belong to the index" for file in _foreign_files(database)]
@@ -111,7 +111,7 @@ def _foreign_files(database: Database) -> list[str]:
 def _is_damaged(folder: Path) -> bool:
     try:
         with translating_errors(folder), closing(Database.to_read(folder)) as database:
-            return database.rows("PRAGMA integrity_check") != [("ok",)]
+            return database.column("PRAGMA integrity_check") != ["ok"]
     except IndexDamaged:
         return True
 
@@ -127,8 +127,7 @@ def _replace_database(folder: Path) -> None:
     try:
         with translating_errors(folder), closing(Database.to_read(folder)) as database:
             head = read_head(database)
-            numbers = [number for (number,) in database.rows("SELECT number FROM documents ORDER BY number")]
-            documents = list(rows.documents(database, numbers))
+            documents = list(Documents(database).read())
     except (IndexDamaged, KeyError, ValueError) as error:
         raise IndexDamaged(
             f"{folder / DATABASE} is damaged, and with it the stored documents: they cannot be rebuilt from here. Index their "

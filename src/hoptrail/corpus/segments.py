@@ -129,11 +129,11 @@ class Segments:
         }
 
     def _alive(self, segment: int, rows: int) -> NDArray[np.bool_] | None:
-        parts = self._database.rows("SELECT rows FROM gone WHERE segment = ? ORDER BY part", segment)
+        parts = self._database.column("SELECT rows FROM gone WHERE segment = ? ORDER BY part", segment)
         if not parts:
             return None
         alive = np.ones(rows, np.bool_)
-        for (part,) in parts:
+        for part in parts:
             alive[np.frombuffer(part, np.int32)] = False
         return alive
 
@@ -153,7 +153,7 @@ class SegmentWriter(Segments):
         if not rows:
             return 0
         self.database.run("INSERT INTO segments (family, kind, rows) VALUES (?, ?, ?)", family.value, kind, rows)
-        ((number,),) = self.database.rows("SELECT last_insert_rowid()")
+        [number] = self.database.column("SELECT last_insert_rowid()")
         for name, array in arrays.items():
             whole = np.ascontiguousarray(array)
             data = whole.tobytes() if whole.nbytes <= SMALL else None

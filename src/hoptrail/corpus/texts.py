@@ -71,8 +71,7 @@ class Texts:
         """The numbers of units by their ids, in that order; 0 for none. `reserved`: also of units that only links refer to."""
         found: dict[str, int] = {}
         for table in ("units", "reserved") if reserved else ("units",):
-            sql = f"SELECT u.id, u.number FROM carray(?) c CROSS JOIN {table} u ON u.id = CAST(c.value AS TEXT)"
-            found |= dict(self._database.rows(sql, ids))
+            found |= rows.numbers_by_id(self._database, table, ids)
         return numbers_of([found.get(id_, 0) for id_ in ids])
 
     def known(self, ids: Collection[str], *, reserved: bool = False) -> Numbers:
@@ -117,13 +116,8 @@ class Texts:
 
     def within(self, documents: Collection[str]) -> Numbers:
         """The numbers, sorted, of the units of all kinds that have a source in one of these documents."""
-        found = self._database.rows(
-            "WITH few AS (SELECT d.number FROM carray(?) c CROSS JOIN documents d ON d.id = CAST(c.value AS TEXT)) "
-            "SELECT u.number FROM few CROSS JOIN units u ON u.document = few.number UNION "
-            "SELECT f.unit FROM few CROSS JOIN further_sources f ON f.document = few.number ORDER BY 1",
-            documents,
-        )
-        return numbers_of([number for (number,) in found])
+        few = rows.numbers_by_id(self._database, "documents", documents)
+        return rows.numbers_from(self._database, numbers_of(list(few.values())))
 
     def extractions(self, numbers: Numbers | None = None) -> Iterator[tuple[int, str, Extraction]]:
         """Numbers and ids of units with their extractions, of all or of these units, by number."""
@@ -162,7 +156,7 @@ class Units:
         among, values = among_documents(documents)
         without = "NOT EXISTS (SELECT 1 FROM units u WHERE u.document = d.number AND u.kind = ?)"
         sql = f"SELECT d.id FROM {among} WHERE {without} ORDER BY d.number"
-        return [id_ for (id_,) in self._database.rows(sql, *values, kind.value)]
+        return self._database.column(sql, *values, kind.value)
 
     def first_sources(self, kind: Kind, documents: Collection[str] | None = None) -> Iterator[tuple[str, Span]]:
         """Ids of units of a kind, of all or of those within these documents, with their first sources, without reading texts."""
@@ -201,7 +195,7 @@ class Units:
     def extracted(self) -> Iterator[str]:
         """Ids of the passages with stored extractions."""
         sql = "SELECT u.id FROM extractions e JOIN units u ON u.number = e.unit ORDER BY e.unit"
-        return (id_ for (id_,) in self._database.rows(sql))
+        return iter(self._database.column(sql))
 
     def numbers(self, kind: Kind, ids: Collection[str] | None) -> Numbers:
         """The numbers of the units of a kind, all or those of `ids`, sorted."""

@@ -99,7 +99,7 @@ class UnitWriter:
         has not ended (not `whole`), passages may still wait for their vectors; they keep waiting.
         """
         completed = False
-        for kind in [Kind(kind) for (kind,) in self._database.rows("SELECT DISTINCT kind FROM units")]:
+        for kind in map(Kind, self._database.column("SELECT DISTINCT kind FROM units")):
             for units in self._missing(Family.UNITS, kind) if whole or kind not in SEARCHED else ():
                 self._wait(kind, numbers_of(list(units)), encode([unit.searchable for unit in units.values()]))
                 completed = True
@@ -112,9 +112,9 @@ class UnitWriter:
 
     def _missing(self, family: Family, kind: Kind) -> Iterator[Mapping[int, Unit]]:
         """Batches of the units of a kind, by number, that have no row in a segment of a family."""
-        stored = self._database.rows("SELECT number FROM units WHERE kind = ? ORDER BY number", kind.value)
+        stored = self._database.column("SELECT number FROM units WHERE kind = ? ORDER BY number", kind.value)
         present = live_column(self._segments.of(family, kind), "numbers")
-        missing = np.setdiff1d(numbers_of([number for (number,) in stored]), present)
+        missing = np.setdiff1d(numbers_of(stored), present)
         for start in range(0, len(missing), _COMPLETED):
             yield rows.units(self._database, missing[start : start + _COMPLETED])
 

@@ -21,7 +21,7 @@ import numpy as np
 from hoptrail.corpus.columns import NONE, Numbers, numbers_of
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.places import UPLOADED
-from hoptrail.corpus.rows import said_date
+from hoptrail.corpus.rows import numbers_from, said_date
 from hoptrail.corpus.segments import Family, Segment
 from hoptrail.documents.blocks import unpack
 from hoptrail.errors import UsageError
@@ -133,7 +133,7 @@ def hidden_by(view: View, database: Database) -> Hidden:
         rows = database.rows("SELECT number, id FROM documents")
         documents = np.union1d(documents, numbers_of([number for number, id_ in rows if id_ not in view.documents]))
     units, cut = _cut_units({document: visible for document, visible in parts.items() if visible}, database)
-    units = np.union1d(units, _units_from(documents, database))
+    units = np.union1d(units, numbers_from(database, numbers_of(documents)))
     return Hidden(sources, numbers_of(documents), numbers_of(units), cut)
 
 
@@ -147,23 +147,13 @@ def _without_match(patterns: Collection[str], database: Database) -> tuple[list[
             visible.add(document)
         else:
             hidden.append(source)
-    rows = database.rows("SELECT number FROM documents ORDER BY number")
-    return hidden, numbers_of([number for (number,) in rows if number not in visible])
+    return hidden, numbers_of(sorted(set(database.column("SELECT number FROM documents")) - visible))
 
 
 def _as_labelled(source: str) -> str:
     """The text that patterns are matched with: the source, but `#` and the name for an upload, whose path is the index's."""
     uploaded = UPLOADED.fullmatch(source)
     return f"#{uploaded['name']}" if uploaded else source
-
-
-def _units_from(documents: Numbers, database: Database) -> Numbers:
-    rows = database.rows(
-        "SELECT number FROM units WHERE document IN (SELECT value FROM carray(?1)) UNION "
-        "SELECT unit FROM further_sources WHERE document IN (SELECT value FROM carray(?1))",
-        documents,
-    )
-    return numbers_of([number for (number,) in rows])
 
 
 def _visible_parts(as_of: str, database: Database) -> dict[int, _Runs]:
