@@ -82,7 +82,7 @@ class Searching:
 
         There are no operators, quotes or wildcards. Statistics are those of all passages; other kinds have no keyword index.
         """
-        found = self._keywords.search(Kind.PASSAGE, words, limit)
+        found = self._keywords.search(words, limit)
         units = self._texts.in_order([id_ for id_, _ in found])
         return list(zip(units, (score for _, score in found), strict=True))
 

@@ -23,7 +23,7 @@ from hoptrail.corpus.names import Names
 from hoptrail.corpus.places import index_folder
 from hoptrail.corpus.refusals import absent, translating_errors
 from hoptrail.corpus.searching import Searching
-from hoptrail.corpus.segments import MissingFile, Segments
+from hoptrail.corpus.segments import Family, MissingFile, Segments
 from hoptrail.corpus.texts import Texts, Units
 from hoptrail.corpus.view import EVERYTHING, NOTHING, Hidden, View, hidden_by
 from hoptrail.errors import IndexUnavailable
@@ -66,7 +66,7 @@ class Snapshot:
         self.table = Units(database, self.texts)
         self.graph = Links(segments, self.texts)
         self.names = Names(segments, hidden.units)
-        self.keywords = Keywords(database, segments, self.texts, whole)
+        self.keywords = Keywords(database, segments.of(Family.KEYWORDS, Kind.PASSAGE), self.texts, whole)
         self.search = Searching(segments, self.texts, self.table, self.keywords, self.head.encoder.dimension)
         self._derived: dict[Hashable, object] = {}
         self._making = RLock()

@@ -46,10 +46,10 @@ class Texts:
         """The number of units with vectors of each kind."""
         return Counter({Kind(kind): count for kind, count in self._segments.count(Family.UNITS).items()})
 
-    def unencoded(self, kind: Kind) -> Numbers:
-        """The units of a kind that are in the keyword index and have no vector yet, sorted."""
-        indexed = live_column(self._segments.of(Family.KEYWORDS, kind), "numbers")
-        return numbers_of(np.setdiff1d(indexed, self.origins(kind).numbers))
+    def unencoded(self) -> Numbers:
+        """The passages that are in the keyword index and have no vector yet, sorted."""
+        indexed = live_column(self._segments.of(Family.KEYWORDS, Kind.PASSAGE), "numbers")
+        return numbers_of(np.setdiff1d(indexed, self.origins(Kind.PASSAGE).numbers))
 
     def origins(self, kind: Kind) -> Origins:
         """The origins of all units of a kind that have vectors."""
@@ -144,10 +144,10 @@ class Units:
         counts = self._texts.count()
         return tuple(kind for kind in Kind if counts[kind])
 
-    def count_by_document(self, kind: Kind) -> Counter[str]:
-        """The number of units of a kind, also without vectors, by the document of their first source."""
-        encoded = self._texts.origins(kind).documents
-        waiting = self._texts.origins_of(self._texts.unencoded(kind)).documents
+    def passages_by_document(self) -> Counter[str]:
+        """The number of passages, also without vectors, of each document."""
+        encoded = self._texts.origins(Kind.PASSAGE).documents
+        waiting = self._texts.origins_of(self._texts.unencoded()).documents
         numbers, counts = np.unique(np.concatenate([encoded, waiting]), return_counts=True)
         return Counter(dict(zip(ids_of(self._database, "documents", numbers), counts.tolist(), strict=True)))
 

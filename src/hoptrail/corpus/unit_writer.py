@@ -18,9 +18,6 @@ from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Kind, Unit
 
-SEARCHED = frozenset({Kind.PASSAGE})
-"""Kinds that have a keyword index."""
-
 WAITING = 1 << 26
 """Bytes of vectors plus characters of passages that may wait for a segment."""
 
@@ -57,9 +54,9 @@ class UnitWriter:
                 here = [place for place, unit in enumerate(units) if unit.kind is kind]
                 self._wait(kind, numbers[here], vectors[here])
         for unit, number in zip(units, numbers.tolist(), strict=True):
-            if unit.kind in SEARCHED:
+            if unit.kind is Kind.PASSAGE:
                 text = unit.searchable
-                self._postings.add(unit.kind, number, text)
+                self._postings.add(number, text)
                 self._held += len(text)
         if self._held > WAITING:
             self.flush()
@@ -100,12 +97,12 @@ class UnitWriter:
         """
         completed = False
         for kind in map(Kind, self._database.column("SELECT DISTINCT kind FROM units")):
-            for units in self._missing(Family.UNITS, kind) if whole or kind not in SEARCHED else ():
+            for units in self._missing(Family.UNITS, kind) if whole or kind is not Kind.PASSAGE else ():
                 self._wait(kind, numbers_of(list(units)), encode([unit.searchable for unit in units.values()]))
                 completed = True
-            for units in self._missing(Family.KEYWORDS, kind) if kind in SEARCHED else ():
+            for units in self._missing(Family.KEYWORDS, kind) if kind is Kind.PASSAGE else ():
                 for number, unit in units.items():
-                    self._postings.add(kind, number, unit.searchable)
+                    self._postings.add(number, unit.searchable)
                 completed = True
             self.flush()
         return completed
@@ -132,9 +129,7 @@ class UnitWriter:
     def merge(self) -> None:
         """Merge segments that are due."""
         self._segments.merge(Family.UNITS, _merged)
-        for kind in self._segments.kinds(Family.KEYWORDS):
-            while due := self._segments.due(Family.KEYWORDS, kind):
-                self._postings.merge(kind, due)
+        self._postings.merge()
 
     def _insert(self, units: Sequence[Unit], numbers: Sequence[int], documents: Mapping[str, int]) -> None:
         self._database.run_each(
@@ -163,9 +158,9 @@ class UnitWriter:
     def _remove_arrays(self, kind: str, numbers: Numbers) -> None:
         for segment in self._segments.of(Family.UNITS, kind):
             self._segments.mark_gone(segment, np.flatnonzero(np.isin(segment.arrays["numbers"], numbers)))
-        if kind in SEARCHED:
-            texts = {number: unit.searchable for number, unit in rows.units(self._database, numbers).items()}
-            self._postings.remove(self._segments.of(Family.KEYWORDS, kind), texts)
+        if kind == Kind.PASSAGE:
+            units = rows.units(self._database, numbers)
+            self._postings.remove({number: unit.searchable for number, unit in units.items()})
 
 
 def _row(number: int, unit: Unit, documents: Mapping[str, int]) -> tuple[int | str | bytes, ...]:

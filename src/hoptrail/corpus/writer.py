@@ -14,8 +14,6 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
 from hoptrail.corpus.columns import Numbers, numbers_of
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.documents import DocumentEntry
@@ -162,10 +160,8 @@ class ContentWriter(RowWriter):
 
     def drop_units(self, kind: Kind) -> None:
         """Remove all units of a kind, to build them anew. Their structure drops their links."""
-        texts = self.snapshot().texts
-        numbers = np.union1d(texts.origins(kind).numbers, texts.unencoded(kind)).astype(np.int32)
-        if len(numbers):
-            self.remove_rows(numbers, keep_links=True)
+        if numbers := self._database.column("SELECT number FROM units WHERE kind = ? ORDER BY number", kind.value):
+            self.remove_rows(numbers_of(numbers), keep_links=True)
 
     def _remove_stored(self, numbers: Numbers, *, remade: bool = False) -> None:
         stored = numbers_of(numbers[numbers > 0])

@@ -185,7 +185,7 @@ def _near(names: Collection[str], snapshot: Snapshot) -> Numbers:
     words = [keyword_words(name) for name in names if name.isascii()]
     if len(words) < len(names) or not all(words) or len(names) > FEW_NAMES:
         return sentences.numbers
-    documents = [snapshot.keywords.documents_with(Kind.PASSAGE, of_one) for of_one in words]
+    documents = [snapshot.keywords.documents_with(of_one) for of_one in words]
     return sentences.numbers[np.isin(sentences.documents, np.concatenate(documents))]
 
 
