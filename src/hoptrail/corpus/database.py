@@ -96,6 +96,10 @@ class Connection:
         with self._alone():
             self._connection.executemany(sql, rows)
 
+    def delete(self, table: str, column: str, numbers: Collection[int] | NDArray[np.integer[Any]]) -> None:
+        """Delete the rows of a table with one of these numbers in a column."""
+        self.run(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM carray(?))", numbers)
+
     def close(self) -> None:
         """Close the connection and roll back an open transaction; does nothing in a forked child."""
         if os.getpid() == self._process:

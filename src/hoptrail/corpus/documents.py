@@ -172,12 +172,10 @@ class DocumentWriter:
 
     def remove(self, ids: Collection[str]) -> None:
         """Remove documents that no unit is made from any more."""
-        columns = {"blocks": "document", "sources": "document", "files": "document", "documents": "number"}
-        for id_ in ids:
-            for table, column in columns.items():
-                self._database.run(
-                    f"DELETE FROM {table} WHERE {column} = (SELECT number FROM documents WHERE id = ?)", id_
-                )
+        numbers = rows.numbers_by_id(self._database, "documents", ids).values()
+        for table in ("blocks", "sources", "files"):
+            self._database.delete(table, "document", numbers)
+        self._database.delete("documents", "number", numbers)
 
     def numbers(self, ids: Collection[str]) -> Mapping[str, int]:
         """The numbers of documents by their ids. Raises: KeyError: a document is not stored."""

@@ -186,7 +186,8 @@ class PostingWriter:
         flat = np.array([places[word] for words in units.values() for word in words], np.int64)
         lengths = numbers_of([len(words) for words in units.values()])
         pairs, counts = np.unique(paired(flat, np.repeat(np.arange(len(units)), lengths)), return_counts=True)
-        segment = self._add({"numbers": numbers_of(list(units)), "lengths": lengths})
+        arrays = {"numbers": numbers_of(list(units)), "lengths": lengths}
+        segment = self._segments.add(Family.KEYWORDS, Kind.PASSAGE, arrays)
         postings = Postings(unpaired(pairs)[1], np.minimum(counts, _MOST).astype(np.uint16))
         self._database.run_each(
             _INSERT,
@@ -213,16 +214,13 @@ class PostingWriter:
         while due := self._segments.due(Family.KEYWORDS, Kind.PASSAGE):
             numbers, lengths = (live_column(due, name) for name in ("numbers", "lengths"))
             order = np.argsort(numbers, kind="stable")
-            merged = self._add({"numbers": numbers[order], "lengths": lengths[order]})
+            arrays = {"numbers": numbers[order], "lengths": lengths[order]}
+            merged = self._segments.add(Family.KEYWORDS, Kind.PASSAGE, arrays)
             if merged:
                 new_rows = {segment.number: rows_of(segment.arrays["numbers"], numbers[order]) for segment in due}
                 self._database.run_each(_INSERT, self._merged_postings(merged, new_rows))
-            for segment in due:
-                self._database.run("DELETE FROM postings WHERE segment = ?", segment.number)
+            self._database.delete("postings", "segment", [segment.number for segment in due])
             self._segments.drop(due)
-
-    def _add(self, arrays: Mapping[str, Numbers]) -> int:
-        return self._segments.add(Family.KEYWORDS, Kind.PASSAGE, len(arrays["numbers"]), arrays)
 
     def _merged_postings(self, merged: int, new_rows: Mapping[int, NDArray[np.intp]]) -> list[_PostingRow]:
         """The rows of a merged segment, from those of the segments in `new_rows`, which maps their rows to new ones."""

@@ -11,6 +11,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,18 +39,18 @@ class NameList(Sequence[bytes]):
             rows.append(found.setdefault(key, len(found)))
             numbers.append(number)
         keys = sorted(found)
-        places = np.empty(len(keys), np.int64)
-        places[np.array([found[key] for key in keys], np.intp)] = np.arange(len(keys))
+        places = np.argsort(np.array([found[key] for key in keys], np.intp))
         sizes = np.array([len(key) for key in keys])
-        return cls._from_arrays(b"".join(keys), sizes, places[np.array(rows)], np.array(numbers))
+        letters = np.frombuffer(b"".join(keys), np.uint8)
+        return cls._from_arrays(letters, sizes, places[np.array(rows)], np.array(numbers))
 
     @classmethod
-    def _from_arrays(cls, letters: bytes, sizes: Array, rows: Array, numbers: Array) -> NameList:
+    def _from_arrays(cls, letters: Array, sizes: Array, rows: Array, numbers: Array) -> NameList:
         """From sorted, concatenated keys of these sizes, and pairs of a key's row and a number."""
         pairs = np.unique(paired(rows, numbers))
         return cls(
             {
-                "letters": np.frombuffer(letters, np.uint8),
+                "letters": letters,
                 "offsets": np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
                 "starts": bounds_of(pairs, len(sizes)).astype(np.int64),
                 "numbers": unpaired(pairs)[1],
@@ -86,8 +87,7 @@ class NameList(Sequence[bytes]):
         sizes = np.diff(self._offsets)
         _, places = ranges(self._offsets[:-1][counts > 0], sizes[counts > 0])
         rows = np.repeat(np.arange(np.count_nonzero(counts)), counts[counts > 0])
-        letters = np.frombuffer(self._letters, np.uint8)[places].tobytes()
-        return self._from_arrays(letters, sizes[counts > 0], rows, self.units[kept])
+        return self._from_arrays(self.arrays["letters"][places], sizes[counts > 0], rows, self.units[kept])
 
     def merged(self, other: NameList) -> NameList:
         """Both together; cheapest where `other` is the smaller one."""
@@ -104,12 +104,16 @@ class NameList(Sequence[bytes]):
                 np.repeat(places + before[:-1], np.diff(other.starts)),
             ]
         )
-        sizes = np.insert(np.diff(self._offsets), places[new], np.array([len(key) for key in keys])[new])
+        own = np.diff(other._offsets)
+        sizes = np.insert(np.diff(self._offsets), places[new], own[new])
         cuts = [0, *self._offsets[places[new]].tolist(), int(self._offsets[-1])]
-        fresh = [key for key, is_new in zip(keys, new.tolist(), strict=True) if is_new]
-        pieces = [bytes(self._letters[cuts[at] : cuts[at + 1]]) for at in range(len(cuts) - 1)]
-        letters = pieces[0] + b"".join(key + piece for key, piece in zip(fresh, pieces[1:], strict=True))
-        return self._from_arrays(letters, sizes, rows, np.concatenate([self.units, other.units]))
+        fresh = [b"", *(key for key, is_new in zip(keys, new.tolist(), strict=True) if is_new)]
+        letters = b"".join(
+            key + bytes(self._letters[first:last]) for key, (first, last) in zip(fresh, pairwise(cuts), strict=True)
+        )
+        return self._from_arrays(
+            np.frombuffer(letters, np.uint8), sizes, rows, np.concatenate([self.units, other.units])
+        )
 
     def __eq__(self, other: object) -> bool:
         """Whether both have the same keys with the same units."""
@@ -172,22 +176,15 @@ class NameWriter:
                 names = NameList(segment.arrays)
                 if names.has_any(numbers):
                     self._segments.changed = True
-                    self._add(name, names.without(numbers))
+                    self._segments.add(Family.NAMES, name, names.without(numbers).arrays)
                     self._segments.drop([segment])
 
     def flush(self) -> None:
         """Write the waiting names as segments."""
         for kind, lists in sorted(self._waiting.items()):
-            self._add(kind, reduce(NameList.merged, lists))
+            self._segments.add(Family.NAMES, kind, reduce(NameList.merged, lists).arrays)
         self._waiting.clear()
 
     def merge(self) -> None:
         """Merge segments that are due."""
-        self._segments.merge(Family.NAMES, lambda segments: _rows_of(_merged_names(segments)))
-
-    def _add(self, kind: str, names: NameList) -> None:
-        self._segments.add(Family.NAMES, kind, *_rows_of(names))
-
-
-def _rows_of(names: NameList) -> tuple[int, Mapping[str, Array]]:
-    return len(names.units), names.arrays
+        self._segments.merge(Family.NAMES, lambda segments: _merged_names(segments).arrays)

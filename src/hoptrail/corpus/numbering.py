@@ -62,7 +62,7 @@ class Numbering:
     def release(self, linked: Numbers) -> None:
         """Release the reserved numbers that are not among `linked`."""
         unused = np.setdiff1d(numbers_of(self._database.column("SELECT number FROM reserved")), linked)
-        self._database.run("DELETE FROM reserved WHERE number IN (SELECT value FROM carray(?))", unused)
+        self._database.delete("reserved", "number", unused)
 
     def _take_reserved(self, ids: Sequence[str]) -> Mapping[str, int]:
         if not self._database.rows("SELECT 1 FROM reserved LIMIT 1"):

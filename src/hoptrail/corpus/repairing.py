@@ -17,7 +17,7 @@ from hoptrail.corpus.durable import remove_files, remove_folder, sync_folder
 from hoptrail.corpus.head import Head, read_head, write_head
 from hoptrail.corpus.journal import damaged_journal, drop_damaged_journal
 from hoptrail.corpus.places import DATABASE, JOBS
-from hoptrail.corpus.refusals import absent, translating_errors
+from hoptrail.corpus.refusals import translating_errors
 from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.segments import ARRAYS, Family, array_files, damaged_segments, delete_segment, unknown_arrays
 from hoptrail.errors import IndexDamaged
@@ -39,8 +39,6 @@ class Repaired:
 
 def damage(folder: Path) -> list[str]:
     """The faults of the files of an index, in words. Reads all of them. Raises: IndexUnavailable: there is no index."""
-    if not (folder / DATABASE).is_file():
-        raise absent(folder)
     try:
         with translating_errors(folder), closing(Database.to_read(folder)) as database:
             checks = database.column("PRAGMA integrity_check")
@@ -55,7 +53,7 @@ def damage(folder: Path) -> list[str]:
 
 def files_of_index(folder: Path) -> int:
     """The number of files of an index: its database, the arrays that the last commit names, and the journal of jobs."""
-    with translating_errors(folder), closing(Database.to_read(folder)) as database:
+    with closing(Database.to_read(folder)) as database:
         return 1 + len(array_files(database)) + (folder / JOBS).exists()
 
 
@@ -67,8 +65,6 @@ def repair(folder: Path, encode: Encode) -> Repaired:
         IndexDamaged: documents are damaged; nothing was changed.
         IndexBusy: another process is writing.
     """
-    if not (folder / DATABASE).is_file():
-        raise absent(folder)
     with translating_errors(folder):
         if _is_damaged(folder):
             _replace_database(folder)
@@ -84,7 +80,7 @@ def _repair_arrays(folder: Path, encode: Encode) -> Repaired:
         lost = any(segment.family in (Family.LINKS, Family.NAMES) for segment in damaged)
         files = (*(file for segment in damaged for file in segment.files), *_foreign_files(database))
         for segment in damaged:
-            database.run("DELETE FROM postings WHERE segment = ?", segment.number)
+            database.delete("postings", "segment", [segment.number])
             delete_segment(database, segment.number)
         if lost:  # in the same commit: after a stop, the next repair would find no damage
             write_head(database, unfinished(read_head(database)))
@@ -110,7 +106,7 @@ def _foreign_files(database: Database) -> list[str]:
 
 def _is_damaged(folder: Path) -> bool:
     try:
-        with translating_errors(folder), closing(Database.to_read(folder)) as database:
+        with closing(Database.to_read(folder)) as database:
             return database.column("PRAGMA integrity_check") != ["ok"]
     except IndexDamaged:
         return True
@@ -125,7 +121,7 @@ def _replace_database(folder: Path) -> None:
         database.roll_back()
         database.empty_log()
     try:
-        with translating_errors(folder), closing(Database.to_read(folder)) as database:
+        with closing(Database.to_read(folder)) as database:
             head = read_head(database)
             documents = list(Documents(database).read())
     except (IndexDamaged, KeyError, ValueError) as error:

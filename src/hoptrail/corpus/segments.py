@@ -148,8 +148,9 @@ class SegmentWriter(Segments):
         """Whether anything that readers see has been written since the last commit."""
         self._unsynced = False
 
-    def add(self, family: Family, kind: str, rows: int, arrays: Mapping[str, Array]) -> int:
+    def add(self, family: Family, kind: str, arrays: Mapping[str, Array]) -> int:
         """Add a segment. Returns its number; 0 and no segment for no rows."""
+        rows = len(arrays["targets" if family is Family.LINKS else "numbers"])
         if not rows:
             return 0
         self.database.run("INSERT INTO segments (family, kind, rows) VALUES (?, ?, ?)", family.value, kind, rows)
@@ -185,11 +186,11 @@ class SegmentWriter(Segments):
             delete_segment(self.database, segment.number)
             del self._segments[segment.number]
 
-    def merge(self, family: Family, merged: Callable[[list[Segment]], tuple[int, Mapping[str, Array]]]) -> None:
-        """Replace segments that are due by one, of which `merged` makes the number of rows and the arrays."""
+    def merge(self, family: Family, merged: Callable[[list[Segment]], Mapping[str, Array]]) -> None:
+        """Replace segments that are due by one, whose arrays `merged` makes."""
         for kind in self.kinds(family):
             while due := self.due(family, kind):
-                self.add(family, kind, *merged(due))
+                self.add(family, kind, merged(due))
                 self.drop(due)
 
     def due(self, family: Family, kind: str) -> list[Segment]:
@@ -213,7 +214,7 @@ class SegmentWriter(Segments):
 
     def sweep(self) -> None:
         """Step 5 of `durable.py`: remove the files that the last commit does not name. Requires a writing transaction."""
-        with translating_errors(self._database.folder):
+        with translating_errors(self.database.folder):
             remove_files(unknown_arrays(self.database))
 
 
@@ -225,7 +226,7 @@ def file_name(segment: int, name: str) -> str:
 def delete_segment(database: Database, number: int) -> None:
     """Remove the rows of a segment from the database, except its postings."""
     for table, column in (("segments", "number"), ("arrays", "segment"), ("gone", "segment")):
-        database.run(f"DELETE FROM {table} WHERE {column} = ?", number)
+        database.delete(table, column, [number])
 
 
 @dataclass(frozen=True, slots=True)

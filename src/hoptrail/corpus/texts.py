@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus import rows
-from hoptrail.corpus.columns import Numbers, is_among, numbers_of
+from hoptrail.corpus.columns import Numbers, highest, is_among, numbers_of
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.rows import among_documents, ids_of
 from hoptrail.corpus.segments import Family, Segments, live_column
@@ -94,10 +94,7 @@ class Texts:
 
     def best(self, numbers: Numbers, scores: NDArray[np.floating], limit: int) -> Found:
         """The `limit` units with the highest scores, of these units."""
-        limit = min(limit, len(scores))
-        if limit < 1:
-            return []
-        kept = np.flatnonzero(scores >= np.partition(scores, -limit)[-limit])
+        kept = highest(scores, limit)
         found = zip(self.ids(numbers[kept]), scores[kept].tolist(), strict=True)
         return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:limit]
 

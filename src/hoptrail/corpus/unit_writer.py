@@ -89,7 +89,7 @@ class UnitWriter:
         for kind, same in kinds.items():
             self._remove_arrays(kind, numbers_of(same))
         for table, column in (("further_sources", "unit"), ("extractions", "unit"), ("units", "number")):
-            self._database.run(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM carray(?))", numbers)
+            self._database.delete(table, column, numbers)
 
     def complete(self, encode: Callable[[Sequence[str]], FloatMatrix], *, whole: bool) -> bool:
         """Make missing arrays and postings of units, whose segments were lost. Returns whether there were any. If the last run
@@ -122,7 +122,7 @@ class UnitWriter:
             numbers = np.concatenate(waiting)
             vectors = np.concatenate(matrices)[np.argsort(numbers, kind="stable")]
             arrays = {**self._texts.origins_of(numbers)._asdict(), "vectors": vectors}
-            self._segments.add(Family.UNITS, kind, len(numbers), arrays)
+            self._segments.add(Family.UNITS, kind, arrays)
         self._waiting.clear()
         self._held = 0
 
@@ -170,9 +170,9 @@ def _row(number: int, unit: Unit, documents: Mapping[str, int]) -> tuple[int | s
     return number, unit.id, unit.kind.value, *place, len(unit.sources) - 1, unit.title, unit.text, ends
 
 
-def _merged(segments: Sequence[Segment]) -> tuple[int, Mapping[str, Array]]:
+def _merged(segments: Sequence[Segment]) -> Mapping[str, Array]:
     columns = {name: live_column(segments, name) for name in segments[0].arrays}
     if (np.diff(columns["numbers"]) < 0).any():  # else no copy, which may have half a gigabyte
         order = np.argsort(columns["numbers"], kind="stable")
         columns = {name: column[order] for name, column in columns.items()}
-    return len(columns["numbers"]), columns
+    return columns

@@ -80,11 +80,10 @@ class Hidden:
 
     def install(self, database: Database) -> None:
         """Shadow the tables of a connection by SQL views, outside a transaction. They last as long as the connection."""
-        for name, numbers in (("hidden_documents", self.documents), ("hidden_units", self.units)):
-            database.run(f"CREATE TEMP TABLE {name} (number INTEGER PRIMARY KEY)")
-            database.run_each(f"INSERT INTO {name} (number) VALUES (?)", ((number,) for number in numbers.tolist()))
-        database.run("CREATE TEMP TABLE hidden_sources (source TEXT PRIMARY KEY) WITHOUT ROWID")
-        database.run_each("INSERT INTO hidden_sources (source) VALUES (?)", ((source,) for source in self.sources))
+        hidden = {"documents": self.documents.tolist(), "units": self.units.tolist(), "sources": self.sources}
+        for name, values in hidden.items():
+            database.run(f"CREATE TEMP TABLE hidden_{name} (value PRIMARY KEY) WITHOUT ROWID")
+            database.run_each(f"INSERT INTO hidden_{name} (value) VALUES (?)", ((value,) for value in values))
         for table, condition in _VISIBLE.items():
             database.run(f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE {condition}")
 
@@ -106,17 +105,14 @@ class Hidden:
 
 NOTHING = Hidden()
 
-_OF_UNIT = "NOT IN (SELECT number FROM temp.hidden_units)"
-_OF_DOCUMENT = "NOT IN (SELECT number FROM temp.hidden_documents)"
-_OF_SOURCE = "NOT IN (SELECT source FROM temp.hidden_sources)"
 _VISIBLE = {
-    "documents": f"number {_OF_DOCUMENT}",
-    "blocks": f"document {_OF_DOCUMENT}",
-    "sources": f"document {_OF_DOCUMENT} AND source {_OF_SOURCE}",
-    "files": f"document {_OF_DOCUMENT} AND path {_OF_SOURCE}",
-    "units": f"number {_OF_UNIT}",
-    "further_sources": f"unit {_OF_UNIT}",
-    "extractions": f"unit {_OF_UNIT}",
+    "documents": "number NOT IN temp.hidden_documents",
+    "blocks": "document NOT IN temp.hidden_documents",
+    "sources": "document NOT IN temp.hidden_documents AND source NOT IN temp.hidden_sources",
+    "files": "document NOT IN temp.hidden_documents AND path NOT IN temp.hidden_sources",
+    "units": "number NOT IN temp.hidden_units",
+    "further_sources": "unit NOT IN temp.hidden_units",
+    "extractions": "unit NOT IN temp.hidden_units",
 }
 """The condition of visible rows of each table."""
 
