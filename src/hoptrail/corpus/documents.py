@@ -176,10 +176,3 @@ class DocumentWriter:
         for table in ("blocks", "sources", "files"):
             self._database.delete(table, "document", numbers)
         self._database.delete("documents", "number", numbers)
-
-    def numbers(self, ids: Collection[str]) -> Mapping[str, int]:
-        """The numbers of documents by their ids. Raises: KeyError: a document is not stored."""
-        numbers = rows.numbers_by_id(self._database, "documents", ids)
-        if missing := sorted(set(ids) - numbers.keys()):
-            raise KeyError(f"units are made from documents that are not stored: {', '.join(missing[:5])}")
-        return numbers

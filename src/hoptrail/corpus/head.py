@@ -117,7 +117,6 @@ def is_unclean(database: Database) -> bool:
 
 def mark_unclean(database: Database, *, unclean: bool) -> None:
     """Set what `is_unclean` returns."""
+    database.run("DELETE FROM settings WHERE name = 'unclean'")
     if unclean:
-        database.run("INSERT OR REPLACE INTO settings (name, value) VALUES ('unclean', '1')")
-    else:
-        database.run("DELETE FROM settings WHERE name = 'unclean'")
+        database.run("INSERT INTO settings (name, value) VALUES ('unclean', '1')")

@@ -199,7 +199,13 @@ class Register:
         """
         writer = self._writer
         changed = {id_ for id_, entry in self._stored.items() if entry != self._entries[id_]}
-        writer.put_documents([_at(document, self._entries[document.id]) for document in self._new.values()])
+        placed = ((document, self._entries[id_]) for id_, document in self._new.items())
+        writer.put_documents(
+            [
+                replace(document, sources=entry.sources, date=entry.date, date_from=entry.date_from)
+                for document, entry in placed
+            ]
+        )
         writer.place_documents(self._entries[id_] for id_ in changed)
         writer.put_files(self._marks, self._reading)
         self._marks = {}
@@ -209,16 +215,9 @@ class Register:
         return new
 
 
-def _at(document: Document, entry: DocumentEntry) -> Document:
-    """The document with the sources and the date of its entry."""
-    return replace(document, sources=entry.sources, date=entry.date, date_from=entry.date_from)
-
-
 def remove_unsourced(writer: Writer) -> None:
     """Remove the documents without a source, also those of an earlier run that was stopped."""
-    unsourced = writer.snapshot().register.unsourced()
-    if unsourced:
-        writer.remove_documents(unsourced)
+    writer.remove_documents(writer.snapshot().register.unsourced())
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,9 +252,8 @@ def withdraw(writer: Writer, names: Iterable[str]) -> list[Withdrawn]:
         gone = tuple(source for source in entry.sources if source in named)
         kept = tuple(source for source in entry.sources if source not in named)
         withdrawn.append(Withdrawn(entry.id, entry.title, gone, kept))
-    writer.place_documents(
-        replace(entry, sources=one.left) for entry, one in zip(lost, withdrawn, strict=True) if one.left
-    )
+        if kept:
+            writer.place_documents([replace(entry, sources=kept)])
     writer.remove_documents([document.id for document in withdrawn if not document.left])
     return [*withdrawn, *already_removed]
 
@@ -267,6 +265,9 @@ def removal_mark(name: str) -> str:
 
 class UnknownName(UsageError):
     """A name fits no document."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is no document {name!r} in this index. `hoptrail show` lists ids, titles and paths.")
 
 
 _LINES = re.compile(r"(.+?\.jsonl(?:\.gz)?)#", re.IGNORECASE | re.DOTALL)
@@ -292,7 +293,7 @@ def _places(snapshot: Snapshot, given_name: str) -> list[tuple[DocumentEntry, st
     path = _resolved(given_name)
     name = given_name if _is_text(given_name) else path
     if not _is_text(name):
-        raise _unknown(given_name)
+        raise UnknownName(given_name)
     if by_id := [(entry, source) for entry in snapshot.register.of([name]) for source in entry.sources]:
         return by_id
     entries = snapshot.register.at([name, path])
@@ -301,19 +302,15 @@ def _places(snapshot: Snapshot, given_name: str) -> list[tuple[DocumentEntry, st
             return by_source
     lines = f"{path}#"
     entries = snapshot.register.under(lines)
-    return [(entry, source) for entry in entries for source in entry.sources if source.startswith(lines)] or [
-        (entry, source) for entry in _titled(snapshot, name) for source in entry.sources
-    ]
-
-
-def _titled(snapshot: Snapshot, title: str) -> Sequence[DocumentEntry]:
-    entries = snapshot.register.titled([title])
-    if not entries:
-        raise _unknown(title)
+    if by_line := [(entry, source) for entry in entries for source in entry.sources if source.startswith(lines)]:
+        return by_line
+    entries = snapshot.register.titled([name])
     if len(entries) > 1:
         ids = ", ".join(entry.id for entry in entries[:10])
-        raise UsageError(f"{len(entries)} documents have the title {title!r}: name one by its id: {ids}.")
-    return entries
+        raise UsageError(f"{len(entries)} documents have the title {name!r}: name one by its id: {ids}.")
+    if not entries:
+        raise UnknownName(name)
+    return [(entry, source) for entry in entries for source in entry.sources]
 
 
 def _is_text(name: str) -> bool:
@@ -323,10 +320,6 @@ def _is_text(name: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _unknown(name: str) -> UnknownName:
-    return UnknownName(f"there is no document {name!r} in this index. `hoptrail show` lists ids, titles and paths.")
 
 
 def _resolved(name: str) -> str:

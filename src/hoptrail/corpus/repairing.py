@@ -43,8 +43,8 @@ def damage(folder: Path) -> list[str]:
         with translating_errors(folder), closing(Database.to_read(folder)) as database:
             checks = database.column("PRAGMA integrity_check")
             faults = [f"{DATABASE}: {' '.join(fault.split())}" for fault in checks if fault != "ok"]
-            damaged = damaged_segments(database)
-            faults += [f"{file} is missing or altered" for segment in damaged for file in segment.files]
+            damaged = damaged_segments(database).values()
+            faults += [f"{file} is missing or altered" for files in damaged for file in files]
             faults += [f"{file} does not belong to the index" for file in _foreign_files(database)]
             return faults + damaged_journal(folder)
     except IndexDamaged as error:
@@ -77,11 +77,11 @@ def repair(folder: Path, encode: Encode) -> Repaired:
 def _repair_arrays(folder: Path, encode: Encode) -> Repaired:
     with closing(Database.to_write(folder)) as database:
         damaged = damaged_segments(database)
-        lost = any(segment.family in (Family.LINKS, Family.NAMES) for segment in damaged)
-        files = (*(file for segment in damaged for file in segment.files), *_foreign_files(database))
-        for segment in damaged:
-            database.delete("postings", "segment", [segment.number])
-            delete_segment(database, segment.number)
+        lost = any(family in (Family.LINKS, Family.NAMES) for _, family in damaged)
+        files = (*(file for files in damaged.values() for file in files), *_foreign_files(database))
+        for number, _ in damaged:
+            database.delete("postings", "segment", [number])
+            delete_segment(database, number)
         if lost:  # in the same commit: after a stop, the next repair would find no damage
             write_head(database, unfinished(read_head(database)))
         database.commit()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hoptrail.corpus.columns import NONE, Numbers, numbers_of
+from hoptrail.corpus.columns import NONE, Numbers
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.documents import DocumentWriter
 from hoptrail.corpus.head import Head, count_commit, is_unclean, mark_unclean, read_head, write_head
@@ -56,14 +56,14 @@ class RowWriter:
     def _start(self) -> None:
         """Begin from the last commit."""
         self.head = read_head(self._database)
-        self._segments = SegmentWriter(self._database)
-        texts = Texts(self._database, self._segments)
-        self._texts, self._numbering = texts, Numbering(self._database, texts)
-        self.documents = DocumentWriter(self._database)
-        self.units = UnitWriter(self._segments, self.documents, self._numbering)
         self._unclean = is_unclean(self._database)
         """Whether text that this or an earlier writer removed may still be in the log or in files."""
-        self.links = LinkWriter(self._segments, texts, self._numbering)
+        self._segments = SegmentWriter(self._database)
+        self._texts = Texts(self._database, self._segments)
+        self._numbering = Numbering(self._database, self._texts)
+        self.documents = DocumentWriter(self._database)
+        self.units = UnitWriter(self._segments, self._texts, self._numbering)
+        self.links = LinkWriter(self._segments, self._texts, self._numbering)
         self.names = NameWriter(self._segments)
         self._removed: Numbers = NONE
         """Units removed in this transaction."""
@@ -113,7 +113,6 @@ class RowWriter:
         commit or, with `keep_links`, at any later time.
         """
         self._segments.changed = True
-        numbers = numbers_of(numbers)
         if keep_links:
             self._numbering.keep(numbers)
         self.units.remove(numbers)

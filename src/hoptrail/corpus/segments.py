@@ -91,11 +91,11 @@ class MissingFile(IndexDamaged):
 class Segments:
     """The segments of a snapshot, all opened with it."""
 
-    def __init__(self, database: Database, mask: Callable[[Segment], Segment] | None = None) -> None:
+    def __init__(self, database: Database, mask: Callable[[Segment], Segment] = lambda segment: segment) -> None:
         """`mask` marks the rows outside the view as removed. Raises: MissingFile, IndexDamaged: of files."""
-        self._mask = mask or (lambda segment: segment)
+        self._mask = mask
         self._folder = database.folder / ARRAYS
-        self._database = database
+        self.database = database
         self._segments: dict[int, Segment] = {}
         self._refresh()
 
@@ -113,7 +113,7 @@ class Segments:
 
     def _refresh(self, changed: int | None = None) -> None:
         """Read all segments, or one that is new or has changed."""
-        for number, family, kind, rows in self._database.rows(
+        for number, family, kind, rows in self.database.rows(
             "SELECT number, family, kind, rows FROM segments WHERE ?1 IS NULL OR number = ?1 ORDER BY number", changed
         ):
             known = self._segments.get(number)
@@ -122,19 +122,18 @@ class Segments:
             self._segments[number] = self._mask(segment)
 
     def _arrays(self, segment: int) -> dict[str, Array]:
-        rows = self._database.rows("SELECT name, type, shape, data FROM arrays WHERE segment = ?", segment)
+        rows = self.database.rows("SELECT name, type, shape, data FROM arrays WHERE segment = ?", segment)
         return {
             name: _array(self._folder / file_name(segment, name), type_, shape, data)
             for name, type_, shape, data in rows
         }
 
     def _alive(self, segment: int, rows: int) -> NDArray[np.bool_] | None:
-        parts = self._database.column("SELECT rows FROM gone WHERE segment = ? ORDER BY part", segment)
+        parts = self.database.column("SELECT rows FROM gone WHERE segment = ?", segment)
         if not parts:
             return None
         alive = np.ones(rows, np.bool_)
-        for part in parts:
-            alive[np.frombuffer(part, np.int32)] = False
+        alive[np.frombuffer(b"".join(parts), np.int32)] = False
         return alive
 
 
@@ -143,7 +142,6 @@ class SegmentWriter(Segments):
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self.database = database
         self.changed = False
         """Whether anything that readers see has been written since the last commit."""
         self._unsynced = False
@@ -159,7 +157,7 @@ class SegmentWriter(Segments):
             whole = np.ascontiguousarray(array)
             data = whole.tobytes() if whole.nbytes <= SMALL else None
             if data is None:
-                with translating_errors(self._database.folder):
+                with translating_errors(self.database.folder):
                     make_folder(self._folder)
                     write_file(self._folder / file_name(number, name), _npy(whole))
                 self._unsynced = True
@@ -208,7 +206,7 @@ class SegmentWriter(Segments):
     def sync(self) -> None:
         """Step 2 of `durable.py`."""
         if self._unsynced:
-            with translating_errors(self._database.folder):
+            with translating_errors(self.database.folder):
                 sync_folder(self._folder)
             self._unsynced = False
 
@@ -229,18 +227,9 @@ def delete_segment(database: Database, number: int) -> None:
         database.delete(table, column, [number])
 
 
-@dataclass(frozen=True, slots=True)
-class DamagedSegment:
-    """A segment some of whose arrays are missing or altered; `files` name them."""
-
-    number: int
-    family: Family
-    files: tuple[str, ...]
-
-
-def damaged_segments(database: Database) -> list[DamagedSegment]:
-    """The segments of a commit with arrays that do not match their checksums. Reads all arrays."""
-    damaged: dict[tuple[int, str], list[str]] = {}
+def damaged_segments(database: Database) -> dict[tuple[int, Family], list[str]]:
+    """The arrays of a commit that are missing or altered, in words, by the number and family of their segment. Reads all."""
+    damaged: dict[tuple[int, Family], list[str]] = {}
     for number, family, name, type_, shape, checksum, data in database.rows(
         "SELECT s.number, s.family, a.name, a.type, a.shape, a.checksum, a.data FROM segments s "
         "JOIN arrays a ON a.segment = s.number ORDER BY s.number, a.name"
@@ -253,8 +242,8 @@ def damaged_segments(database: Database) -> list[DamagedSegment]:
             intact = False
         if not intact:
             place = f"{ARRAYS}/{path.name}" if data is None else f"array {name} of segment {number}"
-            damaged.setdefault((number, family), []).append(place)
-    return [DamagedSegment(number, Family(family), tuple(files)) for (number, family), files in damaged.items()]
+            damaged.setdefault((number, Family(family)), []).append(place)
+    return damaged
 
 
 def unknown_arrays(database: Database) -> list[Path]:
@@ -299,11 +288,8 @@ def _array(path: Path, type_: str, shape: str, data: bytes | None) -> Array:
     Raises: MissingFile, IndexDamaged: the file does not exist or has the wrong length.
     """
     sizes = tuple(map(int, shape.split()))
-    return _mapped(path, np.dtype(type_), sizes) if data is None else np.frombuffer(data, type_).reshape(sizes)
-
-
-def _mapped(path: Path, type_: np.dtype[Any], sizes: tuple[int, ...]) -> Array:
-    """The array of a file, mapped into memory."""
+    if data is not None:
+        return np.frombuffer(data, type_).reshape(sizes)
     try:
         with path.open("rb") as file:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -312,6 +298,6 @@ def _mapped(path: Path, type_: np.dtype[Any], sizes: tuple[int, ...]) -> Array:
     except ValueError:  # an empty file cannot be mapped
         mapped = b""  # type: ignore[assignment]
     start = _HEADER + int.from_bytes(mapped[_HEADER - 2 : _HEADER], "little")
-    if len(mapped) != start + prod(sizes) * type_.itemsize:
+    if len(mapped) != start + prod(sizes) * np.dtype(type_).itemsize:
         raise IndexDamaged(f"{path} is too short or too long. Run `hoptrail repair --index {path.parent.parent}`.")
     return np.frombuffer(mapped, type_, prod(sizes), start).reshape(sizes)

@@ -9,7 +9,6 @@ import numpy as np
 from hoptrail.corpus import rows
 from hoptrail.corpus.columns import Numbers, numbers_of
 from hoptrail.corpus.database import Database
-from hoptrail.corpus.documents import DocumentWriter
 from hoptrail.corpus.keywords import PostingWriter
 from hoptrail.corpus.numbering import Numbering
 from hoptrail.corpus.segments import Array, Family, Segment, SegmentWriter, live_column
@@ -28,13 +27,12 @@ _COMPLETED = 512
 class UnitWriter:
     """Writes units in a transaction."""
 
-    def __init__(self, segments: SegmentWriter, documents: DocumentWriter, numbering: Numbering) -> None:
+    def __init__(self, segments: SegmentWriter, texts: Texts, numbering: Numbering) -> None:
         self._segments = segments
         self._database: Database = segments.database
-        self._documents = documents
+        self._texts = texts
         self._numbering = numbering
         self._postings = PostingWriter(segments)
-        self._texts = Texts(self._database, segments)
         self._waiting: dict[Kind, tuple[list[Numbers], list[FloatMatrix]]] = {}
         self._held = 0
 
@@ -46,7 +44,10 @@ class UnitWriter:
             KeyError: the document of a unit is not stored.
             ValueError: other units of the same kind have vectors of another length.
         """
-        documents = self._documents.numbers({span.document for unit in units for span in unit.sources})
+        sources = {span.document for unit in units for span in unit.sources}
+        documents = rows.numbers_by_id(self._database, "documents", sources)
+        if missing := sorted(sources - documents.keys()):
+            raise KeyError(f"units are made from documents that are not stored: {', '.join(missing[:5])}")
         numbers = numbers_of(self._numbering.assign([unit.id for unit in units]))
         self._insert(units, numbers.tolist(), documents)
         if vectors is not None:
@@ -100,11 +101,12 @@ class UnitWriter:
             for units in self._missing(Family.UNITS, kind) if whole or kind is not Kind.PASSAGE else ():
                 self._wait(kind, numbers_of(list(units)), encode([unit.searchable for unit in units.values()]))
                 completed = True
-            for units in self._missing(Family.KEYWORDS, kind) if kind is Kind.PASSAGE else ():
-                for number, unit in units.items():
-                    self._postings.add(number, unit.searchable)
-                completed = True
             self.flush()
+        for units in self._missing(Family.KEYWORDS, Kind.PASSAGE):
+            for number, unit in units.items():
+                self._postings.add(number, unit.searchable)
+            completed = True
+        self.flush()
         return completed
 
     def _missing(self, family: Family, kind: Kind) -> Iterator[Mapping[int, Unit]]:
