@@ -149,9 +149,7 @@ class Database(Connection):
 
     @classmethod
     def to_write(cls, folder: Path) -> Self:
-        """Open the only writing connection and begin its first transaction; makes an index if there is none.
-        Raises: as `writing_to`.
-        """
+        """Open the only writing connection, of a new index if need be, and begin a transaction. Raises: as `writing_to`."""
         refuse_old_index(folder)
         with translating_errors(folder):
             make_folder(folder)

@@ -38,9 +38,7 @@ class Head:
 
 
 def check_encoder(place: str, made: EncoderIdentity, wanted: EncoderIdentity) -> None:
-    """Refuse to mix vectors of two encoders.
-    Raises: IndexMismatch: `wanted` is not the encoder that the index at `place` was `made` with.
-    """
+    """Raises: IndexMismatch: `wanted` is not the encoder that the index at `place` was `made` with."""
     if (made.digest, made.dimension) != (wanted.digest, wanted.dimension):
         raise IndexMismatch(
             f"{place} was made with encoder {made.name} ({made.dimension} dimensions, {made.digest[:12]}), not with "

@@ -88,10 +88,7 @@ class JobRecord:
 
 
 class Journal:
-    """The jobs of the index in a folder.
-
-    All methods raise StorageError (the disk refuses) and IndexDamaged; nothing is written then.
-    """
+    """The jobs of the index in a folder. All methods raise StorageError and IndexDamaged; nothing is written then."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -40,11 +40,7 @@ class OldIndex:
     """The newest state of the index in a folder, also that of a run that was stopped."""
 
     def __init__(self, folder: Path) -> None:
-        """Raises:
-        UsageError: lancedb is not installed.
-        IndexUnavailable: there is no index of version 0.1.
-        IndexDamaged: it cannot be read.
-        """
+        """Raises: UsageError (lancedb is not installed), IndexUnavailable, IndexDamaged."""
         self._folder = folder
         self._database = _connect(folder)
         with self._reading():

@@ -40,10 +40,7 @@ _READERS = range(123, 128)
 
 def index_folder(where: str | Path) -> Path:
     """The folder of an index that a user names.
-
-    Raises:
-        UsageError: the name is empty, or the address of an object store.
-        IndexMismatch: the folder holds an index of version 0.1.
+    Raises: UsageError: the name is empty or an address; IndexMismatch: the folder holds an index of version 0.1.
     """
     text = str(where)
     if not text.strip():  # as from a shell variable that is not set; it would be the current folder
@@ -119,9 +116,8 @@ def readers_of(folder: Path) -> str:
 
 
 def _holders(folder: Path, places: range) -> list[int]:
-    """The processes that have locked one of these bytes of the shared-memory file.
-
-    The file is not opened, because closing it would release the locks that this process has on it.
+    """The processes that have locked one of these bytes of the shared-memory file, which is not opened, because closing it would
+    release the locks that this process has on it.
     """
     try:
         shared = (folder / f"{DATABASE}-shm").stat()

@@ -59,11 +59,7 @@ def files_of_index(folder: Path) -> int:
 
 def repair(folder: Path, encode: Encode) -> Repaired:
     """Repair an index. Structures whose rows were lost are unfinished afterwards.
-
-    Raises:
-        IndexUnavailable: there is no index.
-        IndexDamaged: documents are damaged; nothing was changed.
-        IndexBusy: another process is writing.
+    Raises: IndexUnavailable, IndexBusy; IndexDamaged: documents are damaged; nothing was changed.
     """
     with translating_errors(folder):
         if _is_damaged(folder):

@@ -1,7 +1,5 @@
-"""Writing an index in terms of numbers: one writer at a time; one transaction is one commit.
-
-The writer's `snapshot` sees what was written at once, other readers see it after `commit`. It is lost if the process ends before.
-Removed text is erased from all files when `commit` returns.
+"""Writing an index in terms of numbers: one writer at a time; one transaction is one commit. The writer's `snapshot` sees at once
+what was written. Removed text is erased from all files when `commit` returns.
 """
 
 from __future__ import annotations
@@ -151,8 +149,7 @@ class RowWriter:
         self._start()
 
     def clean(self) -> None:
-        """Erase removed text from the log and from files, also that of an earlier writer that was stopped. Discards what is not
-        committed.
+        """Discard what is not committed, and erase removed text from all files, also that of a writer that was stopped.
         Raises: StillRead: see `commit`.
         """
         self._database.roll_back()
@@ -172,19 +169,16 @@ class RowWriter:
         """Steps 4 and 5 of `durable.py`, then begin the next transaction. After a removal, `clean` waits for its readers.
         Raises: StillRead: readers of the removed text are still there after the wait.
         """
-        if not (self._unclean and clean):
-            emptied = self._database.log_size > LOG and self._database.empty_log()
-            self._database.begin()
-            if emptied:
-                self._segments.sweep()
-            return
-        emptied = self._database.empty_log(WAIT)
+        erases = self._unclean and clean
+        emptied = (erases or self._database.log_size > LOG) and self._database.empty_log(WAIT if erases else 0)
         self._database.begin()
-        if not emptied:
+        if emptied:
+            self._segments.sweep()
+        elif erases:
             raise still_read(self._database.folder)
-        self._segments.sweep()
-        mark_unclean(self._database, unclean=False)
-        self._database.commit()
-        self._unclean = False
-        self._database.empty_log()
-        self._database.begin()
+        if erases:
+            mark_unclean(self._database, unclean=False)
+            self._database.commit()
+            self._unclean = False
+            self._database.empty_log()
+            self._database.begin()

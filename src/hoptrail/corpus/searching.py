@@ -80,10 +80,7 @@ class Searching:
         return [self._texts.best(numbers, cosines, limit) for cosines in scores]
 
     def keywords(self, words: str, limit: int) -> list[tuple[Unit, float]]:
-        """The `limit` passages with the highest BM25 scores for `words`, by falling score, then rising id.
-
-        There are no operators, quotes or wildcards. Statistics are those of all passages; other kinds have no keyword index.
-        """
+        """The `limit` passages with the highest BM25 scores for `words`, without operators, by falling score, then rising id."""
         found = self._keywords.search(words, limit)
         units = self._texts.in_order([id_ for id_, _ in found])
         return list(zip(units, (score for _, score in found), strict=True))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -16,13 +17,13 @@ VIEWS = 16
 """Views of an index that are kept open without readers; each has its own derived objects in memory."""
 
 
+@dataclass
 class _Opened:
     """A snapshot with its number of readers; `on_close` is called when it is closed."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        self.snapshot = snapshot
-        self.readers = 0
-        self.on_close: Callable[[], None] = lambda: None
+    snapshot: Snapshot
+    readers: int = 0
+    on_close: Callable[[], None] = lambda: None
 
     def close(self) -> None:
         self.snapshot.close()

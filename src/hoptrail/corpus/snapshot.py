@@ -1,5 +1,4 @@
-"""One commit of an index for one request: a connection, mapped arrays, query objects, and what is derived in memory (graphs,
-indexes).
+"""One commit of an index for one request: a connection, mapped arrays, query objects, and what is derived in memory.
 
 It is opened in milliseconds, closed at the end of the request, and never used across a fork. An open snapshot keeps writers from
 erasing what they remove. A parked one does not, and must be resumed before it is used.
@@ -8,7 +7,7 @@ erasing what they remove. A parked one does not, and must be resumed before it i
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import wraps
 from pathlib import Path
 from threading import RLock
@@ -40,8 +39,7 @@ _TRIES = 5
 class Snapshot:
     """A commit of an index or, inside a writer, its current state. Use `open`, or a writer's `snapshot`.
 
-    `register` (documents), `table` (units), `graph` (links) and `search` use ids; `texts`, `names` and `keywords` use
-    numbers.
+    `register` (documents), `table` (units), `graph` (links) and `search` use ids; `texts`, `names` and `keywords` numbers.
     """
 
     def __init__(
@@ -74,20 +72,12 @@ class Snapshot:
     @staticmethod
     def exists(where: Path) -> bool:
         """Whether something was ever committed to the index in a folder."""
-        try:
-            return newest_commit(index_folder(where)) > 0
-        except IndexUnavailable:
-            return False
+        return _newest_commit(index_folder(where)) > 0
 
     @classmethod
     def open(cls, where: Path, view: View = EVERYTHING, whole: WordCounts | None = None) -> Self:
         """Open the last commit of an index, restricted to `view`. `whole`: see `Keywords`.
-
-        Raises:
-            IndexUnavailable: there is none.
-            IndexMismatch: it was written by another version of hoptrail.
-            IndexDamaged: a file is missing or cannot be read.
-            StorageError: the disk refuses.
+        Raises: IndexUnavailable, IndexMismatch (it was written by another version of hoptrail), IndexDamaged, StorageError.
         """
         folder = index_folder(where)
         for left in reversed(range(_TRIES)):
@@ -116,10 +106,7 @@ class Snapshot:
 
     def is_current(self) -> bool:
         """Whether there is no newer commit."""
-        try:
-            return newest_commit(self.folder) == self.commit
-        except IndexUnavailable:
-            return False
+        return _newest_commit(self.folder) == self.commit
 
     def close(self) -> None:
         """Release the commit, unless the snapshot belongs to a writer."""
@@ -154,10 +141,7 @@ class Snapshot:
         return ((id_, extraction) for _, id_, extraction in self.texts.extractions(numbers))
 
     def derived(self, key: Hashable, make: Callable[[], T]) -> T:
-        """The result of `make`, called once and cached as long as the snapshot lives; threads wait for one another.
-
-        `cached_per_snapshot` wraps functions of a snapshot this way.
-        """
+        """The result of `make`, called once and cached as long as the snapshot lives; threads wait for one another."""
         if key not in self._derived:
             with self._making:  # re-entrant, because `make` may use other derived objects
                 if key not in self._derived:
@@ -187,7 +171,8 @@ def _hide(view: View, database: Database) -> Hidden:
     return hidden
 
 
-def newest_commit(folder: Path) -> int:
-    """The number of the last commit of an index; 0 before the first. Raises: as `Snapshot.open` does."""
-    with closing(Database.to_read(folder)) as database:
+def _newest_commit(folder: Path) -> int:
+    """The number of the last commit of an index; 0 without one."""
+    with suppress(IndexUnavailable), closing(Database.to_read(folder)) as database:
         return commit_number(database)
+    return 0

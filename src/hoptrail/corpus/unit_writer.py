@@ -39,10 +39,7 @@ class UnitWriter:
     def put(self, units: Sequence[Unit], vectors: FloatMatrix | None) -> Numbers:
         """Add units whose ids are not stored. Returns their numbers. Without `vectors` they are found by their words alone until
         `put_vectors`.
-
-        Raises:
-            KeyError: the document of a unit is not stored.
-            ValueError: other units of the same kind have vectors of another length.
+        Raises: KeyError: a document is not stored; ValueError: units of the same kind have vectors of another length.
         """
         sources = {span.document for unit in units for span in unit.sources}
         documents = rows.numbers_by_id(self._database, "documents", sources)

@@ -122,34 +122,30 @@ _Runs = list[tuple[int, int]]
 
 def hidden_by(view: View, database: Database) -> Hidden:
     """What a view hides of the commit that a connection reads."""
-    sources, documents = ([], NONE) if view.sources is None else _without_match(view.sources, database)
+    sources, hidden = ([], set()) if view.sources is None else _without_match(view.sources, database)
     parts = _visible_parts(view.as_of, database) if view.as_of else {}
-    documents = np.union1d(documents, numbers_of([document for document, visible in parts.items() if not visible]))
+    hidden |= {document for document, visible in parts.items() if not visible}
     if view.documents is not None:
         rows = database.rows("SELECT number, id FROM documents")
-        documents = np.union1d(documents, numbers_of([number for number, id_ in rows if id_ not in view.documents]))
-    units, cut = _cut_units({document: visible for document, visible in parts.items() if visible}, database)
-    units = np.union1d(units, numbers_from(database, numbers_of(documents)))
-    return Hidden(sources, numbers_of(documents), numbers_of(units), cut)
+        hidden |= {number for number, id_ in rows if id_ not in view.documents}
+    documents = numbers_of(sorted(hidden))
+    uncuttable, cut = _cut_units({document: visible for document, visible in parts.items() if visible}, database)
+    units = np.union1d(numbers_of(uncuttable), numbers_from(database, documents))
+    return Hidden(sources, documents, numbers_of(units), cut)
 
 
-def _without_match(patterns: Collection[str], database: Database) -> tuple[list[str], Numbers]:
+def _without_match(patterns: Collection[str], database: Database) -> tuple[list[str], set[int]]:
     """The sources that match none of the patterns, and the documents without another source."""
     pattern = re.compile("|".join(map(fnmatch.translate, patterns)) or r"(?!)")
     hidden: list[str] = []
     visible: set[int] = set()
     for source, document in database.each("SELECT source, document FROM sources"):
-        if pattern.match(_as_labelled(source)):
+        uploaded = UPLOADED.fullmatch(source)  # its path is the index's: `#` and the name stand for it
+        if pattern.match(f"#{uploaded['name']}" if uploaded else source):
             visible.add(document)
         else:
             hidden.append(source)
-    return hidden, numbers_of(sorted(set(database.column("SELECT number FROM documents")) - visible))
-
-
-def _as_labelled(source: str) -> str:
-    """The text that patterns are matched with: the source, but `#` and the name for an upload, whose path is the index's."""
-    uploaded = UPLOADED.fullmatch(source)
-    return f"#{uploaded['name']}" if uploaded else source
+    return hidden, set(database.column("SELECT number FROM documents")) - visible
 
 
 def _visible_parts(as_of: str, database: Database) -> dict[int, _Runs]:
@@ -190,7 +186,7 @@ def _dated_blocks(database: Database) -> Iterator[tuple[int, int, int, str]]:
             yield document, block.start, block.end, own
 
 
-def _cut_units(parts: Mapping[int, _Runs], database: Database) -> tuple[Numbers, dict[int, tuple[int, int]]]:
+def _cut_units(parts: Mapping[int, _Runs], database: Database) -> tuple[list[int], dict[int, tuple[int, int]]]:
     """The hidden and the partly visible units of partly visible documents. Partly visible are passages and sentences that overlap
     a visible part; of several parts the longest is visible.
     """
@@ -210,7 +206,7 @@ def _cut_units(parts: Mapping[int, _Runs], database: Database) -> tuple[Numbers,
             cut[number] = max(runs, key=lambda run: run[1] - run[0])
         else:
             hidden.append(number)
-    return numbers_of(np.unique(hidden)), cut
+    return hidden, cut
 
 
 def _part(unit: Unit, start: int, end: int) -> Unit:

@@ -177,10 +177,8 @@ def _numbered(pairs: Iterable[tuple[str, str]], texts: Texts) -> Iterator[tuple[
 
 
 class Writer(ContentWriter):
-    """The only writer of an index. Use `writing_to`.
-
-    `structures`, `unfinished` and `languages` are those of `Head`. The builder of a structure enters it in `unfinished` before
-    its first row, and in `structures` after its last.
+    """The only writer of an index. Use `writing_to`. `structures`, `unfinished` and `languages` are those of `Head`: the builder
+    of a structure enters it in `unfinished` before its first row, and in `structures` after its last.
     """
 
     def __init__(self, database: Database, encoder: EncoderIdentity) -> None:
@@ -279,12 +277,7 @@ class Writer(ContentWriter):
 @contextmanager
 def writing_to(where: Path, encoder: EncoderIdentity) -> Iterator[Writer]:
     """Open the index in a folder for writing; it is made if there is none.
-
-    Raises:
-        IndexBusy: another process writes; the message names it.
-        IndexMismatch: the index was made by another encoder or another version of hoptrail.
-        IndexDamaged: a file is missing or altered.
-        StorageError: the disk refuses, or is on the network.
+    Raises: IndexBusy, IndexMismatch (it was made by another encoder or version of hoptrail), IndexDamaged, StorageError.
     """
     with closing(Database.to_write(index_folder(where))) as database:
         writer = Writer(database, encoder)
