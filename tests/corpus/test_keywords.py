@@ -10,10 +10,10 @@ import pytest
 
 from corpus.worlds import VOCABULARY, add, indexed, made, ranked
 from counting import steps
+from hoptrail.corpus.keywords import keyword_words
 from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.segments import Family
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.corpus.words import keyword_words
 from hoptrail.types import Document
 from world import make_document
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from hoptrail import Index, Settings
+from hoptrail.corpus.keywords import keyword_words
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.view import EVERYTHING, View, checked_date, is_later
-from hoptrail.corpus.words import keyword_words
 from hoptrail.errors import UsageError
 from hoptrail.recipes.registry import RECIPES
 from hoptrail.structures.title_mentions import NAMES

@@ -9,7 +9,6 @@ from functools import cached_property
 from hoptrail.corpus import rows
 from hoptrail.corpus.columns import Numbers
 from hoptrail.corpus.database import Database, Value
-from hoptrail.corpus.numbering import next_number
 from hoptrail.documents.blocks import pack
 from hoptrail.documents.marks import FileMark
 from hoptrail.types import Document
@@ -136,7 +135,7 @@ class DocumentWriter:
         """Add documents, or update the sources and the date of those that are stored."""
         for document in documents:
             stored = self._database.column("SELECT number FROM documents WHERE id = ?", document.id)
-            number = stored[0] if stored else next_number(self._database, "documents")
+            number = stored[0] if stored else rows.next_number(self._database, "documents")
             if not stored:
                 self._database.run(
                     "INSERT INTO documents (number, id, title, text, sentence_ends, notes, date, date_from) "

@@ -5,10 +5,16 @@ with k1 = 1.2, b = .75 and idf(w) = ln(1 + (N - df + .5) / (df + .5)), over all 
 
 The arrays of a segment are `numbers`, of its units, sorted, and `lengths`, their numbers of words. Its postings are rows of the
 database (`schema.py`), which refer to units by their rows in the segment. Removing a unit rewrites the postings of its words.
+
+Words are runs of letters and digits, lower-cased, with accents and ligatures folded, without STOP_WORDS and words of more than 40
+characters. There is no stemming: it gained nothing on the development questions, and works for English only. Scripts without
+spaces between words are cut into pairs of neighbouring characters, because finding words there would require a dictionary.
 """
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,11 +29,43 @@ from hoptrail.corpus.columns import NONE, Numbers, bounds_of, numbers_of, paired
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.segments import Family, Segment, SegmentWriter, live_column
 from hoptrail.corpus.texts import Found, Texts
-from hoptrail.corpus.words import keyword_words
+from hoptrail.text.words import LETTERS, unspaced_pieces
 from hoptrail.types import Kind
 
 K1 = 1.2
 B = 0.75
+
+LONGEST = 40
+
+STOP_WORDS = frozenset(
+    (  # noqa: SIM905 - a list of eighty quoted words reads worse
+        "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this to "
+        "was will with who whom whose what which when where why how do does did were been being has have had i you he she we us "
+        "our his her him its from s"
+    ).split()
+)
+"""Lucene's English list, question words, auxiliaries and pronouns: words of questions that do not distinguish passages."""
+
+_PLAIN = re.compile(r"[a-z0-9]+")
+_WORD = re.compile(LETTERS)
+_FOLDED = str.maketrans("øđðłħıŋŧ", "oddlhint", "\u00ad") | str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "þ": "th"})
+"""Letters that Unicode does not decompose and an English keyboard lacks."""
+
+
+def keyword_words(text: str) -> list[str]:
+    """The words of a text in order, with repeats."""
+    lower = text.lower()
+    if text.isascii():
+        return [word for word in _PLAIN.findall(lower) if word not in STOP_WORDS and len(word) <= LONGEST]
+    cut = (piece for word in _WORD.findall(lower) for piece in unspaced_pieces(word))
+    # Folding comes after stop words: `à` becomes `a`, but is not a stop word.
+    words = [word for word in cut if word not in STOP_WORDS and len(word) <= LONGEST]
+    return [word if word.isascii() else _folded(word) for word in words]
+
+
+def _folded(word: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", word)
+    return "".join(letter for letter in decomposed if not unicodedata.combining(letter)).translate(_FOLDED)
 
 
 @dataclass(frozen=True, slots=True)

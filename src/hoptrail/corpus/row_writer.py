@@ -16,12 +16,11 @@ from hoptrail.corpus.documents import DocumentWriter
 from hoptrail.corpus.head import Head, count_commit, is_unclean, mark_unclean, read_head, write_head
 from hoptrail.corpus.links import LinkWriter
 from hoptrail.corpus.names import NameWriter
-from hoptrail.corpus.numbering import Numbering, unused_numbers
 from hoptrail.corpus.refusals import still_read
 from hoptrail.corpus.segments import SegmentWriter
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.texts import Texts
-from hoptrail.corpus.unit_writer import UnitWriter
+from hoptrail.corpus.unit_writer import Numbering, UnitWriter, unused_numbers
 from hoptrail.errors import IndexBusy
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Document, Unit

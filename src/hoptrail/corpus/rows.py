@@ -157,3 +157,9 @@ def numbers_from(database: Database, documents: Numbers) -> Numbers:
             documents,
         )
     )
+
+
+def next_number(database: Database, table: str) -> int:
+    """The lowest number that no row of a table has ever had."""
+    last = database.column("SELECT seq FROM sqlite_sequence WHERE name = ?", table)
+    return last[0] + 1 if last else 1

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus.head import Head, check_encoder
+from hoptrail.corpus.keywords import keyword_words
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.texts import Found
-from hoptrail.corpus.words import keyword_words
 from hoptrail.errors import UsageError
 from hoptrail.language.factory import LanguageContext, open_language
 from hoptrail.language.lazy import LazyLanguage

@@ -18,8 +18,8 @@ from itertools import chain, islice
 import numpy as np
 
 from hoptrail.corpus.columns import Numbers
+from hoptrail.corpus.keywords import keyword_words
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.corpus.words import keyword_words
 from hoptrail.corpus.writer import Change
 from hoptrail.execution.executor import batched
 from hoptrail.structures.build_context import BuildContext
