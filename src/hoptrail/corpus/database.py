@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -128,10 +128,8 @@ class Connection:
 class Database(Connection):
     """The database of an index folder, and the transaction of this connection. Use `to_read` or `to_write`."""
 
-    def __init__(self, folder: Path, connection: apsw.Connection) -> None:
-        super().__init__(folder, connection)
-        self._version: list[int] = []
-        """SQLite's count of the commits of other connections, at the beginning of this connection's last transaction."""
+    _version: Sequence[int] = ()
+    """SQLite's count of the commits of other connections, at the beginning of this connection's last transaction."""
 
     @classmethod
     def to_read(cls, folder: Path) -> Self:
@@ -231,16 +229,12 @@ class Database(Connection):
 
     def copy_to(self, path: Path) -> None:
         """Write the commit that is read, page by page, to a new file, which is not synced. Others may write meanwhile."""
-        with self._alone():
-            copy = apsw.Connection(str(path), vfs=self._connection.open_vfs)
-            try:
-                copy.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF").fetchall()
-                keep_checksums(copy)
-                copy.execute("PRAGMA user_version = 1")  # checksums are computed once there is a first page
-                with copy.backup("main", self._connection, "main") as backup:
-                    backup.step()
-            finally:
-                copy.close()
+        with self._alone(), closing(apsw.Connection(str(path), vfs=self._connection.open_vfs)) as copy:
+            copy.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF").fetchall()
+            keep_checksums(copy)
+            copy.execute("PRAGMA user_version = 1")  # checksums are computed once there is a first page
+            with copy.backup("main", self._connection, "main") as backup:
+                backup.step()
 
     @property
     def log_size(self) -> int:
@@ -281,9 +275,8 @@ def _checksum_vfs() -> str:
     """Load SQLite's file layer that keeps a checksum in each page and refuses a page that does not match. Returns its name."""
     import apsw.sqlite_extra
 
-    connection = apsw.Connection(":memory:")
-    apsw.sqlite_extra.load(connection, "cksumvfs")
-    connection.close()
+    with closing(apsw.Connection(":memory:")) as connection:
+        apsw.sqlite_extra.load(connection, "cksumvfs")
     return "cksmvfs"
 
 

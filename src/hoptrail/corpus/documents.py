@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -137,10 +138,20 @@ class DocumentWriter:
             stored = self._database.column("SELECT number FROM documents WHERE id = ?", document.id)
             number = stored[0] if stored else rows.next_number(self._database, "documents")
             if not stored:
+                ends, notes = rows.packed_ends(document.sentence_ends), json.dumps(document.notes, ensure_ascii=False)
                 self._database.run(
                     "INSERT INTO documents (number, id, title, text, sentence_ends, notes, date, date_from) "
                     "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                    *rows.document_row(number, document),
+                    *(
+                        number,
+                        document.id,
+                        document.title,
+                        document.text,
+                        ends,
+                        notes,
+                        document.date,
+                        document.date_from,
+                    ),
                 )
                 blocks = ((number, block.start, pack((block,))) for block in document.blocks)
                 self._database.run_each("INSERT INTO blocks (document, start, packed) VALUES (?, ?, ?)", blocks)

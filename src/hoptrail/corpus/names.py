@@ -80,8 +80,10 @@ class NameList(Sequence[bytes]):
         return row < len(self) and self[row].startswith(encoded)
 
     def without(self, numbers: Numbers) -> NameList:
-        """The same without these units, and without keys that have no other unit."""
+        """The same without these units, and without keys that have no other unit; itself where it has none of them."""
         kept = ~np.isin(self.units, numbers)
+        if kept.all():
+            return self
         before = np.concatenate([[0], np.cumsum(kept)])
         counts = np.diff(before[self.starts])
         sizes = np.diff(self._offsets)
@@ -123,13 +125,6 @@ class NameList(Sequence[bytes]):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def has_any(self, numbers: Numbers) -> bool:
-        """Whether a key has one of these units."""
-        return bool(np.isin(self.units, numbers).any())
-
-
-NO_NAMES = NameList.of(())
-
 
 class Names:
     """The names of a snapshot, by kind; the writer of a kind defines what its names are."""
@@ -141,13 +136,12 @@ class Names:
 
     def of(self, kind: str) -> NameList:
         """All names of a kind; not copied if they are in one segment."""
-        names = _merged_names(self._segments.of(Family.NAMES, kind))
-        return names.without(self._hidden) if names.has_any(self._hidden) else names
+        return _merged_names(self._segments.of(Family.NAMES, kind)).without(self._hidden)
 
 
 def _merged_names(segments: Sequence[Segment]) -> NameList:
     lists = sorted((NameList(segment.arrays) for segment in segments), key=len, reverse=True)
-    return reduce(NameList.merged, lists) if lists else NO_NAMES
+    return reduce(NameList.merged, lists) if lists else NameList.of(())
 
 
 class NameWriter:
@@ -174,9 +168,10 @@ class NameWriter:
         for name in self._segments.kinds(Family.NAMES) if kind is None else [kind]:
             for segment in self._segments.of(Family.NAMES, name):
                 names = NameList(segment.arrays)
-                if names.has_any(numbers):
+                kept = names.without(numbers)
+                if kept is not names:
                     self._segments.changed = True
-                    self._segments.add(Family.NAMES, name, names.without(numbers).arrays)
+                    self._segments.add(Family.NAMES, name, kept.arrays)
                     self._segments.drop([segment])
 
     def flush(self) -> None:

@@ -15,8 +15,6 @@ from hoptrail.documents.marks import FILE_TIME
 from hoptrail.language.tasks import Extraction, Fact, Triple
 from hoptrail.types import Block, BlockKind, Document, Kind, Span, Unit
 
-UNIT = "u.number, u.id, u.kind, u.title, u.text, d.id, u.start, u.end, u.further, u.sentence_ends, d.date, d.date_from"
-
 
 def said_date(date: str, date_from: str) -> str:
     """The date of a document; empty where it is only the time of its file, which says nothing about the text."""
@@ -28,7 +26,8 @@ def units(database: Database, numbers: Numbers, *, dated: bool = False) -> dict[
     their document. (It is not stored with blocks, because renaming a file may change it.)
     """
     found = database.rows(
-        f"SELECT {UNIT} FROM carray(?) c CROSS JOIN units u ON u.number = c.value JOIN documents d ON d.number = u.document",
+        "SELECT u.number, u.id, u.kind, u.title, u.text, d.id, u.start, u.end, u.further, u.sentence_ends, d.date, d.date_from "
+        "FROM carray(?) c CROSS JOIN units u ON u.number = c.value JOIN documents d ON d.number = u.document",
         numbers,
     )
     further = _further(database, numbers) if any(row[8] for row in found) else {}
@@ -98,13 +97,6 @@ def packed_ends(ends: Sequence[int]) -> bytes:
 def unpacked_ends(packed: bytes) -> tuple[int, ...]:
     """Inverse of `packed_ends`."""
     return tuple(np.frombuffer(packed, np.int32).tolist())
-
-
-def document_row(number: int, document: Document) -> tuple[int | str | bytes, ...]:
-    """The row of a document, in the order of the columns of its table."""
-    ends = packed_ends(document.sentence_ends)
-    notes = json.dumps(document.notes, ensure_ascii=False)
-    return number, document.id, document.title, document.text, ends, notes, document.date, document.date_from
 
 
 def extraction_row(number: int, extraction: Extraction) -> tuple[int, str, str]:

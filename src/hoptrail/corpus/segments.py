@@ -116,17 +116,13 @@ class Segments:
         for number, family, kind, rows in self.database.rows(
             "SELECT number, family, kind, rows FROM segments WHERE ?1 IS NULL OR number = ?1 ORDER BY number", changed
         ):
-            known = self._segments.get(number)
-            arrays = known.arrays if known else self._arrays(number)
+            arrays = self._segments[number].arrays if number in self._segments else self._arrays(number)
             segment = Segment(number, Family(family), kind, rows, arrays, self._alive(number, rows))
             self._segments[number] = self._mask(segment)
 
     def _arrays(self, segment: int) -> dict[str, Array]:
         rows = self.database.rows("SELECT name, type, shape, data FROM arrays WHERE segment = ?", segment)
-        return {
-            name: _array(self._folder / file_name(segment, name), type_, shape, data)
-            for name, type_, shape, data in rows
-        }
+        return {name: _array(self._folder / file_name(segment, name), *described) for name, *described in rows}
 
     def _alive(self, segment: int, rows: int) -> NDArray[np.bool_] | None:
         parts = self.database.column("SELECT rows FROM gone WHERE segment = ?", segment)

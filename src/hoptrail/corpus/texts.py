@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from hoptrail.corpus import rows
 from hoptrail.corpus.columns import Numbers, highest, is_among, numbers_of
 from hoptrail.corpus.database import Database
-from hoptrail.corpus.rows import among_documents, ids_of
 from hoptrail.corpus.segments import Family, Segments, live_column
 from hoptrail.corpus.view import NOTHING, Hidden
 from hoptrail.language.tasks import Extraction
@@ -60,12 +59,12 @@ class Texts:
 
     def origins_of(self, numbers: Numbers) -> Origins:
         """The origins of these units, with vectors or without; missing units are left out."""
-        rows = self._database.rows(
+        found = self._database.rows(
             "SELECT u.number, u.document, u.start, u.end FROM carray(?) c CROSS JOIN units u ON u.number = c.value "
             "ORDER BY u.number",
             numbers,
         )
-        return Origins(*numbers_of(np.reshape(rows, (-1, 4)).T))
+        return Origins(*numbers_of(np.reshape(found, (-1, 4)).T))
 
     def numbers(self, ids: Sequence[str], *, reserved: bool = False) -> Numbers:
         """The numbers of units by their ids, in that order; 0 for none. `reserved`: also of units that only links refer to."""
@@ -90,7 +89,7 @@ class Texts:
 
     def ids(self, numbers: Numbers) -> list[str]:
         """The ids of these units, in the order of `numbers`; missing units are left out."""
-        return ids_of(self._database, "units", numbers)
+        return rows.ids_of(self._database, "units", numbers)
 
     def best(self, numbers: Numbers, scores: NDArray[np.floating], limit: int) -> Found:
         """The `limit` units with the highest scores, of these units."""
@@ -146,11 +145,11 @@ class Units:
         encoded = self._texts.origins(Kind.PASSAGE).documents
         waiting = self._texts.origins_of(self._texts.unencoded()).documents
         numbers, counts = np.unique(np.concatenate([encoded, waiting]), return_counts=True)
-        return Counter(dict(zip(ids_of(self._database, "documents", numbers), counts.tolist(), strict=True)))
+        return Counter(dict(zip(rows.ids_of(self._database, "documents", numbers), counts.tolist(), strict=True)))
 
     def documents_without(self, kind: Kind, documents: Collection[str] | None) -> list[str]:
         """Ids of the documents, of all or of these, that have no unit of a kind, by number."""
-        among, values = among_documents(documents)
+        among, values = rows.among_documents(documents)
         without = "NOT EXISTS (SELECT 1 FROM units u WHERE u.document = d.number AND u.kind = ?)"
         sql = f"SELECT d.id FROM {among} WHERE {without} ORDER BY d.number"
         return self._database.column(sql, *values, kind.value)
@@ -161,7 +160,7 @@ class Units:
         few = None if documents is None else self._of_kind(kind, texts.within(documents))
         origins = texts.origins(kind) if few is None else texts.origins_of(few)
         distinct = np.unique(origins.documents)
-        names = dict(zip(distinct.tolist(), ids_of(self._database, "documents", distinct), strict=True))
+        names = dict(zip(distinct.tolist(), rows.ids_of(self._database, "documents", distinct), strict=True))
         for first in range(0, len(origins.numbers), _ROWS):
             part = slice(first, first + _ROWS)
             columns = (column[part].tolist() for column in (origins.documents, origins.starts, origins.ends))
