@@ -66,9 +66,8 @@ class Register:
     def _begin(self) -> None:
         """Begin without pending changes."""
         self._stored: dict[str, DocumentEntry] = {}
-        """The stored entries of documents that were looked up, by id; `_entries` has them as they will be, and new ones."""
-        self._entries: dict[str, DocumentEntry] = {}
-        self._new: dict[str, Document] = {}
+        """The stored entries of documents that were looked up, by id; `_entries` has them as they will be, and new documents."""
+        self._entries: dict[str, DocumentEntry | Document] = {}
         self._ids_at: dict[str, set[str]] = {}
         """The documents at each source that was looked up."""
         self._replaced: set[str] = set()
@@ -127,10 +126,7 @@ class Register:
                     self._ids_at.setdefault(source, set()).add(entry.id)
 
     def _put(self, document: Document) -> None:
-        if document.id not in self._entries:
-            self._new[document.id] = document
-            self._entries[document.id] = DocumentEntry(0, document.id, document.title, ())
-        entry = self._entries[document.id]
+        entry = self._entries.get(document.id, document)
         sources = tuple(sorted({*document.sources, *entry.sources}))
         self._entries[document.id] = replace(entry, sources=sources, date=document.date, date_from=document.date_from)
         for source in document.sources:
@@ -191,28 +187,25 @@ class Register:
     @property
     def waiting(self) -> tuple[int, int]:
         """The number of documents with pending changes, and of characters of the new ones."""
-        return len(self._entries), sum(len(document.text) for document in self._new.values())
+        return len(self._entries), sum(len(it.text) for it in self._entries.values() if isinstance(it, Document))
 
     def write(self) -> list[str]:
         """Write all pending changes. Returns the ids of new documents that replace none. Documents without a source stay until
         `remove_unsourced`, so that they can be found until their replacements can. The state may be committed.
         """
-        writer = self._writer
-        changed = {id_ for id_, entry in self._stored.items() if entry != self._entries[id_]}
-        placed = ((document, self._entries[id_]) for id_, document in self._new.items())
-        writer.put_documents(
-            [
-                replace(document, sources=entry.sources, date=entry.date, date_from=entry.date_from)
-                for document, entry in placed
-            ]
-        )
-        writer.place_documents(self._entries[id_] for id_ in changed)
-        writer.put_files(self._marks, self._reading)
+        entries = self._entries.values()
+        new = [entry for entry in entries if isinstance(entry, Document)]
+        known = (entry for entry in entries if isinstance(entry, DocumentEntry))
+        changed = [entry for entry in known if entry != self._stored[entry.id]]
+        self._writer.put_documents(new)
+        self._writer.place_documents(changed)
+        self._writer.put_files(self._marks, self._reading)
         self._marks = {}
-        self.withdrawn += sum(not self._entries[id_].sources for id_ in (changed | self._new.keys()) - self._replaced)
-        new = [id_ for id_ in self._new if id_ not in self._replacing]
+        written: list[DocumentEntry | Document] = [*new, *changed]
+        self.withdrawn += sum(not entry.sources for entry in written if entry.id not in self._replaced)
+        added = [document.id for document in new if document.id not in self._replacing]
         self._begin()
-        return new
+        return added
 
 
 def remove_unsourced(writer: Writer) -> None:
