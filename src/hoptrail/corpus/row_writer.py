@@ -8,9 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-import numpy as np
-
-from hoptrail.corpus.columns import NONE, Numbers
+from hoptrail.corpus.columns import Numbers
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.documents import DocumentWriter
 from hoptrail.corpus.head import Head, count_commit, is_unclean, mark_unclean, read_head, write_head
@@ -20,7 +18,7 @@ from hoptrail.corpus.refusals import still_read
 from hoptrail.corpus.segments import SegmentWriter
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.texts import Texts
-from hoptrail.corpus.unit_writer import Numbering, UnitWriter, unused_numbers
+from hoptrail.corpus.unit_writer import Numbering, UnitWriter
 from hoptrail.errors import IndexBusy
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Document, Unit
@@ -62,8 +60,6 @@ class RowWriter:
         self.units = UnitWriter(self._segments, self._texts, self._numbering)
         self.links = LinkWriter(self._segments, self._texts, self._numbering)
         self.names = NameWriter(self._segments)
-        self._removed: Numbers = NONE
-        """Units removed in this transaction."""
 
     @property
     def dirty(self) -> bool:
@@ -114,7 +110,6 @@ class RowWriter:
             self._numbering.keep(numbers)
         self.units.remove(numbers)
         self.names.forget(numbers)
-        self._removed = np.union1d(self._removed, numbers).astype(np.int32)
         self._unclean = True
 
     def commit(self, head: Head | None = None, *, clean: bool = True, counted: bool = True) -> None:
@@ -127,7 +122,7 @@ class RowWriter:
             write_head(self._database, head)
         for part in (self.units, self.links, self.names):
             part.flush()
-        if len(unused := unused_numbers(self._database, self._removed)):
+        if len(unused := self._numbering.unused()):
             self.links.forget(unused)
         for part in (self.units, self.links, self.names):
             part.merge()
@@ -137,7 +132,6 @@ class RowWriter:
         self._segments.sync()
         self._database.commit()
         self._segments.changed = False
-        self._removed = NONE
         self._numbering.freed.clear()
         self._begin(clean=clean)
 

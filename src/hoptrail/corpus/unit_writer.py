@@ -78,22 +78,18 @@ class Numbering:
         unused = np.setdiff1d(numbers_of(self._database.column("SELECT number FROM reserved")), linked)
         self._database.delete("reserved", "number", unused)
 
+    def unused(self) -> Numbers:
+        """The numbers of units removed in this transaction that have not come back and are not reserved."""
+        freed = numbers_of(list(self.freed.values()))
+        sql = "SELECT r.number FROM carray(?) c CROSS JOIN reserved r ON r.number = c.value"
+        return np.setdiff1d(freed, numbers_of(self._database.column(sql, freed)))
+
     def _take_reserved(self, ids: Sequence[str]) -> Mapping[str, int]:
         if not self._database.rows("SELECT 1 FROM reserved LIMIT 1"):
             return {}
         numbers = rows.numbers_by_id(self._database, "reserved", ids)
         self._database.run("DELETE FROM reserved WHERE id IN (SELECT CAST(value AS TEXT) FROM carray(?))", ids)
         return numbers
-
-
-def unused_numbers(database: Database, removed: Numbers) -> Numbers:
-    """The numbers of removed units that have not come back and are not reserved."""
-    used = database.column(
-        "SELECT u.number FROM carray(?1) c CROSS JOIN units u ON u.number = c.value UNION ALL "
-        "SELECT r.number FROM carray(?1) c CROSS JOIN reserved r ON r.number = c.value",
-        removed,
-    )
-    return np.setdiff1d(removed, numbers_of(used))
 
 
 class UnitWriter:
