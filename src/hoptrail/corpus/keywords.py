@@ -260,7 +260,9 @@ class PostingWriter:
             self._database.delete("postings", "segment", [segment.number for segment in due])
             self._segments.drop(due)
 
-    def _merged_postings(self, merged: int, new_rows: Mapping[int, NDArray[np.intp]]) -> list[_PostingRow]:
+    def _merged_postings(
+        self, merged: int, new_rows: Mapping[int, NDArray[np.intp]]
+    ) -> list[tuple[int, str, int, bytes, bytes]]:
         """The rows of a merged segment, from those of the segments in `new_rows`, which maps their rows to new ones."""
         found = self._database.rows(
             "SELECT p.term, p.segment, p.docs, p.tfs FROM carray(?) c CROSS JOIN postings p ON p.segment = c.value "
@@ -293,8 +295,5 @@ class PostingWriter:
         )
 
 
-_PostingRow = tuple[int, str, int, bytes, bytes]
-
-
-def _row(segment: int, term: str, postings: Postings) -> _PostingRow:
+def _row(segment: int, term: str, postings: Postings) -> tuple[int, str, int, bytes, bytes]:
     return segment, term, len(postings.rows), postings.rows.tobytes(), postings.counts.tobytes()

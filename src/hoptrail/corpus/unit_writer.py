@@ -153,7 +153,10 @@ class UnitWriter:
             self._numbering.freed[id_] = number
             kinds.setdefault(kind, []).append(number)
         for kind, same in kinds.items():
-            self._remove_arrays(kind, numbers_of(same))
+            for segment in self._segments.of(Family.UNITS, kind):
+                self._segments.mark_gone(segment, np.flatnonzero(np.isin(segment.arrays["numbers"], same)))
+        passages = rows.units(self._database, numbers_of(kinds.get(Kind.PASSAGE, [])))
+        self._postings.remove({number: unit.searchable for number, unit in passages.items()})
         for table, column in (("further_sources", "unit"), ("extractions", "unit"), ("units", "number")):
             self._database.delete(table, column, numbers)
 
@@ -221,13 +224,6 @@ class UnitWriter:
         waiting.append(numbers)
         matrices.append(np.asarray(vectors, np.float32))
         self._held += vectors.nbytes
-
-    def _remove_arrays(self, kind: str, numbers: Numbers) -> None:
-        for segment in self._segments.of(Family.UNITS, kind):
-            self._segments.mark_gone(segment, np.flatnonzero(np.isin(segment.arrays["numbers"], numbers)))
-        if kind == Kind.PASSAGE:
-            units = rows.units(self._database, numbers)
-            self._postings.remove({number: unit.searchable for number, unit in units.items()})
 
 
 def _row(number: int, unit: Unit, documents: Mapping[str, int]) -> tuple[int | str | bytes, ...]:
