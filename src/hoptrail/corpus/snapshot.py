@@ -1,7 +1,8 @@
 """One commit of an index for one request: a connection, mapped arrays, query objects, and what is derived in memory.
 
 It is opened in milliseconds, closed at the end of the request, and never used across a fork. An open snapshot keeps writers from
-erasing what they remove. A parked one does not, and must be resumed before it is used.
+erasing what they remove. A parked one does not, and must be resumed before it is used. `SharedSnapshot` opens it once for all
+concurrent readers, and parks it while there are none.
 """
 
 from __future__ import annotations

@@ -128,10 +128,10 @@ class UnitWriter:
             self.flush()
         return numbers
 
-    def put_vectors(self, kind: Kind, numbers: Numbers, vectors: FloatMatrix) -> None:
-        """Add the vectors of stored units that have none."""
+    def put_vectors(self, numbers: Numbers, vectors: FloatMatrix) -> None:
+        """Add the vectors of stored passages that have none."""
         self._segments.changed = True
-        self._wait(kind, numbers, vectors)
+        self._wait(Kind.PASSAGE, numbers, vectors)
         if self._held > WAITING:
             self.flush()
 

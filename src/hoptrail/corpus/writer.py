@@ -105,8 +105,7 @@ class ContentWriter(RowWriter):
 
     def put_vectors(self, units: Sequence[Unit], vectors: FloatMatrix) -> None:
         """Add the vectors of passages that have none, in the order in which they were added: shape (len(units), dimension)."""
-        numbers = self.snapshot().texts.numbers([unit.id for unit in units])
-        self.units.put_vectors(Kind.PASSAGE, numbers, vectors)
+        self.units.put_vectors(self.snapshot().texts.numbers([unit.id for unit in units]), vectors)
 
     def renew_names(self, kind: str, pairs: Iterable[tuple[str, str]], among: Collection[str] | None = None) -> None:
         """Make the names of a kind exactly `pairs`: keys with ids of units; with `among`, those of these units only."""
