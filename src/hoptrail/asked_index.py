@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hoptrail.corpus.places import index_folder
-from hoptrail.corpus.shared_snapshot import SharedSnapshot
-from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.snapshot import SharedSnapshot, Snapshot
 from hoptrail.corpus.view import EVERYTHING, View
 from hoptrail.errors import UsageError
 from hoptrail.labels import patterns_of

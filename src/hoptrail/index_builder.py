@@ -10,8 +10,7 @@ from tempfile import TemporaryDirectory
 from hoptrail.corpus.copying import copy_index
 from hoptrail.corpus.head import Head
 from hoptrail.corpus.register import Withdrawn
-from hoptrail.corpus.shared_snapshot import SharedSnapshot
-from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.snapshot import SharedSnapshot, Snapshot
 from hoptrail.documents.walking import files_of
 from hoptrail.errors import DocumentError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor

@@ -63,21 +63,21 @@ def reached(snapshot: Snapshot) -> Reached | None:
     """The progress of the last run; None where it has ended."""
     if snapshot.head.whole:
         return None
-    encoded, waiting = snapshot.count(Kind.PASSAGE), len(snapshot.texts.unencoded(Kind.PASSAGE))
-    searchable = len(snapshot.table.count_by_document(Kind.PASSAGE))
+    encoded, waiting = snapshot.count(Kind.PASSAGE), len(snapshot.texts.unencoded())
+    searchable = len(snapshot.table.passages_by_document())
     writer = writer_now(snapshot.folder)
     return Reached(len(snapshot.register), searchable, encoded + waiting, encoded, writer)
 
 
 def contents_of(snapshot: Snapshot) -> Contents:
     """Summarise a snapshot."""
-    passages = snapshot.table.count_by_document(Kind.PASSAGE)
+    passages = snapshot.table.passages_by_document()
     documents = tuple(
         DocumentSummary(entry.id, entry.title, entry.sources, passages[entry.id]) for entry in snapshot.register.entries
     )
     head = snapshot.head
     units = {kind: snapshot.count(kind) for kind in snapshot.table.kinds}
-    if waiting := len(snapshot.texts.unencoded(Kind.PASSAGE)):
+    if waiting := len(snapshot.texts.unencoded()):
         units[Kind.PASSAGE] = units.get(Kind.PASSAGE, 0) + waiting
     return Contents(
         format=FORMAT,

@@ -73,8 +73,8 @@ def test_a_copy_of_what_stands_in_the_log_alone_is_whole(tmp_path: Path) -> None
     reader.close()
     writer.close()
     copied = Database.to_read(copy.parent)
-    assert copied.one("PRAGMA integrity_check") == ("ok",)
-    assert copied.one("SELECT count(*) FROM large") == (4000,)
+    assert copied.column("PRAGMA integrity_check") == ["ok"]
+    assert copied.column("SELECT count(*) FROM large") == [4000]
     copied.close()
 
 

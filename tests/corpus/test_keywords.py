@@ -10,11 +10,11 @@ import pytest
 
 from corpus.worlds import VOCABULARY, add, indexed, made, ranked
 from counting import steps
+from hoptrail.corpus.keywords import keyword_words
 from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.segments import Family
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.corpus.words import keyword_words
-from hoptrail.types import Document, Kind
+from hoptrail.types import Document
 from world import make_document
 
 
@@ -22,13 +22,13 @@ def check(snapshot: Snapshot, documents: list[Document], seed: int) -> None:
     draw = Random(seed)
     for _ in range(5):
         question = " ".join(draw.choices([*VOCABULARY, "title", "unheard"], k=4))
-        found = snapshot.keywords.search(Kind.PASSAGE, question, 10)
+        found = snapshot.keywords.search(question, 10)
         wanted = ranked(documents, question, 10)
         ids, scores = [id_ for id_, _ in found], [score for _, score in found]
         assert ids == [id_ for id_, _ in wanted], question
         assert np.allclose(scores, [score for _, score in wanted])
         numbers = snapshot.texts.numbers(ids)
-        [same] = snapshot.keywords.scores(Kind.PASSAGE, [question], np.sort(numbers))
+        [same] = snapshot.keywords.scores([question], np.sort(numbers))
         assert np.allclose(same[np.argsort(np.argsort(numbers))], scores)
 
 
@@ -46,7 +46,7 @@ def test_rankings_after_many_commits_are_those_of_the_formula(tmp_path: Path) ->
                 check(writer.snapshot(), standing, turn)
     with Snapshot.open(tmp_path) as snapshot:
         check(snapshot, standing, 99)
-        assert snapshot.keywords.frequencies(Kind.PASSAGE, ["title"]).tolist() == [len(standing)]
+        assert snapshot.keywords.frequencies(["title"]).tolist() == [len(standing)]
 
 
 def test_small_segments_are_merged(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_equal_scores_are_in_the_order_of_ids(tmp_path: Path) -> None:
     twins = [make_document("Twin", f"isk {'x' * row}.") for row in range(1, 40)]
     indexed(tmp_path, twins)
     with Snapshot.open(tmp_path) as snapshot:
-        ids = [id_ for id_, _ in snapshot.keywords.search(Kind.PASSAGE, "isk", 7)]
+        ids = [id_ for id_, _ in snapshot.keywords.search("isk", 7)]
         assert ids == [id_ for id_, _ in ranked(twins, "isk", 7)] == sorted(ids)
 
 
@@ -72,8 +72,7 @@ def test_equal_scores_are_in_the_order_of_ids(tmp_path: Path) -> None:
 def test_questions_without_a_known_word_find_nothing(tmp_path: Path, question: str) -> None:
     indexed(tmp_path, made(3))
     with Snapshot.open(tmp_path) as snapshot:
-        assert len(snapshot.keywords.search(Kind.PASSAGE, question, 5)) == 0
-        assert len(snapshot.keywords.search(Kind.SENTENCE, "w1", 5)) == 0
+        assert len(snapshot.keywords.search(question, 5)) == 0
 
 
 def test_one_more_passage_costs_the_same_in_a_larger_corpus(tmp_path: Path) -> None:

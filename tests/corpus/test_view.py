@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from hoptrail import Index, Settings
+from hoptrail.corpus.keywords import keyword_words
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.view import EVERYTHING, View, checked_date, is_later
-from hoptrail.corpus.words import keyword_words
 from hoptrail.errors import UsageError
 from hoptrail.recipes.registry import RECIPES
 from hoptrail.structures.title_mentions import NAMES
@@ -99,10 +99,10 @@ def test_every_query_object_leaves_it_out(whole: Index, alone: Index) -> None:
     for link in seen.links():
         assert not {link.source, link.target} & hidden
     assert not list(seen.extractions(hidden))
-    assert seen.keywords.frequencies(Kind.PASSAGE, ["zanzibar"]).tolist() == [0]
+    assert seen.keywords.frequencies(["zanzibar"]).tolist() == [0]
     words = sorted({word for text in (*FACTS.values(), *SECRET.values()) for word in keyword_words(text)})
-    expected = alone.corpus().snapshot.keywords.frequencies(Kind.PASSAGE, words)
-    assert seen.keywords.frequencies(Kind.PASSAGE, words).tolist() == expected.tolist()
+    expected = alone.corpus().snapshot.keywords.frequencies(words)
+    assert seen.keywords.frequencies(words).tolist() == expected.tolist()
     assert not [key for key in seen.names.of(NAMES) if b"zanzibar" in key or b"vault" in key]
 
 

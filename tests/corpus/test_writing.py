@@ -27,7 +27,6 @@ from hoptrail.corpus.segments import ARRAYS
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import IndexBusy, IndexDamaged, IndexMismatch, StillRead, StorageError
 from hoptrail.language.tasks import Extraction
-from hoptrail.types import Kind
 from world import make_document
 
 HOLD = """
@@ -207,7 +206,7 @@ def test_a_medium_that_nobody_can_write_to(tmp_path: Path, monkeypatch: pytest.M
     for ending in ("-wal", "-shm"):
         (tmp_path / f"{DATABASE}{ending}").unlink()
     with Snapshot.open(tmp_path) as snapshot:
-        assert len(snapshot.keywords.search(Kind.PASSAGE, "title", 5)) == 2
+        assert len(snapshot.keywords.search("title", 5)) == 2
     assert not (tmp_path / f"{DATABASE}-wal").exists()
     (tmp_path / f"{DATABASE}-wal").write_text("commits")
     with pytest.raises(StorageError, match="on a read-only medium"):
@@ -247,8 +246,8 @@ def test_every_connection_has_the_promised_settings(tmp_path: Path) -> None:
     with writing_rows(tmp_path) as writer, Snapshot.open(tmp_path) as snapshot:
         for database in (writer._database, snapshot._database):
             found = [
-                database.one(f"PRAGMA {name}")
+                database.column(f"PRAGMA {name}")
                 for name in ("journal_mode", "synchronous", "secure_delete", "temp_store")
             ]
-            assert found == [("wal",), (2,), (1,), (2,)]
-            assert database.one("PRAGMA wal_autocheckpoint") == (0,)
+            assert found == [["wal"], [2], [1], [2]]
+            assert database.column("PRAGMA wal_autocheckpoint") == [0]

@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from hoptrail.corpus import segments
+from hoptrail.corpus.keywords import keyword_words
 from hoptrail.corpus.row_writer import RowWriter, writing_rows
-from hoptrail.corpus.words import keyword_words
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Document, Kind, Unit, content_id
 from world import make_document, make_passage

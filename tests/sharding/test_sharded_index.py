@@ -173,7 +173,7 @@ def test_newer_commits_are_searched_after_renewing(towns: Path, address: str, tm
         assert ids(index.search(question, "trail")) == ids(before)
         index.renew()
         assert index.search(question, "trail")[0].unit.title == "Nettle"
-        assert index.sizes(Kind.PASSAGE)[0] == len(TOWNS) + len(FACTS) + 1
+        assert index.sizes()[0] == len(TOWNS) + len(FACTS) + 1
 
 
 def test_deeper_fusion_is_that_of_one_index(towns: Path, address: str, tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def test_of_a_document_all_units_are_kept_or_none(tmp_path: Path, monkeypatch: p
         structure = structures_by_name(PassageLimits(words=9, short_document_words=0))[PASSAGES]
 
         def pause() -> None:
-            counts.update(writer.snapshot().table.count_by_document(Kind.PASSAGE).values())
+            counts.update(writer.snapshot().table.passages_by_document().values())
 
         structure.update(BuildContext(writer, encoder, ignore, pause))
         assert counts == {writer.snapshot().count(Kind.PASSAGE) // 3}

@@ -21,7 +21,6 @@ Places = NDArray[np.intp]
 NONE: Numbers = np.zeros(0, np.int32)
 
 _HALF = 32
-_LOW = (1 << _HALF) - 1
 
 
 def numbers_of(values: object) -> Numbers:
@@ -49,7 +48,7 @@ def paired(high: NDArray[np.integer[Any]], low: NDArray[np.integer[Any]]) -> NDA
 
 def unpaired(pairs: NDArray[np.int64]) -> tuple[Rows, Rows]:
     """Inverse of `paired`."""
-    return (pairs >> _HALF).astype(np.int32), (pairs & _LOW).astype(np.int32)
+    return (pairs >> _HALF).astype(np.int32), (pairs & ((1 << _HALF) - 1)).astype(np.int32)
 
 
 def bounds_of(pairs: NDArray[np.int64], count: int) -> NDArray[np.intp]:
@@ -61,6 +60,14 @@ def ranges(firsts: NDArray[np.signedinteger[Any]], counts: NDArray[np.signedinte
     """Concatenated ranges: `counts[i]` numbers from `firsts[i]` on. Returns the index i of each number, and the numbers."""
     which = np.repeat(np.arange(len(firsts)), counts)
     return which, np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts - firsts, counts)
+
+
+def highest(scores: NDArray[np.floating], limit: int) -> Places:
+    """The positions, rising, of the `limit` highest scores and of all that equal the last of these."""
+    limit = min(limit, len(scores))
+    if limit < 1:
+        return np.zeros(0, np.intp)
+    return np.flatnonzero(scores >= np.partition(scores, -limit)[-limit])
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +97,8 @@ class Directed:
 
 def joined(parts: Sequence[Directed]) -> Directed:
     """Concatenate edges."""
-    if not parts:
-        none = np.zeros(0, dtype=np.int32)
-        return Directed(none, none, np.zeros(0))
     return Directed(
-        np.concatenate([part.sources for part in parts]),
-        np.concatenate([part.targets for part in parts]),
-        np.concatenate([part.weights for part in parts]),
+        np.concatenate([NONE, *(part.sources for part in parts)]),
+        np.concatenate([NONE, *(part.targets for part in parts)]),
+        np.concatenate([np.zeros(0), *(part.weights for part in parts)]),
     )

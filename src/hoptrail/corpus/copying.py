@@ -29,14 +29,8 @@ class OpenCommit:
 
 
 def copy_index(folder: Path, to: Path) -> None:
-    """Copy the last commit of an index, and no other files of its folder, to a new or empty folder.
-
-    The copy is synced when this returns. When it fails, `to` is unchanged.
-
-    Raises:
-        UsageError: `to` is not empty.
-        IndexUnavailable, IndexDamaged: the index cannot be read.
-        StorageError: the disk refuses.
+    """Copy the last commit of an index, synced, and no other files to a new or empty folder. When it fails, `to` is unchanged.
+    Raises: UsageError (`to` is not empty), IndexUnavailable, IndexDamaged, StorageError.
     """
     check_empty(to)
     new = to.with_name(to.name + NEW)
@@ -57,7 +51,6 @@ def copy_index(folder: Path, to: Path) -> None:
 def open_commit(folder: Path) -> Iterator[OpenCommit]:
     """The last commit of an index. Its files can be read until the end of the block, whatever happens to the index; no writer
     waits for that. The database is copied to the system's temporary folder, and the copy unlinked before the block begins.
-
     Raises: as `copy_index` does.
     """
     with ExitStack() as files:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from hoptrail.corpus import rows
 from hoptrail.corpus.columns import Numbers
-from hoptrail.corpus.connection import Value
-from hoptrail.corpus.database import Database
-from hoptrail.corpus.numbering import next_number
+from hoptrail.corpus.database import Database, Value
 from hoptrail.documents.blocks import pack
 from hoptrail.documents.marks import FileMark
 from hoptrail.types import Document
@@ -44,13 +43,12 @@ class Documents:
         self._database = database
 
     def __len__(self) -> int:
-        [(count,)] = self._database.rows("SELECT count(*) FROM documents")
-        return int(count)
+        return int(*self._database.column("SELECT count(*) FROM documents"))
 
     def read(self, ids: Collection[str] | None = None) -> Iterator[Document]:
         """Whole documents as a stream, by number: all, or those of `ids` that exist."""
         if ids is None:
-            numbers = [number for (number,) in self._database.rows("SELECT number FROM documents ORDER BY number")]
+            numbers = self._database.column("SELECT number FROM documents ORDER BY number")
         else:
             numbers = sorted(entry.number for entry in self.of(ids))
         return rows.documents(self._database, numbers)
@@ -94,7 +92,7 @@ class Documents:
     def unsourced(self) -> list[str]:
         """Ids of the documents without a source, by number."""
         sql = "SELECT id FROM documents WHERE number NOT IN (SELECT document FROM sources) ORDER BY number"
-        return [id_ for (id_,) in self._database.rows(sql)]
+        return self._database.column(sql)
 
     def sizes(self, ids: Collection[str] | None = None) -> Sizes:
         """Totals of all documents, or of those with these ids."""
@@ -106,7 +104,7 @@ class Documents:
     def ids(self, numbers: Numbers | None = None) -> list[str]:
         """The ids of all documents, by number; or of those with these numbers, in their order."""
         if numbers is None:
-            return [id_ for (id_,) in self._database.rows("SELECT id FROM documents ORDER BY number")]
+            return self._database.column("SELECT id FROM documents ORDER BY number")
         return rows.ids_of(self._database, "documents", numbers)
 
     def _matching(self, table: str, number: str, column: str, values: Collection[str]) -> list[DocumentEntry]:
@@ -137,13 +135,23 @@ class DocumentWriter:
     def put(self, documents: Iterable[Document]) -> None:
         """Add documents, or update the sources and the date of those that are stored."""
         for document in documents:
-            stored = self._database.one("SELECT number FROM documents WHERE id = ?", document.id)
-            number = int(stored[0]) if stored else next_number(self._database, "documents")
-            if stored is None:
+            stored = self._database.column("SELECT number FROM documents WHERE id = ?", document.id)
+            number = stored[0] if stored else rows.next_number(self._database, "documents")
+            if not stored:
+                ends, notes = rows.packed_ends(document.sentence_ends), json.dumps(document.notes, ensure_ascii=False)
                 self._database.run(
                     "INSERT INTO documents (number, id, title, text, sentence_ends, notes, date, date_from) "
                     "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                    *rows.document_row(number, document),
+                    *(
+                        number,
+                        document.id,
+                        document.title,
+                        document.text,
+                        ends,
+                        notes,
+                        document.date,
+                        document.date_from,
+                    ),
                 )
                 blocks = ((number, block.start, pack((block,))) for block in document.blocks)
                 self._database.run_each("INSERT INTO blocks (document, start, packed) VALUES (?, ?, ?)", blocks)
@@ -174,17 +182,7 @@ class DocumentWriter:
 
     def remove(self, ids: Collection[str]) -> None:
         """Remove documents that no unit is made from any more."""
-        columns = {"blocks": "document", "sources": "document", "files": "document", "documents": "number"}
-        for id_ in ids:
-            for table, column in columns.items():
-                self._database.run(
-                    f"DELETE FROM {table} WHERE {column} = (SELECT number FROM documents WHERE id = ?)", id_
-                )
-
-    def numbers(self, ids: Collection[str]) -> Mapping[str, int]:
-        """The numbers of documents by their ids. Raises: KeyError: a document is not stored."""
-        sql = "SELECT d.id, d.number FROM carray(?) c CROSS JOIN documents d ON d.id = CAST(c.value AS TEXT)"
-        numbers: dict[str, int] = dict(self._database.rows(sql, ids))
-        if missing := sorted(set(ids) - numbers.keys()):
-            raise KeyError(f"units are made from documents that are not stored: {', '.join(missing[:5])}")
-        return numbers
+        numbers = rows.numbers_by_id(self._database, "documents", ids).values()
+        for table in ("blocks", "sources", "files"):
+            self._database.delete(table, "document", numbers)
+        self._database.delete("documents", "number", numbers)

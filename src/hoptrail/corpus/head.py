@@ -38,9 +38,7 @@ class Head:
 
 
 def check_encoder(place: str, made: EncoderIdentity, wanted: EncoderIdentity) -> None:
-    """Refuse to mix vectors of two encoders.
-    Raises: IndexMismatch: `wanted` is not the encoder that the index at `place` was `made` with.
-    """
+    """Raises: IndexMismatch: `wanted` is not the encoder that the index at `place` was `made` with."""
     if (made.digest, made.dimension) != (wanted.digest, wanted.dimension):
         raise IndexMismatch(
             f"{place} was made with encoder {made.name} ({made.dimension} dimensions, {made.digest[:12]}), not with "
@@ -100,8 +98,8 @@ def write_head(database: Database, head: Head) -> None:
 
 def commit_number(database: Database) -> int:
     """The number of the last commit; 0 before the first."""
-    row = database.one("SELECT value FROM settings WHERE name = 'commit'")
-    return int(row[0]) if row else 0
+    numbers = database.column("SELECT value FROM settings WHERE name = 'commit'")
+    return int(numbers[0]) if numbers else 0
 
 
 def count_commit(database: Database) -> None:
@@ -112,12 +110,11 @@ def count_commit(database: Database) -> None:
 
 def is_unclean(database: Database) -> bool:
     """Whether text of a committed removal may still be in the log or in files that no commit names."""
-    return database.one("SELECT value FROM settings WHERE name = 'unclean'") is not None
+    return bool(database.rows("SELECT value FROM settings WHERE name = 'unclean'"))
 
 
 def mark_unclean(database: Database, *, unclean: bool) -> None:
     """Set what `is_unclean` returns."""
+    database.run("DELETE FROM settings WHERE name = 'unclean'")
     if unclean:
-        database.run("INSERT OR REPLACE INTO settings (name, value) VALUES ('unclean', '1')")
-    else:
-        database.run("DELETE FROM settings WHERE name = 'unclean'")
+        database.run("INSERT INTO settings (name, value) VALUES ('unclean', '1')")

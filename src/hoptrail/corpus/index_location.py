@@ -15,9 +15,9 @@ from pathlib import Path
 from platformdirs import user_data_path
 
 from hoptrail.corpus.durable import make_folder
-from hoptrail.corpus.places import DATABASE, check_file_system, index_folder
+from hoptrail.corpus.places import DATABASE, index_folder, network_file_system
 from hoptrail.documents.walking import OF_AN_INDEX as NAME
-from hoptrail.errors import StorageError, UsageError
+from hoptrail.errors import UsageError
 
 _SERVICES = re.compile(
     r"(?P<name>dropbox|onedrive|nextcloud|owncloud|google ?drive|icloud ?drive|mobile documents|cloudstorage|pcloud ?drive"
@@ -116,11 +116,8 @@ def _shared_by(folder: Path) -> str:
         for mark, service in _MARKS.items():
             if (place / mark).exists():
                 return f"the folder is synchronised ({service})"
-    try:
-        check_file_system(folder)
-    except StorageError:
-        return "the folder is on a network file system"
-    return "the folder is on a network file system" if str(folder).startswith("\\\\") else ""
+    on_network = network_file_system(folder) or str(folder).startswith("\\\\")
+    return "the folder is on a network file system" if on_network else ""
 
 
 def _refuse_others(place: Path) -> None:

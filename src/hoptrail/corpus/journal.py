@@ -18,7 +18,7 @@ from pathlib import Path
 
 import apsw
 
-from hoptrail.corpus.connection import Row, connected, keep_checksums
+from hoptrail.corpus.database import Row, connected, keep_checksums
 from hoptrail.corpus.durable import make_folder, remove_files
 from hoptrail.corpus.places import JOBS, is_read_only
 from hoptrail.corpus.refusals import translating_errors
@@ -38,6 +38,9 @@ CREATE TABLE items (
     notes TEXT NOT NULL, PRIMARY KEY (job, place)
 ) STRICT, WITHOUT ROWID;
 """
+
+_COLUMNS = "id, name, state, whole_name, ending, reason, documents, notes"
+"""Of items: the fields of `ItemRecord` in their order."""
 
 _SETTINGS = """
 PRAGMA journal_mode = DELETE; PRAGMA synchronous = EXTRA; PRAGMA fullfsync = ON; PRAGMA secure_delete = ON;
@@ -85,10 +88,7 @@ class JobRecord:
 
 
 class Journal:
-    """The jobs of the index in a folder.
-
-    All methods raise StorageError (the disk refuses) and IndexDamaged; nothing is written then.
-    """
+    """The jobs of the index in a folder. All methods raise StorageError and IndexDamaged; nothing is written then."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -186,10 +186,7 @@ def drop_damaged_journal(folder: Path) -> list[str]:
 
 
 def _items(connection: apsw.Connection, job: str) -> tuple[ItemRecord, ...]:
-    rows = connection.execute(
-        "SELECT id, name, state, whole_name, ending, reason, documents, notes FROM items WHERE job = ? ORDER BY place",
-        (job,),
-    )
+    rows: Iterable[Row] = connection.execute(f"SELECT {_COLUMNS} FROM items WHERE job = ? ORDER BY place", (job,))
     return tuple(
         ItemRecord(id_, name, state, whole_name, ending, reason, json.loads(documents), tuple(json.loads(notes)))
         for id_, name, state, whole_name, ending, reason, documents, notes in rows
@@ -198,14 +195,14 @@ def _items(connection: apsw.Connection, job: str) -> tuple[ItemRecord, ...]:
 
 def _write_items(connection: apsw.Connection, job: str, items: Sequence[ItemRecord]) -> None:
     connection.executemany(
-        "INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT OR REPLACE INTO items (job, place, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [(job, place, *_row(item)) for place, item in enumerate(items)],
     )
 
 
 def _row(item: ItemRecord) -> tuple[str, ...]:
     documents, notes = json.dumps(dict(item.documents)), json.dumps(item.notes)
-    return item.id, item.name, item.whole_name, item.ending, item.state, item.reason, documents, notes
+    return item.id, item.name, item.state, item.whole_name, item.ending, item.reason, documents, notes
 
 
 @contextmanager

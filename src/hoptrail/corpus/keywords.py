@@ -1,14 +1,20 @@
-"""The keyword index: exact ranking by BM25 over postings in the database, and writing these.
+"""The keyword index of passages: exact ranking by BM25 over postings in the database, and writing these.
 
 score(q, u) = sum over the words w of q, with repeats, of  idf(w) · tf · (k1 + 1) / (tf + k1 · (1 - b + b · |u| / avg|u|))
-with k1 = 1.2, b = .75 and idf(w) = ln(1 + (N - df + .5) / (df + .5)), over all live units of a kind.
+with k1 = 1.2, b = .75 and idf(w) = ln(1 + (N - df + .5) / (df + .5)), over all live passages.
 
 The arrays of a segment are `numbers`, of its units, sorted, and `lengths`, their numbers of words. Its postings are rows of the
 database (`schema.py`), which refer to units by their rows in the segment. Removing a unit rewrites the postings of its words.
+
+Words are runs of letters and digits, lower-cased, with accents and ligatures folded, without STOP_WORDS and words of more than 40
+characters. There is no stemming: it gained nothing on the development questions, and works for English only. Scripts without
+spaces between words are cut into pairs of neighbouring characters, because finding words there would require a dictionary.
 """
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,13 +27,45 @@ from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import NONE, Numbers, bounds_of, numbers_of, paired, rows_of, unpaired
 from hoptrail.corpus.database import Database
-from hoptrail.corpus.segments import Family, Segment, Segments, SegmentWriter, live_column
+from hoptrail.corpus.segments import Family, Segment, SegmentWriter, live_column
 from hoptrail.corpus.texts import Found, Texts
-from hoptrail.corpus.words import keyword_words
+from hoptrail.text.words import LETTERS, unspaced_pieces
 from hoptrail.types import Kind
 
 K1 = 1.2
 B = 0.75
+
+LONGEST = 40
+
+STOP_WORDS = frozenset(
+    (  # noqa: SIM905 - a list of eighty quoted words reads worse
+        "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this to "
+        "was will with who whom whose what which when where why how do does did were been being has have had i you he she we us "
+        "our his her him its from s"
+    ).split()
+)
+"""Lucene's English list, question words, auxiliaries and pronouns: words of questions that do not distinguish passages."""
+
+_PLAIN = re.compile(r"[a-z0-9]+")
+_WORD = re.compile(LETTERS)
+_FOLDED = str.maketrans("øđðłħıŋŧ", "oddlhint", "\u00ad") | str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "þ": "th"})
+"""Letters that Unicode does not decompose and an English keyboard lacks."""
+
+
+def keyword_words(text: str) -> list[str]:
+    """The words of a text in order, with repeats."""
+    lower = text.lower()
+    if text.isascii():
+        return [word for word in _PLAIN.findall(lower) if word not in STOP_WORDS and len(word) <= LONGEST]
+    cut = (piece for word in _WORD.findall(lower) for piece in unspaced_pieces(word))
+    # Folding comes after stop words: `à` becomes `a`, but is not a stop word.
+    words = [word for word in cut if word not in STOP_WORDS and len(word) <= LONGEST]
+    return [word if word.isascii() else _folded(word) for word in words]
+
+
+def _folded(word: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", word)
+    return "".join(letter for letter in decomposed if not unicodedata.combining(letter)).translate(_FOLDED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +83,19 @@ class Postings:
 class WordCounts(Protocol):
     """What BM25 asks of a whole corpus, of which an index may be a part."""
 
-    def sizes(self, kind: Kind) -> tuple[int, int]:
-        """The number of units, and of their words."""
+    def sizes(self) -> tuple[int, int]:
+        """The number of passages, and of their words."""
 
-    def frequencies(self, kind: Kind, words: Sequence[str]) -> NDArray[np.int64]:
-        """How many units contain each word, as `keyword_words` writes it."""
+    def frequencies(self, words: Sequence[str]) -> NDArray[np.int64]:
+        """How many passages contain each word, as `keyword_words` writes it."""
 
 
 class Keywords:
     """The keyword index of a snapshot. Satisfies `WordCounts`."""
 
-    def __init__(self, database: Database, segments: Segments, texts: Texts, whole: WordCounts | None = None) -> None:
+    def __init__(
+        self, database: Database, segments: Sequence[Segment], texts: Texts, whole: WordCounts | None = None
+    ) -> None:
         """`whole`: the counts of the corpus that this is a part of; by default this is all of it."""
         self._database = database
         self._segments = segments
@@ -66,94 +106,89 @@ class Keywords:
         """The same keyword index, with scores by the counts of a larger corpus."""
         return Keywords(self._database, self._segments, self._texts, whole)
 
-    def search(self, kind: Kind, question: str, limit: int) -> Found:
-        """The `limit` units with the highest scores, of those that share a word with the question."""
+    def search(self, question: str, limit: int) -> Found:
+        """The `limit` passages with the highest scores, of those that share a word with the question."""
         numbers, scores = [NONE], [np.zeros(0)]
-        for segment, [row_scores] in self._scores(kind, [question]):
+        for segment, [row_scores] in self._scores([question]):
             rows = np.flatnonzero(row_scores)
             numbers.append(segment.arrays["numbers"][rows])
             scores.append(row_scores[rows])
         return self._texts.best(np.concatenate(numbers), np.concatenate(scores), limit)
 
-    def scores(self, kind: Kind, questions: Sequence[str], numbers: Numbers) -> NDArray[np.float64]:
-        """The scores of `search` for each question and each of these units, which must be sorted: shape (questions, units)."""
+    def scores(self, questions: Sequence[str], numbers: Numbers) -> NDArray[np.float64]:
+        """The scores of `search` for each question and each passage, which must be sorted: shape (questions, passages)."""
         scores = np.zeros((len(questions), len(numbers)))
-        for segment, row_scores in self._scores(kind, questions):
+        for segment, row_scores in self._scores(questions):
             rows = np.flatnonzero(row_scores.any(axis=0))  # without removed ones
             places = rows_of(segment.arrays["numbers"][rows], numbers)
             here = places >= 0
             scores[:, places[here]] = row_scores[:, rows[here]]
         return scores
 
-    def sizes(self, kind: Kind) -> tuple[int, int]:
+    def sizes(self) -> tuple[int, int]:
         """See `WordCounts`."""
         if self._whole is not None:
-            return self._whole.sizes(kind)
-        segments = self._segments.of(Family.KEYWORDS, kind)
-        lengths = (segment.arrays["lengths"][segment.live_rows()] for segment in segments)
-        return sum(map(len, segments)), sum(int(part.sum(dtype=np.int64)) for part in lengths)
+            return self._whole.sizes()
+        lengths = live_column(self._segments, "lengths")
+        return len(lengths), int(lengths.sum(dtype=np.int64))
 
-    def frequencies(self, kind: Kind, words: Sequence[str]) -> NDArray[np.int64]:
+    def frequencies(self, words: Sequence[str]) -> NDArray[np.int64]:
         """See `WordCounts`."""
         if self._whole is not None:
-            return self._whole.frequencies(kind, words)
-        df = _counted(self._postings(self._segments.of(Family.KEYWORDS, kind), tuple(sorted(set(words)))))
+            return self._whole.frequencies(words)
+        df = _counted(self._postings(tuple(sorted(set(words)))))
         return np.array([df[word] for word in words], dtype=np.int64)
 
-    def documents_with(self, kind: Kind, words: Sequence[str]) -> Numbers:
-        """The documents whose units contain all of these words, as `keyword_words` writes them; by number, sorted."""
-        segments = {segment.number: segment for segment in self._segments.of(Family.KEYWORDS, kind)}
+    def documents_with(self, words: Sequence[str]) -> Numbers:
+        """The documents whose passages contain all of these words, as `keyword_words` writes them; by number, sorted."""
         found: dict[str, list[Numbers]] = {word: [NONE] for word in words}
-        for word, number, postings in self._postings(list(segments.values()), tuple(found)):
-            found[word].append(segments[number].arrays["numbers"][postings.rows])
+        for word, segment, postings in self._postings(tuple(found)):
+            found[word].append(segment.arrays["numbers"][postings.rows])
         documents = [np.unique(self._texts.origins_of(np.concatenate(units)).documents) for units in found.values()]
         return reduce(np.intersect1d, documents) if documents else NONE
 
-    def _scores(self, kind: Kind, questions: Sequence[str]) -> Iterator[tuple[Segment, NDArray[np.float64]]]:
+    def _scores(self, questions: Sequence[str]) -> Iterator[tuple[Segment, NDArray[np.float64]]]:
         """The scores of all rows of each segment: shape (questions, rows)."""
-        segments = self._segments.of(Family.KEYWORDS, kind)
         queries = [Counter(keyword_words(question)) for question in questions]
-        words = set[str]().union(*queries)
-        if not segments or not words:
+        terms = tuple(sorted(set[str]().union(*queries)))
+        if not self._segments or not terms:
             return
-        units, total = self.sizes(kind)
+        units, total = self.sizes()
         constant, slope = K1 * (1 - B), K1 * B * units / max(total, 1)
-        scores = {segment.number: np.zeros((len(questions), segment.rows)) for segment in segments}
-        lengths = {segment.number: segment.arrays["lengths"] for segment in segments}
-        terms = tuple(sorted(words))
-        found = self._postings(segments, terms)
+        scores = {segment.number: np.zeros((len(questions), segment.rows)) for segment in self._segments}
+        found = self._postings(terms)
         if self._whole is None:
             df = _counted(found)
         else:
-            df = Counter(dict(zip(terms, self._whole.frequencies(kind, terms).tolist(), strict=True)))
-        for word, number, postings in found:
+            df = Counter(dict(zip(terms, self._whole.frequencies(terms).tolist(), strict=True)))
+        for word, segment, postings in found:
             idf = np.log(1 + (units - df[word] + 0.5) / (df[word] + 0.5))
-            damping = constant + slope * lengths[number][postings.rows]
+            damping = constant + slope * segment.arrays["lengths"][postings.rows]
             for repeats in {query[word] for query in queries} - {0}:
                 score = idf * repeats * (K1 + 1) * postings.counts / (postings.counts + damping)
                 for row, query in enumerate(queries):
                     if query[word] == repeats:
-                        scores[number][row, postings.rows] += score
-        for segment in segments:
+                        scores[segment.number][row, postings.rows] += score
+        for segment in self._segments:
             yield segment, scores[segment.number]
 
-    def _postings(self, segments: Sequence[Segment], words: tuple[str, ...]) -> list[tuple[str, int, Postings]]:
-        """The live postings of words: the word, the number of a segment, and its postings."""
-        alive = {segment.number: segment.alive for segment in segments}
+    def _postings(self, words: tuple[str, ...]) -> list[tuple[str, Segment, Postings]]:
+        """The live postings of words: the word, a segment, and its postings."""
+        segments = {segment.number: segment for segment in self._segments}
         rows = self._database.rows(
             "SELECT p.term, p.segment, p.docs, p.tfs FROM carray(?) c CROSS JOIN carray(?) w CROSS JOIN postings p "
             "ON p.segment = c.value AND p.term = w.value",
-            *(list(alive), words),
+            *(list(segments), words),
         )
-        found = [(word, segment, alive[segment], _unpacked(docs, tfs)) for word, segment, docs, tfs in rows]
+        found = [(word, segments[number], _unpacked(docs, tfs)) for word, number, docs, tfs in rows]
         return [
-            (word, segment, postings if mask is None else postings.where(mask[postings.rows]))
-            for word, segment, mask, postings in found
+            (word, segment, postings if segment.alive is None else postings.where(segment.alive[postings.rows]))
+            for word, segment, postings in found
         ]
 
 
-def _counted(found: Iterable[tuple[str, int, Postings]]) -> Counter[str]:
-    """How many units contain each word."""
+def _counted(found: Iterable[tuple[str, Segment, Postings]]) -> Counter[str]:
+    """How many passages contain each word."""
     df: Counter[str] = Counter()
     for word, _, postings in found:
         df[word] += len(postings.rows)
@@ -174,39 +209,37 @@ class PostingWriter:
     def __init__(self, segments: SegmentWriter) -> None:
         self._segments = segments
         self._database: Database = segments.database
-        self._waiting: dict[str, dict[int, list[str]]] = {}
-        """The words of units without a segment yet, by kind and number."""
+        self._waiting: dict[int, list[str]] = {}
+        """The words of passages without a segment yet, by number."""
 
-    def add(self, kind: str, number: int, text: str) -> None:
-        """Add a unit to the next segment."""
-        self._waiting.setdefault(kind, {})[number] = keyword_words(text)
+    def add(self, number: int, text: str) -> None:
+        """Add a passage to the next segment."""
+        self._waiting[number] = keyword_words(text)
 
     def flush(self) -> None:
-        """Write the waiting units as one segment per kind."""
-        for kind, waiting in sorted(self._waiting.items()):
-            units = dict(sorted(waiting.items()))
-            terms = sorted({word for words in units.values() for word in words})
-            places = {term: place for place, term in enumerate(terms)}
-            flat = np.array([places[word] for words in units.values() for word in words], np.int64)
-            lengths = np.array([len(words) for words in units.values()], np.int64)
-            owners = np.repeat(np.arange(len(units)), lengths)
-            pairs, counts = np.unique(paired(flat, owners), return_counts=True)
-            segment = self._segments.add(Family.KEYWORDS, kind, len(units), _arrays(np.array(list(units)), lengths))
-            postings = Postings(unpaired(pairs)[1], np.minimum(counts, _MOST).astype(np.uint16))
-            bounds = bounds_of(pairs, len(terms)).tolist()
-            self._database.run_each(
-                _INSERT,
-                (
-                    _row(segment, term, postings.where(slice(first, last)))
-                    for term, (first, last) in zip(terms, pairwise(bounds), strict=True)
-                ),
-            )
+        """Write the waiting passages as one segment."""
+        units = dict(sorted(self._waiting.items()))
+        terms = sorted({word for words in units.values() for word in words})
+        places = {term: place for place, term in enumerate(terms)}
+        flat = np.array([places[word] for words in units.values() for word in words], np.int64)
+        lengths = numbers_of([len(words) for words in units.values()])
+        pairs, counts = np.unique(paired(flat, np.repeat(np.arange(len(units)), lengths)), return_counts=True)
+        arrays = {"numbers": numbers_of(list(units)), "lengths": lengths}
+        segment = self._segments.add(Family.KEYWORDS, Kind.PASSAGE, arrays)
+        postings = Postings(unpaired(pairs)[1], np.minimum(counts, _MOST).astype(np.uint16))
+        self._database.run_each(
+            _INSERT,
+            (
+                _row(segment, term, postings.where(slice(first, last)))
+                for term, (first, last) in zip(terms, pairwise(bounds_of(pairs, len(terms)).tolist()), strict=True)
+            ),
+        )
         self._waiting.clear()
 
-    def remove(self, segments: Sequence[Segment], texts: Mapping[int, str]) -> None:
-        """Remove units, given by number with the text that they had."""
+    def remove(self, texts: Mapping[int, str]) -> None:
+        """Remove passages, given by number with the text that they had."""
         words = {number: keyword_words(text) for number, text in texts.items()}
-        for segment in segments:
+        for segment in self._segments.of(Family.KEYWORDS, Kind.PASSAGE):
             numbers = segment.arrays["numbers"]
             rows = segment.live(np.flatnonzero(np.isin(numbers, numbers_of(list(words)))))
             terms = {term for number in numbers[rows].tolist() for term in words[number]}
@@ -214,25 +247,22 @@ class PostingWriter:
                 self._remove_rows(segment, tuple(sorted(terms)), rows)
                 self._segments.mark_gone(segment, rows)
 
-    def merge(self, kind: str, segments: Sequence[Segment]) -> None:
-        """Merge segments into one, without removed rows."""
-        numbers, lengths = (live_column(segments, name) for name in ("numbers", "lengths"))
-        order = np.argsort(numbers, kind="stable")
-        ranks = np.empty(len(order), np.int64)
-        ranks[order] = np.arange(len(order))
-        new_rows, before = {}, 0
-        for segment in segments:
-            new_rows[segment.number] = np.zeros(segment.rows, np.int64)
-            new_rows[segment.number][segment.live_rows()] = ranks[before : before + len(segment)]
-            before += len(segment)
-        merged = self._segments.add(Family.KEYWORDS, kind, len(numbers), _arrays(numbers[order], lengths[order]))
-        if merged:
-            self._database.run_each(_INSERT, self._merged_postings(merged, new_rows))
-        for segment in segments:
-            self._database.run("DELETE FROM postings WHERE segment = ?", segment.number)
-        self._segments.drop(segments)
+    def merge(self) -> None:
+        """Merge segments that are due."""
+        while due := self._segments.due(Family.KEYWORDS, Kind.PASSAGE):
+            numbers, lengths = (live_column(due, name) for name in ("numbers", "lengths"))
+            order = np.argsort(numbers, kind="stable")
+            arrays = {"numbers": numbers[order], "lengths": lengths[order]}
+            merged = self._segments.add(Family.KEYWORDS, Kind.PASSAGE, arrays)
+            if merged:
+                new_rows = {segment.number: rows_of(segment.arrays["numbers"], numbers[order]) for segment in due}
+                self._database.run_each(_INSERT, self._merged_postings(merged, new_rows))
+            self._database.delete("postings", "segment", [segment.number for segment in due])
+            self._segments.drop(due)
 
-    def _merged_postings(self, merged: int, new_rows: Mapping[int, NDArray[np.int64]]) -> list[_PostingRow]:
+    def _merged_postings(
+        self, merged: int, new_rows: Mapping[int, NDArray[np.intp]]
+    ) -> list[tuple[int, str, int, bytes, bytes]]:
         """The rows of a merged segment, from those of the segments in `new_rows`, which maps their rows to new ones."""
         found = self._database.rows(
             "SELECT p.term, p.segment, p.docs, p.tfs FROM carray(?) c CROSS JOIN postings p ON p.segment = c.value "
@@ -265,12 +295,5 @@ class PostingWriter:
         )
 
 
-_PostingRow = tuple[int, str, int, bytes, bytes]
-
-
-def _row(segment: int, term: str, postings: Postings) -> _PostingRow:
+def _row(segment: int, term: str, postings: Postings) -> tuple[int, str, int, bytes, bytes]:
     return segment, term, len(postings.rows), postings.rows.tobytes(), postings.counts.tobytes()
-
-
-def _arrays(numbers: NDArray[np.integer], lengths: NDArray[np.integer]) -> Mapping[str, NDArray[np.int32]]:
-    return {"numbers": numbers_of(numbers), "lengths": numbers_of(lengths)}

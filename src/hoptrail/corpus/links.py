@@ -13,9 +13,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 import numpy as np
 
 from hoptrail.corpus.columns import Directed, Numbers, Places, joined, numbers_of, ranges, rows_of
-from hoptrail.corpus.numbering import Numbering
 from hoptrail.corpus.segments import Array, Family, Segment, Segments, SegmentWriter
 from hoptrail.corpus.texts import Texts
+from hoptrail.corpus.unit_writer import Numbering
 from hoptrail.types import Link
 
 
@@ -32,8 +32,7 @@ class Links:
 
     def edges(self, kind: str) -> Directed:
         """The links of a kind, ordered by source, then target."""
-        parts = [edges_at(part, part.live_rows()) for part in self._segments.of(Family.LINKS, kind)]
-        return joined(parts).in_order()
+        return _joined(self._segments.of(Family.LINKS, kind)).in_order()
 
     def all(self, kind: str | None = None) -> Iterator[Link]:
         """All links, or those of one kind."""
@@ -193,14 +192,13 @@ class LinkWriter:
                 rows = leaving(segment, np.unique(edges.sources))
                 same = np.isin(edges_at(segment, rows).keys, edges.keys)
                 self._segments.mark_gone(segment, rows[same])  # the new ones replace them
-            self._segments.add(Family.LINKS, kind, len(edges), link_arrays(edges))
+            self._segments.add(Family.LINKS, kind, link_arrays(edges))
         self._waiting.clear()
 
     def merge(self) -> None:
         """Merge segments that are due."""
-        self._segments.merge(Family.LINKS, _merged)
+        self._segments.merge(Family.LINKS, lambda segments: link_arrays(_joined(segments)))
 
 
-def _merged(segments: Sequence[Segment]) -> tuple[int, Mapping[str, Array]]:
-    edges = joined([edges_at(segment, segment.live_rows()) for segment in segments])
-    return len(edges), link_arrays(edges)
+def _joined(segments: Sequence[Segment]) -> Directed:
+    return joined([edges_at(segment, segment.live_rows()) for segment in segments])

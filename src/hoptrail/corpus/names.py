@@ -11,6 +11,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,18 +39,18 @@ class NameList(Sequence[bytes]):
             rows.append(found.setdefault(key, len(found)))
             numbers.append(number)
         keys = sorted(found)
-        places = np.empty(len(keys), np.int64)
-        places[np.array([found[key] for key in keys], np.intp)] = np.arange(len(keys))
+        places = np.argsort(np.array([found[key] for key in keys], np.intp))
         sizes = np.array([len(key) for key in keys])
-        return cls._from_arrays(b"".join(keys), sizes, places[np.array(rows)], np.array(numbers))
+        letters = np.frombuffer(b"".join(keys), np.uint8)
+        return cls._from_arrays(letters, sizes, places[np.array(rows)], np.array(numbers))
 
     @classmethod
-    def _from_arrays(cls, letters: bytes, sizes: Array, rows: Array, numbers: Array) -> NameList:
+    def _from_arrays(cls, letters: Array, sizes: Array, rows: Array, numbers: Array) -> NameList:
         """From sorted, concatenated keys of these sizes, and pairs of a key's row and a number."""
         pairs = np.unique(paired(rows, numbers))
         return cls(
             {
-                "letters": np.frombuffer(letters, np.uint8),
+                "letters": letters,
                 "offsets": np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
                 "starts": bounds_of(pairs, len(sizes)).astype(np.int64),
                 "numbers": unpaired(pairs)[1],
@@ -79,15 +80,16 @@ class NameList(Sequence[bytes]):
         return row < len(self) and self[row].startswith(encoded)
 
     def without(self, numbers: Numbers) -> NameList:
-        """The same without these units, and without keys that have no other unit."""
+        """The same without these units, and without keys that have no other unit; itself where it has none of them."""
         kept = ~np.isin(self.units, numbers)
+        if kept.all():
+            return self
         before = np.concatenate([[0], np.cumsum(kept)])
         counts = np.diff(before[self.starts])
         sizes = np.diff(self._offsets)
         _, places = ranges(self._offsets[:-1][counts > 0], sizes[counts > 0])
         rows = np.repeat(np.arange(np.count_nonzero(counts)), counts[counts > 0])
-        letters = np.frombuffer(self._letters, np.uint8)[places].tobytes()
-        return self._from_arrays(letters, sizes[counts > 0], rows, self.units[kept])
+        return self._from_arrays(self.arrays["letters"][places], sizes[counts > 0], rows, self.units[kept])
 
     def merged(self, other: NameList) -> NameList:
         """Both together; cheapest where `other` is the smaller one."""
@@ -104,12 +106,16 @@ class NameList(Sequence[bytes]):
                 np.repeat(places + before[:-1], np.diff(other.starts)),
             ]
         )
-        sizes = np.insert(np.diff(self._offsets), places[new], np.array([len(key) for key in keys])[new])
+        own = np.diff(other._offsets)
+        sizes = np.insert(np.diff(self._offsets), places[new], own[new])
         cuts = [0, *self._offsets[places[new]].tolist(), int(self._offsets[-1])]
-        fresh = [key for key, is_new in zip(keys, new.tolist(), strict=True) if is_new]
-        pieces = [bytes(self._letters[cuts[at] : cuts[at + 1]]) for at in range(len(cuts) - 1)]
-        letters = pieces[0] + b"".join(key + piece for key, piece in zip(fresh, pieces[1:], strict=True))
-        return self._from_arrays(letters, sizes, rows, np.concatenate([self.units, other.units]))
+        fresh = [b"", *(key for key, is_new in zip(keys, new.tolist(), strict=True) if is_new)]
+        letters = b"".join(
+            key + bytes(self._letters[first:last]) for key, (first, last) in zip(fresh, pairwise(cuts), strict=True)
+        )
+        return self._from_arrays(
+            np.frombuffer(letters, np.uint8), sizes, rows, np.concatenate([self.units, other.units])
+        )
 
     def __eq__(self, other: object) -> bool:
         """Whether both have the same keys with the same units."""
@@ -118,13 +124,6 @@ class NameList(Sequence[bytes]):
         return all(np.array_equal(array, other.arrays[name]) for name, array in self.arrays.items())
 
     __hash__ = None  # type: ignore[assignment]
-
-    def has_any(self, numbers: Numbers) -> bool:
-        """Whether a key has one of these units."""
-        return bool(np.isin(self.units, numbers).any())
-
-
-NO_NAMES = NameList.of(())
 
 
 class Names:
@@ -137,13 +136,12 @@ class Names:
 
     def of(self, kind: str) -> NameList:
         """All names of a kind; not copied if they are in one segment."""
-        names = _merged_names(self._segments.of(Family.NAMES, kind))
-        return names.without(self._hidden) if names.has_any(self._hidden) else names
+        return _merged_names(self._segments.of(Family.NAMES, kind)).without(self._hidden)
 
 
 def _merged_names(segments: Sequence[Segment]) -> NameList:
     lists = sorted((NameList(segment.arrays) for segment in segments), key=len, reverse=True)
-    return reduce(NameList.merged, lists) if lists else NO_NAMES
+    return reduce(NameList.merged, lists) if lists else NameList.of(())
 
 
 class NameWriter:
@@ -170,24 +168,18 @@ class NameWriter:
         for name in self._segments.kinds(Family.NAMES) if kind is None else [kind]:
             for segment in self._segments.of(Family.NAMES, name):
                 names = NameList(segment.arrays)
-                if names.has_any(numbers):
+                kept = names.without(numbers)
+                if kept is not names:
                     self._segments.changed = True
-                    self._add(name, names.without(numbers))
+                    self._segments.add(Family.NAMES, name, kept.arrays)
                     self._segments.drop([segment])
 
     def flush(self) -> None:
         """Write the waiting names as segments."""
         for kind, lists in sorted(self._waiting.items()):
-            self._add(kind, reduce(NameList.merged, lists))
+            self._segments.add(Family.NAMES, kind, reduce(NameList.merged, lists).arrays)
         self._waiting.clear()
 
     def merge(self) -> None:
         """Merge segments that are due."""
-        self._segments.merge(Family.NAMES, lambda segments: _rows_of(_merged_names(segments)))
-
-    def _add(self, kind: str, names: NameList) -> None:
-        self._segments.add(Family.NAMES, kind, *_rows_of(names))
-
-
-def _rows_of(names: NameList) -> tuple[int, Mapping[str, Array]]:
-    return len(names.units), names.arrays
+        self._segments.merge(Family.NAMES, lambda segments: _merged_names(segments).arrays)

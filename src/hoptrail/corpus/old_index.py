@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -33,17 +33,14 @@ REASON = 250
 """Characters of the library's error that are shown."""
 
 Row = Mapping[str, Any]
+T = TypeVar("T")
 
 
 class OldIndex:
     """The newest state of the index in a folder, also that of a run that was stopped."""
 
     def __init__(self, folder: Path) -> None:
-        """Raises:
-        UsageError: lancedb is not installed.
-        IndexUnavailable: there is no index of version 0.1.
-        IndexDamaged: it cannot be read.
-        """
+        """Raises: UsageError (lancedb is not installed), IndexUnavailable, IndexDamaged."""
         self._folder = folder
         self._database = _connect(folder)
         with self._reading():
@@ -66,38 +63,31 @@ class OldIndex:
 
     def documents(self) -> Iterator[Document]:
         """All documents."""
-        for rows in self._rows("documents", READ_DOCUMENTS):
-            with self._reading():
-                documents = [_document(row) for row in rows]
+        for documents in self._batches("documents", _document, READ_DOCUMENTS):
             yield from documents
 
     def units(self, kind: Kind) -> Iterator[tuple[list[Unit], FloatMatrix]]:
         """The units of a kind with their vectors, in batches."""
-        for rows in self._rows(unit_table(kind)):
+        for rows in self._batches(unit_table(kind), lambda row: (_unit(row, kind), row["vector"])):
             with self._reading():
-                units = [_unit(row, kind) for row in rows]
-                vectors = np.array([row["vector"] for row in rows], np.float32)
-            yield units, vectors
+                vectors = np.array([vector for _, vector in rows], np.float32)
+            yield [unit for unit, _ in rows], vectors
 
     def extractions(self) -> Iterator[dict[str, Extraction]]:
         """The extractions by the ids of their passages, in batches."""
-        for rows in self._rows("extractions"):
-            with self._reading():
-                extractions = {row["id"]: _extraction(row) for row in rows}
-            yield extractions
+        return map(dict, self._batches("extractions", lambda row: (row["id"], _extraction(row))))
 
     def links(self, kinds: Collection[str]) -> Iterator[list[Link]]:
         """The links of these kinds, in batches."""
-        for rows in self._rows("links"):
-            with self._reading():
-                links = [Link(*(row[name] for name in Link.__slots__)) for row in rows if row["kind"] in kinds]
-            yield links
+        for links in self._batches("links", lambda row: Link(*(row[name] for name in Link.__slots__))):
+            yield [link for link in links if link.kind in kinds]
 
-    def _rows(self, table: str, size: int = READ) -> Iterator[Sequence[Row]]:
+    def _batches(self, table: str, made: Callable[[Row], T], size: int = READ) -> Iterator[list[T]]:
+        """What `made` makes of the rows of a table."""
         if table in self._versions:
             with self._reading():
                 for batch in self._open(table).search().to_batches(batch_size=size):
-                    yield batch.to_pylist()
+                    yield [made(row) for row in batch.to_pylist()]
 
     def _open(self, table: str) -> Any:
         opened = self._database.open_table(table)

@@ -40,10 +40,7 @@ _READERS = range(123, 128)
 
 def index_folder(where: str | Path) -> Path:
     """The folder of an index that a user names.
-
-    Raises:
-        UsageError: the name is empty, or the address of an object store.
-        IndexMismatch: the folder holds an index of version 0.1.
+    Raises: UsageError: the name is empty or an address; IndexMismatch: the folder holds an index of version 0.1.
     """
     text = str(where)
     if not text.strip():  # as from a shell variable that is not set; it would be the current folder
@@ -72,16 +69,15 @@ def refuse_old_index(folder: Path) -> None:
 
 def check_file_system(folder: Path, mounts: Path = _MOUNTS) -> None:
     """Refuse a network file system (Linux lists mounts). Raises: StorageError: two machines could damage an index here."""
-    kind = _file_system(folder, mounts)
-    if kind in NETWORK:
+    if kind := network_file_system(folder, mounts):
         raise StorageError(
             f"{folder} is on a network file system ({kind}), where an index cannot be kept safely. Keep it on a disk of this "
             f"machine; other machines can ask it through `hoptrail serve`, or have their own copy."
         )
 
 
-def _file_system(folder: Path, mounts: Path) -> str:
-    """The type of the file system of a folder; empty where it is unknown."""
+def network_file_system(folder: Path, mounts: Path = _MOUNTS) -> str:
+    """The type of the network file system of a folder; empty on a local disk, and where it is unknown."""
     try:
         device = folder.stat().st_dev
         lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -91,7 +87,8 @@ def _file_system(folder: Path, mounts: Path) -> str:
     for line in lines:
         fields = line.split(" ")
         if number == fields[2] and "-" in fields:
-            return fields[fields.index("-") + 1]
+            kind = fields[fields.index("-") + 1]
+            return kind if kind in NETWORK else ""
     return ""
 
 
@@ -119,9 +116,8 @@ def readers_of(folder: Path) -> str:
 
 
 def _holders(folder: Path, places: range) -> list[int]:
-    """The processes that have locked one of these bytes of the shared-memory file.
-
-    The file is not opened, because closing it would release the locks that this process has on it.
+    """The processes that have locked one of these bytes of the shared-memory file, which is not opened, because closing it would
+    release the locks that this process has on it.
     """
     try:
         shared = (folder / f"{DATABASE}-shm").stat()

@@ -66,9 +66,8 @@ class Register:
     def _begin(self) -> None:
         """Begin without pending changes."""
         self._stored: dict[str, DocumentEntry] = {}
-        """The stored entries of documents that were looked up, by id; `_entries` has them as they will be, and new ones."""
-        self._entries: dict[str, DocumentEntry] = {}
-        self._new: dict[str, Document] = {}
+        """The stored entries of documents that were looked up, by id; `_entries` has them as they will be, and new documents."""
+        self._entries: dict[str, DocumentEntry | Document] = {}
         self._ids_at: dict[str, set[str]] = {}
         """The documents at each source that was looked up."""
         self._replaced: set[str] = set()
@@ -127,10 +126,7 @@ class Register:
                     self._ids_at.setdefault(source, set()).add(entry.id)
 
     def _put(self, document: Document) -> None:
-        if document.id not in self._entries:
-            self._new[document.id] = document
-            self._entries[document.id] = DocumentEntry(0, document.id, document.title, ())
-        entry = self._entries[document.id]
+        entry = self._entries.get(document.id, document)
         sources = tuple(sorted({*document.sources, *entry.sources}))
         self._entries[document.id] = replace(entry, sources=sources, date=document.date, date_from=document.date_from)
         for source in document.sources:
@@ -191,34 +187,30 @@ class Register:
     @property
     def waiting(self) -> tuple[int, int]:
         """The number of documents with pending changes, and of characters of the new ones."""
-        return len(self._entries), sum(len(document.text) for document in self._new.values())
+        return len(self._entries), sum(len(it.text) for it in self._entries.values() if isinstance(it, Document))
 
     def write(self) -> list[str]:
         """Write all pending changes. Returns the ids of new documents that replace none. Documents without a source stay until
         `remove_unsourced`, so that they can be found until their replacements can. The state may be committed.
         """
-        writer = self._writer
-        changed = {id_ for id_, entry in self._stored.items() if entry != self._entries[id_]}
-        writer.put_documents([_at(document, self._entries[document.id]) for document in self._new.values()])
-        writer.place_documents(self._entries[id_] for id_ in changed)
-        writer.put_files(self._marks, self._reading)
+        entries = self._entries.values()
+        new = [entry for entry in entries if isinstance(entry, Document)]
+        known = (entry for entry in entries if isinstance(entry, DocumentEntry))
+        changed = [entry for entry in known if entry != self._stored[entry.id]]
+        self._writer.put_documents(new)
+        self._writer.place_documents(changed)
+        self._writer.put_files(self._marks, self._reading)
         self._marks = {}
-        self.withdrawn += sum(not self._entries[id_].sources for id_ in (changed | self._new.keys()) - self._replaced)
-        new = [id_ for id_ in self._new if id_ not in self._replacing]
+        written: list[DocumentEntry | Document] = [*new, *changed]
+        self.withdrawn += sum(not entry.sources for entry in written if entry.id not in self._replaced)
+        added = [document.id for document in new if document.id not in self._replacing]
         self._begin()
-        return new
-
-
-def _at(document: Document, entry: DocumentEntry) -> Document:
-    """The document with the sources and the date of its entry."""
-    return replace(document, sources=entry.sources, date=entry.date, date_from=entry.date_from)
+        return added
 
 
 def remove_unsourced(writer: Writer) -> None:
     """Remove the documents without a source, also those of an earlier run that was stopped."""
-    unsourced = writer.snapshot().register.unsourced()
-    if unsourced:
-        writer.remove_documents(unsourced)
+    writer.remove_documents(writer.snapshot().register.unsourced())
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,9 +245,8 @@ def withdraw(writer: Writer, names: Iterable[str]) -> list[Withdrawn]:
         gone = tuple(source for source in entry.sources if source in named)
         kept = tuple(source for source in entry.sources if source not in named)
         withdrawn.append(Withdrawn(entry.id, entry.title, gone, kept))
-    writer.place_documents(
-        replace(entry, sources=one.left) for entry, one in zip(lost, withdrawn, strict=True) if one.left
-    )
+        if kept:
+            writer.place_documents([replace(entry, sources=kept)])
     writer.remove_documents([document.id for document in withdrawn if not document.left])
     return [*withdrawn, *already_removed]
 
@@ -267,6 +258,9 @@ def removal_mark(name: str) -> str:
 
 class UnknownName(UsageError):
     """A name fits no document."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is no document {name!r} in this index. `hoptrail show` lists ids, titles and paths.")
 
 
 _LINES = re.compile(r"(.+?\.jsonl(?:\.gz)?)#", re.IGNORECASE | re.DOTALL)
@@ -292,7 +286,7 @@ def _places(snapshot: Snapshot, given_name: str) -> list[tuple[DocumentEntry, st
     path = _resolved(given_name)
     name = given_name if _is_text(given_name) else path
     if not _is_text(name):
-        raise _unknown(given_name)
+        raise UnknownName(given_name)
     if by_id := [(entry, source) for entry in snapshot.register.of([name]) for source in entry.sources]:
         return by_id
     entries = snapshot.register.at([name, path])
@@ -301,19 +295,15 @@ def _places(snapshot: Snapshot, given_name: str) -> list[tuple[DocumentEntry, st
             return by_source
     lines = f"{path}#"
     entries = snapshot.register.under(lines)
-    return [(entry, source) for entry in entries for source in entry.sources if source.startswith(lines)] or [
-        (entry, source) for entry in _titled(snapshot, name) for source in entry.sources
-    ]
-
-
-def _titled(snapshot: Snapshot, title: str) -> Sequence[DocumentEntry]:
-    entries = snapshot.register.titled([title])
-    if not entries:
-        raise _unknown(title)
+    if by_line := [(entry, source) for entry in entries for source in entry.sources if source.startswith(lines)]:
+        return by_line
+    entries = snapshot.register.titled([name])
     if len(entries) > 1:
         ids = ", ".join(entry.id for entry in entries[:10])
-        raise UsageError(f"{len(entries)} documents have the title {title!r}: name one by its id: {ids}.")
-    return entries
+        raise UsageError(f"{len(entries)} documents have the title {name!r}: name one by its id: {ids}.")
+    if not entries:
+        raise UnknownName(name)
+    return [(entry, source) for entry in entries for source in entry.sources]
 
 
 def _is_text(name: str) -> bool:
@@ -323,10 +313,6 @@ def _is_text(name: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _unknown(name: str) -> UnknownName:
-    return UnknownName(f"there is no document {name!r} in this index. `hoptrail show` lists ids, titles and paths.")
 
 
 def _resolved(name: str) -> str:

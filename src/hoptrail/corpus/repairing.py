@@ -11,13 +11,13 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hoptrail.corpus import rows
 from hoptrail.corpus.database import Database
+from hoptrail.corpus.documents import Documents
 from hoptrail.corpus.durable import remove_files, remove_folder, sync_folder
 from hoptrail.corpus.head import Head, read_head, write_head
 from hoptrail.corpus.journal import damaged_journal, drop_damaged_journal
 from hoptrail.corpus.places import DATABASE, JOBS
-from hoptrail.corpus.refusals import absent, translating_errors
+from hoptrail.corpus.refusals import translating_errors
 from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.segments import ARRAYS, Family, array_files, damaged_segments, delete_segment, unknown_arrays
 from hoptrail.errors import IndexDamaged
@@ -39,14 +39,12 @@ class Repaired:
 
 def damage(folder: Path) -> list[str]:
     """The faults of the files of an index, in words. Reads all of them. Raises: IndexUnavailable: there is no index."""
-    if not (folder / DATABASE).is_file():
-        raise absent(folder)
     try:
         with translating_errors(folder), closing(Database.to_read(folder)) as database:
-            checks = database.rows("PRAGMA integrity_check")
-            faults = [f"{DATABASE}: {' '.join(fault.split())}" for (fault,) in checks if fault != "ok"]
-            damaged = damaged_segments(database)
-            faults += [f"{file} is missing or altered" for segment in damaged for file in segment.files]
+            checks = database.column("PRAGMA integrity_check")
+            faults = [f"{DATABASE}: {' '.join(fault.split())}" for fault in checks if fault != "ok"]
+            damaged = damaged_segments(database).values()
+            faults += [f"{file} is missing or altered" for files in damaged for file in files]
             faults += [f"{file} does not belong to the index" for file in _foreign_files(database)]
             return faults + damaged_journal(folder)
     except IndexDamaged as error:
@@ -55,20 +53,14 @@ def damage(folder: Path) -> list[str]:
 
 def files_of_index(folder: Path) -> int:
     """The number of files of an index: its database, the arrays that the last commit names, and the journal of jobs."""
-    with translating_errors(folder), closing(Database.to_read(folder)) as database:
+    with closing(Database.to_read(folder)) as database:
         return 1 + len(array_files(database)) + (folder / JOBS).exists()
 
 
 def repair(folder: Path, encode: Encode) -> Repaired:
     """Repair an index. Structures whose rows were lost are unfinished afterwards.
-
-    Raises:
-        IndexUnavailable: there is no index.
-        IndexDamaged: documents are damaged; nothing was changed.
-        IndexBusy: another process is writing.
+    Raises: IndexUnavailable, IndexBusy; IndexDamaged: documents are damaged; nothing was changed.
     """
-    if not (folder / DATABASE).is_file():
-        raise absent(folder)
     with translating_errors(folder):
         if _is_damaged(folder):
             _replace_database(folder)
@@ -81,11 +73,11 @@ def repair(folder: Path, encode: Encode) -> Repaired:
 def _repair_arrays(folder: Path, encode: Encode) -> Repaired:
     with closing(Database.to_write(folder)) as database:
         damaged = damaged_segments(database)
-        lost = any(segment.family in (Family.LINKS, Family.NAMES) for segment in damaged)
-        files = (*(file for segment in damaged for file in segment.files), *_foreign_files(database))
-        for segment in damaged:
-            database.run("DELETE FROM postings WHERE segment = ?", segment.number)
-            delete_segment(database, segment.number)
+        lost = any(family in (Family.LINKS, Family.NAMES) for _, family in damaged)
+        files = (*(file for files in damaged.values() for file in files), *_foreign_files(database))
+        for number, _ in damaged:
+            database.delete("postings", "segment", [number])
+            delete_segment(database, number)
         if lost:  # in the same commit: after a stop, the next repair would find no damage
             write_head(database, unfinished(read_head(database)))
         database.commit()
@@ -110,8 +102,8 @@ def _foreign_files(database: Database) -> list[str]:
 
 def _is_damaged(folder: Path) -> bool:
     try:
-        with translating_errors(folder), closing(Database.to_read(folder)) as database:
-            return database.rows("PRAGMA integrity_check") != [("ok",)]
+        with closing(Database.to_read(folder)) as database:
+            return database.column("PRAGMA integrity_check") != ["ok"]
     except IndexDamaged:
         return True
 
@@ -125,10 +117,9 @@ def _replace_database(folder: Path) -> None:
         database.roll_back()
         database.empty_log()
     try:
-        with translating_errors(folder), closing(Database.to_read(folder)) as database:
+        with closing(Database.to_read(folder)) as database:
             head = read_head(database)
-            numbers = [number for (number,) in database.rows("SELECT number FROM documents ORDER BY number")]
-            documents = list(rows.documents(database, numbers))
+            documents = list(Documents(database).read())
     except (IndexDamaged, KeyError, ValueError) as error:
         raise IndexDamaged(
             f"{folder / DATABASE} is damaged, and with it the stored documents: they cannot be rebuilt from here. Index their "

@@ -1,7 +1,5 @@
-"""Writing an index in terms of numbers: one writer at a time; one transaction is one commit.
-
-The writer's `snapshot` sees what was written at once, other readers see it after `commit`. It is lost if the process ends before.
-Removed text is erased from all files when `commit` returns.
+"""Writing an index in terms of numbers: one writer at a time; one transaction is one commit. The writer's `snapshot` sees at once
+what was written. Removed text is erased from all files when `commit` returns.
 """
 
 from __future__ import annotations
@@ -10,20 +8,17 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-import numpy as np
-
-from hoptrail.corpus.columns import NONE, Numbers, numbers_of
+from hoptrail.corpus.columns import Numbers
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.documents import DocumentWriter
 from hoptrail.corpus.head import Head, count_commit, is_unclean, mark_unclean, read_head, write_head
 from hoptrail.corpus.links import LinkWriter
 from hoptrail.corpus.names import NameWriter
-from hoptrail.corpus.numbering import Numbering, unused_numbers
 from hoptrail.corpus.refusals import still_read
 from hoptrail.corpus.segments import SegmentWriter
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.texts import Texts
-from hoptrail.corpus.unit_writer import UnitWriter
+from hoptrail.corpus.unit_writer import Numbering, UnitWriter
 from hoptrail.errors import IndexBusy
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Document, Unit
@@ -56,17 +51,15 @@ class RowWriter:
     def _start(self) -> None:
         """Begin from the last commit."""
         self.head = read_head(self._database)
-        self._segments = SegmentWriter(self._database)
-        texts = Texts(self._database, self._segments)
-        self._texts, self._numbering = texts, Numbering(self._database, texts)
-        self.documents = DocumentWriter(self._database)
-        self.units = UnitWriter(self._segments, self.documents, self._numbering)
         self._unclean = is_unclean(self._database)
         """Whether text that this or an earlier writer removed may still be in the log or in files."""
-        self.links = LinkWriter(self._segments, texts, self._numbering)
+        self._segments = SegmentWriter(self._database)
+        self._texts = Texts(self._database, self._segments)
+        self._numbering = Numbering(self._database, self._texts)
+        self.documents = DocumentWriter(self._database)
+        self.units = UnitWriter(self._segments, self._texts, self._numbering)
+        self.links = LinkWriter(self._segments, self._texts, self._numbering)
         self.names = NameWriter(self._segments)
-        self._removed: Numbers = NONE
-        """Units removed in this transaction."""
 
     @property
     def dirty(self) -> bool:
@@ -113,12 +106,10 @@ class RowWriter:
         commit or, with `keep_links`, at any later time.
         """
         self._segments.changed = True
-        numbers = numbers_of(numbers)
         if keep_links:
             self._numbering.keep(numbers)
         self.units.remove(numbers)
         self.names.forget(numbers)
-        self._removed = np.union1d(self._removed, numbers).astype(np.int32)
         self._unclean = True
 
     def commit(self, head: Head | None = None, *, clean: bool = True, counted: bool = True) -> None:
@@ -131,7 +122,7 @@ class RowWriter:
             write_head(self._database, head)
         for part in (self.units, self.links, self.names):
             part.flush()
-        if len(unused := unused_numbers(self._database, self._removed)):
+        if len(unused := self._numbering.unused()):
             self.links.forget(unused)
         for part in (self.units, self.links, self.names):
             part.merge()
@@ -141,7 +132,6 @@ class RowWriter:
         self._segments.sync()
         self._database.commit()
         self._segments.changed = False
-        self._removed = NONE
         self._numbering.freed.clear()
         self._begin(clean=clean)
 
@@ -152,8 +142,7 @@ class RowWriter:
         self._start()
 
     def clean(self) -> None:
-        """Erase removed text from the log and from files, also that of an earlier writer that was stopped. Discards what is not
-        committed.
+        """Discard what is not committed, and erase removed text from all files, also that of a writer that was stopped.
         Raises: StillRead: see `commit`.
         """
         self._database.roll_back()
@@ -173,19 +162,16 @@ class RowWriter:
         """Steps 4 and 5 of `durable.py`, then begin the next transaction. After a removal, `clean` waits for its readers.
         Raises: StillRead: readers of the removed text are still there after the wait.
         """
-        if not (self._unclean and clean):
-            emptied = self._database.log_size > LOG and self._database.empty_log()
-            self._database.begin()
-            if emptied:
-                self._segments.sweep()
-            return
-        emptied = self._database.empty_log(WAIT)
+        erases = self._unclean and clean
+        emptied = (erases or self._database.log_size > LOG) and self._database.empty_log(WAIT if erases else 0)
         self._database.begin()
-        if not emptied:
+        if emptied:
+            self._segments.sweep()
+        elif erases:
             raise still_read(self._database.folder)
-        self._segments.sweep()
-        mark_unclean(self._database, unclean=False)
-        self._database.commit()
-        self._unclean = False
-        self._database.empty_log()
-        self._database.begin()
+        if erases:
+            mark_unclean(self._database, unclean=False)
+            self._database.commit()
+            self._unclean = False
+            self._database.empty_log()
+            self._database.begin()

@@ -8,14 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from hoptrail.corpus.columns import Numbers
+from hoptrail.corpus.columns import Numbers, numbers_of
 from hoptrail.corpus.database import Database
 from hoptrail.documents.blocks import unpack
 from hoptrail.documents.marks import FILE_TIME
 from hoptrail.language.tasks import Extraction, Fact, Triple
 from hoptrail.types import Block, BlockKind, Document, Kind, Span, Unit
-
-UNIT = "u.number, u.id, u.kind, u.title, u.text, d.id, u.start, u.end, u.further, u.sentence_ends, d.date, d.date_from"
 
 
 def said_date(date: str, date_from: str) -> str:
@@ -28,7 +26,8 @@ def units(database: Database, numbers: Numbers, *, dated: bool = False) -> dict[
     their document. (It is not stored with blocks, because renaming a file may change it.)
     """
     found = database.rows(
-        f"SELECT {UNIT} FROM carray(?) c CROSS JOIN units u ON u.number = c.value JOIN documents d ON d.number = u.document",
+        "SELECT u.number, u.id, u.kind, u.title, u.text, d.id, u.start, u.end, u.further, u.sentence_ends, d.date, d.date_from "
+        "FROM carray(?) c CROSS JOIN units u ON u.number = c.value JOIN documents d ON d.number = u.document",
         numbers,
     )
     further = _further(database, numbers) if any(row[8] for row in found) else {}
@@ -78,21 +77,16 @@ def _blocks(database: Database, numbers: Numbers) -> dict[int, list[Block]]:
 def documents(database: Database, numbers: Iterable[int]) -> Iterator[Document]:
     """Documents by number, one at a time, because a text may be long."""
     for number in numbers:
-        row = database.one(
+        for id_, title, text, ends, notes, date, date_from in database.rows(
             "SELECT id, title, text, sentence_ends, notes, date, date_from FROM documents WHERE number = ?", number
-        )
-        if row is None:
-            continue
-        id_, title, text, ends, notes, date, date_from = row
-        blocks = database.rows("SELECT packed FROM blocks WHERE document = ? ORDER BY start", number)
-        sources = database.rows("SELECT source FROM sources WHERE document = ? ORDER BY source", number)
-        yield Document(
-            *(id_, title, text, unpacked_ends(ends)),
-            tuple(source for (source,) in sources),
-            tuple(json.loads(notes)),
-            tuple(block for (packed,) in blocks for block in unpack(packed)),
-            *(date, date_from),
-        )
+        ):
+            blocks = database.column("SELECT packed FROM blocks WHERE document = ? ORDER BY start", number)
+            sources = database.column("SELECT source FROM sources WHERE document = ? ORDER BY source", number)
+            yield Document(
+                *(id_, title, text, unpacked_ends(ends), tuple(sources), tuple(json.loads(notes))),
+                tuple(block for packed in blocks for block in unpack(packed)),
+                *(date, date_from),
+            )
 
 
 def packed_ends(ends: Sequence[int]) -> bytes:
@@ -103,13 +97,6 @@ def packed_ends(ends: Sequence[int]) -> bytes:
 def unpacked_ends(packed: bytes) -> tuple[int, ...]:
     """Inverse of `packed_ends`."""
     return tuple(np.frombuffer(packed, np.int32).tolist())
-
-
-def document_row(number: int, document: Document) -> tuple[int | str | bytes, ...]:
-    """The row of a document, in the order of the columns of its table."""
-    ends = packed_ends(document.sentence_ends)
-    notes = json.dumps(document.notes, ensure_ascii=False)
-    return number, document.id, document.title, document.text, ends, notes, document.date, document.date_from
 
 
 def extraction_row(number: int, extraction: Extraction) -> tuple[int, str, str]:
@@ -144,5 +131,27 @@ def among_documents(ids: Collection[str] | None) -> tuple[str, tuple[Collection[
 
 def ids_of(database: Database, table: str, numbers: Numbers) -> list[str]:
     """The ids of rows of a table, in the order of `numbers`; missing ones are left out."""
-    rows = database.rows(f"SELECT t.id FROM carray(?) c CROSS JOIN {table} t ON t.number = c.value", numbers)
-    return [id_ for (id_,) in rows]
+    return database.column(f"SELECT t.id FROM carray(?) c CROSS JOIN {table} t ON t.number = c.value", numbers)
+
+
+def numbers_by_id(database: Database, table: str, ids: Collection[str]) -> dict[str, int]:
+    """The numbers of the rows of a table with these ids; missing ones are left out."""
+    sql = f"SELECT t.id, t.number FROM carray(?) c CROSS JOIN {table} t ON t.id = CAST(c.value AS TEXT)"
+    return dict(database.rows(sql, ids))
+
+
+def numbers_from(database: Database, documents: Numbers) -> Numbers:
+    """The numbers, sorted, of the units of all kinds that have a source in one of these documents."""
+    return numbers_of(
+        database.column(
+            "SELECT u.number FROM carray(?1) c CROSS JOIN units u ON u.document = c.value UNION "
+            "SELECT f.unit FROM carray(?1) c CROSS JOIN further_sources f ON f.document = c.value ORDER BY 1",
+            documents,
+        )
+    )
+
+
+def next_number(database: Database, table: str) -> int:
+    """The lowest number that no row of a table has ever had."""
+    last = database.column("SELECT seq FROM sqlite_sequence WHERE name = ?", table)
+    return last[0] + 1 if last else 1

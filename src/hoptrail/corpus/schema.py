@@ -11,7 +11,7 @@ APPLICATION = 0x686F7074
 
 FORMAT = 3
 """Increased whenever an older hoptrail could misread what a newer one writes; 1 and 2 had no SQLite. The tokenisation in
-`words.py` is part of it: the words of a removed passage are found by tokenising its text again.
+`keywords.py` is part of it: the words of a removed passage are found by tokenising its text again.
 """
 
 TABLES = """

@@ -9,7 +9,7 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.columns import Numbers, Places, numbers_of, rows_of
+from hoptrail.corpus.columns import NONE, Numbers, Places, highest, numbers_of, rows_of
 from hoptrail.corpus.keywords import Keywords
 from hoptrail.corpus.segments import Family, Segment, Segments, live_column
 from hoptrail.corpus.texts import Found, Texts, Units
@@ -30,10 +30,7 @@ class VectorMirror:
 
 def top_rows(scores: FloatMatrix, limit: int) -> list[int]:
     """The rows of the `limit` highest scores, highest first, equal ones by rising row."""
-    limit = min(limit, len(scores))
-    if limit < 1:
-        return []
-    candidates = np.flatnonzero(scores >= np.partition(scores, -limit)[-limit])
+    candidates = highest(scores, limit)
     rows: list[int] = candidates[np.lexsort((candidates, -scores[candidates]))][:limit].tolist()
     return rows
 
@@ -68,21 +65,23 @@ class Searching:
     ) -> list[Found]:
         """The `limit` units of a kind, of all or `among` these ids, nearest to each row of `vectors`, with exact cosines."""
         few = None if among is None else self._units.numbers(kind, among)
-        parts = [(part, _chosen(part, few)) for part in self._segments.of(Family.UNITS, kind)]
-        if not parts:
-            return [[] for _ in vectors]
-        numbers = np.concatenate(
-            [part.arrays["numbers"][slice(None) if rows is None else rows] for part, rows in parts]
-        )
-        scores = (np.concatenate([_products(*part, few is not None, vector) for part in parts]) for vector in vectors)
+        parts: list[tuple[Numbers, FloatMatrix, Places | slice]] = []
+        for part in self._segments.of(Family.UNITS, kind):
+            numbers, matrix = part.arrays["numbers"], part.arrays["vectors"]
+            rows = slice(None) if part.alive is None else part.live_rows()
+            if few is not None:  # only these are read
+                places = rows_of(few, numbers)
+                chosen = part.live(places[places >= 0])
+                numbers, matrix, rows = numbers[chosen], matrix[chosen], slice(None)
+            parts.append((numbers[rows], matrix, rows))
+        numbers = np.concatenate([NONE, *(numbers for numbers, _, _ in parts)])
+        none = np.zeros(0, np.float32)
+        scores = (np.concatenate([none, *((matrix @ vector)[rows] for _, matrix, rows in parts)]) for vector in vectors)
         return [self._texts.best(numbers, cosines, limit) for cosines in scores]
 
     def keywords(self, words: str, limit: int) -> list[tuple[Unit, float]]:
-        """The `limit` passages with the highest BM25 scores for `words`, by falling score, then rising id.
-
-        There are no operators, quotes or wildcards. Statistics are those of all passages; other kinds have no keyword index.
-        """
-        found = self._keywords.search(Kind.PASSAGE, words, limit)
+        """The `limit` passages with the highest BM25 scores for `words`, without operators, by falling score, then rising id."""
+        found = self._keywords.search(words, limit)
         units = self._texts.in_order([id_ for id_, _ in found])
         return list(zip(units, (score for _, score in found), strict=True))
 
@@ -108,20 +107,14 @@ class Matrix:
     """The vectors of all units of a kind as one matrix, ordered by number; the rows stay in the mapped segments."""
 
     def __init__(self, segments: Sequence[Segment]) -> None:
-        parts = [(segment, segment.live_rows()) for segment in segments]
+        self._parts: list[FloatMatrix] = [segment.arrays["vectors"] for segment in segments]
+        self._firsts = np.cumsum([0, *map(len, self._parts)])
         numbers = live_column(segments, "numbers")
         order = np.argsort(numbers, kind="stable")
-        places = np.empty(len(order), np.intp)
-        places[order] = np.arange(len(order))
         self.numbers: Numbers = numbers_of(numbers[order])
-        ends = np.cumsum([0, *(len(rows) for _, rows in parts)])
-        self._parts = [
-            (segment.arrays["vectors"], rows, places[first:last])
-            for (segment, rows), first, last in zip(parts, ends[:-1], ends[1:], strict=True)
-        ]
-        """The vectors of a segment, its live rows, and their rows in this matrix."""
-        self._part_of = np.repeat(np.arange(len(parts)), np.diff(ends))[order]
-        self._row_of = np.concatenate([np.zeros(0, np.intp), *(rows for _, rows in parts)])[order]
+        live = [first + segment.live_rows() for first, segment in zip(self._firsts, segments, strict=False)]
+        self._places: Places = np.concatenate([np.zeros(0, np.intp), *live])[order]
+        """Where each row is among those of all segments."""
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -131,24 +124,24 @@ class Matrix:
         if isinstance(rows, int | np.integer):
             vector: FloatMatrix = self[np.array([rows])][0]
             return vector
-        part_of, row_of = self._part_of[rows], self._row_of[rows]
+        part_of = np.searchsorted(self._firsts, self._places[rows], side="right") - 1
+        row_of = self._places[rows] - self._firsts[part_of]
         if len(row_of) and (part_of == part_of[0]).all():
-            vectors: FloatMatrix = self._parts[part_of[0]][0]
+            vectors: FloatMatrix = self._parts[part_of[0]]
             in_one_piece = (row_of == np.arange(row_of[0], row_of[0] + len(row_of))).all()
             return vectors[row_of[0] : row_of[-1] + 1] if in_one_piece else vectors[row_of]
-        width = self._parts[0][0].shape[1] if self._parts else 0
+        width = self._parts[0].shape[1] if self._parts else 0
         chosen = np.zeros((len(row_of), width), np.float32)
         for part in np.unique(part_of).tolist():
             here = part_of == part
-            chosen[here] = self._parts[part][0][row_of[here]]
+            chosen[here] = self._parts[part][row_of[here]]
         return chosen
 
     def __matmul__(self, other: FloatMatrix) -> FloatMatrix:
         """The products of all rows with the columns of another matrix."""
-        products = np.zeros((len(self), other.shape[1]), np.float32)
-        for vectors, rows, places in self._parts:
-            found = _blockwise(vectors.__getitem__, len(vectors), other)
-            products[places] = found if len(rows) == len(vectors) else found[rows]
+        none = np.zeros((0, other.shape[1]), np.float32)
+        parts = [none, *(_blockwise(vectors.__getitem__, len(vectors), other) for vectors in self._parts)]
+        products: FloatMatrix = np.concatenate(parts)[self._places]
         return products
 
     def products(self, rows: NDArray[np.integer], other: FloatMatrix) -> FloatMatrix:
@@ -168,19 +161,3 @@ def _blockwise(read: Callable[[slice], FloatMatrix], count: int, columns: FloatM
         for place, column in enumerate(contiguous):
             products[first : first + BLOCK, place] = block @ column
     return products
-
-
-def _chosen(segment: Segment, among: Numbers | None) -> Places | None:
-    """The rows of a segment to compare; None for all."""
-    if among is not None:
-        rows = rows_of(among, segment.arrays["numbers"])
-        return segment.live(rows[rows >= 0])
-    return None if segment.alive is None else segment.live_rows()
-
-
-def _products(segment: Segment, rows: Places | None, few: bool, vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The products of a vector with rows of a segment. Only with `few` rows these are copied out before multiplying."""
-    matrix: FloatMatrix = segment.arrays["vectors"]
-    if rows is None:
-        return matrix @ vector
-    return matrix[rows] @ vector if few else (matrix @ vector)[rows]

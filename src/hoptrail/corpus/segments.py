@@ -91,11 +91,11 @@ class MissingFile(IndexDamaged):
 class Segments:
     """The segments of a snapshot, all opened with it."""
 
-    def __init__(self, database: Database, mask: Callable[[Segment], Segment] | None = None) -> None:
+    def __init__(self, database: Database, mask: Callable[[Segment], Segment] = lambda segment: segment) -> None:
         """`mask` marks the rows outside the view as removed. Raises: MissingFile, IndexDamaged: of files."""
-        self._mask = mask or (lambda segment: segment)
+        self._mask = mask
         self._folder = database.folder / ARRAYS
-        self._database = database
+        self.database = database
         self._segments: dict[int, Segment] = {}
         self._refresh()
 
@@ -113,28 +113,23 @@ class Segments:
 
     def _refresh(self, changed: int | None = None) -> None:
         """Read all segments, or one that is new or has changed."""
-        for number, family, kind, rows in self._database.rows(
+        for number, family, kind, rows in self.database.rows(
             "SELECT number, family, kind, rows FROM segments WHERE ?1 IS NULL OR number = ?1 ORDER BY number", changed
         ):
-            known = self._segments.get(number)
-            arrays = known.arrays if known else self._arrays(number)
+            arrays = self._segments[number].arrays if number in self._segments else self._arrays(number)
             segment = Segment(number, Family(family), kind, rows, arrays, self._alive(number, rows))
             self._segments[number] = self._mask(segment)
 
     def _arrays(self, segment: int) -> dict[str, Array]:
-        rows = self._database.rows("SELECT name, type, shape, data FROM arrays WHERE segment = ?", segment)
-        return {
-            name: _array(self._folder / file_name(segment, name), type_, shape, data)
-            for name, type_, shape, data in rows
-        }
+        rows = self.database.rows("SELECT name, type, shape, data FROM arrays WHERE segment = ?", segment)
+        return {name: _array(self._folder / file_name(segment, name), *described) for name, *described in rows}
 
     def _alive(self, segment: int, rows: int) -> NDArray[np.bool_] | None:
-        parts = self._database.rows("SELECT rows FROM gone WHERE segment = ? ORDER BY part", segment)
+        parts = self.database.column("SELECT rows FROM gone WHERE segment = ?", segment)
         if not parts:
             return None
         alive = np.ones(rows, np.bool_)
-        for (part,) in parts:
-            alive[np.frombuffer(part, np.int32)] = False
+        alive[np.frombuffer(b"".join(parts), np.int32)] = False
         return alive
 
 
@@ -143,22 +138,22 @@ class SegmentWriter(Segments):
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self.database = database
         self.changed = False
         """Whether anything that readers see has been written since the last commit."""
         self._unsynced = False
 
-    def add(self, family: Family, kind: str, rows: int, arrays: Mapping[str, Array]) -> int:
+    def add(self, family: Family, kind: str, arrays: Mapping[str, Array]) -> int:
         """Add a segment. Returns its number; 0 and no segment for no rows."""
+        rows = len(arrays["targets" if family is Family.LINKS else "numbers"])
         if not rows:
             return 0
         self.database.run("INSERT INTO segments (family, kind, rows) VALUES (?, ?, ?)", family.value, kind, rows)
-        ((number,),) = self.database.rows("SELECT last_insert_rowid()")
+        [number] = self.database.column("SELECT last_insert_rowid()")
         for name, array in arrays.items():
             whole = np.ascontiguousarray(array)
             data = whole.tobytes() if whole.nbytes <= SMALL else None
             if data is None:
-                with translating_errors(self._database.folder):
+                with translating_errors(self.database.folder):
                     make_folder(self._folder)
                     write_file(self._folder / file_name(number, name), _npy(whole))
                 self._unsynced = True
@@ -185,11 +180,11 @@ class SegmentWriter(Segments):
             delete_segment(self.database, segment.number)
             del self._segments[segment.number]
 
-    def merge(self, family: Family, merged: Callable[[list[Segment]], tuple[int, Mapping[str, Array]]]) -> None:
-        """Replace segments that are due by one, of which `merged` makes the number of rows and the arrays."""
+    def merge(self, family: Family, merged: Callable[[list[Segment]], Mapping[str, Array]]) -> None:
+        """Replace segments that are due by one, whose arrays `merged` makes."""
         for kind in self.kinds(family):
             while due := self.due(family, kind):
-                self.add(family, kind, *merged(due))
+                self.add(family, kind, merged(due))
                 self.drop(due)
 
     def due(self, family: Family, kind: str) -> list[Segment]:
@@ -207,13 +202,13 @@ class SegmentWriter(Segments):
     def sync(self) -> None:
         """Step 2 of `durable.py`."""
         if self._unsynced:
-            with translating_errors(self._database.folder):
+            with translating_errors(self.database.folder):
                 sync_folder(self._folder)
             self._unsynced = False
 
     def sweep(self) -> None:
         """Step 5 of `durable.py`: remove the files that the last commit does not name. Requires a writing transaction."""
-        with translating_errors(self._database.folder):
+        with translating_errors(self.database.folder):
             remove_files(unknown_arrays(self.database))
 
 
@@ -225,21 +220,12 @@ def file_name(segment: int, name: str) -> str:
 def delete_segment(database: Database, number: int) -> None:
     """Remove the rows of a segment from the database, except its postings."""
     for table, column in (("segments", "number"), ("arrays", "segment"), ("gone", "segment")):
-        database.run(f"DELETE FROM {table} WHERE {column} = ?", number)
+        database.delete(table, column, [number])
 
 
-@dataclass(frozen=True, slots=True)
-class DamagedSegment:
-    """A segment some of whose arrays are missing or altered; `files` name them."""
-
-    number: int
-    family: Family
-    files: tuple[str, ...]
-
-
-def damaged_segments(database: Database) -> list[DamagedSegment]:
-    """The segments of a commit with arrays that do not match their checksums. Reads all arrays."""
-    damaged: dict[tuple[int, str], list[str]] = {}
+def damaged_segments(database: Database) -> dict[tuple[int, Family], list[str]]:
+    """The arrays of a commit that are missing or altered, in words, by the number and family of their segment. Reads all."""
+    damaged: dict[tuple[int, Family], list[str]] = {}
     for number, family, name, type_, shape, checksum, data in database.rows(
         "SELECT s.number, s.family, a.name, a.type, a.shape, a.checksum, a.data FROM segments s "
         "JOIN arrays a ON a.segment = s.number ORDER BY s.number, a.name"
@@ -252,8 +238,8 @@ def damaged_segments(database: Database) -> list[DamagedSegment]:
             intact = False
         if not intact:
             place = f"{ARRAYS}/{path.name}" if data is None else f"array {name} of segment {number}"
-            damaged.setdefault((number, family), []).append(place)
-    return [DamagedSegment(number, Family(family), tuple(files)) for (number, family), files in damaged.items()]
+            damaged.setdefault((number, Family(family)), []).append(place)
+    return damaged
 
 
 def unknown_arrays(database: Database) -> list[Path]:
@@ -298,11 +284,8 @@ def _array(path: Path, type_: str, shape: str, data: bytes | None) -> Array:
     Raises: MissingFile, IndexDamaged: the file does not exist or has the wrong length.
     """
     sizes = tuple(map(int, shape.split()))
-    return _mapped(path, np.dtype(type_), sizes) if data is None else np.frombuffer(data, type_).reshape(sizes)
-
-
-def _mapped(path: Path, type_: np.dtype[Any], sizes: tuple[int, ...]) -> Array:
-    """The array of a file, mapped into memory."""
+    if data is not None:
+        return np.frombuffer(data, type_).reshape(sizes)
     try:
         with path.open("rb") as file:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -311,6 +294,6 @@ def _mapped(path: Path, type_: np.dtype[Any], sizes: tuple[int, ...]) -> Array:
     except ValueError:  # an empty file cannot be mapped
         mapped = b""  # type: ignore[assignment]
     start = _HEADER + int.from_bytes(mapped[_HEADER - 2 : _HEADER], "little")
-    if len(mapped) != start + prod(sizes) * type_.itemsize:
+    if len(mapped) != start + prod(sizes) * np.dtype(type_).itemsize:
         raise IndexDamaged(f"{path} is too short or too long. Run `hoptrail repair --index {path.parent.parent}`.")
     return np.frombuffer(mapped, type_, prod(sizes), start).reshape(sizes)

@@ -1,17 +1,19 @@
-"""One commit of an index for one request: a connection, mapped arrays, query objects, and what is derived in memory (graphs,
-indexes).
+"""One commit of an index for one request: a connection, mapped arrays, query objects, and what is derived in memory.
 
 It is opened in milliseconds, closed at the end of the request, and never used across a fork. An open snapshot keeps writers from
-erasing what they remove. A parked one does not, and must be resumed before it is used.
+erasing what they remove. A parked one does not, and must be resumed before it is used. `SharedSnapshot` opens it once for all
+concurrent readers, and parks it while there are none.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterator
-from contextlib import closing
-from functools import wraps
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial, wraps
 from pathlib import Path
-from threading import RLock
+from threading import Lock, RLock
 from typing import Concatenate, ParamSpec, Self, TypeVar, cast
 
 from hoptrail.corpus.database import Database
@@ -23,7 +25,7 @@ from hoptrail.corpus.names import Names
 from hoptrail.corpus.places import index_folder
 from hoptrail.corpus.refusals import absent, translating_errors
 from hoptrail.corpus.searching import Searching
-from hoptrail.corpus.segments import MissingFile, Segments
+from hoptrail.corpus.segments import Family, MissingFile, Segments
 from hoptrail.corpus.texts import Texts, Units
 from hoptrail.corpus.view import EVERYTHING, NOTHING, Hidden, View, hidden_by
 from hoptrail.errors import IndexUnavailable
@@ -36,12 +38,14 @@ T = TypeVar("T")
 _TRIES = 5
 """Attempts to open: a commit may remove a file between the moments when a reader begins and when it opens the file."""
 
+VIEWS = 16
+"""Views of an index that are kept open without readers; each has its own derived objects in memory."""
+
 
 class Snapshot:
     """A commit of an index or, inside a writer, its current state. Use `open`, or a writer's `snapshot`.
 
-    `register` (documents), `table` (units), `graph` (links) and `search` use ids; `texts`, `names` and `keywords` use
-    numbers.
+    `register` (documents), `table` (units), `graph` (links) and `search` use ids; `texts`, `names` and `keywords` numbers.
     """
 
     def __init__(
@@ -66,7 +70,7 @@ class Snapshot:
         self.table = Units(database, self.texts)
         self.graph = Links(segments, self.texts)
         self.names = Names(segments, hidden.units)
-        self.keywords = Keywords(database, segments, self.texts, whole)
+        self.keywords = Keywords(database, segments.of(Family.KEYWORDS, Kind.PASSAGE), self.texts, whole)
         self.search = Searching(segments, self.texts, self.table, self.keywords, self.head.encoder.dimension)
         self._derived: dict[Hashable, object] = {}
         self._making = RLock()
@@ -74,20 +78,12 @@ class Snapshot:
     @staticmethod
     def exists(where: Path) -> bool:
         """Whether something was ever committed to the index in a folder."""
-        try:
-            return newest_commit(index_folder(where)) > 0
-        except IndexUnavailable:
-            return False
+        return _newest_commit(index_folder(where)) > 0
 
     @classmethod
     def open(cls, where: Path, view: View = EVERYTHING, whole: WordCounts | None = None) -> Self:
         """Open the last commit of an index, restricted to `view`. `whole`: see `Keywords`.
-
-        Raises:
-            IndexUnavailable: there is none.
-            IndexMismatch: it was written by another version of hoptrail.
-            IndexDamaged: a file is missing or cannot be read.
-            StorageError: the disk refuses.
+        Raises: IndexUnavailable, IndexMismatch (it was written by another version of hoptrail), IndexDamaged, StorageError.
         """
         folder = index_folder(where)
         for left in reversed(range(_TRIES)):
@@ -116,10 +112,7 @@ class Snapshot:
 
     def is_current(self) -> bool:
         """Whether there is no newer commit."""
-        try:
-            return newest_commit(self.folder) == self.commit
-        except IndexUnavailable:
-            return False
+        return _newest_commit(self.folder) == self.commit
 
     def close(self) -> None:
         """Release the commit, unless the snapshot belongs to a writer."""
@@ -154,10 +147,7 @@ class Snapshot:
         return ((id_, extraction) for _, id_, extraction in self.texts.extractions(numbers))
 
     def derived(self, key: Hashable, make: Callable[[], T]) -> T:
-        """The result of `make`, called once and cached as long as the snapshot lives; threads wait for one another.
-
-        `cached_per_snapshot` wraps functions of a snapshot this way.
-        """
+        """The result of `make`, called once and cached as long as the snapshot lives; threads wait for one another."""
         if key not in self._derived:
             with self._making:  # re-entrant, because `make` may use other derived objects
                 if key not in self._derived:
@@ -187,7 +177,91 @@ def _hide(view: View, database: Database) -> Hidden:
     return hidden
 
 
-def newest_commit(folder: Path) -> int:
-    """The number of the last commit of an index; 0 before the first. Raises: as `Snapshot.open` does."""
-    with closing(Database.to_read(folder)) as database:
+def _newest_commit(folder: Path) -> int:
+    """The number of the last commit of an index; 0 without one."""
+    with suppress(IndexUnavailable), closing(Database.to_read(folder)) as database:
         return commit_number(database)
+    return 0
+
+
+@dataclass
+class _Opened:
+    """A snapshot with its number of readers; `on_close` is called when it is closed."""
+
+    snapshot: Snapshot
+    readers: int = 0
+    on_close: Callable[[], None] = lambda: None
+
+    def close(self) -> None:
+        self.snapshot.close()
+        self.on_close()
+
+
+class SharedSnapshot:
+    """Shares the last commit of an index among threads. What was derived from a commit is kept until a newer one is read."""
+
+    def __init__(self, folder: Path, view: View = EVERYTHING) -> None:
+        self._folder = folder
+        self._view = view
+        self._turn = Lock()
+        self._newest: _Opened | None = None
+        self._views: OrderedDict[View, SharedSnapshot] = OrderedDict()
+
+    def seen(self, view: View) -> SharedSnapshot:
+        """The same index restricted to a view. The most recently used views are kept open."""
+        if view == self._view:
+            return self
+        with self._turn:
+            if view not in self._views:
+                self._views[view] = SharedSnapshot(self._folder, view)
+            self._views.move_to_end(view)
+            shared = self._views[view]
+            oldest = self._views.popitem(last=False)[1] if len(self._views) > VIEWS else None
+        if oldest is not None:
+            oldest.move_to(self._folder)
+        return shared
+
+    def lease(self) -> tuple[Snapshot, Callable[[], None]]:
+        """Open the last commit. Returns it, and a function to call once at the end of reading. Raises: as `Snapshot.open`."""
+        with self._turn:
+            opened = self._newest
+            if opened is not None and not (
+                opened.snapshot.is_current() if opened.readers else opened.snapshot.resume()
+            ):
+                opened = self._newest = None  # its last reader closes it
+            if opened is None:
+                opened = self._newest = _Opened(Snapshot.open(self._folder, self._view))
+            opened.readers += 1
+            return opened.snapshot, partial(self._release, opened)
+
+    @contextmanager
+    def reading(self) -> Iterator[Snapshot]:
+        """The last commit, until the end of `with`. Raises: as `lease` does."""
+        snapshot, give_back = self.lease()
+        try:
+            yield snapshot
+        finally:
+            give_back()
+
+    def move_to(self, folder: Path, on_close: Callable[[], None] = lambda: None) -> None:
+        """Read another folder from the next lease on. `on_close` is called when the earlier one has no readers left."""
+        with self._turn:
+            self._folder = folder
+            before, self._newest = self._newest, None
+            for shared in self._views.values():
+                shared.move_to(folder)
+            if before is not None:
+                before.on_close = on_close
+                if not before.readers:
+                    before.close()
+        if before is None:
+            on_close()
+
+    def _release(self, opened: _Opened) -> None:
+        with self._turn:
+            opened.readers -= 1
+            if not opened.readers:
+                if opened is self._newest:
+                    opened.snapshot.park()
+                else:
+                    opened.close()

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus import rows
-from hoptrail.corpus.columns import Numbers, is_among, numbers_of
+from hoptrail.corpus.columns import Numbers, highest, is_among, numbers_of
 from hoptrail.corpus.database import Database
-from hoptrail.corpus.rows import among_documents, ids_of
 from hoptrail.corpus.segments import Family, Segments, live_column
 from hoptrail.corpus.view import NOTHING, Hidden
 from hoptrail.language.tasks import Extraction
@@ -46,10 +45,10 @@ class Texts:
         """The number of units with vectors of each kind."""
         return Counter({Kind(kind): count for kind, count in self._segments.count(Family.UNITS).items()})
 
-    def unencoded(self, kind: Kind) -> Numbers:
-        """The units of a kind that are in the keyword index and have no vector yet, sorted."""
-        indexed = live_column(self._segments.of(Family.KEYWORDS, kind), "numbers")
-        return numbers_of(np.setdiff1d(indexed, self.origins(kind).numbers))
+    def unencoded(self) -> Numbers:
+        """The passages that are in the keyword index and have no vector yet, sorted."""
+        indexed = live_column(self._segments.of(Family.KEYWORDS, Kind.PASSAGE), "numbers")
+        return numbers_of(np.setdiff1d(indexed, self.origins(Kind.PASSAGE).numbers))
 
     def origins(self, kind: Kind) -> Origins:
         """The origins of all units of a kind that have vectors."""
@@ -60,19 +59,18 @@ class Texts:
 
     def origins_of(self, numbers: Numbers) -> Origins:
         """The origins of these units, with vectors or without; missing units are left out."""
-        rows = self._database.rows(
+        found = self._database.rows(
             "SELECT u.number, u.document, u.start, u.end FROM carray(?) c CROSS JOIN units u ON u.number = c.value "
             "ORDER BY u.number",
             numbers,
         )
-        return Origins(*numbers_of(np.reshape(rows, (-1, 4)).T))
+        return Origins(*numbers_of(np.reshape(found, (-1, 4)).T))
 
     def numbers(self, ids: Sequence[str], *, reserved: bool = False) -> Numbers:
         """The numbers of units by their ids, in that order; 0 for none. `reserved`: also of units that only links refer to."""
         found: dict[str, int] = {}
         for table in ("units", "reserved") if reserved else ("units",):
-            sql = f"SELECT u.id, u.number FROM carray(?) c CROSS JOIN {table} u ON u.id = CAST(c.value AS TEXT)"
-            found |= dict(self._database.rows(sql, ids))
+            found |= rows.numbers_by_id(self._database, table, ids)
         return numbers_of([found.get(id_, 0) for id_ in ids])
 
     def known(self, ids: Collection[str], *, reserved: bool = False) -> Numbers:
@@ -91,14 +89,11 @@ class Texts:
 
     def ids(self, numbers: Numbers) -> list[str]:
         """The ids of these units, in the order of `numbers`; missing units are left out."""
-        return ids_of(self._database, "units", numbers)
+        return rows.ids_of(self._database, "units", numbers)
 
     def best(self, numbers: Numbers, scores: NDArray[np.floating], limit: int) -> Found:
         """The `limit` units with the highest scores, of these units."""
-        limit = min(limit, len(scores))
-        if limit < 1:
-            return []
-        kept = np.flatnonzero(scores >= np.partition(scores, -limit)[-limit])
+        kept = highest(scores, limit)
         found = zip(self.ids(numbers[kept]), scores[kept].tolist(), strict=True)
         return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:limit]
 
@@ -117,13 +112,8 @@ class Texts:
 
     def within(self, documents: Collection[str]) -> Numbers:
         """The numbers, sorted, of the units of all kinds that have a source in one of these documents."""
-        found = self._database.rows(
-            "WITH few AS (SELECT d.number FROM carray(?) c CROSS JOIN documents d ON d.id = CAST(c.value AS TEXT)) "
-            "SELECT u.number FROM few CROSS JOIN units u ON u.document = few.number UNION "
-            "SELECT f.unit FROM few CROSS JOIN further_sources f ON f.document = few.number ORDER BY 1",
-            documents,
-        )
-        return numbers_of([number for (number,) in found])
+        few = rows.numbers_by_id(self._database, "documents", documents)
+        return rows.numbers_from(self._database, numbers_of(list(few.values())))
 
     def extractions(self, numbers: Numbers | None = None) -> Iterator[tuple[int, str, Extraction]]:
         """Numbers and ids of units with their extractions, of all or of these units, by number."""
@@ -150,19 +140,19 @@ class Units:
         counts = self._texts.count()
         return tuple(kind for kind in Kind if counts[kind])
 
-    def count_by_document(self, kind: Kind) -> Counter[str]:
-        """The number of units of a kind, also without vectors, by the document of their first source."""
-        encoded = self._texts.origins(kind).documents
-        waiting = self._texts.origins_of(self._texts.unencoded(kind)).documents
+    def passages_by_document(self) -> Counter[str]:
+        """The number of passages, also without vectors, of each document."""
+        encoded = self._texts.origins(Kind.PASSAGE).documents
+        waiting = self._texts.origins_of(self._texts.unencoded()).documents
         numbers, counts = np.unique(np.concatenate([encoded, waiting]), return_counts=True)
-        return Counter(dict(zip(ids_of(self._database, "documents", numbers), counts.tolist(), strict=True)))
+        return Counter(dict(zip(rows.ids_of(self._database, "documents", numbers), counts.tolist(), strict=True)))
 
     def documents_without(self, kind: Kind, documents: Collection[str] | None) -> list[str]:
         """Ids of the documents, of all or of these, that have no unit of a kind, by number."""
-        among, values = among_documents(documents)
+        among, values = rows.among_documents(documents)
         without = "NOT EXISTS (SELECT 1 FROM units u WHERE u.document = d.number AND u.kind = ?)"
         sql = f"SELECT d.id FROM {among} WHERE {without} ORDER BY d.number"
-        return [id_ for (id_,) in self._database.rows(sql, *values, kind.value)]
+        return self._database.column(sql, *values, kind.value)
 
     def first_sources(self, kind: Kind, documents: Collection[str] | None = None) -> Iterator[tuple[str, Span]]:
         """Ids of units of a kind, of all or of those within these documents, with their first sources, without reading texts."""
@@ -170,7 +160,7 @@ class Units:
         few = None if documents is None else self._of_kind(kind, texts.within(documents))
         origins = texts.origins(kind) if few is None else texts.origins_of(few)
         distinct = np.unique(origins.documents)
-        names = dict(zip(distinct.tolist(), ids_of(self._database, "documents", distinct), strict=True))
+        names = dict(zip(distinct.tolist(), rows.ids_of(self._database, "documents", distinct), strict=True))
         for first in range(0, len(origins.numbers), _ROWS):
             part = slice(first, first + _ROWS)
             columns = (column[part].tolist() for column in (origins.documents, origins.starts, origins.ends))
@@ -201,7 +191,7 @@ class Units:
     def extracted(self) -> Iterator[str]:
         """Ids of the passages with stored extractions."""
         sql = "SELECT u.id FROM extractions e JOIN units u ON u.number = e.unit ORDER BY e.unit"
-        return (id_ for (id_,) in self._database.rows(sql))
+        return iter(self._database.column(sql))
 
     def numbers(self, kind: Kind, ids: Collection[str] | None) -> Numbers:
         """The numbers of the units of a kind, all or those of `ids`, sorted."""

@@ -1,4 +1,7 @@
-"""Writing units: their rows in the database, and segments of their vectors and origins."""
+"""Writing units: their numbers, their rows in the database, and segments of their vectors and origins.
+
+No number is assigned twice; a unit that comes back gets its earlier number.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,12 @@ import numpy as np
 from hoptrail.corpus import rows
 from hoptrail.corpus.columns import Numbers, numbers_of
 from hoptrail.corpus.database import Database
-from hoptrail.corpus.documents import DocumentWriter
 from hoptrail.corpus.keywords import PostingWriter
-from hoptrail.corpus.numbering import Numbering
 from hoptrail.corpus.segments import Array, Family, Segment, SegmentWriter, live_column
 from hoptrail.corpus.texts import Texts
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Kind, Unit
-
-SEARCHED = frozenset({Kind.PASSAGE})
-"""Kinds that have a keyword index."""
 
 WAITING = 1 << 26
 """Bytes of vectors plus characters of passages that may wait for a segment."""
@@ -28,28 +26,93 @@ _COMPLETED = 512
 """Units that are encoded again at a time."""
 
 
+class Numbering:
+    """Assigns numbers to the units of a transaction, and reserves them for units that are yet to come."""
+
+    def __init__(self, database: Database, texts: Texts) -> None:
+        self._database = database
+        self._texts = texts
+        self.freed: dict[str, int] = {}
+        """Units removed in this transaction. One that comes back gets its number again, and so its links."""
+
+    def assign(self, ids: Sequence[str]) -> list[int]:
+        """The numbers of new units."""
+        first = rows.next_number(self._database, "units")
+        reserved = self._take_reserved(ids)
+        numbers = []
+        for id_ in ids:
+            number = self.freed.pop(id_, 0) or reserved.get(id_, 0)
+            numbers.append(number or first)
+            first += not number
+        return numbers
+
+    def reserve(self, ids: Sequence[str]) -> Numbers:
+        """The numbers of units by their ids, in the same order. Numbers are reserved for units that are not stored."""
+        numbers = self._texts.numbers(ids, reserved=True)
+        if not numbers.all():
+            missing = sorted({id_ for id_, number in zip(ids, numbers.tolist(), strict=True) if not number})
+            freed = [(id_, self.freed[id_]) for id_ in missing if id_ in self.freed]
+            new = [id_ for id_ in missing if id_ not in self.freed]
+            first = rows.next_number(self._database, "units")
+            self._database.run_each(
+                "INSERT INTO reserved (id, number) VALUES (?, ?)",
+                [*freed, *((id_, first + place) for place, id_ in enumerate(new))],
+            )
+            if new:  # their numbers count as assigned
+                self._database.run("DELETE FROM sqlite_sequence WHERE name = 'units'")
+                last = first + len(new) - 1
+                self._database.run("INSERT INTO sqlite_sequence (name, seq) VALUES ('units', ?)", last)
+            numbers = self._texts.numbers(ids, reserved=True)
+        return numbers
+
+    def keep(self, numbers: Numbers) -> None:
+        """Reserve the numbers of units to be removed: those that come back in a later commit get them again, and their links."""
+        self._database.run(
+            "INSERT OR REPLACE INTO reserved (id, number) SELECT u.id, u.number FROM carray(?) c "
+            "CROSS JOIN units u ON u.number = c.value",
+            numbers,
+        )
+
+    def release(self, linked: Numbers) -> None:
+        """Release the reserved numbers that are not among `linked`."""
+        unused = np.setdiff1d(numbers_of(self._database.column("SELECT number FROM reserved")), linked)
+        self._database.delete("reserved", "number", unused)
+
+    def unused(self) -> Numbers:
+        """The numbers of units removed in this transaction that have not come back and are not reserved."""
+        freed = numbers_of(list(self.freed.values()))
+        sql = "SELECT r.number FROM carray(?) c CROSS JOIN reserved r ON r.number = c.value"
+        return np.setdiff1d(freed, numbers_of(self._database.column(sql, freed)))
+
+    def _take_reserved(self, ids: Sequence[str]) -> Mapping[str, int]:
+        if not self._database.rows("SELECT 1 FROM reserved LIMIT 1"):
+            return {}
+        numbers = rows.numbers_by_id(self._database, "reserved", ids)
+        self._database.run("DELETE FROM reserved WHERE id IN (SELECT CAST(value AS TEXT) FROM carray(?))", ids)
+        return numbers
+
+
 class UnitWriter:
     """Writes units in a transaction."""
 
-    def __init__(self, segments: SegmentWriter, documents: DocumentWriter, numbering: Numbering) -> None:
+    def __init__(self, segments: SegmentWriter, texts: Texts, numbering: Numbering) -> None:
         self._segments = segments
         self._database: Database = segments.database
-        self._documents = documents
+        self._texts = texts
         self._numbering = numbering
         self._postings = PostingWriter(segments)
-        self._texts = Texts(self._database, segments)
         self._waiting: dict[Kind, tuple[list[Numbers], list[FloatMatrix]]] = {}
         self._held = 0
 
     def put(self, units: Sequence[Unit], vectors: FloatMatrix | None) -> Numbers:
         """Add units whose ids are not stored. Returns their numbers. Without `vectors` they are found by their words alone until
         `put_vectors`.
-
-        Raises:
-            KeyError: the document of a unit is not stored.
-            ValueError: other units of the same kind have vectors of another length.
+        Raises: KeyError: a document is not stored; ValueError: units of the same kind have vectors of another length.
         """
-        documents = self._documents.numbers({span.document for unit in units for span in unit.sources})
+        sources = {span.document for unit in units for span in unit.sources}
+        documents = rows.numbers_by_id(self._database, "documents", sources)
+        if missing := sorted(sources - documents.keys()):
+            raise KeyError(f"units are made from documents that are not stored: {', '.join(missing[:5])}")
         numbers = numbers_of(self._numbering.assign([unit.id for unit in units]))
         self._insert(units, numbers.tolist(), documents)
         if vectors is not None:
@@ -57,18 +120,18 @@ class UnitWriter:
                 here = [place for place, unit in enumerate(units) if unit.kind is kind]
                 self._wait(kind, numbers[here], vectors[here])
         for unit, number in zip(units, numbers.tolist(), strict=True):
-            if unit.kind in SEARCHED:
+            if unit.kind is Kind.PASSAGE:
                 text = unit.searchable
-                self._postings.add(unit.kind, number, text)
+                self._postings.add(number, text)
                 self._held += len(text)
         if self._held > WAITING:
             self.flush()
         return numbers
 
-    def put_vectors(self, kind: Kind, numbers: Numbers, vectors: FloatMatrix) -> None:
-        """Add the vectors of stored units that have none."""
+    def put_vectors(self, numbers: Numbers, vectors: FloatMatrix) -> None:
+        """Add the vectors of stored passages that have none."""
         self._segments.changed = True
-        self._wait(kind, numbers, vectors)
+        self._wait(Kind.PASSAGE, numbers, vectors)
         if self._held > WAITING:
             self.flush()
 
@@ -90,31 +153,35 @@ class UnitWriter:
             self._numbering.freed[id_] = number
             kinds.setdefault(kind, []).append(number)
         for kind, same in kinds.items():
-            self._remove_arrays(kind, numbers_of(same))
+            for segment in self._segments.of(Family.UNITS, kind):
+                self._segments.mark_gone(segment, np.flatnonzero(np.isin(segment.arrays["numbers"], same)))
+        passages = rows.units(self._database, numbers_of(kinds.get(Kind.PASSAGE, [])))
+        self._postings.remove({number: unit.searchable for number, unit in passages.items()})
         for table, column in (("further_sources", "unit"), ("extractions", "unit"), ("units", "number")):
-            self._database.run(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM carray(?))", numbers)
+            self._database.delete(table, column, numbers)
 
     def complete(self, encode: Callable[[Sequence[str]], FloatMatrix], *, whole: bool) -> bool:
         """Make missing arrays and postings of units, whose segments were lost. Returns whether there were any. If the last run
         has not ended (not `whole`), passages may still wait for their vectors; they keep waiting.
         """
         completed = False
-        for kind in [Kind(kind) for (kind,) in self._database.rows("SELECT DISTINCT kind FROM units")]:
-            for units in self._missing(Family.UNITS, kind) if whole or kind not in SEARCHED else ():
+        for kind in map(Kind, self._database.column("SELECT DISTINCT kind FROM units")):
+            for units in self._missing(Family.UNITS, kind) if whole or kind is not Kind.PASSAGE else ():
                 self._wait(kind, numbers_of(list(units)), encode([unit.searchable for unit in units.values()]))
                 completed = True
-            for units in self._missing(Family.KEYWORDS, kind) if kind in SEARCHED else ():
-                for number, unit in units.items():
-                    self._postings.add(kind, number, unit.searchable)
-                completed = True
             self.flush()
+        for units in self._missing(Family.KEYWORDS, Kind.PASSAGE):
+            for number, unit in units.items():
+                self._postings.add(number, unit.searchable)
+            completed = True
+        self.flush()
         return completed
 
     def _missing(self, family: Family, kind: Kind) -> Iterator[Mapping[int, Unit]]:
         """Batches of the units of a kind, by number, that have no row in a segment of a family."""
-        stored = self._database.rows("SELECT number FROM units WHERE kind = ? ORDER BY number", kind.value)
+        stored = self._database.column("SELECT number FROM units WHERE kind = ? ORDER BY number", kind.value)
         present = live_column(self._segments.of(family, kind), "numbers")
-        missing = np.setdiff1d(numbers_of([number for (number,) in stored]), present)
+        missing = np.setdiff1d(numbers_of(stored), present)
         for start in range(0, len(missing), _COMPLETED):
             yield rows.units(self._database, missing[start : start + _COMPLETED])
 
@@ -125,16 +192,14 @@ class UnitWriter:
             numbers = np.concatenate(waiting)
             vectors = np.concatenate(matrices)[np.argsort(numbers, kind="stable")]
             arrays = {**self._texts.origins_of(numbers)._asdict(), "vectors": vectors}
-            self._segments.add(Family.UNITS, kind, len(numbers), arrays)
+            self._segments.add(Family.UNITS, kind, arrays)
         self._waiting.clear()
         self._held = 0
 
     def merge(self) -> None:
         """Merge segments that are due."""
         self._segments.merge(Family.UNITS, _merged)
-        for kind in self._segments.kinds(Family.KEYWORDS):
-            while due := self._segments.due(Family.KEYWORDS, kind):
-                self._postings.merge(kind, due)
+        self._postings.merge()
 
     def _insert(self, units: Sequence[Unit], numbers: Sequence[int], documents: Mapping[str, int]) -> None:
         self._database.run_each(
@@ -160,13 +225,6 @@ class UnitWriter:
         matrices.append(np.asarray(vectors, np.float32))
         self._held += vectors.nbytes
 
-    def _remove_arrays(self, kind: str, numbers: Numbers) -> None:
-        for segment in self._segments.of(Family.UNITS, kind):
-            self._segments.mark_gone(segment, np.flatnonzero(np.isin(segment.arrays["numbers"], numbers)))
-        if kind in SEARCHED:
-            texts = {number: unit.searchable for number, unit in rows.units(self._database, numbers).items()}
-            self._postings.remove(self._segments.of(Family.KEYWORDS, kind), texts)
-
 
 def _row(number: int, unit: Unit, documents: Mapping[str, int]) -> tuple[int | str | bytes, ...]:
     """The row of a unit, in the order of the columns of its table."""
@@ -175,9 +233,9 @@ def _row(number: int, unit: Unit, documents: Mapping[str, int]) -> tuple[int | s
     return number, unit.id, unit.kind.value, *place, len(unit.sources) - 1, unit.title, unit.text, ends
 
 
-def _merged(segments: Sequence[Segment]) -> tuple[int, Mapping[str, Array]]:
+def _merged(segments: Sequence[Segment]) -> Mapping[str, Array]:
     columns = {name: live_column(segments, name) for name in segments[0].arrays}
     if (np.diff(columns["numbers"]) < 0).any():  # else no copy, which may have half a gigabyte
         order = np.argsort(columns["numbers"], kind="stable")
         columns = {name: column[order] for name, column in columns.items()}
-    return len(columns["numbers"]), columns
+    return columns

@@ -21,7 +21,7 @@ import numpy as np
 from hoptrail.corpus.columns import NONE, Numbers, numbers_of
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.places import UPLOADED
-from hoptrail.corpus.rows import said_date
+from hoptrail.corpus.rows import numbers_from, said_date
 from hoptrail.corpus.segments import Family, Segment
 from hoptrail.documents.blocks import unpack
 from hoptrail.errors import UsageError
@@ -80,11 +80,10 @@ class Hidden:
 
     def install(self, database: Database) -> None:
         """Shadow the tables of a connection by SQL views, outside a transaction. They last as long as the connection."""
-        for name, numbers in (("hidden_documents", self.documents), ("hidden_units", self.units)):
-            database.run(f"CREATE TEMP TABLE {name} (number INTEGER PRIMARY KEY)")
-            database.run_each(f"INSERT INTO {name} (number) VALUES (?)", ((number,) for number in numbers.tolist()))
-        database.run("CREATE TEMP TABLE hidden_sources (source TEXT PRIMARY KEY) WITHOUT ROWID")
-        database.run_each("INSERT INTO hidden_sources (source) VALUES (?)", ((source,) for source in self.sources))
+        hidden = {"documents": self.documents.tolist(), "units": self.units.tolist(), "sources": self.sources}
+        for name, values in hidden.items():
+            database.run(f"CREATE TEMP TABLE hidden_{name} (value PRIMARY KEY) WITHOUT ROWID")
+            database.run_each(f"INSERT INTO hidden_{name} (value) VALUES (?)", ((value,) for value in values))
         for table, condition in _VISIBLE.items():
             database.run(f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE {condition}")
 
@@ -106,17 +105,14 @@ class Hidden:
 
 NOTHING = Hidden()
 
-_OF_UNIT = "NOT IN (SELECT number FROM temp.hidden_units)"
-_OF_DOCUMENT = "NOT IN (SELECT number FROM temp.hidden_documents)"
-_OF_SOURCE = "NOT IN (SELECT source FROM temp.hidden_sources)"
 _VISIBLE = {
-    "documents": f"number {_OF_DOCUMENT}",
-    "blocks": f"document {_OF_DOCUMENT}",
-    "sources": f"document {_OF_DOCUMENT} AND source {_OF_SOURCE}",
-    "files": f"document {_OF_DOCUMENT} AND path {_OF_SOURCE}",
-    "units": f"number {_OF_UNIT}",
-    "further_sources": f"unit {_OF_UNIT}",
-    "extractions": f"unit {_OF_UNIT}",
+    "documents": "number NOT IN temp.hidden_documents",
+    "blocks": "document NOT IN temp.hidden_documents",
+    "sources": "document NOT IN temp.hidden_documents AND source NOT IN temp.hidden_sources",
+    "files": "document NOT IN temp.hidden_documents AND path NOT IN temp.hidden_sources",
+    "units": "number NOT IN temp.hidden_units",
+    "further_sources": "unit NOT IN temp.hidden_units",
+    "extractions": "unit NOT IN temp.hidden_units",
 }
 """The condition of visible rows of each table."""
 
@@ -126,44 +122,30 @@ _Runs = list[tuple[int, int]]
 
 def hidden_by(view: View, database: Database) -> Hidden:
     """What a view hides of the commit that a connection reads."""
-    sources, documents = ([], NONE) if view.sources is None else _without_match(view.sources, database)
+    sources, hidden = ([], set()) if view.sources is None else _without_match(view.sources, database)
     parts = _visible_parts(view.as_of, database) if view.as_of else {}
-    documents = np.union1d(documents, numbers_of([document for document, visible in parts.items() if not visible]))
+    hidden |= {document for document, visible in parts.items() if not visible}
     if view.documents is not None:
         rows = database.rows("SELECT number, id FROM documents")
-        documents = np.union1d(documents, numbers_of([number for number, id_ in rows if id_ not in view.documents]))
-    units, cut = _cut_units({document: visible for document, visible in parts.items() if visible}, database)
-    units = np.union1d(units, _units_from(documents, database))
-    return Hidden(sources, numbers_of(documents), numbers_of(units), cut)
+        hidden |= {number for number, id_ in rows if id_ not in view.documents}
+    documents = numbers_of(sorted(hidden))
+    uncuttable, cut = _cut_units({document: visible for document, visible in parts.items() if visible}, database)
+    units = np.union1d(numbers_of(uncuttable), numbers_from(database, documents))
+    return Hidden(sources, documents, numbers_of(units), cut)
 
 
-def _without_match(patterns: Collection[str], database: Database) -> tuple[list[str], Numbers]:
+def _without_match(patterns: Collection[str], database: Database) -> tuple[list[str], set[int]]:
     """The sources that match none of the patterns, and the documents without another source."""
     pattern = re.compile("|".join(map(fnmatch.translate, patterns)) or r"(?!)")
     hidden: list[str] = []
     visible: set[int] = set()
     for source, document in database.each("SELECT source, document FROM sources"):
-        if pattern.match(_as_labelled(source)):
+        uploaded = UPLOADED.fullmatch(source)  # its path is the index's: `#` and the name stand for it
+        if pattern.match(f"#{uploaded['name']}" if uploaded else source):
             visible.add(document)
         else:
             hidden.append(source)
-    rows = database.rows("SELECT number FROM documents ORDER BY number")
-    return hidden, numbers_of([number for (number,) in rows if number not in visible])
-
-
-def _as_labelled(source: str) -> str:
-    """The text that patterns are matched with: the source, but `#` and the name for an upload, whose path is the index's."""
-    uploaded = UPLOADED.fullmatch(source)
-    return f"#{uploaded['name']}" if uploaded else source
-
-
-def _units_from(documents: Numbers, database: Database) -> Numbers:
-    rows = database.rows(
-        "SELECT number FROM units WHERE document IN (SELECT value FROM carray(?1)) UNION "
-        "SELECT unit FROM further_sources WHERE document IN (SELECT value FROM carray(?1))",
-        documents,
-    )
-    return numbers_of([number for (number,) in rows])
+    return hidden, set(database.column("SELECT number FROM documents")) - visible
 
 
 def _visible_parts(as_of: str, database: Database) -> dict[int, _Runs]:
@@ -204,7 +186,7 @@ def _dated_blocks(database: Database) -> Iterator[tuple[int, int, int, str]]:
             yield document, block.start, block.end, own
 
 
-def _cut_units(parts: Mapping[int, _Runs], database: Database) -> tuple[Numbers, dict[int, tuple[int, int]]]:
+def _cut_units(parts: Mapping[int, _Runs], database: Database) -> tuple[list[int], dict[int, tuple[int, int]]]:
     """The hidden and the partly visible units of partly visible documents. Partly visible are passages and sentences that overlap
     a visible part; of several parts the longest is visible.
     """
@@ -224,7 +206,7 @@ def _cut_units(parts: Mapping[int, _Runs], database: Database) -> tuple[Numbers,
             cut[number] = max(runs, key=lambda run: run[1] - run[0])
         else:
             hidden.append(number)
-    return numbers_of(np.unique(hidden)), cut
+    return hidden, cut
 
 
 def _part(unit: Unit, start: int, end: int) -> Unit:

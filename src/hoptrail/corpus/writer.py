@@ -11,12 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import numpy as np
-
-from hoptrail.corpus.columns import Numbers, numbers_of
+from hoptrail.corpus.columns import Numbers, is_among, numbers_of
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.documents import DocumentEntry
 from hoptrail.corpus.head import NO_ENCODER, Head, check_encoder, commit_number
@@ -57,15 +55,13 @@ class Change:
         return not self.added and not self.removed
 
 
+@dataclass
 class DocumentChanges:
-    """Ids of the documents added and removed since the last whole run, up to MOST_CHANGES."""
+    """Ids of the documents added and removed since the last whole run, up to MOST_CHANGES. `complete`: these are all changes."""
 
-    def __init__(self, *, complete: bool) -> None:
-        """`complete`: whether the last run ended, so that nothing happened before."""
-        self.added: set[str] = set()
-        self.removed: set[str] = set()
-        self.complete = complete
-        """Whether these two are all changes."""
+    complete: bool
+    added: set[str] = field(default_factory=set)
+    removed: set[str] = field(default_factory=set)
 
     def note(self, added: Collection[str] = (), removed: Collection[str] = ()) -> None:
         """Note documents that were added or removed."""
@@ -109,8 +105,7 @@ class ContentWriter(RowWriter):
 
     def put_vectors(self, units: Sequence[Unit], vectors: FloatMatrix) -> None:
         """Add the vectors of passages that have none, in the order in which they were added: shape (len(units), dimension)."""
-        numbers = self.snapshot().texts.numbers([unit.id for unit in units])
-        self.units.put_vectors(Kind.PASSAGE, numbers, vectors)
+        self.units.put_vectors(self.snapshot().texts.numbers([unit.id for unit in units]), vectors)
 
     def renew_names(self, kind: str, pairs: Iterable[tuple[str, str]], among: Collection[str] | None = None) -> None:
         """Make the names of a kind exactly `pairs`: keys with ids of units; with `among`, those of these units only."""
@@ -133,20 +128,18 @@ class ContentWriter(RowWriter):
             self.units.put_extractions(dict(zip(numbers, extractions.values(), strict=True)))
 
     def remove_documents(self, ids: Collection[str]) -> None:
-        """Remove documents, every unit with a source in one of them, its extraction and its links.
-
-        The links of kinds that are made again from the remaining documents (REMADE) stay, so that groups survive changes of
-        their members.
+        """Remove documents, every unit with a source in one of them, its extraction and its links. Those of REMADE kinds stay, so
+        that groups survive changes of their members.
         """
         removed = frozenset(ids)
         if not removed:
             return
         self.changes.note(removed=removed)
         snapshot = self.snapshot()
+        within = snapshot.texts.within(removed)
         for kind in snapshot.table.kinds:
-            self._remove_stored(
-                snapshot.texts.numbers(list(snapshot.table.ids_within(kind, removed))), remade=kind in REMADE
-            )
+            numbers = within[is_among(within, snapshot.texts.origins(kind).numbers)]
+            self._remove_stored(numbers, remade=kind in REMADE)
         super().remove_documents(removed)
 
     def remove_units(self, kind: Kind, ids: Iterable[str]) -> int:
@@ -155,26 +148,22 @@ class ContentWriter(RowWriter):
         for batch in batched(ids, _BATCH):
             count += len(batch)
             snapshot = self.snapshot()
-            stored = sorted(snapshot.table.stored(kind, batch))
+            stored = snapshot.table.numbers(kind, batch)
             self.links.forget(snapshot.texts.numbers(batch, reserved=True))
-            self._remove_stored(snapshot.texts.numbers(stored))
+            self._remove_stored(stored)
         return count
 
     def drop_units(self, kind: Kind) -> None:
         """Remove all units of a kind, to build them anew. Their structure drops their links."""
-        texts = self.snapshot().texts
-        numbers = np.union1d(texts.origins(kind).numbers, texts.unencoded(kind)).astype(np.int32)
-        if len(numbers):
-            self.remove_rows(numbers, keep_links=True)
+        if numbers := self._database.column("SELECT number FROM units WHERE kind = ? ORDER BY number", kind.value):
+            self.remove_rows(numbers_of(numbers), keep_links=True)
 
     def _remove_stored(self, numbers: Numbers, *, remade: bool = False) -> None:
-        stored = numbers_of(numbers[numbers > 0])
-        if not len(stored):
-            return
-        if not remade:
-            self.links.forget(stored)
-        self.remove_rows(stored, keep_links=remade)
-        self.remaking |= remade
+        if len(numbers):
+            if not remade:
+                self.links.forget(numbers)
+            self.remove_rows(numbers, keep_links=remade)
+            self.remaking |= remade
 
 
 def _numbered(pairs: Iterable[tuple[str, str]], texts: Texts) -> Iterator[tuple[bytes, int]]:
@@ -187,10 +176,8 @@ def _numbered(pairs: Iterable[tuple[str, str]], texts: Texts) -> Iterator[tuple[
 
 
 class Writer(ContentWriter):
-    """The only writer of an index. Use `writing_to`.
-
-    `structures`, `unfinished` and `languages` are those of `Head`. The builder of a structure enters it in `unfinished` before
-    its first row, and in `structures` after its last.
+    """The only writer of an index. Use `writing_to`. `structures`, `unfinished` and `languages` are those of `Head`: the builder
+    of a structure enters it in `unfinished` before its first row, and in `structures` after its last.
     """
 
     def __init__(self, database: Database, encoder: EncoderIdentity) -> None:
@@ -226,17 +213,16 @@ class Writer(ContentWriter):
         if self.dirty and not self.remaking:
             if not self.changes.complete:
                 self.release_before()
-            self._commit(replace(self._current_head(), whole=False), clean=False)
+            self.commit(replace(self._current_head(), whole=False), clean=False)
 
     def publish(self, spent: Usage, settled: Mapping[str, str] | None = None, removed: Collection[str] = ()) -> None:
-        """Commit everything written so far as the end of a run.
-
-        `spent` is added to the cost of the index; `settled` and `removed`: see `Head`.
-        Raises: StillRead: it is committed, but a process reads an earlier commit, so that removed text stays in the log.
+        """Commit everything written so far as the end of a run, and add `spent` to its cost; `settled` and `removed`: see `Head`.
+        Raises: StillRead: see `RowWriter.commit`.
         """
         self._end_run()
         self.links.release()
-        self._commit(
+        self.remaking = False
+        self.commit(
             replace(
                 self._current_head(),
                 settled=dict(settled or {}),
@@ -286,20 +272,11 @@ class Writer(ContentWriter):
             removed=(),
         )
 
-    def _commit(self, head: Head, *, clean: bool = True) -> None:
-        self.remaking = False
-        self.commit(head, clean=clean)
-
 
 @contextmanager
 def writing_to(where: Path, encoder: EncoderIdentity) -> Iterator[Writer]:
     """Open the index in a folder for writing; it is made if there is none.
-
-    Raises:
-        IndexBusy: another process writes; the message names it.
-        IndexMismatch: the index was made by another encoder or another version of hoptrail.
-        IndexDamaged: a file is missing or altered.
-        StorageError: the disk refuses, or is on the network.
+    Raises: IndexBusy, IndexMismatch (it was made by another encoder or version of hoptrail), IndexDamaged, StorageError.
     """
     with closing(Database.to_write(index_folder(where))) as database:
         writer = Writer(database, encoder)

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hoptrail.corpus.shared_snapshot import SharedSnapshot
+from hoptrail.corpus.snapshot import SharedSnapshot
 from hoptrail.documents.corpus_part import Part
 from hoptrail.errors import IndexDamaged, IndexUnavailable, UsageError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work

@@ -44,11 +44,11 @@ class CountedWords:
     length: int
     having: Mapping[str, int]
 
-    def sizes(self, _: Kind) -> tuple[int, int]:
+    def sizes(self) -> tuple[int, int]:
         """See `WordCounts`."""
         return self.units, self.length
 
-    def frequencies(self, _: Kind, words: Sequence[str]) -> NDArray[np.int64]:
+    def frequencies(self, words: Sequence[str]) -> NDArray[np.int64]:
         """See `WordCounts`. Raises: KeyError: a word was not counted."""
         return np.array([self.having[word] for word in words], dtype=np.int64)
 
@@ -133,16 +133,16 @@ class Shard:
 
     def sizes(self) -> tuple[int, int]:
         """The number of passages, and of their words."""
-        return self._snapshot.keywords.sizes(Kind.PASSAGE)
+        return self._snapshot.keywords.sizes()
 
     def frequencies(self, words: Sequence[str]) -> NDArray[np.int64]:
         """How many passages contain each word."""
-        return self._snapshot.keywords.frequencies(Kind.PASSAGE, words)
+        return self._snapshot.keywords.frequencies(words)
 
     def find(self, asked: Asked, depth: int) -> Leads:
         """The best `depth` passages by words and by the vector, and the first sources of path search."""
         snapshot = self._snapshot
-        by_words = snapshot.keywords.as_part_of(asked.words).search(Kind.PASSAGE, asked.question, depth)
+        by_words = snapshot.keywords.as_part_of(asked.words).search(asked.question, depth)
         by_vectors: Found = []
         if asked.vector is not None:
             [by_vectors] = snapshot.search.nearest(Kind.PASSAGE, asked.vector[np.newaxis], depth)

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus.head import Head, check_encoder
+from hoptrail.corpus.keywords import keyword_words
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.texts import Found
-from hoptrail.corpus.words import keyword_words
 from hoptrail.errors import UsageError
 from hoptrail.language.factory import LanguageContext, open_language
 from hoptrail.language.lazy import LazyLanguage
@@ -41,7 +41,7 @@ from hoptrail.settings import Settings
 from hoptrail.sharding.candidate_index import candidate_index
 from hoptrail.sharding.scatter import Scatter
 from hoptrail.sharding.shard import Asked, AskedPaths, CountedWords, Departure, Leads, Shard
-from hoptrail.types import Answer, Kind, Ranking
+from hoptrail.types import Answer, Ranking
 
 RECIPES = ("bm25", "dense", "hybrid", "trail")
 """The recipes that shards can be asked with: their searches depend on the question alone."""
@@ -164,7 +164,7 @@ class ShardedIndex:
         queries = PathQueries.of(question) if paths else None
         texts = (*queries.texts, *queries.words) if queries else (question,)
         words = sorted({word for text in texts for word in keyword_words(text)})
-        counts = self.frequencies(Kind.PASSAGE, words).tolist()
+        counts = self.frequencies(words).tolist()
         return Asked(
             question,
             CountedWords(self._units, self._length, dict(zip(words, counts, strict=True))),
@@ -173,11 +173,11 @@ class ShardedIndex:
             AskedPaths(queries, self._quick_encoder.encode(queries.texts), paths) if queries and paths else None,
         )
 
-    def sizes(self, _: Kind) -> tuple[int, int]:
+    def sizes(self) -> tuple[int, int]:
         """See `corpus.keywords.WordCounts`."""
         return self._units, self._length
 
-    def frequencies(self, _: Kind, words: Sequence[str]) -> NDArray[np.int64]:
+    def frequencies(self, words: Sequence[str]) -> NDArray[np.int64]:
         """See `corpus.keywords.WordCounts`: every shard counts."""
         return reduce(np.add, self._scatter.all(partial(Shard.frequencies, words=tuple(words))))
 

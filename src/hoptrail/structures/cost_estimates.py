@@ -50,7 +50,7 @@ def estimated_steps(structures: Sequence[Structure], context: BuildContext) -> I
 
 
 def _passages(structure: Structure, snapshot: Snapshot) -> Step:
-    waiting = snapshot.texts.unencoded(Kind.PASSAGE)
+    waiting = snapshot.texts.unencoded()
     uncut = snapshot.register.sizes(snapshot.table.documents_without(Kind.PASSAGE, None))
     count = len(waiting) + uncut.documents + uncut.characters // _PASSAGE
     sample = snapshot.texts.units(waiting[:: max(1, len(waiting) // SAMPLE)])

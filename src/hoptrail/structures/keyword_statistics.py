@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import bounds_of, paired, unpaired
-from hoptrail.corpus.keywords import K1, B
+from hoptrail.corpus.keywords import K1, B, keyword_words
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.corpus.words import keyword_words
 from hoptrail.types import Kind
 
 

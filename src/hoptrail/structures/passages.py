@@ -39,7 +39,7 @@ class Passages(Structure):
         """
         snapshot = context.writer.snapshot()
         added = context.change.added if context.change else None
-        waiting = snapshot.texts.unencoded(Kind.PASSAGE)
+        waiting = snapshot.texts.unencoded()
         uncut = snapshot.table.documents_without(Kind.PASSAGE, added)
         fresh = [unit for units in self._cut(context, uncut) for unit in units]
         total = len(waiting) + len(fresh)

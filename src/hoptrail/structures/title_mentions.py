@@ -18,8 +18,8 @@ from itertools import chain, islice
 import numpy as np
 
 from hoptrail.corpus.columns import Numbers
+from hoptrail.corpus.keywords import keyword_words
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.corpus.words import keyword_words
 from hoptrail.corpus.writer import Change
 from hoptrail.execution.executor import batched
 from hoptrail.structures.build_context import BuildContext
@@ -185,7 +185,7 @@ def _near(names: Collection[str], snapshot: Snapshot) -> Numbers:
     words = [keyword_words(name) for name in names if name.isascii()]
     if len(words) < len(names) or not all(words) or len(names) > FEW_NAMES:
         return sentences.numbers
-    documents = [snapshot.keywords.documents_with(Kind.PASSAGE, of_one) for of_one in words]
+    documents = [snapshot.keywords.documents_with(of_one) for of_one in words]
     return sentences.numbers[np.isin(sentences.documents, np.concatenate(documents))]
 
 

@@ -153,7 +153,7 @@ def _hybrid_scorer(corpus: Corpus, question: str) -> Scorer:
     snapshot = corpus.snapshot
     vector = corpus.encoder.encode([question])
     passages = snapshot.texts.origins(Kind.PASSAGE).numbers
-    [scores] = snapshot.keywords.scores(Kind.PASSAGE, [question], passages)
+    [scores] = snapshot.keywords.scores([question], passages)
     all_shares = scores / (float(scores.max(initial=0)) or 1.0)
 
     def score(names: Sequence[str]) -> list[float]:

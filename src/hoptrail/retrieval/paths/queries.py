@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hoptrail.corpus.words import keyword_words
+from hoptrail.corpus.keywords import keyword_words
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.questions.plans import make_plan
 

@@ -15,7 +15,6 @@ from hoptrail.retrieval.paths.graph import PassageGraph
 from hoptrail.retrieval.paths.queries import PathQueries
 from hoptrail.structures.title_scanning import name_key
 from hoptrail.text.mentions import find_names
-from hoptrail.types import Kind
 
 KEYWORDS, PASSAGES, SENTENCES = 0.4, 0.3, 0.3
 """Weights in a query's score of a passage: by words, by its vector, by its best sentence, each as a share of the best."""
@@ -47,7 +46,7 @@ class QuestionScores:
         cls, graph: PassageGraph, keywords: Keywords, queries: PathQueries, vectors: FloatMatrix, read: int
     ) -> QuestionScores:
         """The scores of `queries`; `vectors` are those of their texts, `read` is the setting."""
-        bm25 = keywords.scores(Kind.PASSAGE, queries.texts, graph.passage_numbers).astype(np.float32)
+        bm25 = keywords.scores(queries.texts, graph.passage_numbers).astype(np.float32)
         scores = cls(
             graph,
             queries,
@@ -56,8 +55,8 @@ class QuestionScores:
             graph.passage_vectors @ vectors.T,
             np.full((graph.size, len(vectors)), -1, dtype=np.float32),
             names_asked(queries.question, graph),
-            keywords.frequencies(Kind.PASSAGE, queries.words),
-            keywords.sizes(Kind.PASSAGE)[0],
+            keywords.frequencies(queries.words),
+            keywords.sizes()[0],
         )
         promising = best_column(KEYWORDS * scores.keywords + PASSAGES * scores.passages)
         scores.read(np.sort(top_rows(promising, read)))

@@ -61,7 +61,7 @@ def hybrid_search(corpus: Corpus, question: str, limit: int, settings: HybridSea
     depth = max(limit, settings.depth)
     snapshot, vector = corpus.snapshot, corpus.encoder.encode([question])
     rankings = [
-        dict(snapshot.keywords.search(Kind.PASSAGE, question, depth)),
+        dict(snapshot.keywords.search(question, depth)),
         dict(snapshot.search.nearest(Kind.PASSAGE, vector, depth)[0]),
     ]
     if settings.fusion == "rrf":

@@ -1,0 +1,40 @@
+"""The full name of a person whom a statement calls by one name, from the rest of the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from hoptrail.text.lexicon import FUNCTION_WORDS, word_set
+from hoptrail.text.mentions import Shape, find_mentions
+from hoptrail.text.words import words
+
+_STYLES = word_set("mr mrs ms miss mx dr prof professor rev sir lord lady judge king queen saint st")
+"""What stands before a family name and is no first name."""
+
+_Parts = tuple[str, ...]
+
+
+def in_full(name: str, own: Iterable[str], others: Iterable[str]) -> str:
+    """The full name of the person whom a document calls by the single word `name`: `Ada Lunt` for `Lunt`.
+
+    It is the shortest name in the document's texts (`own`) that begins or ends with the word, or in those of `others` that ends
+    with it. `name` itself if it is no single capitalised word, or if several people have it.
+    """
+    if len(words(name)) != 1 or not name[:1].isupper():
+        return name
+    longer = dict(_longer(name, own)) or {parts: text for parts, text in _longer(name, others) if parts[-1] == name}
+    if not longer:
+        return name
+    shortest = min(longer, key=lambda parts: (len(parts), parts))
+    return longer[shortest] if all(set(shortest) <= set(parts) for parts in longer) else name
+
+
+def _longer(name: str, texts: Iterable[str]) -> Iterator[tuple[_Parts, str]]:
+    """The names of several words that begin or end with `name`: their words, and as they are written."""
+    for text in texts:
+        for mention in find_mentions(text) if name in text else ():
+            said = [word for word in words(mention.text) if word.lower not in _STYLES]
+            parts = tuple(word.text for word in said)
+            is_plain = mention.shape is Shape.NAME and not any(word.lower in FUNCTION_WORDS for word in said)
+            if is_plain and len(parts) > 1 and name in (parts[0], parts[-1]):
+                yield parts, mention.text

@@ -1,0 +1,37 @@
+"""A person is named in full where the rest of the evidence does so."""
+
+from __future__ import annotations
+
+import pytest
+
+from hoptrail.language.offline.full_names import in_full
+
+MINUTES = "Ada Lunt took the chair. Lunt read the accounts. Treasurer Ada Lunt thanked Bert Osk and Cora Osk."
+
+
+@pytest.mark.parametrize(
+    ("name", "full"),
+    [
+        ("Lunt", "Ada Lunt"),
+        ("Ada", "Ada Lunt"),
+        ("Osk", "Osk"),  # two people
+        ("Ada Lunt", "Ada Lunt"),
+        ("treasurer", "treasurer"),
+        ("Quill", "Quill"),
+    ],
+)
+def test_a_single_name_is_completed_from_its_document(name: str, full: str) -> None:
+    assert in_full(name, [MINUTES], []) == full
+
+
+def test_another_document_completes_family_names_only() -> None:
+    assert in_full("Lunt", ["Lunt read the accounts."], [MINUTES]) == "Ada Lunt"
+    assert in_full("Ada", ["Ada read the accounts."], [MINUTES]) == "Ada"
+
+
+def test_its_own_document_comes_first() -> None:
+    assert in_full("Lunt", ["Mr Lunt is Carl Lunt, the joiner."], [MINUTES]) == "Carl Lunt"
+
+
+def test_a_style_or_an_office_is_no_first_name() -> None:
+    assert in_full("Lunt", ["Mr Lunt and Dr Lunt read the Head of Lunt."], []) == "Lunt"
