@@ -28,7 +28,7 @@ from hoptrail.models.encoder import FloatMatrix
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share, ShareAbove0
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Structure
-from hoptrail.structures.linking import Adjacency, SharedEntities, key_entities, mutual_pairs, unordered
+from hoptrail.structures.linking import SharedEntities, adjacent_pairs, key_entities, mutual_pairs, unordered
 from hoptrail.structures.nearest import Nearest
 from hoptrail.structures.sentence_entities import Mentions, mentions_in
 from hoptrail.structures.sentences import SentencePlaces, sentence_places
@@ -81,9 +81,9 @@ class Nodes:
     def __len__(self) -> int:
         return len(self.starts)
 
-    def adjacency(self) -> Adjacency:
-        """Finds SA links."""
-        return Adjacency(self.passages, self.starts, self.settings.reach)
+    def adjacent(self) -> Directed:
+        """All SA links."""
+        return adjacent_pairs(self.passages, self.starts, self.settings.reach)
 
     def similar(
         self, rows: Rows, pause: Callable[[], None] = lambda: None, executor: Executor = LOCAL_EXECUTOR
@@ -104,9 +104,10 @@ class Nodes:
 
     def all_pairs(self, kind: str) -> Directed:
         """All links of a kind."""
+        if kind == SA:
+            return self.adjacent()
         rows = np.arange(len(self), dtype=np.int32)
-        makers: dict[str, Callable[[Rows], Directed]] = {EC: self.sharing, SS: self.similar, SA: self.adjacency().of}
-        return makers[kind](rows)
+        return self.sharing(rows) if kind == EC else self.similar(rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,16 +137,17 @@ class SentenceLinks(Structure):
         snapshot = context.writer.snapshot()
         places = sentence_places(snapshot)
         nodes = nodes_of(snapshot, places, self.settings)
-        adjacent = nodes.adjacency()
-        stored = self._valid_links(context.writer, nodes, adjacent, places)
-        linked = {kind: _is_end(keys, len(nodes)) for kind, keys in stored.items()}
+        adjacent = nodes.adjacent()
+        stored = _valid_links(context.writer, nodes, adjacent, places)
+        every = np.arange(len(nodes), dtype=np.int32)
+        linked = {kind: np.isin(every, unpaired(keys)) for kind, keys in stored.items()}
         unlinked = ~(linked[EC] | linked[SS] | linked[SA])
         unlinked[_lost_similar(context.change, places)] = True
-        sharing = np.flatnonzero(~linked[EC]).astype(np.int32)
+        sharing = every[~linked[EC]]
         pairs = {
             EC: nodes.sharing(sharing),
-            SS: nodes.similar(np.flatnonzero(unlinked).astype(np.int32), context.pause, context.executor),
-            SA: adjacent.of(np.arange(len(nodes), dtype=np.int32)),
+            SS: nodes.similar(every[unlinked], context.pause, context.executor),
+            SA: adjacent,
         }
         new = {kind: found.where(~is_among(found.keys, stored[kind])) for kind, found in pairs.items()}
         if any(map(len, new.values())):
@@ -153,18 +155,19 @@ class SentenceLinks(Structure):
             context.writer.links.put_rows(places.ids, new)
         context.report("linking sentences", len(sharing), len(sharing))
 
-    def _valid_links(
-        self, writer: Writer, nodes: Nodes, adjacent: Adjacency, places: SentencePlaces
-    ) -> dict[str, NDArray[np.int64]]:
-        """The keys of the stored links, sorted, by kind, after dropping kinds that contradict what is stored."""
-        snapshot = writer.snapshot()
-        stored = {kind: stored_pairs(snapshot, kind, places) for kind in KINDS}
-        sharing = nodes.mentions.share(stored[EC].sources, stored[EC].targets)
-        for kind, valid in ((SA, adjacent.hold(stored[SA])), (EC, sharing)):
-            if not valid.all():
-                writer.links.drop(kind)
-                stored[kind] = stored[kind].where(slice(0))
-        return {kind: pairs.keys for kind, pairs in stored.items()}
+
+def _valid_links(
+    writer: Writer, nodes: Nodes, adjacent: Directed, places: SentencePlaces
+) -> dict[str, NDArray[np.int64]]:
+    """The keys of the stored links, sorted, by kind, after dropping kinds that contradict what is stored."""
+    snapshot = writer.snapshot()
+    stored = {kind: stored_pairs(snapshot, kind, places) for kind in KINDS}
+    sharing = nodes.mentions.share(stored[EC].sources, stored[EC].targets)
+    for kind, valid in ((SA, is_among(stored[SA].keys, adjacent.keys)), (EC, sharing)):
+        if not valid.all():
+            writer.links.drop(kind)
+            stored[kind] = stored[kind].where(slice(0))
+    return {kind: pairs.keys for kind, pairs in stored.items()}
 
 
 def nodes_of(snapshot: Snapshot, places: SentencePlaces, settings: SentenceGraphSettings) -> Nodes:
@@ -183,19 +186,11 @@ def stored_pairs(snapshot: Snapshot, kind: str, places: SentencePlaces) -> Direc
     return unordered(snapshot.graph.rows(kind, places.ids))
 
 
-def _is_end(keys: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
-    linked = np.zeros(size, np.bool_)
-    for rows in unpaired(keys):
-        linked[rows] = True
-    return linked
-
-
 def _lost_similar(change: Change | None, places: SentencePlaces) -> Rows:
     """The rows of the sentences with an SS link to a removed sentence."""
     if change is None or not change.removed:
         return np.zeros(0, np.int32)
-    removed = set(change.before.table.ids_within(Kind.SENTENCE, change.removed))
-    targets = {link.target for link in change.before.graph.leaving(removed, SS)}
-    sources = {link.source for link in change.before.graph.entering(removed, SS)}
-    affected = (targets | sources) - removed
-    return np.array([row for row, id_ in enumerate(places.ids) if id_ in affected], np.int32)
+    graph, removed = change.before.graph, set(change.before.table.ids_within(Kind.SENTENCE, change.removed))
+    affected = {link.target for link in graph.leaving(removed, SS)}
+    affected.update(link.source for link in graph.entering(removed, SS))
+    return np.array([row for row, id_ in enumerate(places.ids) if id_ in affected and id_ not in removed], np.int32)
