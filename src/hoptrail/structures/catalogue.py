@@ -9,8 +9,7 @@ from hoptrail.corpus.writer import Writer
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.structures.aggregates import Aggregates
 from hoptrail.structures.declaration import Structure
-from hoptrail.structures.extractions import Extractions
-from hoptrail.structures.facts import Facts
+from hoptrail.structures.extractions import Extractions, Facts
 from hoptrail.structures.neighbours import Bm25Neighbours, DenseNeighbours
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.profiles import Profiles

@@ -1,4 +1,4 @@
-"""Entities and facts of every passage, extracted once and stored: the basis of aggregates and facts.
+"""Entities and facts of every passage, extracted once and stored; and every fact as a unit of its own.
 
 SiReRAG section 4.2, "Extracting Propositions and Entities from Documents". The language is asked once per passage, or a file is
 imported instead (`imported.py`).
@@ -15,12 +15,14 @@ from hoptrail.corpus.writer import Writer
 from hoptrail.execution.executor import batched
 from hoptrail.language.tasks import Extract, Extraction, Task
 from hoptrail.structures.build_context import BuildContext
+from hoptrail.structures.declaration import Derived
 from hoptrail.structures.encoding import kept_at_once
 from hoptrail.structures.imported import import_extractions
 from hoptrail.structures.json_lines import Faults, LinesFile
 from hoptrail.structures.passage_tasks import PassageTasks, in_document_order
-from hoptrail.structures.structure_names import EXTRACTIONS, PASSAGES
-from hoptrail.types import Kind, Span, Unit
+from hoptrail.structures.structure_names import EXTRACTIONS, FACTS, PASSAGES
+from hoptrail.text.normal_forms import squeeze
+from hoptrail.types import Kind, Span, Unit, content_id
 
 READ = 8192
 """Passages that are read at a time with their extractions."""
@@ -91,6 +93,24 @@ def stored_in_order(snapshot: Snapshot, documents: Collection[str] | None = None
     for ids in batched(in_document_order(snapshot.table.first_sources(Kind.PASSAGE, documents)), READ):
         extractions = dict(snapshot.extractions(ids))
         yield from ((unit, extractions[unit.id]) for unit in snapshot.texts.in_order(ids) if unit.id in extractions)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts(Derived):
+    """One unit per fact, with the title of its passage: the propositions that SiReRAG's ablations B to D put into the pool."""
+
+    name = FACTS
+    built_from = (EXTRACTIONS,)
+    units = (Kind.FACT,)
+
+    def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Unit]:
+        """A unit for each stored fact that has a text; its id depends on the text and on where it is stated."""
+        for passage, extraction in stored_in_order(context.writer.snapshot(), documents):
+            for fact in extraction.facts:
+                text, place = squeeze(fact.text), fact.source
+                if text:
+                    name = content_id("f", text, place.document, str(place.start), str(place.end))
+                    yield Unit(name, Kind.FACT, passage.title, text, (place,))
 
 
 def _import(context: BuildContext, file: LinesFile, missing: Iterable[tuple[str, Span]]) -> None:

@@ -19,12 +19,12 @@ from hoptrail.setting_limits import AtLeast1, Limited
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.clustering import Cluster, Groups
 from hoptrail.structures.encoding import encode_texts
-from hoptrail.structures.facts_by_entity import FactGroup, Place, place_of
+from hoptrail.structures.facts_by_entity import FactGroup
 from hoptrail.structures.passage_tasks import PassageTasks
 from hoptrail.structures.structure_names import PASSAGES, TOPICS
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.words import words_in
-from hoptrail.types import Kind, Unit, content_id
+from hoptrail.types import Kind, Span, Unit, content_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +89,8 @@ def grouped_by_topic(
         return
     rows = {topic.id: row for row, topic in enumerate(topics)}
     vectors = snapshot.search.vectors_in_order([Kind.TOPIC], list(rows))
-    words = np.zeros(len(rows), np.int32)
-    for passage in snapshot.units(Kind.PASSAGE):
-        row = rows.get(topic_id(passage.id))
-        if row is not None:
-            words[row] = words_in(passage.text)
+    lengths = {topic_id(passage.id): words_in(passage.text) for passage in snapshot.units(Kind.PASSAGE)}
+    words = np.array([lengths.get(id_, 0) for id_ in rows], np.int32)
     groups = cluster(vectors, words)
     facts = _facts(rows, groups, found)
     before: Counter[str] = Counter()
@@ -107,19 +104,19 @@ def grouped_by_topic(
 
 def _facts(
     topics: Mapping[str, int], groups: Groups, found: Iterable[tuple[Unit, Extraction]]
-) -> dict[int, dict[str, Place]]:
-    """The facts of each group with their first places; groups have the rows of `topics`."""
+) -> dict[int, dict[str, Span]]:
+    """The facts of each group with their first sources; groups have the rows of `topics`."""
     groups_of: dict[int, list[int]] = {}
     for number, rows in enumerate(groups):
         for row in rows:
             groups_of.setdefault(row, []).append(number)
-    facts: dict[int, dict[str, Place]] = {}
+    facts: dict[int, dict[str, Span]] = {}
     for passage, extraction in found:
         numbers = groups_of.get(topics.get(topic_id(passage.id), -1), ())
         for fact in extraction.facts if numbers else ():
             if text := squeeze(fact.text):
                 for number in numbers:
-                    facts.setdefault(number, {}).setdefault(text, place_of(fact))
+                    facts.setdefault(number, {}).setdefault(text, fact.source)
     return facts
 
 
