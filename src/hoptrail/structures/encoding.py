@@ -7,10 +7,9 @@ an endpoint with its key, is asked by this process.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import islice
+from itertools import islice, tee
 
 import numpy as np
 
@@ -47,22 +46,18 @@ def encode_batches(context: BuildContext, batches: Iterable[Sequence[Unit]], tot
 
     Later batches are encoded while the caller stores one, as far as the executor has room.
     """
-    drawn: deque[Sequence[Unit]] = deque()
-    vectors = _encoded(context, _pieces(batches, drawn))
+    ahead, waiting = tee(filter(None, batches))
+    vectors = _encoded(context, (piece for batch in ahead for piece in _pieces(batch)))
     done = 0
-    while True:
-        context.pause()
-        first = next(vectors, None)
-        if first is None:
-            return
-        batch = drawn.popleft()
-        parts = [first]
-        context.report("encoding", done + len(first), total)
-        for part in islice(vectors, -(-len(batch) // TOGETHER) - 1):
+    context.pause()
+    for batch in waiting:
+        parts: list[FloatMatrix] = []
+        for part in islice(vectors, -(-len(batch) // TOGETHER)):
             parts.append(part)
             context.report("encoding", done + sum(map(len, parts)), total)
         done += len(batch)
         yield batch, np.concatenate(parts)
+        context.pause()
 
 
 def encode_texts(
@@ -84,11 +79,9 @@ _Piece = Sequence[tuple[str, str]]
 """The texts of one batch, each after its name in errors."""
 
 
-def _pieces(batches: Iterable[Sequence[Unit]], drawn: deque[Sequence[Unit]]) -> Iterator[_Piece]:
-    for batch in filter(None, batches):
-        drawn.append(batch)
-        for at in range(0, len(batch), TOGETHER):
-            yield [(f"{unit.title!r} ({unit.id})", unit.searchable) for unit in batch[at : at + TOGETHER]]
+def _pieces(batch: Sequence[Unit]) -> Iterator[_Piece]:
+    for at in range(0, len(batch), TOGETHER):
+        yield [(f"{unit.title!r} ({unit.id})", unit.searchable) for unit in batch[at : at + TOGETHER]]
 
 
 def _encoded(context: BuildContext, pieces: Iterable[_Piece]) -> Iterator[FloatMatrix]:

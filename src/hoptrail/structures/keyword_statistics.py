@@ -16,11 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.columns import bounds_of, paired, unpaired
 from hoptrail.corpus.keywords import K1, B
-from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.words import keyword_words
-from hoptrail.types import Kind
 
 
 @dataclass(frozen=True)
@@ -47,10 +44,10 @@ class KeywordStatistics:
         ranks = np.empty(len(in_order), dtype=np.int32)
         ranks[[numbers[word] for word in in_order]] = np.arange(len(in_order))
         sizes = np.array(lengths, dtype=np.int64)
-        owners = np.repeat(np.arange(len(sizes)), sizes)
-        pairs, counts = np.unique(paired(owners, ranks[np.array(flat, dtype=np.int32)]), return_counts=True)
-        rows = (counts.astype(np.float64), unpaired(pairs)[1], bounds_of(pairs, len(sizes)))
-        matrix = csr_matrix(rows, shape=(len(sizes), len(in_order)))
+        begins = np.concatenate([[0], np.cumsum(sizes)])
+        columns = ranks[np.array(flat, dtype=np.int32)]
+        matrix = csr_matrix((np.ones(len(flat)), columns, begins), shape=(len(sizes), len(in_order)))
+        matrix.sum_duplicates()
         matrix.data = _weights(matrix, sizes)
         return cls({word: column for column, word in enumerate(in_order)}, matrix)
 
@@ -76,9 +73,3 @@ def _weights(counts: Any, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
     tf = counts.data
     weights: NDArray[np.float64] = idf[counts.indices] * (tf / (tf + np.repeat(damping, np.diff(counts.indptr))))
     return weights
-
-
-def passage_keywords(snapshot: Snapshot) -> KeywordStatistics:
-    """The statistics of all passages, title and text, by id."""
-    passages = snapshot.texts.in_order(sorted(snapshot.table.ids(Kind.PASSAGE)))
-    return KeywordStatistics.of(unit.searchable for unit in passages)

@@ -28,7 +28,7 @@ from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Structure
-from hoptrail.structures.keyword_statistics import KeywordStatistics, passage_keywords
+from hoptrail.structures.keyword_statistics import KeywordStatistics
 from hoptrail.structures.nearest import BLOCK, DECIMALS, Least, Nearest, best_of
 from hoptrail.structures.structure_names import BM25_NEIGHBOURS, DENSE_NEIGHBOURS, PASSAGES
 from hoptrail.types import Kind
@@ -204,8 +204,9 @@ class Bm25Neighbours(Neighbours):
     name = BM25_NEIGHBOURS
     links = (BM25_NEIGHBOURS,)
 
-    def likeness(self, context: BuildContext, snapshot: Snapshot, ids: Sequence[str]) -> ByKeywords:  # noqa: ARG002
-        return ByKeywords(passage_keywords(snapshot), self.settings, context.pause, context.executor)
+    def likeness(self, context: BuildContext, snapshot: Snapshot, ids: Sequence[str]) -> ByKeywords:
+        statistics = KeywordStatistics.of(unit.searchable for unit in snapshot.texts.in_order(ids))
+        return ByKeywords(statistics, self.settings, context.pause, context.executor)
 
 
 def _lacking_links(stored: Directed, size: int, count: int) -> Rows:

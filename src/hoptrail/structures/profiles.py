@@ -192,11 +192,5 @@ def _further_names(document: Document, names: Iterable[str]) -> Iterator[Unit]:
 
 def _place(document: Document, line: str) -> Span | None:
     """The first place of a whole line in a document; None where it does not occur."""
-    text = document.text
-    at = text.find(line)
-    while at >= 0:
-        end = at + len(line)
-        if text[at - 1 : at] in {"", "\n"} and text[end : end + 1] in {"", "\n"}:
-            return Span(document.id, at, end)
-        at = text.find(line, at + 1)
-    return None
+    at = f"\n{document.text}\n".find(f"\n{line}\n")
+    return Span(document.id, at, at + len(line)) if at >= 0 else None

@@ -11,10 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from itertools import chain
 
-from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work, batched, from_to
+from hoptrail.execution.executor import Work, batched, from_to
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language.tasks import Extraction, Triple
 from hoptrail.language.triples.finders import check_triple_finder, open_triple_finder
@@ -36,9 +34,6 @@ LONGEST_SLOT = 200
 
 READ_TOGETHER = 128
 """Passages whose facts are read together."""
-
-TRIPLE_ID = "r"
-"""What ids of triples begin with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +78,17 @@ class Triples(Derived):
 
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Unit]:
         """See `Derived.rows`. Raises: UsageError: the extractor cannot be opened."""
-        snapshot = context.writer.snapshot()
-        for triple in stated_triples(snapshot, self.settings.extractor, context.executor, documents):
-            yield triple
-            yield from slot_units(triple, self.settings)
+        found = batched(stored_in_order(context.writer.snapshot(), documents), READ_TOGETHER)
+        work = Work("reading triples off", partial(_read_off, self.settings.extractor), _name)
+        for triples in context.executor.map(work, found):
+            for triple in triples:
+                yield triple
+                yield from slot_units(triple, self.settings)
 
     def vectors(
         self, context: BuildContext, kind: Kind, batches: Iterable[Sequence[Unit]], total: int
     ) -> Iterator[Encoded]:
-        """Those of triples are made of their slots', which are stored by then."""
+        """See `Derived.vectors`. Those of triples are made of their slots', which are stored by then."""
         if kind is Kind.SLOT:
             yield from encode_batches(context, batches, total)
             return
@@ -106,16 +103,6 @@ class Triples(Derived):
             context.report("writing triples", done, total)
 
 
-def stated_triples(
-    snapshot: Snapshot, extractor: str, executor: Executor = LOCAL_EXECUTOR, documents: Collection[str] | None = None
-) -> Iterator[Unit]:
-    """The triples of all facts, or of some documents, in document order. One triple of two sentences is two units."""
-    found = batched(stored_in_order(snapshot, documents), READ_TOGETHER)
-    work = Work("reading triples off", partial(_read_off, extractor), _name)
-    read: Iterator[list[Unit]] = executor.map(work, found)
-    return chain.from_iterable(read)
-
-
 def _read_off(extractor: str, found: Sequence[tuple[Unit, Extraction]]) -> list[Unit]:
     find = open_triple_finder(extractor)
     read = []
@@ -125,7 +112,7 @@ def _read_off(extractor: str, found: Sequence[tuple[Unit, Extraction]]) -> list[
                 text = text_of(triple)
                 if text:
                     place = fact.source
-                    name = content_id(TRIPLE_ID, text, place.document, str(place.start), str(place.end))
+                    name = content_id("r", text, place.document, str(place.start), str(place.end))
                     read.append(Unit(name, Kind.TRIPLE, passage.title, text, (place,)))
     return read
 
