@@ -53,13 +53,10 @@ class TreeStore:
 
     def nodes(self, ids: Collection[str]) -> dict[str, Node]:
         """The nodes that have a text, by id."""
-        return {unit.id: Node.of(unit) for unit in self._read(ids)}
+        return {unit.id: Node.of(unit) for unit in self.units(ids)}
 
-    def units(self, ids: Collection[str]) -> dict[str, Unit]:
-        """The units of nodes, by id."""
-        return {unit.id: unit for unit in self._read(ids)}
-
-    def _read(self, ids: Collection[str]) -> Iterator[Unit]:
+    def units(self, ids: Collection[str]) -> Iterator[Unit]:
+        """The units of nodes, in no order."""
         return (unit for kind in KINDS for unit in self._snapshot.units(kind, ids))
 
     def vectors(self, ids: Sequence[str]) -> FloatMatrix:

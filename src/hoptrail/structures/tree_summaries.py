@@ -7,8 +7,7 @@ summaries above it are out of date too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hoptrail.errors import TaskFailed
@@ -62,33 +61,31 @@ class Summariser:
 
         due, done = stale(groups, nodes, store.nodes(groups.keys())), 0
         for stored in batched(due, kept_at_once(self.context, len(due), BATCH), weight, SOURCES):
-            with self._storing() as summaries:
+            summaries: list[Unit] = []
+            try:
                 for batch in batched(stored, BATCH, weight, SOURCES):
                     self._report(done, len(due))
                     children = {group: _finished(groups[group], nodes) for group in batch}
-                    units = store.units({node.id for own in children.values() for node in own})
+                    units = {
+                        unit.id: unit for unit in store.units({one.id for own in children.values() for one in own})
+                    }
                     texts = {group: tuple(units[node.id] for node in own) for group, own in children.items()}
-                    for summary in self._summaries(texts):  # one by one: the language may fail between two
-                        summaries.append(summary)
+                    self._summarise(texts, summaries)
                     done += len(batch)
                     self.context.pause()
+            finally:  # whatever stops the run: they may have been paid for
+                self._store(summaries)
         if due:
             self._report(len(due), len(due))
 
-    @contextmanager
-    def _storing(self) -> Iterator[list[Unit]]:
-        """A list for summaries, which are stored at the end, whatever stops the run: they may have been paid for."""
-        summaries: list[Unit] = []
-        try:
-            yield summaries
-        finally:
-            if summaries:
-                vectors = encode_texts(self.context, [unit.searchable for unit in summaries])
-                self.context.writer.put_units(summaries, vectors)
-                self.context.writer.checkpoint()
+    def _store(self, summaries: Sequence[Unit]) -> None:
+        if summaries:
+            vectors = encode_texts(self.context, [unit.searchable for unit in summaries])
+            self.context.writer.put_units(summaries, vectors)
+            self.context.writer.checkpoint()
 
-    def _summaries(self, children: Mapping[str, tuple[Unit, ...]]) -> Iterator[Unit]:
-        """The summaries of groups, given with their children, without those that fail."""
+    def _summarise(self, children: Mapping[str, tuple[Unit, ...]], summaries: list[Unit]) -> None:
+        """Add the summaries of groups, given with their children, one by one: the language may fail between two."""
         tasks = (Summarise(units, self.words) for units in children.values())
         replies = self.context.perform(self.language, tasks)
         for (group, units), reply in zip(children.items(), replies, strict=True):
@@ -98,7 +95,7 @@ class Summariser:
                 self._note(units, "the reply was empty")
             else:
                 sources = tuple(dict.fromkeys(span for unit in units for span in unit.sources))
-                yield Unit(group, Kind.SUMMARY, "", reply.strip(), sources)
+                summaries.append(Unit(group, Kind.SUMMARY, "", reply.strip(), sources))
 
     def _note(self, units: Sequence[Unit], reason: str) -> None:
         names = ", ".join(unit.title or unit.id for unit in units[:_NAMED])

@@ -14,11 +14,9 @@ two nodes; a node that is longer than a group may be is in no group.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 from hoptrail.corpus.writer import Writer
 from hoptrail.language.tasks import Language
@@ -69,10 +67,11 @@ class Tree(Structure):
     __slots__ = ()
     settings: TreeSettings
     needs_language = True
+    leaf = Kind.PASSAGE
 
-    @abstractmethod
     def members(self, store: TreeStore, level: int) -> Set[str]:
-        """The ids of the nodes of a level: leaves, and groups with or without a finished summary."""
+        """The ids of the nodes of a level: leaves on the first, above groups with or without a finished summary."""
+        return store.leaves(self.leaf) if level == LEAVES else store.groups(self.name, level).keys()
 
     def vectors(self, store: TreeStore, context: BuildContext, ids: Sequence[str]) -> FloatMatrix:  # noqa: ARG002
         """The vectors that group nodes of a level: shape (len(ids), dimension), unit length."""
@@ -148,20 +147,13 @@ class Tree(Structure):
             )
 
 
-class LeafPlacement(StrEnum):
-    """Where passages enter the similarity tree (table 2)."""
-
-    FLAT = "flat"
-    """All on the first level."""
-    TWO_LEVEL = "two-level"
-    """Abstract ones on the second level, beside the summaries of the others."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimilarityTreeSettings(TreeSettings):
     """Settings of a tree, and the placement of leaves."""
 
-    leaf_placement: LeafPlacement = LeafPlacement.FLAT
+    leaf_placement: Literal["flat", "two-level"] = "flat"
+    """Where passages enter the tree (table 2). flat: all on the first level; two-level: abstract ones on the second level, beside
+    the summaries of the others."""
     abstract: ShareInside = 0.2
     """two-level: the share of passages that counts as abstract. Ours: the paper gives none."""
 
@@ -182,17 +174,15 @@ class SimilarityTree(Tree):
     @property
     def built_from(self) -> tuple[str, ...]:
         """Passages; for two levels extractions, which tell how abstract a passage is."""
-        return (PASSAGES,) if self.settings.leaf_placement is LeafPlacement.FLAT else (EXTRACTIONS,)
+        return (PASSAGES,) if self.settings.leaf_placement == "flat" else (EXTRACTIONS,)
 
     def members(self, store: TreeStore, level: int) -> Set[str]:
         """Passages on the first level and groups above; with two levels, abstract passages are beside the lowest groups."""
-        if self.settings.leaf_placement is LeafPlacement.FLAT or level > LEAVES + 1:
-            return store.leaves(Kind.PASSAGE) if level == LEAVES else store.groups(self.name, level).keys()
-        passages = store.leaves(Kind.PASSAGE)
-        abstract = self._abstract(store, passages)
-        if level > LEAVES:
-            return store.groups(self.name, level).keys() | abstract
-        return passages - abstract
+        nodes = Tree.members(self, store, level)
+        if self.settings.leaf_placement == "flat" or level > LEAVES + 1:
+            return nodes
+        abstract = self._abstract(store, store.leaves(Kind.PASSAGE))
+        return nodes - abstract if level == LEAVES else nodes | abstract
 
     def _abstract(self, store: TreeStore, passages: Set[str]) -> set[str]:
         low, high = (members_of(store.groups(self.name, level)) for level in (LEAVES + 1, LEAVES + 2))
@@ -213,12 +203,8 @@ class RelatednessTree(Tree):
     settings: TreeSettings = field(default_factory=TreeSettings)
     name = RELATEDNESS_TREE
     links = (RELATEDNESS_TREE,)
-
     built_from = (AGGREGATES,)
-
-    def members(self, store: TreeStore, level: int) -> Set[str]:
-        """Aggregates on the first level, groups of this tree above."""
-        return store.leaves(Kind.AGGREGATE) if level == LEAVES else store.groups(self.name, level).keys()
+    leaf = Kind.AGGREGATE
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +219,6 @@ class JointTree(Tree):
     trees: tuple[Tree, ...] = field(default_factory=lambda: (SimilarityTree(), RelatednessTree()))
     name = JOINT_TREE
     links = (JOINT_TREE,)
-
     built_from = (SIMILARITY_TREE, RELATEDNESS_TREE)
 
     def members(self, store: TreeStore, level: int) -> Set[str]:
@@ -256,16 +241,14 @@ class EntityTree(Tree):
     settings: TreeSettings = field(default_factory=TreeSettings)
     name = ENTITY_TREE
     links = (ENTITY_TREE,)
-
     built_from = (EXTRACTIONS, SIMILARITY_TREE)
 
     def members(self, store: TreeStore, level: int) -> Set[str]:
         """Passages with entities on the first level, the groups of both trees on the second, this tree's own above."""
-        if level > LEAVES + 1:
-            return store.groups(self.name, level).keys()
-        if level > LEAVES:
-            return store.groups(SIMILARITY_TREE, level).keys() | store.groups(self.name, level).keys()
-        return {id_ for id_, entities in store.entities() if entities} & store.leaves(Kind.PASSAGE)
+        nodes = Tree.members(self, store, level)
+        if level == LEAVES:
+            return nodes & {id_ for id_, entities in store.entities() if entities}
+        return nodes | store.groups(SIMILARITY_TREE, level).keys() if level == LEAVES + 1 else nodes
 
     def vectors(self, store: TreeStore, context: BuildContext, ids: Sequence[str]) -> FloatMatrix:
         """For passages, the vectors of their sentences of entities instead of their own."""
