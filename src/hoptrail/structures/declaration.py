@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -107,20 +107,17 @@ class Name:
     unit: str
 
 
-@dataclass(frozen=True, slots=True)
-class Replaced:
-    """A marker among rows: the names of these units are replaced by those among the rows."""
-
-    units: Collection[str]
+Row = Unit | Name
 
 
-Row = Unit | Name | Replaced
+class Target(NamedTuple):
+    """The rows that a structure should have, and whether these are all; else they are the added ones, and all names of the units
+    `renamed`. Of several units with the same id, the first is used.
+    """
 
-
-Target = tuple[Iterable[Row], bool]
-"""The rows that a structure should have, and whether these are all; else they are the added ones and those of `Replaced` units.
-Of several units with the same id, the first is used.
-"""
+    rows: Iterable[Row]
+    whole: bool
+    renamed: Collection[str] = ()
 
 
 class Derived(Structure):
@@ -146,7 +143,7 @@ class Derived(Structure):
     def target_rows(self, context: BuildContext) -> Target:
         """The rows to bring up to date."""
         added = context.change.added if context.change and self.by_document else None
-        return self.rows(context, added), added is None
+        return Target(self.rows(context, added), added is None)
 
     def vectors(
         self, context: BuildContext, kind: Kind, batches: Iterable[Sequence[Unit]], total: int
@@ -159,48 +156,29 @@ class Derived(Structure):
         """Make the stored rows equal to the target rows: units kind by kind, then names. A stopped run resumes after its last
         batch; where nothing differs, nothing is written.
         """
-        rows, whole = self.target_rows(context)
-        differ = _Differ(self, context, whole=whole)
-        for row in rows:
-            differ.put(row)
-        differ.write()
-
-
-class _Differ:
-    """Compares the rows that a structure should have with the stored ones, and writes the difference."""
-
-    def __init__(self, structure: Derived, context: BuildContext, *, whole: bool) -> None:
-        self._structure, self._context, self._whole = structure, context, whole
-        snapshot = context.writer.snapshot()
-        self._units = {
-            kind: _UnitDiffer(snapshot, kind, by_id=not whole or kind in structure.shared, whole=whole)
-            for kind in structure.units
+        target, writer = self.target_rows(context), context.writer
+        snapshot = writer.snapshot()
+        differs = {
+            kind: _UnitDiffer(snapshot, kind, by_id=not target.whole or kind in self.shared, whole=target.whole)
+            for kind in self.units
         }
-        self._names = {kind: _Packed() for kind in structure.names}
-        self._replaced: set[str] = set()
-
-    def put(self, row: Row) -> None:
-        if isinstance(row, Name):
-            self._names[row.kind].put((row.key, row.unit))
-        elif isinstance(row, Replaced):
-            self._replaced.update(row.units)
-        else:
-            self._units[row.kind].put(row)
-
-    def write(self) -> None:
-        """Write the difference: units first, because names need them. It is committed before another structure is begun."""
-        structure, context, writer = self._structure, self._context, self._context.writer
-        outdated = {kind: units.finish() for kind, units in self._units.items()}
-        for kind, units in self._units.items():
+        names = {kind: _Packed() for kind in self.names}
+        for row in target.rows:
+            if isinstance(row, Name):
+                names[row.kind].put((row.key, row.unit))
+            else:
+                differs[row.kind].put(row)
+        outdated = {kind: units.finish() for kind, units in differs.items()}
+        for kind, units in differs.items():
             writer.remove_units(kind, outdated[kind])
             size = kept_at_once(context, units.count, BATCH)
-            batches = whole_documents(units, size) if structure.by_document else batched(units, size)
-            for batch, vectors in structure.vectors(context, kind, batches, units.count) if units.count else ():
+            batches = whole_documents(units, size) if self.by_document else batched(units, size)
+            for batch, vectors in self.vectors(context, kind, batches, units.count) if units.count else ():
                 writer.put_units(batch, vectors)
-        for name, packed in self._names.items():
+        for name, packed in names.items():  # after the units, which they need
             context.pause()
-            writer.renew_names(name, packed, None if self._whole else self._replaced)
-        if writer.dirty:
+            writer.renew_names(name, packed, None if target.whole else target.renamed)
+        if writer.dirty:  # committed before another structure is begun
             context.pause()
 
 

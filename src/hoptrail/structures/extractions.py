@@ -59,10 +59,6 @@ class Extractions(PassageTasks[Extraction]):
         """Remove all extractions; their passages stay."""
         writer.drop_extractions()
 
-    def row_id(self, passage: str) -> str:
-        """The passage's own id, because an extraction is stored with its passage."""
-        return passage
-
     def stored(self, snapshot: Snapshot) -> Iterable[str]:
         return snapshot.table.extracted()
 

@@ -30,13 +30,10 @@ def in_document_order(passages: Iterable[tuple[str, Span]]) -> list[str]:
 
 
 def passages_before(snapshot: Snapshot, passages: Collection[Unit]) -> dict[str, Unit]:
-    """The passage before each of these in its document, by the id of the latter; none for the first of a document."""
+    """The passage before each passage in the documents of these, by the id of the latter; none for the first of a document."""
     documents = {unit.document for unit in passages}
     ordered = sorted(snapshot.table.within(Kind.PASSAGE, documents), key=lambda unit: unit.sources)
-    ids = {unit.id for unit in passages}
-    return {
-        unit.id: before for before, unit in pairwise(ordered) if unit.id in ids and before.document == unit.document
-    }
+    return {unit.id: before for before, unit in pairwise(ordered) if before.document == unit.document}
 
 
 class PassageTasks(Structure, Generic[T]):
@@ -50,9 +47,9 @@ class PassageTasks(Structure, Generic[T]):
     row_kind: Kind
     """The kind of units that rows are, or are stored with."""
 
-    @abstractmethod
     def row_id(self, passage: str) -> str:
         """The id of the row of a passage."""
+        return passage
 
     @abstractmethod
     def stored(self, snapshot: Snapshot) -> Iterable[str]:

@@ -75,7 +75,7 @@ class Profiles(Derived):
     def target_rows(self, context: BuildContext) -> Target:
         """If the file no longer exists, nothing is added: removing a document, which the writer has done, needs no file."""
         if self.settings.from_file and not self._file.path.exists():
-            return (), False
+            return Target((), whole=False)
         return Derived.target_rows(self, context)
 
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Unit]:

@@ -23,7 +23,7 @@ from hoptrail.corpus.words import keyword_words
 from hoptrail.corpus.writer import Change
 from hoptrail.execution.executor import batched
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.declaration import Derived, Name, Replaced, Row, Target
+from hoptrail.structures.declaration import Derived, Name, Row, Target
 from hoptrail.structures.sentence_entities import entity_key
 from hoptrail.structures.sentences import READ, SentencePlaces, sentence_units
 from hoptrail.structures.structure_names import EXTRACTIONS, MENTIONS, PASSAGES, SENTENCES
@@ -60,16 +60,14 @@ class TitleMentions(Derived):
         unknown or too many, all sentences are read again, which costs no encoding.
         """
         snapshot, change = context.writer.snapshot(), context.change
-        if change is None:
-            return self.rows(context, None), True
-        titles = title_index(snapshot)
-        affected = affected_sentences(snapshot, change, titles)
-        if affected is None:
-            return self.rows(context, None), True
-        replaced: list[Row] = [Replaced([sentence.id for sentence in affected])]
+        titles = title_index(snapshot) if change else {}
+        affected = affected_sentences(snapshot, change, titles) if change else None
+        if change is None or affected is None:
+            return Target(self.rows(context, None), whole=True)
         passages = set(snapshot.table.ids_within(Kind.PASSAGE, {sentence.document for sentence in affected}))
         updated = chain(_title_rows(affected, titles), _entity_rows(snapshot, _placed(affected), passages))
-        return chain(replaced, self.rows(context, change.added), updated), False
+        renamed = [sentence.id for sentence in affected]
+        return Target(chain(self.rows(context, change.added), updated), whole=False, renamed=renamed)
 
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Row]:
         """The names of sentences, then the titles of passages as names: all, or those from these documents."""

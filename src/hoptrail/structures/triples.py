@@ -74,7 +74,7 @@ class Triples(Derived):
     def target_rows(self, context: BuildContext) -> Target:
         """All where a document went: slots that others need may have gone with it."""
         some = context.change is not None and not context.change.removed
-        return Derived.target_rows(self, context) if some else (self.rows(context, None), True)
+        return Derived.target_rows(self, context) if some else Target(self.rows(context, None), whole=True)
 
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Unit]:
         """See `Derived.rows`. Raises: UsageError: the extractor cannot be opened."""
