@@ -56,18 +56,15 @@ class ExtractionLine:
     triples: tuple[tuple[str, str, str], ...] | None = None
 
     @property
-    def stated(self) -> tuple[FactLine, ...]:
+    def stated(self) -> Iterator[FactLine]:
         """The facts, then the triples as facts, about subject and object as far as these are among the entities."""
+        yield from self.facts or ()
         names = {folded(name) for name in self.entities}
-        triples = tuple(
-            FactLine(
-                " ".join((subject, predicate, object_)),
-                tuple(name for name in (subject, object_) if not names or folded(name) in names),
-                triple=_triple(subject, predicate, object_),
-            )
-            for subject, predicate, object_ in self.triples or ()
-        )
-        return (*(self.facts or ()), *triples)
+        for slots in self.triples or ():
+            about = tuple(name for name in (slots[0], slots[2]) if not names or folded(name) in names)
+            squeezed = tuple(map(squeeze, slots))
+            triple = Triple(*squeezed) if all(squeezed) else None  # where a slot is empty there is only a fact
+            yield FactLine(" ".join(slots), about, triple=triple)
 
 
 Line = tuple[int, bytes]
@@ -146,12 +143,10 @@ def _document_named(name: str, lookups: Iterable[Mapping[str, Sequence[str]]]) -
     return documents[0]
 
 
-def _line_ids(source: str) -> Iterator[str]:
+def _line_ids(source: str) -> list[str]:
     """The possible ids in `path#id`, where both may contain `#`."""
-    at = source.find("#")
-    while at >= 0:
-        yield source[at + 1 :]
-        at = source.find("#", at + 1)
+    parts = source.split("#")
+    return ["#".join(parts[at:]) for at in range(1, len(parts))]
 
 
 class _Places:
@@ -171,7 +166,7 @@ class _Places:
 
     def put(self, line: ExtractionLine) -> None:
         """Add all that a line says, or nothing. Raises: Unfit: the offsets of a fact are in no passage."""
-        placed = [self._placed(fact) for fact in line.stated if self._passages and squeeze(fact.text)]
+        placed = [self._placed(fact) for fact in line.stated if squeeze(fact.text)]
         for passage, fact in placed:
             self._facts[passage.id][fact] = None
         self._put = True
@@ -219,12 +214,6 @@ def _sentences(document: Document, passage: Span) -> Iterator[Span]:
         start, end = without_space(document.text, *within)
         if start < end:
             yield Span(document.id, start, end)
-
-
-def _triple(*slots: str) -> Triple | None:
-    """A triple; None where a slot is empty: then there is only a fact."""
-    squeezed = tuple(map(squeeze, slots))
-    return Triple(*squeezed) if all(squeezed) else None
 
 
 def _squeezed(names: Iterable[str]) -> tuple[str, ...]:

@@ -78,7 +78,8 @@ class Nearest:
         if size <= self.exact_up_to:
             yield self._best(self._blocks(rows, np.arange(size, dtype=np.int32), least))
             return
-        ordered, step = self._cells.together(rows), max(PART, -(-size // PARTS))
+        ordered = rows[np.lexsort((rows, self._cells.homes[rows]))]  # those of a cell together
+        step = max(PART, -(-size // PARTS))
         for part in (ordered[start : start + step] for start in range(0, len(ordered), step)):
             found = self._best(self._blocks_in_cells(part, least))
             yield found if least is None else self._probed(found, np.flatnonzero(least[found.sources] < np.inf))
@@ -205,10 +206,6 @@ class Cells:
         for cell, rows in enumerate(self.members):
             homes[rows] = cell
         return homes
-
-    def together(self, rows: Rows) -> Rows:
-        """The same rows, those of a cell together, cell by cell."""
-        return rows[np.lexsort((rows, self.homes[rows]))]
 
     def near(self, vectors: FloatMatrix, rows: Rows, probes: int) -> Rows:
         """The `probes` cells nearest to the vector of each of `rows`, in no order, or all where there are fewer."""

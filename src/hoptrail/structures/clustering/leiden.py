@@ -131,11 +131,8 @@ def second_memberships(graph: Directed, community: Places, share: float, most: i
     rows, others, weight = _sums(graph.sources, community[graph.targets], graph.weights)
     shares = weight / np.bincount(graph.sources, graph.weights)[rows]
     wanted = (shares >= share) & (community[rows] != others)
-    rows, others, shares = rows[wanted], others[wanted], shares[wanted]
-    order = np.lexsort((others, -shares, rows))
-    rows, others = rows[order], others[order]
-    place = np.arange(len(rows)) - np.searchsorted(rows, rows)
-    return rows[place < most], others[place < most]
+    best = best_of(Directed(rows, others, shares).where(wanted), most)
+    return best.sources, best.targets
 
 
 def _sums(
