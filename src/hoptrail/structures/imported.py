@@ -81,18 +81,15 @@ def import_extractions(
     Raises: UsageError: the file cannot be read.
     """
     lines = _lines_by_document(faults, snapshot)
-    for batch in batched(_by_document(snapshot, passages), READ, len, READ):
+    units_in_order = snapshot.texts.in_order(in_document_order(passages))
+    by_document = (list(same) for _, same in groupby(units_in_order, key=lambda unit: unit.document))
+    for batch in batched(by_document, READ, len, READ):
         described = {units[0].document for units in batch} & lines.keys()
         texts = {document.id: document for document in snapshot.documents(described)}
         for units in batch:  # also without any of `ids`, so that all faults are found
             document = texts.get(units[0].document)
             extractions = _extractions(document, units, lines[document.id], faults) if document else {}
             yield from ((unit, extractions.get(unit.id)) for unit in units if unit.id in ids)
-
-
-def _by_document(snapshot: Snapshot, passages: Iterable[tuple[str, Span]]) -> Iterator[list[Unit]]:
-    units = snapshot.texts.in_order(in_document_order(passages))
-    return (list(same) for _, same in groupby(units, key=lambda unit: unit.document))
 
 
 def _extractions(

@@ -90,16 +90,12 @@ class Nearest:
 
     def _blocks_in_cells(self, rows: Rows, least: Least | None) -> Iterator[Block]:
         """For each cell, the `rows` to compare with its members."""
-        visits = self._visits(rows)
+        cells = self._cells.near(self.vectors, rows, self.probes)
+        places = np.broadcast_to(np.arange(len(rows))[:, np.newaxis], cells.shape)
+        visits = np.sort(paired(cells, places).ravel())
         bounds = itertools.pairwise(bounds_of(visits, len(self._cells.members)).tolist())
         for members, (start, end) in zip(self._cells.members, bounds, strict=True):
             yield from self._blocks(rows[unpaired(visits[start:end])[1]], members, least)
-
-    def _visits(self, rows: Rows) -> NDArray[np.int64]:
-        """The cells near each of `rows`: pairs of cell and position in `rows`, sorted."""
-        cells = self._cells.near(self.vectors, rows, self.probes)
-        places = np.broadcast_to(np.arange(len(rows))[:, np.newaxis], cells.shape)
-        return np.sort(paired(cells, places).ravel())
 
     def _probed(self, edges: Directed, back: NDArray[np.intp]) -> Directed:
         """Drop edges at the positions `back` whose source would not search the cell of its target: the result must not depend on

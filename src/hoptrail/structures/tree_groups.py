@@ -100,7 +100,8 @@ class Grouper:
         waiting = [(group, rows, absent)]
         while waiting:
             group, rows, absent = waiting.pop()
-            parts = self._parts(rows, nodes) if self._too_large(rows, absent, nodes) else []
+            too_large = len(rows) + len(absent) > self.most_nodes or nodes.words[rows].sum() > self.most_words
+            parts = self._parts(rows, nodes) if too_large else []
             if not parts:
                 yield group, tuple(sorted([*nodes.names(rows), *absent]))
                 continue
@@ -109,9 +110,6 @@ class Grouper:
                 taken.add(name)
                 waiting.append((name, part, []))
             waiting.append((group, parts[0], absent))
-
-    def _too_large(self, rows: Rows, absent: Sequence[str], nodes: Level) -> bool:
-        return len(rows) + len(absent) > self.most_nodes or int(nodes.words[rows].sum()) > self.most_words
 
     def _parts(self, rows: Rows, nodes: Level) -> list[Rows]:
         """The parts of a group, each smaller than the whole, the largest first; none if it cannot be divided."""

@@ -79,11 +79,25 @@ class Triples(Derived):
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Unit]:
         """See `Derived.rows`. Raises: UsageError: the extractor cannot be opened."""
         found = batched(stored_in_order(context.writer.snapshot(), documents), READ_TOGETHER)
-        work = Work("reading triples off", partial(_read_off, self.settings.extractor), _name)
+        work = Work(
+            "reading triples off",
+            partial(_read_off, self.settings.extractor),
+            lambda batch: from_to([f"{passage.title!r} ({passage.id})" for passage, _ in batch]),
+        )
         for triples in context.executor.map(work, found):
             for triple in triples:
                 yield triple
-                yield from slot_units(triple, self.settings)
+                for text in self._encoded_for(triple):
+                    yield Unit(slot_id(text), Kind.SLOT, "", text, triple.sources[:1])
+
+    def _encoded_for(self, triple: Unit) -> Iterator[str]:
+        """The slots of a triple, and what else the settings ask for."""
+        slots = slots_in(triple.text)
+        yield from slots
+        if self.settings.lemmas:
+            yield from map(lemmatised, slots)
+        if self.settings.texts:
+            yield " ".join(slots)
 
     def vectors(
         self, context: BuildContext, kind: Kind, batches: Iterable[Sequence[Unit]], total: int
@@ -115,19 +129,6 @@ def _read_off(extractor: str, found: Sequence[tuple[Unit, Extraction]]) -> list[
                     name = content_id("r", text, place.document, str(place.start), str(place.end))
                     read.append(Unit(name, Kind.TRIPLE, passage.title, text, (place,)))
     return read
-
-
-def _name(found: Sequence[tuple[Unit, Extraction]]) -> str:
-    return from_to([f"{passage.title!r} ({passage.id})" for passage, _ in found])
-
-
-def slot_units(unit: Unit, settings: TripleSettings) -> Iterator[Unit]:
-    """What is encoded for a triple: its slots, and what else the settings ask for."""
-    slots = slots_in(unit.text)
-    texts = [*slots, *(map(lemmatised, slots) if settings.lemmas else ())]
-    if settings.texts:
-        texts.append(" ".join(slots))
-    return (Unit(slot_id(text), Kind.SLOT, "", text, unit.sources[:1]) for text in texts)
 
 
 @lru_cache(maxsize=65_536)

@@ -87,17 +87,16 @@ def join_small(graph: Directed, community: Places, smallest: int) -> Places:
     """Communities with fewer than `smallest` rows joined, smallest first, to the one they are linked with most; renumbered."""
     sizes = dict(enumerate(np.bincount(community).tolist()))
     links = _links_between(graph, community)
-    joined = {at: at for at in sizes}
+    labels = np.arange(len(sizes))
     for small in sorted(sizes, key=lambda at: (sizes[at], at)):
         if sizes[small] >= smallest or not links[small]:
             continue
         other = max(links[small], key=lambda at: (links[small][at], -at))
         _join(links, small, other)
-        joined[small] = other
+        labels[labels == small] = other
         sizes[other] += sizes.pop(small)
-    final = np.array([_followed(joined, at) for at in range(len(joined))], np.intp)
-    labels: Places = np.unique(final[community], return_inverse=True)[1]
-    return labels
+    renumbered: Places = np.unique(labels[community], return_inverse=True)[1]
+    return renumbered
 
 
 def _links_between(graph: Directed, community: Places) -> dict[int, dict[int, float]]:
@@ -114,12 +113,6 @@ def _join(links: dict[int, dict[int, float]], small: int, other: int) -> None:
         del links[third][small]
         if third != other:
             links[other][third] = links[third][other] = links[other].get(third, 0.0) + weight
-
-
-def _followed(joined: dict[int, int], at: int) -> int:
-    while joined[at] != at:
-        at = joined[at]
-    return at
 
 
 def second_memberships(graph: Directed, community: Places, share: float, most: int) -> tuple[Rows, Rows]:
